@@ -14,7 +14,6 @@ import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  * <p>The store may grant the lock to a place that no thread serves, and only the client can end
  * that. So the client gives the place up if the next head gets no thread within a request time-out.
  */
-final class AcquireLoop extends Timer.Event {
+final class AcquireLoop {
 
   private enum Turn {
     /** A head makes attempts. */
@@ -46,15 +45,44 @@ final class AcquireLoop extends Timer.Event {
 
   private record EarlyLoss(LossReason reason, String detail) {}
 
+  /** The store does not answer. */
+  private static final class Outage {
+    /** The last failure; null if the present head has seen none. */
+    private @Nullable LockUnavailableException failure;
+
+    private long failingSince;
+    private @Nullable Backoff backoff;
+
+    /** The last failure, but null once the store has let this client into its queue. */
+    private volatile @Nullable LockUnavailableException trouble;
+  }
+
+  /** Gives the place up, unless a head continues it in time. */
+  private final class Overdue extends Timer.Event {
+    private final long at = engine.platform.nanoTime() + engine.requestTimeout().toNanos();
+
+    @Override
+    void fire(long now) {
+      if (changed(Turn.LEFT, Turn.OVER)) {
+        try {
+          endAttempt();
+        } finally {
+          forget();
+        }
+      }
+    }
+  }
+
   private final DefaultLockClient engine;
-  private final String name;
-  private final AtomicReference<Turn> turn = new AtomicReference<>(Turn.SERVED);
 
-  /** What the head wants, even if no thread serves it yet; null once the loop has ended. */
-  private volatile @Nullable Request wanted;
+  /** Changes under the monitor. */
+  private volatile Turn turn = Turn.SERVED;
 
-  /** When the last head left. */
-  private long leftAt;
+  /** What the head wants, even if no thread serves it yet. */
+  private volatile Request wanted;
+
+  /** Made when the next head may get no thread. */
+  private volatile @Nullable Overdue overdue;
 
   /** For the pauses between attempts; made before the first. */
   private volatile @Nullable Pause pause;
@@ -78,25 +106,15 @@ final class AcquireLoop extends Timer.Event {
   /** Whether the server has answered that it has to wait. */
   private volatile boolean waiting;
 
-  /** Taken before the first request; the validity may count from here. */
-  private long begunAt;
-
+  /** Taken before the first request. */
   private long clockOffset;
 
-  // --- the store, as the attempts found it ---
+  /** Null if the store has answered. */
+  private volatile @Nullable Outage outage;
 
-  /** The last failure since the store last answered; null if there is none. */
-  private @Nullable LockUnavailableException failure;
-
-  private long failingSince;
-  private @Nullable Backoff backoff;
-
-  /** The same, but null once the store has let this client into its queue. */
-  private volatile @Nullable LockUnavailableException trouble;
-
-  AcquireLoop(DefaultLockClient engine, String name) {
+  AcquireLoop(DefaultLockClient engine, Request first) {
     this.engine = engine;
-    this.name = name;
+    this.wanted = first;
   }
 
   /**
@@ -109,13 +127,16 @@ final class AcquireLoop extends Timer.Event {
    */
   @Nullable LeaseState run(Request request) throws InterruptedException {
     wanted = request;
-    failure = null;
+    Outage before = outage;
+    if (before != null) {
+      before.failure = null;
+    }
     waiting = false;
     boolean leaves = false;
     try {
       LeaseState lease =
           engine.store instanceof QueueingBackend queueing
-                  && (isOfUse(place, request) || !request.deadline().hasPassed())
+                  && (isOfUse(place, request) || !request.isOver())
               ? queue(queueing, request)
               : poll(request);
       leaves = lease == null;
@@ -130,16 +151,27 @@ final class AcquireLoop extends Timer.Event {
         }
       } finally {
         waiting = false;
-        leftAt = engine.platform.nanoTime();
-        turn.set(Turn.LEFT);
+        turn(Turn.LEFT);
       }
     }
   }
 
+  private synchronized void turn(Turn next) {
+    turn = next;
+  }
+
+  private synchronized boolean changed(Turn from, Turn to) {
+    if (turn != from) {
+      return false;
+    }
+    turn = to;
+    return true;
+  }
+
   /** Lets the next head {@link #run} the loop; false if the loop has ended. */
   boolean resume() {
-    boolean resumed = turn.compareAndSet(Turn.LEFT, Turn.SERVED);
-    engine.timer.cancel(this);
+    boolean resumed = changed(Turn.LEFT, Turn.SERVED);
+    notOverdue();
     return resumed;
   }
 
@@ -147,26 +179,28 @@ final class AcquireLoop extends Timer.Event {
   void awaitThread() {
     try {
       if (place != null) {
-        engine.timer.schedule(this, leftAt + engine.requestTimeout().toNanos());
+        Overdue event = overdue;
+        if (event == null) {
+          event = new Overdue();
+          overdue = event;
+        }
+        engine.timer.schedule(event, event.at);
       }
     } catch (RuntimeException | Error e) {
       Timer.failed("the time-out of a place", e);
     }
   }
 
-  @Override
-  void fire(long now) {
-    if (turn.compareAndSet(Turn.LEFT, Turn.OVER)) {
-      try {
-        endAttempt();
-      } finally {
-        forget();
-      }
+  private void notOverdue() {
+    Overdue event = overdue;
+    if (event != null) {
+      overdue = null;
+      engine.timer.cancel(event);
     }
   }
 
   String name() {
-    return name;
+    return wanted.name();
   }
 
   /** Whether the server has answered that it has to wait. */
@@ -176,15 +210,15 @@ final class AcquireLoop extends Timer.Event {
 
   /** What the head waits for; null if it does not wait, or has not yet had an answer. */
   @Nullable Request waitingRequest() {
-    return waiting || trouble != null ? wanted : null;
+    return turn != Turn.OVER && (waiting || trouble() != null) ? wanted : null;
   }
 
   /** Undoes the attempt, because no other head continues it. */
   void end() {
     try {
-      engine.timer.cancel(this);
+      notOverdue();
       // Otherwise its time-out was first, and undoes it.
-      if (turn.compareAndSet(Turn.LEFT, Turn.OVER)) {
+      if (changed(Turn.LEFT, Turn.OVER)) {
         endAttempt();
       }
     } finally {
@@ -193,20 +227,20 @@ final class AcquireLoop extends Timer.Event {
   }
 
   private void forget() {
-    wanted = null; // before the next loop of the name begins
     engine.line.end(this);
     engine.signalEnd();
   }
 
   /** Why the store cannot serve, for waiters behind the head that time out. */
   @Nullable LockUnavailableException trouble() {
-    return trouble;
+    Outage present = outage;
+    return present == null ? null : present.trouble;
   }
 
   /** Records that the server has taken back what it granted to an attempt. */
   synchronized void lost(Claim lost, LossReason reason, String detail) {
     Claim present = claim;
-    if (present != null && present.id().equals(lost.id())) {
+    if (present != null && present.isSame(lost)) {
       earlyLoss = new EarlyLoss(reason, detail);
     }
   }
@@ -229,17 +263,17 @@ final class AcquireLoop extends Timer.Event {
           Claim next = nextAttempt(request);
           Attempt attempt = engine.store.tryAcquire(next, requestDeadline(request));
           if (attempt instanceof Attempt.Granted granted) {
-            return inTime(begin(cappedAt(granted.grant(), begunAt), request), granted.grant());
+            return inTime(
+                begin(cappedAt(granted.grant(), next.issuedAt()), request), granted.grant());
           }
           settleWithNothingLeft();
           answered();
           Attempt.Busy busy = (Attempt.Busy) attempt;
-          request.acquisition().heldBy(busy.holder());
+          request.heldBy(busy.holder());
           held = true;
           most = pollInterval(busy.retryAfter(), request.options().pollInterval());
         } catch (LockUnavailableException e) {
-          failed(e, request);
-          most = pauseAfterFailure(request);
+          most = failed(e, request);
         } catch (LockConfigurationException e) {
           if (!(engine.store instanceof QueueingBackend)) {
             // What a refused attempt may have left on the store expires there.
@@ -247,7 +281,7 @@ final class AcquireLoop extends Timer.Event {
           }
           throw e;
         }
-        if (request.deadline().hasPassed()) {
+        if (request.isOver()) {
           return giveUp();
         }
         waiting = true;
@@ -340,8 +374,7 @@ final class AcquireLoop extends Timer.Event {
 
   /** Whether the head could use a grant of the request. */
   boolean asksLike(Request request) {
-    Request present = wanted;
-    return present != null && present.sharesGrantWith(request);
+    return turn != Turn.OVER && wanted.sharesGrantWith(request);
   }
 
   /** Ends a pause. */
@@ -355,9 +388,9 @@ final class AcquireLoop extends Timer.Event {
   /** Null if there can be none at the moment: the waiter then polls. */
   private LockBackend.@Nullable Watch watch() {
     try {
-      return engine.store.watch(name, pause().wakeUp);
+      return engine.store.watch(name(), pause().wakeUp);
     } catch (LockUnavailableException e) {
-      DefaultLockClient.log.debug("\"{}\" cannot be watched", name, e);
+      DefaultLockClient.log.debug("\"{}\" cannot be watched", name(), e);
       return null;
     }
   }
@@ -389,7 +422,7 @@ final class AcquireLoop extends Timer.Event {
           place = current;
         }
         engine.ensureOpen();
-        trouble = null;
+        inQueue();
         waiting = current.hasPredecessor();
         if (waiting) {
           engine.waits(request);
@@ -402,7 +435,7 @@ final class AcquireLoop extends Timer.Event {
           LeaseState lease = begin(granted.grant(), request);
           return lease == null ? beginConfirmed(store, granted.grant(), request) : lease;
         }
-        request.acquisition().heldBy(((Attempt.Busy) attempt).holder());
+        request.heldBy(((Attempt.Busy) attempt).holder());
         answered();
       } catch (LockUnavailableException e) {
         if (place != null && grant == null) {
@@ -410,11 +443,11 @@ final class AcquireLoop extends Timer.Event {
           // is no sign that it has recovered.
           answered();
         }
-        failed(e, request);
-        pause().wakeUp.await(request.deadline().orIn(pauseAfterFailure(request)));
+        Duration most = failed(e, request);
+        pause().wakeUp.await(request.deadline().orIn(most));
       }
       engine.ensureOpen();
-      if (request.deadline().hasPassed()) {
+      if (request.isOver()) {
         return giveUp();
       }
     }
@@ -471,13 +504,14 @@ final class AcquireLoop extends Timer.Event {
     LockOptions options = request.options();
     // The wall clock first: a pause between the two readings must not hide as much sleep.
     long wall = engine.platform.wallMillis();
-    begunAt = engine.platform.nanoTime();
+    long begunAt = engine.platform.nanoTime();
     clockOffset = DefaultLockClient.clockOffset(wall, begunAt);
-    String id = engine.claimIds.next(wall, begunAt);
+    ClaimIds.Series ids = engine.claimIds.series(wall, begunAt);
     Claim next =
-        new Claim(
-            name,
-            id,
+        Claim.inSeries(
+            request.name(),
+            ids.name,
+            ids.next(),
             options.ttl(),
             options.autoRenew(),
             request.holder(),
@@ -572,7 +606,7 @@ final class AcquireLoop extends Timer.Event {
   /** Makes the lease, which owns the claim from then on; null if the grant is late. */
   private @Nullable LeaseState begin(Grant granted, Request request) {
     grant = granted;
-    LeaseState lease = LeaseState.of(engine, request, granted, clockOffset);
+    LeaseState lease = LeaseState.of(request, granted, clockOffset);
     if (lease == null) {
       return null;
     }
@@ -613,12 +647,18 @@ final class AcquireLoop extends Timer.Event {
   }
 
   private void answered() {
-    failure = null;
-    trouble = null;
-    backoff = null;
+    outage = null;
   }
 
-  private void failed(LockUnavailableException problem, Request request) {
+  private void inQueue() {
+    Outage present = outage;
+    if (present != null) {
+      present.trouble = null;
+    }
+  }
+
+  /** Returns how long to pause before the next attempt. */
+  private Duration failed(LockUnavailableException problem, Request request) {
     if (problem.isInDoubt() || place != null || grant != null) {
       endAttempt();
     } else {
@@ -626,28 +666,31 @@ final class AcquireLoop extends Timer.Event {
     }
     engine.ensureOpen();
     long now = engine.platform.nanoTime();
-    if (failure == null) {
-      failingSince = now;
+    Outage present = outage;
+    if (present == null) {
+      present = new Outage();
+      outage = present;
     }
-    failure = problem;
-    trouble = problem;
-    if (request.deadline().hasPassed() || now - failingSince >= request.withoutStore().toNanos()) {
+    if (present.failure == null) {
+      present.failingSince = now;
+    }
+    present.failure = problem;
+    present.trouble = problem;
+    if (request.isOver() || now - present.failingSince >= request.withoutStore().toNanos()) {
       throw problem;
     }
     engine.attemptFailed(request, problem);
+    if (present.backoff == null) {
+      present.backoff = new Backoff(engine.platform, request.options().ttl());
+    }
+    return present.backoff.next();
   }
 
   private @Nullable LeaseState giveUp() {
-    if (failure != null) {
-      throw failure;
+    Outage present = outage;
+    if (present != null && present.failure != null) {
+      throw present.failure;
     }
     return null;
-  }
-
-  private Duration pauseAfterFailure(Request request) {
-    if (backoff == null) {
-      backoff = new Backoff(engine.platform, request.options().ttl());
-    }
-    return backoff.next();
   }
 }

@@ -49,7 +49,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
       }
       return;
     }
-    if (!request.deadline().hasPassed()) {
+    if (!request.isOver()) {
       engine.waits(request);
     }
     timeOutAt(request.deadline());

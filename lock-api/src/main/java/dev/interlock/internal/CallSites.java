@@ -1,6 +1,11 @@
 package dev.interlock.internal;
 
+import java.lang.StackWalker.StackFrame;
+import java.lang.ref.Reference;
+import java.lang.ref.WeakReference;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicIntegerArray;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,12 +29,20 @@ final class CallSites {
 
   private static final int ALL = -1;
   private static final int COUNTS = 1024;
+  private static final int KNOWN = 64;
 
-  private static final StackWalker WALKER = StackWalker.getInstance();
+  /** As many frames as are looked at together: that of the program is one of them. */
+  private static final int FRAMES = 10;
+
+  private static final StackWalker WALKER = StackWalker.getInstance(Set.of(), FRAMES);
   private static final String OURS = CallSites.class.getPackageName() + ".";
 
   private final Platform platform;
   private final AtomicIntegerArray counts = new AtomicIntegerArray(COUNTS);
+
+  /** Those of leases that may be held, so that many leases acquired at one place share it. */
+  private final AtomicReferenceArray<@Nullable Reference<StackFrame>> known =
+      new AtomicReferenceArray<>(KNOWN);
 
   CallSites(Platform platform) {
     this.platform = platform;
@@ -37,7 +50,29 @@ final class CallSites {
 
   /** The call site that is acquiring the name, or null if it is not recorded. */
   @Nullable Object current(String name) {
-    return isDue(place(name)) ? look() : null;
+    if (!isDue(place(name))) {
+      return null;
+    }
+    StackFrame site = look();
+    return site == null ? null : shared(site);
+  }
+
+  private StackFrame shared(StackFrame site) {
+    int place = (site.getClassName().hashCode() + site.getByteCodeIndex()) & (KNOWN - 1);
+    Reference<StackFrame> former = known.get(place);
+    StackFrame same = former == null ? null : former.get();
+    if (same != null && isSame(same, site)) {
+      return same;
+    }
+    known.set(place, new WeakReference<>(site));
+    return site;
+  }
+
+  private static boolean isSame(StackFrame one, StackFrame other) {
+    return one.getByteCodeIndex() == other.getByteCodeIndex()
+        && one.getClassName().equals(other.getClassName())
+        && one.getMethodName().equals(other.getMethodName())
+        && one.getDescriptor().equals(other.getDescriptor());
   }
 
   private boolean isDue(int place) {
@@ -63,7 +98,7 @@ final class CallSites {
   }
 
   /** The innermost frame on the stack outside the engine, rendered only when printed. */
-  static @Nullable Object look() {
+  static @Nullable StackFrame look() {
     return WALKER.walk(
         frames ->
             frames

@@ -199,7 +199,7 @@ final class DefaultLockClient implements LockClient {
           .filter(lease -> lease.mayBeOverdue(wall, now))
           .forEach(lease -> timer.schedule(lease, now));
       on.set(false);
-      if (line.size() != 0 || !shared.isEmpty()) {
+      if (!line.isEmpty() || !shared.isEmpty()) {
         start();
       }
     }
@@ -294,7 +294,7 @@ final class DefaultLockClient implements LockClient {
   /** The label of the holder, if known without asking the store. */
   private Optional<String> heldBy(Request request) {
     LeaseState ours = line.lease(request.name());
-    return Optional.ofNullable(ours == null ? request.acquisition().heldBy() : ours.holder());
+    return Optional.ofNullable(ours == null ? request.heldBy() : ours.holder());
   }
 
   /** Acquires, waiting until the lock is available or the wait has failed. */
@@ -322,7 +322,7 @@ final class DefaultLockClient implements LockClient {
       ensureOpen();
       AcquireLoop loop = line.loop(request.name());
       if (loop == null || !loop.resume()) {
-        loop = new AcquireLoop(this, request.name());
+        loop = new AcquireLoop(this, request);
         line.begin(loop);
       }
       lease = loop.run(request);
@@ -369,7 +369,7 @@ final class DefaultLockClient implements LockClient {
     ensureOpen();
     LeaseState lease;
     try {
-      lease = new AcquireLoop(this, request.name()).run(request);
+      lease = new AcquireLoop(this, request).run(request);
     } catch (LockUnavailableException e) {
       throw of(request.name(), e);
     } finally {
@@ -496,7 +496,7 @@ final class DefaultLockClient implements LockClient {
     }
     shared.lost(claim, reason, detail);
     LeaseState lease = line.lease(claim.name());
-    if (lease != null && lease.grant().claim().id().equals(claim.id())) {
+    if (lease != null && lease.grant().claim().isSame(claim)) {
       lease.lose(reason, detail);
     }
   }
@@ -682,7 +682,8 @@ final class DefaultLockClient implements LockClient {
     LockOptions changed = builder.build();
     checkArgument(
         changed.requestTimeout().equals(requestTimeout()),
-        "requestTimeout can only be set for a whole client, where it is %s; one lock cannot have %s",
+        "requestTimeout can only be set for a whole client, where it is %s; one lock cannot have"
+            + " %s",
         requestTimeout(),
         changed.requestTimeout());
     checkArgument(

@@ -75,23 +75,16 @@ final class LeaseState extends Timer.Event {
   // other: the lease ends that much earlier, but the machine has not slept.
   private static final long SLEEP_THAT_MATTERS = 100_000_000;
 
-  private final DefaultLockClient engine;
   private final Request request;
   private final Grant grant;
 
   /** Its grant as it is shared, if others may hold the name at the same time; otherwise null. */
   private final SharedGrants.@Nullable SharedGrant shared;
 
-  /** How many leases of programs had the grant before, or have it as well. */
-  private final int handoffs;
+  /** What it has from those that had the grant before; null if it is the first. */
+  private final @Nullable Inheritance inherited;
 
-  /** Whether it is the client's own, for the rest of a released lease's minimum hold. */
-  private final boolean kept;
-
-  /** When the first of them began. */
-  private final long grantedAt;
-
-  /** When this one began, by the monotonic clock and by the wall clock. */
+  /** When it began, by the monotonic clock and by the wall clock. */
   private final long begunAt;
 
   private final long begunAtMillis;
@@ -109,14 +102,8 @@ final class LeaseState extends Timer.Event {
   /** Wall clock minus monotonic clock before the last confirmed request was sent (LEASE-10). */
   private volatile long clockOffset;
 
-  /** Before this a release is deferred. */
-  @GuardedBy("this")
-  private long minHoldEnd;
-
-  private volatile long maxHoldEnd;
-
-  /** When a lease without renewal ends, if only the client can end it. */
-  private volatile long fixedEnd;
+  /** Null if it has none. */
+  private volatile @Nullable Limits limits;
 
   // --- how it is kept ---
 
@@ -135,17 +122,9 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private @Nullable CompletableFuture<Boolean> round;
 
-  /** Null until the first renewal fails. */
+  /** Null if the last renewal was confirmed. */
   @GuardedBy("this")
-  private @Nullable Backoff backoff;
-
-  /** Why it is at risk; null if it is not. */
-  @GuardedBy("this")
-  private @Nullable LockException risk;
-
-  /** Why the last renewal was not confirmed; null if it was. */
-  @GuardedBy("this")
-  private @Nullable LockException problem;
+  private @Nullable Trouble trouble;
 
   // --- its program ---
 
@@ -166,77 +145,117 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
 
-  /** For other threads that release it while its release is in progress. */
-  private volatile @Nullable CompletableFuture<ReleaseOutcome> release;
-
+  /** Null as long as nobody wants to know what becomes of it. */
   @GuardedBy("this")
-  private @Nullable LossSignal lost;
+  private @Nullable Observers observers;
 
-  @GuardedBy("this")
-  private @Nullable List<Notifier.Sink> sinks;
+  /**
+   * What a lease has from those that had its grant before.
+   *
+   * @param leases how many leases of programs had the grant before, or have it as well
+   * @param kept whether it is the client's own, for the rest of a released lease's minimum hold
+   * @param grantedAt when the first of them began
+   */
+  private record Inheritance(int leases, boolean kept, long grantedAt) {}
 
-  /** What the client does on a loss: called first, on the thread that noticed; never blocks. */
-  @GuardedBy("this")
-  private @Nullable Consumer<LeaseLostException> onLoss;
+  /** When it ends or may end, apart from its validity. Changes under the lease's monitor. */
+  private static final class Limits {
+    /** Before this a release is deferred. */
+    private long minHoldEnd;
+
+    private volatile long maxHoldEnd;
+
+    /** When a lease without renewal ends, if only the client can end it. */
+    private volatile long fixedEnd;
+
+    Limits(long now) {
+      this.minHoldEnd = now;
+      this.maxHoldEnd = now + NEVER;
+      this.fixedEnd = now + NEVER;
+    }
+  }
+
+  /** What is wrong with its renewal. */
+  private static final class Trouble {
+    /** Null until a renewal fails. */
+    private @Nullable Backoff backoff;
+
+    /** Why it is at risk; null if it is not. */
+    private @Nullable LockException risk;
+
+    /** Why the last renewal was not confirmed; null if there is no answer yet. */
+    private @Nullable LockException problem;
+  }
+
+  private static final class Observers {
+    /** For other threads that release it while its release is in progress. */
+    private @Nullable CompletableFuture<ReleaseOutcome> release;
+
+    private @Nullable LossSignal lost;
+    private final List<Notifier.Sink> sinks = new ArrayList<>(0);
+
+    /** What the client does on a loss: called first, on the thread that noticed; never blocks. */
+    private @Nullable Consumer<LeaseLostException> onLoss;
+
+    CompletableFuture<ReleaseOutcome> release() {
+      if (release == null) {
+        release = new CompletableFuture<>();
+      }
+      return release;
+    }
+  }
 
   private LeaseState(
-      DefaultLockClient engine,
-      Request request,
-      Grant grant,
-      long clockOffset,
-      long wall,
-      long now,
-      long slept) {
-    this.engine = engine;
+      Request request, Grant grant, long clockOffset, long wall, long now, long slept) {
     this.request = request;
     this.grant = grant;
     this.shared = request.share().isWhole() ? null : new SharedGrants.SharedGrant();
-    this.handoffs = shared == null ? 0 : shared.open();
-    this.kept = false;
-    this.grantedAt = now;
+    this.inherited = null;
+    if (shared != null) {
+      var unused = shared.open(); // it is the first
+    }
     this.begunAt = now;
     this.begunAtMillis = wall;
     this.validUntil = grant.validUntil();
     this.clockOffset = clockOffset;
     planRenewal(confirmedAt() + interval());
-    limit(now, slept);
+    limit(slept);
     reschedule(now, slept);
   }
 
   /** A lease of the other's grant. Called under the other's monitor. */
   @SuppressWarnings("GuardedBy") // the other's monitor
-  private LeaseState(LeaseState had, Request next, int handoffs, Role role) {
-    this.engine = had.engine;
+  private LeaseState(LeaseState had, Request next, int leases, Role role) {
     this.request = next;
     this.grant = had.grant;
     this.shared = had.shared;
-    this.handoffs = handoffs;
-    this.kept = role == Role.KEEPER;
-    this.grantedAt = had.grantedAt;
+    boolean kept = role == Role.KEEPER;
+    this.inherited = new Inheritance(leases, kept, had.grantedAt());
     this.validUntil = had.validUntil;
     this.clockOffset = had.clockOffset;
     this.renewAt = had.renewAt;
     // The outcome of a renewal in flight is passed on to those that take the other's place.
     this.round = role == Role.COMPANION ? null : had.round;
-    this.backoff = had.backoff;
-    this.problem = had.problem;
-    long wall = engine.platform.wallMillis();
-    long now = engine.platform.nanoTime();
+    if (had.trouble != null) {
+      trouble = new Trouble();
+      trouble.backoff = had.trouble.backoff;
+      trouble.problem = had.trouble.problem;
+    }
+    long wall = engine().platform.wallMillis();
+    long now = engine().platform.nanoTime();
     long slept = DefaultLockClient.slept(wall, now, clockOffset);
     this.begunAt = kept ? had.begunAt : now;
     this.begunAtMillis = kept ? had.begunAtMillis : wall;
-    limit(now, slept);
-    if (kept) {
-      minHoldEnd = had.minHoldEnd;
+    limit(slept);
+    Limits former = had.limits;
+    if (kept && former != null) {
+      limits().minHoldEnd = former.minHoldEnd;
     }
     reschedule(now, slept);
   }
 
   @GuardedBy("this")
-  private void limit(long now, long slept) {
-    minHoldEnd = now;
-    maxHoldEnd = now + NEVER;
-    fixedEnd = now + NEVER;
+  private void limit(long slept) {
     if (!request.ofSet()) {
       follow(request.options(), slept);
     }
@@ -247,15 +266,15 @@ final class LeaseState extends Timer.Event {
    *
    * @return null if the grant came so late that it has no validity left
    */
-  static @Nullable LeaseState of(
-      DefaultLockClient engine, Request request, Grant grant, long clockOffset) {
-    long wall = engine.platform.wallMillis();
-    long now = engine.platform.nanoTime();
+  static @Nullable LeaseState of(Request request, Grant grant, long clockOffset) {
+    Platform platform = request.engine().platform;
+    long wall = platform.wallMillis();
+    long now = platform.nanoTime();
     long slept = DefaultLockClient.slept(wall, now, clockOffset);
     if (grant.validUntil() - now - slept <= 0) {
       return null;
     }
-    return new LeaseState(engine, request, grant, clockOffset, wall, now, slept);
+    return new LeaseState(request, grant, clockOffset, wall, now, slept);
   }
 
   /**
@@ -266,7 +285,7 @@ final class LeaseState extends Timer.Event {
     noteAcquired();
     try {
       enroll();
-      engine.watchSleep();
+      engine().watchSleep();
     } finally {
       publish();
     }
@@ -274,19 +293,19 @@ final class LeaseState extends Timer.Event {
 
   private void enroll() {
     if (shared == null) {
-      engine.line.begin(this);
+      engine().line.begin(this);
     } else {
-      engine.shared.add(shared, this);
+      engine().shared.add(shared, this);
     }
   }
 
   private void remove() {
     if (shared == null) {
-      engine.line.end(this);
+      engine().line.end(this);
     } else {
-      engine.shared.remove(shared, this);
+      engine().shared.remove(shared, this);
     }
-    engine.ended(this);
+    engine().ended(this);
   }
 
   /** Whether others may hold the name at the same time. */
@@ -306,22 +325,24 @@ final class LeaseState extends Timer.Event {
    *     none
    */
   LocalQueue.@Nullable Waiter admitWaiters() {
-    if (request.share().kind() != LockKind.READ_WRITE || !engine.line.mayBeWaitedFor(name())) {
+    if (request.share().kind() != LockKind.READ_WRITE || !engine().line.mayBeWaitedFor(name())) {
       return null;
     }
     LocalQueue.Waiter next;
     while ((next =
-            engine.line.takeNext(
-                name(),
-                waiter ->
-                    waiter.request().sharesGrantWith(request)
-                        && waiter.enteredAt() - grantedAt <= 0))
+            engine()
+                .line
+                .takeNext(
+                    name(),
+                    waiter ->
+                        waiter.request().sharesGrantWith(request)
+                            && waiter.enteredAt() - grantedAt() <= 0))
         != null) {
       LeaseState admitted = admit(next.request());
       if (admitted == null) {
         return next;
       }
-      if (engine.isClosed()) {
+      if (engine().isClosed()) {
         admitted.giveUp(null);
         next.onClose();
       } else {
@@ -367,13 +388,13 @@ final class LeaseState extends Timer.Event {
 
   private void noteAcquired() {
     try {
-      if (engine.notifier.hasListeners()) {
+      if (engine().notifier.hasListeners()) {
         Duration waited = Duration.ofNanos(Math.max(0, begunAt - request.since()));
         synchronized (this) {
           Acquisition acquisition = request.acquisition();
           synchronized (acquisition) {
             if (acquisition.ends()) {
-              note(new Events.Acquired(source(), waited, handoffs > 0));
+              note(new Events.Acquired(source(), waited, leasesBefore() > 0));
             }
           }
         }
@@ -389,8 +410,8 @@ final class LeaseState extends Timer.Event {
   void complete() {
     synchronized (this) {
       if (isOpen()) {
-        long wall = engine.platform.wallMillis();
-        long now = engine.platform.nanoTime();
+        long wall = engine().platform.wallMillis();
+        long now = engine().platform.nanoTime();
         long slept = DefaultLockClient.slept(wall, now, clockOffset);
         follow(request.options(), slept);
         reschedule(now, slept);
@@ -402,19 +423,29 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private void follow(LockOptions options, long slept) {
     if (options.minHold().isPresent()) {
-      minHoldEnd = Deadline.in(engine.platform, options.minHold().get()).nanos();
+      limits().minHoldEnd = Deadline.in(engine().platform, options.minHold().get()).nanos();
     }
     if (options.maxHold().isPresent()) {
       // Sleep of the machine before the hold began does not count.
-      maxHoldEnd = Deadline.in(engine.platform, options.maxHold().get()).nanos() + slept;
+      limits().maxHoldEnd = Deadline.in(engine().platform, options.maxHold().get()).nanos() + slept;
     }
     renewed = options.autoRenew();
     if (!renewed && grant.expiresOnStore()) {
       renewalPlanned = false;
-    } else if (!renewed && !kept) {
+    } else if (!renewed && !isKept()) {
       // Nothing ends it on the server, so it needs its session until its end.
-      fixedEnd = confirmedAt() + grant.effectiveTtl().toNanos();
+      limits().fixedEnd = confirmedAt() + grant.effectiveTtl().toNanos();
     }
+  }
+
+  @GuardedBy("this")
+  private Limits limits() {
+    Limits made = limits;
+    if (made == null) {
+      made = new Limits(engine().platform.nanoTime());
+      limits = made;
+    }
+    return made;
   }
 
   String name() {
@@ -422,11 +453,26 @@ final class LeaseState extends Timer.Event {
   }
 
   long token() {
-    return grant.token() == 0 ? 0 : grant.token() * Grant.LEASES_PER_GRANT + handoffs;
+    return grant.token() == 0 ? 0 : grant.token() * Grant.LEASES_PER_GRANT + leasesBefore();
+  }
+
+  /** How many leases of programs had the grant before, or have it as well. */
+  private int leasesBefore() {
+    return inherited == null ? 0 : inherited.leases;
+  }
+
+  /** Whether it is the client's own, for the rest of a released lease's minimum hold. */
+  private boolean isKept() {
+    return inherited != null && inherited.kept;
+  }
+
+  /** When the first lease of the grant began. */
+  private long grantedAt() {
+    return inherited == null ? begunAt : inherited.grantedAt;
   }
 
   DefaultLockClient engine() {
-    return engine;
+    return request.engine();
   }
 
   Grant grant() {
@@ -460,7 +506,9 @@ final class LeaseState extends Timer.Event {
 
   /** The end of the validity as things stand, by the monotonic clock. */
   private long end() {
-    return earlier(validUntil, earlier(maxHoldEnd, fixedEnd));
+    long valid = validUntil;
+    Limits present = limits;
+    return present == null ? valid : earlier(valid, earlier(present.maxHoldEnd, present.fixedEnd));
   }
 
   private static long earlier(long a, long b) {
@@ -475,7 +523,7 @@ final class LeaseState extends Timer.Event {
   long remainingNanos() {
     // Read the offset first, as it is written last: so no end meets the offset of a later one.
     long offset = clockOffset;
-    return kept ? end() - engine.platform.nanoTime() : engine.remaining(end(), offset);
+    return isKept() ? end() - engine().platform.nanoTime() : engine().remaining(end(), offset);
   }
 
   /** Whether it is valid at this moment. If its validity has ended, it is lost now. */
@@ -519,7 +567,7 @@ final class LeaseState extends Timer.Event {
 
   /** Whether almost all of the validity of a confirmation is left. */
   boolean isFresh() {
-    return engine.platform.nanoTime() - confirmedAt()
+    return engine().platform.nanoTime() - confirmedAt()
         < grant.validityPerConfirmation().toNanos() / 10;
   }
 
@@ -541,14 +589,15 @@ final class LeaseState extends Timer.Event {
       if (isRenewalDue(at)) {
         dropped = whyDropped();
         if (dropped == null && round == null) {
-          engine.renewer.due(this);
+          engine().renewer.due(this);
         }
       }
       if (dropped == null && renewalPlanned && riskAt() - at <= 0) {
+        LockException problem = problem();
         putAtRisk(
-            problem == null ? engine.unavailable("no renewal has been answered", null) : problem);
+            problem == null ? engine().unavailable("no renewal has been answered", null) : problem);
       }
-      due = kept && minHoldEnd - now <= 0;
+      due = isKept() && isMinHoldOver(now);
       reschedule(now);
     }
     publish();
@@ -566,23 +615,31 @@ final class LeaseState extends Timer.Event {
 
   /** How long the machine has slept since the last confirmation. */
   private long slept(long now) {
-    return DefaultLockClient.slept(engine.platform.wallMillis(), now, clockOffset);
+    return DefaultLockClient.slept(engine().platform.wallMillis(), now, clockOffset);
   }
 
   @GuardedBy("this")
   private void reschedule(long now, long slept) {
     long at = now + slept; // by whichever clock has gone further
+    boolean kept = isKept();
     long next = kept ? end() + slept : end();
     if (renewalPlanned) {
       // A renewal that is due and has no outcome may have found no thread: ask again.
       next = earlier(next, isRenewalDue(at) ? at + interval() / RENEWAL_GRID : renewAt);
-      if (risk == null) {
+      if (risk() == null) {
         next = earlier(next, riskAt());
       }
     }
     next -= slept;
     // By the monotonic clock alone: if the machine sleeps, the lock is held for longer.
-    due(kept ? earlier(next, minHoldEnd) : next);
+    Limits present = limits;
+    due(kept && present != null ? earlier(next, present.minHoldEnd) : next);
+  }
+
+  @GuardedBy("this")
+  private boolean isMinHoldOver(long now) {
+    Limits present = limits;
+    return present == null || present.minHoldEnd - now <= 0;
   }
 
   @GuardedBy("this")
@@ -602,8 +659,8 @@ final class LeaseState extends Timer.Event {
 
   /** Passes a transition on to the timer and the listeners. Call it under no monitor. */
   void publish() {
-    engine.timer.update(this);
-    engine.notifier.flush();
+    engine().timer.update(this);
+    engine().notifier.flush();
   }
 
   // --- renewal --------------------------------------------------------------------------------
@@ -611,7 +668,7 @@ final class LeaseState extends Timer.Event {
   /** How long one renewal may take so that there is time for another. */
   Duration patience() {
     Duration share = Duration.ofNanos(interval());
-    Duration most = engine.requestTimeout();
+    Duration most = engine().requestTimeout();
     return share.compareTo(most) < 0 ? share : most;
   }
 
@@ -627,8 +684,8 @@ final class LeaseState extends Timer.Event {
       if (!isHeld()) {
         return false;
       }
-      if (other != null && !Awaiting.done(engine.platform, other, deadline)) {
-        throw engine.unavailable("another renewal has not been answered", null);
+      if (other != null && !Awaiting.done(engine().platform, other, deadline)) {
+        throw engine().unavailable("another renewal has not been answered", null);
       }
     }
     return true;
@@ -642,7 +699,7 @@ final class LeaseState extends Timer.Event {
    */
   synchronized @Nullable CompletableFuture<Boolean> startRenewal(
       CompletableFuture<Boolean> mine, boolean asked) {
-    long now = engine.platform.nanoTime();
+    long now = engine().platform.nanoTime();
     boolean wanted = asked || isRenewalDue(now + slept(now));
     if (phase == Phase.HELD && wanted && round == null) {
       round = mine;
@@ -664,7 +721,7 @@ final class LeaseState extends Timer.Event {
     }
     if (shared != null && answer instanceof Renewal.Gone gone) {
       // Also if this one has left the grant meanwhile.
-      engine.shared.lost(grant.claim(), gone.reason(), gone.detail());
+      engine().shared.lost(grant.claim(), gone.reason(), gone.detail());
     }
   }
 
@@ -700,8 +757,8 @@ final class LeaseState extends Timer.Event {
   private void extend(long promised, long sentAt, long offset, boolean asked) {
     // Never more than the grant allowed, whatever the backend reports now.
     long until = earlier(promised, sentAt + grant.validityPerConfirmation().toNanos());
-    long wall = engine.platform.wallMillis();
-    long now = engine.platform.nanoTime();
+    long wall = engine().platform.wallMillis();
+    long now = engine().platform.nanoTime();
     long sleptBefore = DefaultLockClient.slept(wall, now, clockOffset);
     long sleptSince = DefaultLockClient.slept(wall, now, offset);
     // By both clocks: the validity that the program has seen must not shrink because the offset was
@@ -709,19 +766,20 @@ final class LeaseState extends Timer.Event {
     if (until - sleptSince - (validUntil - sleptBefore) > 0) {
       // A confirmation does not postpone these, so it does not make up for sleep, either.
       long forgotten = sleptBefore - sleptSince;
-      long holdEnd = maxHoldEnd;
-      maxHoldEnd = holdEnd - forgotten;
-      long unrenewedEnd = fixedEnd;
-      fixedEnd = unrenewedEnd - forgotten;
+      Limits present = limits;
+      if (present != null) {
+        long holdEnd = present.maxHoldEnd;
+        present.maxHoldEnd = holdEnd - forgotten;
+        long unrenewedEnd = present.fixedEnd;
+        present.fixedEnd = unrenewedEnd - forgotten;
+      }
       validUntil = until;
       clockOffset = offset; // the last, see remainingNanos
     }
     if (asked && !renewed && !grant.expiresOnStore()) {
-      fixedEnd = sentAt + grant.effectiveTtl().toNanos();
+      limits().fixedEnd = sentAt + grant.effectiveTtl().toNanos();
     }
-    risk = null;
-    problem = null;
-    backoff = null;
+    trouble = null;
     if (renewalPlanned) {
       // With its own clock offset, no sleep before the request counts.
       planRenewal(
@@ -735,13 +793,14 @@ final class LeaseState extends Timer.Event {
 
   @GuardedBy("this")
   private void postpone(LockException failure) {
-    long now = engine.platform.nanoTime();
-    problem = failure;
+    long now = engine().platform.nanoTime();
+    Trouble present = trouble();
+    present.problem = failure;
     if (renewalPlanned) {
-      if (backoff == null) {
-        backoff = new Backoff(engine.platform, grant.validityPerConfirmation());
+      if (present.backoff == null) {
+        present.backoff = new Backoff(engine().platform, grant.validityPerConfirmation());
       }
-      renewAt = now + slept(now) + backoff.nextNanos();
+      renewAt = now + slept(now) + present.backoff.nextNanos();
     }
     if (phase == Phase.HELD && isWatched()) {
       note(new Events.RenewalFailed(source(), left(), failure));
@@ -752,17 +811,35 @@ final class LeaseState extends Timer.Event {
 
   @GuardedBy("this")
   private void putAtRisk(LockException why) {
-    if (risk == null && phase == Phase.HELD) {
-      risk = why;
+    if (risk() == null && phase == Phase.HELD) {
+      trouble().risk = why;
       note(new Events.AtRisk(source(), left(), why));
     }
+  }
+
+  @GuardedBy("this")
+  private Trouble trouble() {
+    if (trouble == null) {
+      trouble = new Trouble();
+    }
+    return trouble;
+  }
+
+  @GuardedBy("this")
+  private @Nullable LockException risk() {
+    return trouble == null ? null : trouble.risk;
+  }
+
+  @GuardedBy("this")
+  private @Nullable LockException problem() {
+    return trouble == null ? null : trouble.problem;
   }
 
   // --- a lease that is dropped ----------------------------------------------------------------
 
   /** Sets the handle: once that is unreachable, the lease cannot be released any more. */
   void heldThrough(Object object) {
-    handle = engine.platform.weak(object);
+    handle = engine().platform.weak(object);
   }
 
   /** Sets the call site that acquired it, or null if that was not recorded. */
@@ -786,14 +863,15 @@ final class LeaseState extends Timer.Event {
       if (phase != Phase.HELD) {
         return;
       }
+      Limits present = limits();
       abandoned = true;
       renewed = false;
       renewalPlanned = false;
-      fixedEnd = earlier(fixedEnd, validUntil);
-      reschedule(engine.platform.nanoTime());
+      present.fixedEnd = earlier(present.fixedEnd, validUntil);
+      reschedule(engine().platform.nanoTime());
     }
     publish();
-    engine.callSites.rememberAll(name());
+    engine().callSites.rememberAll(name());
     Object place = site;
     DefaultLockClient.log.warn(
         "lease of \"{}\" was never released and is no longer renewed: {} (acquired at {})",
@@ -824,7 +902,7 @@ final class LeaseState extends Timer.Event {
    */
   boolean loseToClose() {
     for (LeaseState had = this; had != null; had = had.successor) {
-      String detail = had.kept ? "before its minimum hold had passed" : "while it was held";
+      String detail = had.isKept() ? "before its minimum hold had passed" : "while it was held";
       if (had.loseHeld(LossReason.CLOSED, "its client was closed " + detail)) {
         return had.endsGrant;
       }
@@ -833,20 +911,21 @@ final class LeaseState extends Timer.Event {
   }
 
   private synchronized LeaseLostException lossOf(LossReason reason, String detail) {
-    return new LeaseLostException(name(), reason, detail, problem);
+    return new LeaseLostException(name(), reason, detail, problem());
   }
 
   /** The loss of a lease whose validity has ended; null if it has not, or was released. */
   private synchronized @Nullable LeaseLostException endLoss() {
     // The wall clock first: a pause between the two readings must not look like sleep.
-    long wall = engine.platform.wallMillis();
-    long now = engine.platform.nanoTime();
-    long slept = kept ? 0 : DefaultLockClient.slept(wall, now, clockOffset);
+    long wall = engine().platform.wallMillis();
+    long now = engine().platform.nanoTime();
+    long slept = isKept() ? 0 : DefaultLockClient.slept(wall, now, clockOffset);
     long at = now + slept; // by whichever clock has gone further
     if (phase != Phase.HELD || end() - at > 0) {
       return null;
     }
-    if (maxHoldEnd - at <= 0 && validUntil - at > 0 && !abandoned) {
+    Limits present = limits;
+    if (present != null && present.maxHoldEnd - at <= 0 && validUntil - at > 0 && !abandoned) {
       return lossOf(LossReason.MAX_HOLD, "the maximum hold time has passed");
     }
     if (slept > SLEEP_THAT_MATTERS && (end() - now > 0 || !abandoned)) {
@@ -883,7 +962,7 @@ final class LeaseState extends Timer.Event {
     }
     try {
       endsGrant = shared == null || shared.close();
-      engine.notifier.flush();
+      engine().notifier.flush();
       try {
         if (endsGrant) {
           tidyServer(found.reason());
@@ -895,7 +974,7 @@ final class LeaseState extends Timer.Event {
       runOnLoss(found);
     } finally {
       if (passes) {
-        engine.pass(name());
+        engine().pass(name());
       }
     }
     return true;
@@ -906,11 +985,11 @@ final class LeaseState extends Timer.Event {
     phase = Phase.LOST;
     loss = why;
     try {
-      if (lost != null) {
-        lost.note(why);
+      if (observers != null && observers.lost != null) {
+        observers.lost.note(why);
       }
       // A lock that is kept without renewal is meant to end with its TTL.
-      if (!kept || renewed || why.reason() != LossReason.EXPIRED) {
+      if (!isKept() || renewed || why.reason() != LossReason.EXPIRED) {
         note(new Events.Lost(source(), why, heldFor()));
       }
     } catch (RuntimeException | Error e) {
@@ -931,9 +1010,9 @@ final class LeaseState extends Timer.Event {
           default -> false;
         };
     if (gone) {
-      engine.cleanup.forget(grant.claim());
+      engine().cleanup.forget(grant.claim());
     } else {
-      engine.cleanup.undo(grant);
+      engine().cleanup.undo(grant);
     }
   }
 
@@ -959,19 +1038,22 @@ final class LeaseState extends Timer.Event {
   }
 
   synchronized void forgetMinHold() {
-    minHoldEnd = engine.platform.nanoTime();
+    Limits present = limits;
+    if (present != null) {
+      present.minHoldEnd = engine().platform.nanoTime();
+    }
   }
 
   CompletableFuture<ReleaseOutcome> releaseAsync() {
     DefaultLockClient.AsyncRequest<ReleaseOutcome> finish =
-        engine.new AsyncRequest<>(deadline -> finishRelease(null, deadline));
+        engine().new AsyncRequest<>(deadline -> finishRelease(null, deadline));
     CompletableFuture<ReleaseOutcome> other = beginRelease();
     if (other == null) {
       return finish.start();
     }
     // It occupies no thread: the release that it waits for may need that thread.
     CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
-    var unused = other.thenAccept(known -> engine.notifier.run(() -> follower.complete(known)));
+    var unused = other.thenAccept(known -> engine().notifier.run(() -> follower.complete(known)));
     return follower;
   }
 
@@ -986,24 +1068,15 @@ final class LeaseState extends Timer.Event {
       lose(this::endLoss);
     }
     synchronized (this) {
-      switch (phase) {
+      return switch (phase) {
         case HELD -> {
           phase = Phase.PASSING;
-          return null;
+          yield null;
         }
-        case LOST -> {
-          return CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
-        }
-        case RELEASED -> {
-          return CompletableFuture.completedFuture(outcome);
-        }
-        case PASSING, RELEASING -> {
-          if (release == null) {
-            release = new CompletableFuture<>();
-          }
-        }
-      }
-      return release;
+        case PASSING, RELEASING -> observers().release();
+        case RELEASED -> CompletableFuture.completedFuture(outcome);
+        case LOST -> CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
+      };
     }
   }
 
@@ -1016,15 +1089,17 @@ final class LeaseState extends Timer.Event {
       @Nullable CompletableFuture<ReleaseOutcome> other, @Nullable Deadline latest) {
     if (other != null) {
       // Another thread's release, which is bounded by the request time-out.
-      Awaiting.doneUninterruptibly(engine.platform, other, Deadline.never(engine.platform));
+      Awaiting.doneUninterruptibly(engine().platform, other, Deadline.never(engine().platform));
       return other.join();
     }
     ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
     try {
       known = pass(latest);
     } finally {
-      // None is added any more.
-      other = release;
+      synchronized (this) {
+        // None is added any more.
+        other = observers == null ? null : observers.release;
+      }
       if (other != null) {
         other.complete(known);
       }
@@ -1052,11 +1127,11 @@ final class LeaseState extends Timer.Event {
     synchronized (this) {
       underWay = round;
       gone = phase == Phase.LOST;
-      taker = gone || next == null || engine.isClosed() ? null : successorFor(next);
+      taker = gone || next == null || engine().isClosed() ? null : successorFor(next);
       if (taker != null) {
         released(ReleaseOutcome.HANDED_OFF);
         taker.noteAcquired();
-        engine.line.begin(taker);
+        engine().line.begin(taker);
         successor = taker;
       } else if (!gone) {
         phase = Phase.RELEASING;
@@ -1064,14 +1139,14 @@ final class LeaseState extends Timer.Event {
     }
     if (next != null && taker != null) {
       try {
-        engine.timer.cancel(this);
+        engine().timer.cancel(this);
         taker.publish();
       } finally {
         next.onHandoff(taker);
       }
       return ReleaseOutcome.HANDED_OFF;
     }
-    if (!gone && next != null && engine.isClosed()) {
+    if (!gone && next != null && engine().isClosed()) {
       try {
         next.onClose();
       } catch (RuntimeException | Error e) {
@@ -1083,7 +1158,7 @@ final class LeaseState extends Timer.Event {
       return gone ? ReleaseOutcome.ALREADY_LOST : releaseOnServer(underWay, latest);
     } finally {
       if (next == null || !next.onHead()) {
-        engine.pass(name());
+        engine().pass(name());
       }
     }
   }
@@ -1093,7 +1168,7 @@ final class LeaseState extends Timer.Event {
    * are none, releases it on the server.
    */
   private ReleaseOutcome leave(SharedGrants.SharedGrant left, @Nullable Deadline latest) {
-    AcquireLoop head = engine.line.loop(name());
+    AcquireLoop head = engine().line.loop(name());
     LocalQueue.Waiter behind = head == null ? null : handPermitOff(head);
     LeaseState taker = successor;
     if (head != null && taker != null) {
@@ -1124,7 +1199,7 @@ final class LeaseState extends Timer.Event {
       released(ReleaseOutcome.HANDED_OFF);
     }
     remove();
-    engine.notifier.flush();
+    engine().notifier.flush();
     return ReleaseOutcome.HANDED_OFF;
   }
 
@@ -1145,14 +1220,16 @@ final class LeaseState extends Timer.Event {
           return null;
         }
         successor = head.offer(this::sharedSuccessorFor);
-        if (successor != null || engine.backend().has(Capability.FIFO)) {
+        if (successor != null || engine().backend().has(Capability.FIFO)) {
           return null;
         }
-        return engine.line.takeNext(
-            name(),
-            waiter ->
-                head.asksLike(request)
-                    && (successor = sharedSuccessorFor(waiter.request())) != null);
+        return engine()
+            .line
+            .takeNext(
+                name(),
+                waiter ->
+                    head.asksLike(request)
+                        && (successor = sharedSuccessorFor(waiter.request())) != null);
       }
     } catch (RuntimeException | Error e) {
       // A failure here must not prevent the release.
@@ -1167,12 +1244,12 @@ final class LeaseState extends Timer.Event {
    */
   @SuppressWarnings("GuardedBy") // by way of the head's pause
   private @Nullable LeaseState sharedSuccessorFor(Request next) {
-    if (engine.isClosed() || !next.sharesGrantWith(request)) {
+    if (engine().isClosed() || !next.sharesGrantWith(request)) {
       return null;
     }
     LeaseState taker;
     try {
-      taker = new LeaseState(this, next, handoffs + 1, Role.SUCCESSOR);
+      taker = new LeaseState(this, next, leasesBefore() + 1, Role.SUCCESSOR);
       taker.enroll();
     } catch (RuntimeException | Error e) {
       Timer.failed("a handoff", e);
@@ -1188,13 +1265,13 @@ final class LeaseState extends Timer.Event {
     LeaseState keeper;
     synchronized (this) {
       if (phase != Phase.PASSING
-          || kept
-          || engine.endsLeases()
-          || minHoldEnd - engine.platform.nanoTime() <= 0) {
+          || isKept()
+          || engine().endsLeases()
+          || isMinHoldOver(engine().platform.nanoTime())) {
         return false;
       }
       try {
-        keeper = new LeaseState(this, request.kept(), handoffs, Role.KEEPER);
+        keeper = new LeaseState(this, request.kept(), leasesBefore(), Role.KEEPER);
         keeper.enroll();
       } catch (RuntimeException | Error e) {
         Timer.failed("a minimum hold", e);
@@ -1206,7 +1283,7 @@ final class LeaseState extends Timer.Event {
     if (shared != null) {
       remove();
     }
-    engine.timer.cancel(this);
+    engine().timer.cancel(this);
     keeper.publish();
     return true;
   }
@@ -1215,7 +1292,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private @Nullable LeaseState successorFor(LocalQueue.Waiter next) {
     try {
-      return new LeaseState(this, next.request(), handoffs + 1, Role.SUCCESSOR);
+      return new LeaseState(this, next.request(), leasesBefore() + 1, Role.SUCCESSOR);
     } catch (RuntimeException | Error e) {
       Timer.failed("a handoff", e);
       return null;
@@ -1224,23 +1301,25 @@ final class LeaseState extends Timer.Event {
 
   /** Takes the next local waiter, if it fits and the grant may be handed off once more. */
   private LocalQueue.@Nullable Waiter next() {
-    if (!engine.line.mayBeWaitedFor(name()) || !mayHandoff()) {
+    if (!engine().line.mayBeWaitedFor(name()) || !mayHandoff()) {
       return null;
     }
-    boolean fifo = engine.backend().has(Capability.FIFO);
-    return engine.line.takeNext(
-        name(),
-        waiter ->
-            waiter.request().sharesGrantWith(request)
-                && (!fifo || waiter.enteredAt() - grantedAt <= 0));
+    boolean fifo = engine().backend().has(Capability.FIFO);
+    return engine()
+        .line
+        .takeNext(
+            name(),
+            waiter ->
+                waiter.request().sharesGrantWith(request)
+                    && (!fifo || waiter.enteredAt() - grantedAt() <= 0));
   }
 
   private synchronized boolean mayHandoff() {
     return isOpen()
         && renewed
-        && handoffs + 1 < Grant.LEASES_PER_GRANT
-        && engine.platform.nanoTime() - grantedAt < grant.effectiveTtl().toNanos() / 3
-        && engine.remaining(validUntil, clockOffset) > 2 * interval();
+        && leasesBefore() + 1 < Grant.LEASES_PER_GRANT
+        && engine().platform.nanoTime() - grantedAt() < grant.effectiveTtl().toNanos() / 3
+        && engine().remaining(validUntil, clockOffset) > 2 * interval();
   }
 
   /** Releases on the server, after a renewal in flight has ended. */
@@ -1249,12 +1328,12 @@ final class LeaseState extends Timer.Event {
     ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
     try {
       Deadline deadline =
-          latest == null ? engine.requestDeadline() : latest.orIn(engine.requestTimeout());
+          latest == null ? engine().requestDeadline() : latest.orIn(engine().requestTimeout());
       if (underWay != null) {
         // If it is overdue, going on is safe: the claim guards its outcome.
-        var unused = Awaiting.doneUninterruptibly(engine.platform, underWay, deadline);
+        var unused = Awaiting.doneUninterruptibly(engine().platform, underWay, deadline);
       }
-      known = engine.releaseOnServer(grant, deadline);
+      known = engine().releaseOnServer(grant, deadline);
     } finally {
       LeaseLostException found =
           known == ReleaseOutcome.ALREADY_LOST
@@ -1268,7 +1347,7 @@ final class LeaseState extends Timer.Event {
         }
       }
       remove();
-      engine.notifier.flush();
+      engine().notifier.flush();
       if (found != null) {
         runOnLoss(found);
       }
@@ -1299,19 +1378,28 @@ final class LeaseState extends Timer.Event {
   // --- reporting ------------------------------------------------------------------------------
 
   synchronized CompletableFuture<LeaseLostException> lost() {
-    if (lost == null) {
-      lost = new LossSignal(engine.notifier);
+    Observers waiting = observers();
+    if (waiting.lost == null) {
+      waiting.lost = new LossSignal(engine().notifier);
       if (loss != null) {
-        lost.tell(loss);
+        waiting.lost.tell(loss);
       }
     }
-    return lost;
+    return waiting.lost;
+  }
+
+  @GuardedBy("this")
+  private Observers observers() {
+    if (observers == null) {
+      observers = new Observers();
+    }
+    return observers;
   }
 
   Subscription onEvent(Consumer<? super LockEvent> listener) {
-    Notifier.ListenerCalls calls = engine.notifier.calls(listener, this::removeSink);
+    Notifier.ListenerCalls calls = engine().notifier.calls(listener, this::removeSink);
     addSink(calls);
-    engine.notifier.flush();
+    engine().notifier.flush();
     return calls;
   }
 
@@ -1321,28 +1409,27 @@ final class LeaseState extends Timer.Event {
       sink.note(new Events.Lost(source(), loss, heldFor()));
       return;
     }
-    if (sinks == null) {
-      sinks = new ArrayList<>(1);
-    }
-    sinks.add(sink);
+    observers().sinks.add(sink);
+    LockException risk = risk();
     if (risk != null && phase == Phase.HELD) {
       sink.note(new Events.AtRisk(source(), left(), risk));
     }
   }
 
   synchronized void removeSink(Notifier.Sink sink) {
-    if (sinks != null) {
-      sinks.remove(sink);
+    if (observers != null) {
+      observers.sinks.remove(sink);
     }
   }
 
   @GuardedBy("this")
   private boolean isWatched() {
-    return !kept && ((sinks != null && !sinks.isEmpty()) || engine.notifier.hasListeners());
+    boolean own = observers != null && !observers.sinks.isEmpty();
+    return !isKept() && (own || engine().notifier.hasListeners());
   }
 
   Events.Source source() {
-    return engine.source(request, token());
+    return engine().source(request, token());
   }
 
   private Duration left() {
@@ -1351,7 +1438,7 @@ final class LeaseState extends Timer.Event {
 
   /** How long it has been held until now. */
   Duration heldFor() {
-    return Duration.ofNanos(engine.platform.nanoTime() - begunAt);
+    return Duration.ofNanos(engine().platform.nanoTime() - begunAt);
   }
 
   String holder() {
@@ -1389,14 +1476,14 @@ final class LeaseState extends Timer.Event {
    */
   @GuardedBy("this")
   private void note(LockEvent event) {
-    if (sinks != null) {
-      sinks.forEach(sink -> sink.note(event));
+    if (observers != null) {
+      observers.sinks.forEach(sink -> sink.note(event));
     }
-    if (!kept) {
-      engine.notifier.noteAll(event);
+    if (!isKept()) {
+      engine().notifier.noteAll(event);
     }
     if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
-      engine.leaseLog.note(event);
+      engine().leaseLog.note(event);
     }
   }
 
@@ -1409,7 +1496,7 @@ final class LeaseState extends Timer.Event {
   void onLoss(Consumer<LeaseLostException> action) {
     LeaseLostException already;
     synchronized (this) {
-      onLoss = action;
+      observers().onLoss = action;
       already = loss;
     }
     if (already != null) {
@@ -1421,7 +1508,7 @@ final class LeaseState extends Timer.Event {
   private void runOnLoss(LeaseLostException why) {
     Consumer<LeaseLostException> action;
     synchronized (this) {
-      action = onLoss;
+      action = observers == null ? null : observers.onLoss;
     }
     if (action != null) {
       action.accept(why);

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Per name one of them at a time is the head: it contends on the server, or holds the lock. So
  * any number of waiting threads costs the server one contender. The head leaves by {@link #pass},
- * which makes the next waiter the head. A name without a head has no state.
+ * which makes the next waiter the head. A name without a head has no state, or an empty queue that
+ * is kept for the next head.
  */
 final class LocalQueue {
 
@@ -45,16 +46,22 @@ final class LocalQueue {
     void onClose();
   }
 
-  /** A head and the waiters behind it. A queue that has ended accepts no more waiters. */
+  /** With no more queues than this, those without a head stay. */
+  private static final int KEPT = 64;
+
+  /** A head and the waiters behind it. A queue that has ended accepts no more heads and waiters. */
   private static final class Queue {
+    /** Whether there is a head; waiters are there only behind one. */
+    private volatile boolean headed = true;
+
     /** How the head acquires the lock; a head that gives up leaves it to the next. */
     volatile @Nullable AcquireLoop loop;
 
     /** The lease of the head. */
     volatile @Nullable LeaseState lease;
 
-    /** What the name is used as, by all in the queue. */
-    private final Share share;
+    /** What the name is used as, by all in the queue. Changes before there is a head. */
+    private volatile Share share;
 
     Queue(Share share) {
       this.share = share;
@@ -63,21 +70,45 @@ final class LocalQueue {
     /** Marks a queue that has ended. */
     private static final LinkedHashSet<Waiter> ENDED = new LinkedHashSet<>();
 
-    /** Null until the first waiter; never reset. */
+    /** Null until the head's first waiter. */
     private volatile @Nullable LinkedHashSet<Waiter> waiters;
 
+    /** What becomes of one who enters. */
+    enum Entry {
+      HEAD,
+      BEHIND,
+      ENDED
+    }
+
+    /** Makes the caller the head if there is none; adds the waiter, if any, behind it otherwise. */
     @SuppressWarnings("ReferenceEquality")
-    synchronized boolean add(Waiter waiter) {
+    synchronized Entry enter(String name, Share wanted, @Nullable Waiter waiter) {
       LinkedHashSet<Waiter> line = waiters;
       if (line == ENDED) {
-        return false;
+        return Entry.ENDED;
+      }
+      if (!headed) {
+        share = wanted;
+        headed = true;
+        return Entry.HEAD;
+      }
+      requireAgreement(name, wanted);
+      if (waiter == null) {
+        return Entry.BEHIND;
       }
       if (line == null) {
         line = new LinkedHashSet<>();
         waiters = line;
       }
       line.add(waiter);
-      return true;
+      return Entry.BEHIND;
+    }
+
+    void requireAgreement(String name, Share wanted) {
+      Share present = share;
+      if (!present.agreesWith(wanted)) {
+        throw wanted.disagreement(name, present);
+      }
     }
 
     synchronized boolean remove(Waiter waiter) {
@@ -128,31 +159,28 @@ final class LocalQueue {
    * @throws LockConfigurationException if the name is in use as something else
    */
   boolean tryEnter(String name, Share share) {
-    return agreeing(queues.putIfAbsent(name, new Queue(share)), name, share) == null;
-  }
-
-  private static @Nullable Queue agreeing(@Nullable Queue queue, String name, Share share) {
-    if (queue != null && !queue.share.agreesWith(share)) {
-      throw share.disagreement(name, queue.share);
-    }
-    return queue;
+    return enter(name, share, null);
   }
 
   /**
    * Enters the queue.
    *
-   * @return true if the waiter is the head at once; it is then not called
+   * @param waiter who waits if there is a head; null for nobody
+   * @return true if the caller is the head at once; the waiter is then not called
    * @throws LockConfigurationException if the name is in use as something else
    */
-  boolean enter(String name, Share share, Waiter waiter) {
-    Queue fresh = new Queue(share);
+  boolean enter(String name, Share share, @Nullable Waiter waiter) {
     while (true) {
-      Queue queue = agreeing(queues.putIfAbsent(name, fresh), name, share);
+      Queue queue = queues.get(name);
       if (queue == null) {
-        return true;
+        queue = queues.putIfAbsent(name, new Queue(share));
+        if (queue == null) {
+          return true;
+        }
       }
-      if (queue.add(waiter)) {
-        return false;
+      Queue.Entry entry = queue.enter(name, share, waiter);
+      if (entry != Queue.Entry.ENDED) {
+        return entry == Queue.Entry.HEAD;
       }
     }
   }
@@ -182,8 +210,13 @@ final class LocalQueue {
         if (next != null && left != null) {
           left.passTo(next.request());
         } else if (next == null && left == null) {
-          queue.waiters = Queue.ENDED;
-          queues.remove(name, queue);
+          queue.headed = false;
+          if (queues.size() <= KEPT) {
+            queue.waiters = null;
+          } else {
+            queue.waiters = Queue.ENDED;
+            queues.remove(name, queue);
+          }
           return;
         }
       }
@@ -284,9 +317,13 @@ final class LocalQueue {
    * @throws LockConfigurationException if the name is in use as something else
    */
   boolean isBusy(String name, Share share) {
-    Queue queue = agreeing(queues.get(name), name, share);
-    AcquireLoop loop = queue == null ? null : queue.loop;
-    return queue != null && (loop == null || loop.trouble() == null);
+    Queue queue = queues.get(name);
+    if (queue == null || !queue.headed) {
+      return false;
+    }
+    queue.requireAgreement(name, share);
+    AcquireLoop loop = queue.loop;
+    return loop == null || loop.trouble() == null;
   }
 
   /** Whether the head may have waiters behind it; false only if it has none. */
@@ -304,7 +341,11 @@ final class LocalQueue {
 
   /** Returns for how many names there is a head. */
   int size() {
-    return queues.size();
+    return (int) queues.values().stream().filter(queue -> queue.headed).count();
+  }
+
+  boolean isEmpty() {
+    return queues.values().stream().noneMatch(queue -> queue.headed);
   }
 
   /** Returns what is waited for, by heads and behind them. */

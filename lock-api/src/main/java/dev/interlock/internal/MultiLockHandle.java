@@ -66,7 +66,7 @@ final class MultiLockHandle implements MultiLock {
         return gatherOnce(request, site);
       } catch (LeaseLostException e) {
         engine.ensureOpen();
-        if (request.deadline().hasPassed()) {
+        if (request.isOver()) {
           throw engine.unavailable(
               request.name(), "one of the set was lost before all were held", e);
         }
@@ -145,9 +145,7 @@ final class MultiLockHandle implements MultiLock {
   private MultiLease acquired(Request request, @Nullable MultiLease lease) {
     if (lease == null) {
       throw new LockTimeoutException(
-          request.name(),
-          options.waitTimeout().orElse(Duration.ZERO),
-          request.acquisition().heldBy());
+          request.name(), options.waitTimeout().orElse(Duration.ZERO), request.heldBy());
     }
     return lease;
   }

@@ -1,49 +1,63 @@
 package dev.interlock.internal;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Share;
-import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
  * One call that acquires: what it asks for, how long it waits, and what happens after that time.
- *
- * @param time the clock that it waits by
- * @param name the lock's name, or those of a set
- * @param share how much of the name it asks for
- * @param options how to acquire and keep it
- * @param holder the label for {@code inspect}
- * @param owner the thread with whose end the hold is abandoned, if the hold belongs to a thread
- * @param ofSet whether it is a member of a set, which is renewed until that is complete, whatever
- *     the options say
- * @param since when the call began
- * @param until when to give up waiting
- * @param withoutStore how long the store may be unavailable without a break
- * @param timeoutIsFailure whether giving up is an exception
- * @param leastPerRequest the least time of a request to the store, even if the end is nearer
- * @param acquisition what is reported to listeners
  */
-record Request(
-    TimeSource time,
-    String name,
-    Share share,
-    LockOptions options,
-    String holder,
-    @Nullable Thread owner,
-    boolean ofSet,
-    long since,
-    long until,
-    Duration withoutStore,
-    boolean timeoutIsFailure,
-    Duration leastPerRequest,
-    Acquisition acquisition) {
+class Request {
 
   /** A healthy store answers within this time, even from another continent. */
   private static final Duration LEAST_PER_REQUEST = Duration.ofMillis(250);
 
   private static final Duration FOR_EVER = Duration.ofDays(36_500);
+
+  private final DefaultLockClient engine;
+  private final String name;
+  private final Share share;
+  private final LockOptions options;
+  private final String holder;
+  private final @Nullable Thread owner;
+  private final boolean ofSet;
+  private final long since;
+  private final Duration wait;
+
+  /** Whether ending with nothing is an exception. */
+  private final boolean insists;
+
+  /** Made for the first report. */
+  @GuardedBy("this")
+  private @Nullable Acquisition acquisition;
+
+  private Request(
+      DefaultLockClient engine,
+      String name,
+      Share share,
+      LockOptions options,
+      String holder,
+      @Nullable Thread owner,
+      boolean ofSet,
+      long since,
+      Duration wait,
+      boolean insists,
+      @Nullable Acquisition acquisition) {
+    this.engine = engine;
+    this.name = name;
+    this.share = share;
+    this.options = options;
+    this.holder = holder;
+    this.owner = owner;
+    this.ofSet = ofSet;
+    this.since = since;
+    this.wait = wait;
+    this.insists = insists;
+    this.acquisition = acquisition;
+  }
 
   /** For {@code acquire()}. */
   static Request untilHad(
@@ -52,10 +66,8 @@ record Request(
       Share share,
       LockOptions options,
       @Nullable Thread owner) {
-    TimeSource time = engine.platform;
     Duration wait = options.waitTimeout().orElse(FOR_EVER);
-    Duration withoutStore = options.outageTimeout();
-    return of(time, name, share, options, owner, wait, withoutStore, true, LEAST_PER_REQUEST);
+    return of(engine, name, share, options, owner, wait, true);
   }
 
   /**
@@ -69,25 +81,21 @@ record Request(
       LockOptions options,
       @Nullable Thread owner,
       Duration timeout) {
-    Duration least = timeout.isZero() ? engine.requestTimeout() : LEAST_PER_REQUEST;
-    return of(engine.platform, name, share, options, owner, timeout, FOR_EVER, false, least);
+    return of(engine, name, share, options, owner, timeout, false);
   }
 
   private static Request of(
-      TimeSource time,
+      DefaultLockClient engine,
       String name,
       Share share,
       LockOptions options,
       @Nullable Thread owner,
       Duration wait,
-      Duration withoutStore,
-      boolean timeoutIsFailure,
-      Duration leastPerRequest) {
+      boolean insists) {
     String holder = options.holder().orElseGet(Labels::ofCurrentThread);
-    long now = time.nanoTime();
-    long until = now + (wait.compareTo(FOR_EVER) < 0 ? wait : FOR_EVER).toNanos();
+    long now = engine.platform.nanoTime();
     return new Request(
-        time,
+        engine,
         name,
         share,
         options,
@@ -95,16 +103,14 @@ record Request(
         owner,
         false,
         now,
-        until,
-        withoutStore,
-        timeoutIsFailure,
-        leastPerRequest,
-        new Acquisition(null));
+        wait.compareTo(FOR_EVER) < 0 ? wait : FOR_EVER,
+        insists,
+        null);
   }
 
   /** For another try, which is reported to listeners as another acquisition. */
   Request again() {
-    return copy(name, options, owner, ofSet, timeoutIsFailure, new Acquisition(null));
+    return copy(name, options, owner, ofSet, null);
   }
 
   /**
@@ -112,32 +118,44 @@ record Request(
    * next request would.
    */
   Request once(Duration requestTimeout) {
-    long now = time.nanoTime();
-    return new Request(
-        time,
-        name,
-        share,
-        options,
-        holder,
-        owner,
-        ofSet,
-        since,
-        now,
-        withoutStore,
-        false,
-        Duration.ofNanos(Math.min(requestTimeout.toNanos(), left(now))),
-        acquisition);
+    long now = engine.platform.nanoTime();
+    return new Once(this, now, Math.min(requestTimeout.toNanos(), left(now)));
+  }
+
+  private static final class Once extends Request {
+    private final long time;
+
+    Once(Request whole, long now, long time) {
+      super(
+          whole.engine,
+          whole.name,
+          whole.share,
+          whole.options,
+          whole.holder,
+          whole.owner,
+          whole.ofSet,
+          whole.since,
+          Duration.ofNanos(now - whole.since),
+          false,
+          whole.acquisition());
+      this.time = time;
+    }
+
+    @Override
+    long leastPerRequest() {
+      return time;
+    }
   }
 
   /** For the next member of a set, which has the set's time. */
   Request member(String member) {
-    return copy(member, options, owner, true, false, new Acquisition(acquisition));
+    return copy(member, options, owner, true, new Acquisition(acquisition()));
   }
 
   /** For a lock that the client keeps after a release until the minimum hold has passed. */
   Request kept() {
     LockOptions unlimited = options.toBuilder().minHold(null).maxHold(null).build();
-    return copy(name, unlimited, null, false, false, acquisition);
+    return copy(name, unlimited, null, false, acquisition());
   }
 
   private Request copy(
@@ -145,10 +163,9 @@ record Request(
       LockOptions otherOptions,
       @Nullable Thread otherOwner,
       boolean ofOtherSet,
-      boolean isFailure,
-      Acquisition otherAcquisition) {
+      @Nullable Acquisition otherAcquisition) {
     return new Request(
-        time,
+        engine,
         otherName,
         share,
         otherOptions,
@@ -156,20 +173,98 @@ record Request(
         otherOwner,
         ofOtherSet,
         since,
-        until,
-        withoutStore,
-        isFailure,
-        leastPerRequest,
+        wait,
+        insists,
         otherAcquisition);
   }
 
+  DefaultLockClient engine() {
+    return engine;
+  }
+
+  /** The lock's name, or those of a set. */
+  String name() {
+    return name;
+  }
+
+  /** How much of the name it asks for. */
+  Share share() {
+    return share;
+  }
+
+  /** How to acquire and keep it. */
+  LockOptions options() {
+    return options;
+  }
+
+  /** The label for {@code inspect}. */
+  String holder() {
+    return holder;
+  }
+
+  /** The thread with whose end the hold is abandoned, if the hold belongs to a thread. */
+  @Nullable Thread owner() {
+    return owner;
+  }
+
+  /**
+   * Whether it is a member of a set, which is renewed until that is complete, whatever the options
+   * say.
+   */
+  boolean ofSet() {
+    return ofSet;
+  }
+
+  /** When the call began. */
+  long since() {
+    return since;
+  }
+
+  /** How long the store may be unavailable without a break. */
+  Duration withoutStore() {
+    return insists ? options.outageTimeout() : FOR_EVER;
+  }
+
+  /** Whether giving up is an exception. */
+  boolean timeoutIsFailure() {
+    return insists && !ofSet;
+  }
+
+  /** What is reported to listeners. */
+  synchronized Acquisition acquisition() {
+    if (acquisition == null) {
+      acquisition = new Acquisition(null);
+    }
+    return acquisition;
+  }
+
+  /** The label of the lock's holder, as last seen. */
+  void heldBy(@Nullable String label) {
+    if (label != null) {
+      acquisition().heldBy(label);
+    }
+  }
+
+  synchronized @Nullable String heldBy() {
+    return acquisition == null ? null : acquisition.heldBy();
+  }
+
+  /** When to give up waiting. */
+  private long until() {
+    return since + wait.toNanos();
+  }
+
+  boolean isOver() {
+    return until() - engine.platform.nanoTime() <= 0;
+  }
+
   Deadline deadline() {
-    return Deadline.at(time, until);
+    return Deadline.at(engine.platform, until());
   }
 
   /** When a request that was sent at the deadline has timed out. */
   Deadline end() {
-    return Deadline.at(time, until + leastPerRequest.toNanos());
+    return Deadline.at(engine.platform, until() + leastPerRequest());
   }
 
   /**
@@ -177,19 +272,25 @@ record Request(
    * has, unless that is too little for any store.
    */
   Deadline forStore(Duration requestTimeout) {
-    long now = time.nanoTime();
-    return Deadline.at(time, now + Math.min(requestTimeout.toNanos(), left(now)));
+    long now = engine.platform.nanoTime();
+    return Deadline.at(engine.platform, now + Math.min(requestTimeout.toNanos(), left(now)));
   }
 
   /** When to give up waiting for a thread that asks the store. */
   Deadline forThread() {
-    long now = time.nanoTime();
-    return Deadline.at(time, now + left(now));
+    long now = engine.platform.nanoTime();
+    return Deadline.at(engine.platform, now + left(now));
   }
 
   private long left(long now) {
-    long least = leastPerRequest.toNanos();
+    long least = leastPerRequest();
+    long until = until();
     return Math.min(Math.max(least, until - now), until + least - now);
+  }
+
+  /** The least time of a request to the store, even if the end is nearer. */
+  long leastPerRequest() {
+    return (wait.isZero() && !insists ? engine.requestTimeout() : LEAST_PER_REQUEST).toNanos();
   }
 
   /**
@@ -197,7 +298,7 @@ record Request(
    * out of the local queue.
    */
   boolean asksOnce() {
-    return !share.isWhole() && until == since;
+    return !share.isWhole() && wait.isZero();
   }
 
   /** Whether a lease of the other request can be handed off to this one, or shared with it. */

@@ -1,7 +1,6 @@
 package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -22,20 +21,24 @@ final class Timer implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Timer.class);
 
   /** Something that happens at a time. Scheduled on at most one timer. */
-  abstract static class Event implements Comparable<Event> {
+  abstract static class Event {
     static final long NEVER = Long.MIN_VALUE;
 
     private volatile long due = NEVER;
 
-    // Guarded by the timer, as long as it has the event.
-    private long at;
-    private long order;
-    private boolean scheduled;
+    // These belong to the timer's queue, and are guarded by the timer.
 
-    /** By time; events due at the same time in the order in which they were scheduled. */
-    @Override
-    public final int compareTo(Event other) {
-      return at == other.at ? Long.compare(order, other.order) : Long.signum(at - other.at);
+    /** When it is scheduled for. */
+    long at;
+
+    /** Counts those that were added before it; begins anew some time. */
+    int order;
+
+    /** Its place in the queue; 0 if it is not scheduled. */
+    int place;
+
+    final boolean isBefore(Event other) {
+      return at == other.at ? order - other.order < 0 : at - other.at < 0;
     }
 
     /**
@@ -62,10 +65,7 @@ final class Timer implements AutoCloseable {
   private final Runnable afterSweep;
 
   @GuardedBy("this")
-  private final TreeSet<Event> events = new TreeSet<>();
-
-  @GuardedBy("this")
-  private long scheduled;
+  private final EventQueue events = new EventQueue();
 
   private volatile boolean running;
 
@@ -129,16 +129,11 @@ final class Timer implements AutoCloseable {
         return;
       }
       long at = event.due;
-      if (event.scheduled) {
-        take(event);
-      }
+      events.remove(event);
       if (at == Event.NEVER) {
         return;
       }
-      event.at = at;
-      event.order = scheduled++;
-      event.scheduled = true;
-      events.add(event);
+      events.add(event, at);
       if (thread != null && at - sleepingUntil < 0) {
         sleepingUntil = at;
         platform.unpark(thread);
@@ -234,21 +229,17 @@ final class Timer implements AutoCloseable {
   }
 
   private synchronized long nextWake() {
-    sleepingUntil = events.isEmpty() ? platform.nanoTime() + NEVER : events.first().at;
+    Event next = events.first();
+    sleepingUntil = next == null ? platform.nanoTime() + NEVER : next.at;
     return closed ? platform.nanoTime() : sleepingUntil;
   }
 
   private synchronized @Nullable Event pollDue() {
-    if (events.isEmpty() || events.first().at - platform.nanoTime() > 0) {
+    Event next = events.first();
+    if (next == null || next.at - platform.nanoTime() > 0) {
       return null;
     }
-    return take(events.first());
-  }
-
-  @GuardedBy("this")
-  private Event take(Event event) {
-    events.remove(event);
-    event.scheduled = false;
-    return event;
+    events.remove(next);
+    return next;
   }
 }

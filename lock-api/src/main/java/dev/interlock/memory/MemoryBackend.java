@@ -16,6 +16,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.Set;
@@ -60,13 +61,11 @@ final class MemoryBackend implements QueueingBackend {
   private final String storeName;
   private final MemoryStore store;
   private final BackendContext context;
-  private final MemoryStore.LossListener lossListener;
   private final AtomicBoolean closed = new AtomicBoolean();
 
   MemoryBackend(String storeName, BackendContext context) {
     this.storeName = storeName;
     this.context = context;
-    this.lossListener = context::lost;
     this.store = MemoryStore.open(storeName);
   }
 
@@ -82,63 +81,69 @@ final class MemoryBackend implements QueueingBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) {
-    return answer(store.tryAcquire(place(claim), now()), deadline);
+    Waiting place = new Waiting(claim);
+    store.tryAcquire(place, now());
+    return place.answer(deadline);
   }
 
   @Override
   public Place join(Claim claim, Deadline deadline) {
-    MemoryStore.Place place = place(claim);
+    Waiting place = new Waiting(claim);
     store.join(place, now());
-    return new Waiting(place);
-  }
-
-  private MemoryStore.Place place(Claim claim) {
-    return new MemoryStore.Place(claim, context.time(), lossListener);
+    return place;
   }
 
   private long now() {
     return context.time().nanoTime();
   }
 
-  /** Returns granted if the place is the holder, busy otherwise. */
-  private Attempt answer(MemoryStore.Place place, Deadline pollInterval) {
-    if (!place.isGranted()) {
-      String holder = store.inspect(place.claim().name(), now()).holder().orElse(null);
-      return new Attempt.Busy(pollInterval.remaining(), holder);
-    }
-    Duration ttl = place.claim().ttl();
-    return new Attempt.Granted(
-        Grant.expiring(place.claim(), place.token(), place.grantedAt() + ttl.toNanos(), ttl));
-  }
-
-  private final class Waiting implements Place {
-    private final MemoryStore.Place place;
+  private final class Waiting extends MemoryStore.Place implements Place {
     private volatile boolean left;
 
-    Waiting(MemoryStore.Place place) {
-      this.place = place;
+    Waiting(Claim claim) {
+      super(claim);
+    }
+
+    @Override
+    TimeSource time() {
+      return context.time();
+    }
+
+    @Override
+    void lost(LossReason reason, String detail) {
+      context.lost(claim(), reason, detail);
     }
 
     @Override
     public boolean hasPredecessor() {
-      return !place.isGranted();
+      return !isGranted();
     }
 
     @Override
     public Attempt await(Deadline deadline) throws InterruptedException {
-      WakeUp wakeUp = place.wakeUp();
-      while (wakeUp != null && !place.isGranted() && !deadline.hasPassed()) {
+      WakeUp wakeUp = wakeUp();
+      while (wakeUp != null && !isGranted() && !deadline.hasPassed()) {
         if (left || closed.get()) {
           throw new LockUnavailableException(INFO.name(), storeName, "closed", null);
         }
         // Nothing happens when the holder's TTL ends, so a waiter checks then and moves the queue
         // on.
-        long end = store.settle(place.claim().name(), now());
-        if (!place.isGranted()) {
-          wakeUp.await(Deadline.at(context.time(), earlier(end, deadline.nanos())));
+        long end = store.settle(claim().name(), now());
+        if (!isGranted()) {
+          wakeUp.await(Deadline.at(time(), earlier(end, deadline.nanos())));
         }
       }
-      return answer(place, deadline);
+      return answer(deadline);
+    }
+
+    /** Returns granted if it is the holder, busy otherwise. */
+    private Attempt answer(Deadline pollInterval) {
+      if (!isGranted()) {
+        String holder = store.inspect(claim().name(), now()).holder().orElse(null);
+        return new Attempt.Busy(pollInterval.remaining(), holder);
+      }
+      // Nobody renews it before this answer.
+      return new Attempt.Granted(Grant.expiring(claim(), token(), expiresAt(), claim().ttl()));
     }
 
     private static long earlier(long a, long b) {
@@ -148,7 +153,7 @@ final class MemoryBackend implements QueueingBackend {
     @Override
     public void close() {
       left = true;
-      place.signal();
+      signal();
     }
   }
 

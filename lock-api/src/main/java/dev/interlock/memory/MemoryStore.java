@@ -1,6 +1,5 @@
 package dev.interlock.memory;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockState;
 import dev.interlock.LossReason;
@@ -27,16 +26,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class MemoryStore {
 
-  /** Called when a holder loses its lock neither by its own release nor by its TTL. */
-  interface LossListener {
-    void lost(Claim claim, LossReason reason, String detail);
-  }
-
-  /** A claim that is in the queue, or holds the lock. */
-  static final class Place {
+  /** A claim that is in the queue, or holds the lock. The store changes it under its entry. */
+  abstract static class Place {
     private final Claim claim;
-    private final TimeSource time;
-    private final LossListener lossListener;
 
     /** Made when the place enters the queue, which most never do. */
     private volatile @Nullable WakeUp wakeUp;
@@ -45,53 +37,69 @@ final class MemoryStore {
     private boolean revoked;
     private long expiresAt;
     private long token;
-    private long grantedAt;
     private long grantedAtWallMillis;
 
-    Place(Claim claim, TimeSource time, LossListener lossListener) {
+    Place(Claim claim) {
       this.claim = claim;
-      this.time = time;
-      this.lossListener = lossListener;
     }
 
-    Claim claim() {
+    /** {@return the clocks of the claim's client} */
+    abstract TimeSource time();
+
+    /** Called when it loses the lock neither by its own release nor by its TTL. */
+    abstract void lost(LossReason reason, String detail);
+
+    final Claim claim() {
       return claim;
     }
 
     /** {@return the signal of the grant; null if the lock was granted at once} */
-    @Nullable WakeUp wakeUp() {
+    final @Nullable WakeUp wakeUp() {
       return wakeUp;
     }
 
-    void signal() {
+    final void signal() {
       WakeUp waiting = wakeUp;
       if (waiting != null) {
         waiting.signal();
       }
     }
 
-    boolean isGranted() {
+    final boolean isGranted() {
       return granted;
     }
 
     /** {@return the fencing token, once the lock is granted} */
-    long token() {
+    final long token() {
       return token;
     }
 
-    /** {@return when the lock was granted} */
-    long grantedAt() {
-      return grantedAt;
+    /** {@return when the TTL ends, once the lock is granted} */
+    final long expiresAt() {
+      return expiresAt;
     }
   }
 
-  /** Who holds a name, and who waits for it. */
+  /** Who holds a name, and who waits for it. Guarded by its monitor. */
   private static final class Entry {
-
     /** In the order of their grants; most names never have a second one. */
     private final List<Place> holders = new ArrayList<>(1);
 
     private Map<String, Place> line = Map.of();
+
+    /** Whether it is no longer in the table. It is free then. */
+    private boolean removed;
+
+    /** Whether nobody holds the name; then nobody waits, either, once it is settled. */
+    boolean isFree() {
+      return holders.isEmpty();
+    }
+
+    /** Brings it up to the given time. */
+    void settle(long now) {
+      expire(now);
+      serve(now);
+    }
 
     /**
      * Checks that a claim uses the name as its holders do.
@@ -99,6 +107,9 @@ final class MemoryStore {
      * @throws dev.interlock.LockConfigurationException if not
      */
     void ensureAgreement(Claim claim) {
+      if (isFree()) {
+        return;
+      }
       Share present = holders.get(0).claim.share();
       if (!claim.share().agreesWith(present)) {
         throw claim.share().disagreement(claim.name(), present);
@@ -122,8 +133,7 @@ final class MemoryStore {
       holders.add(place);
       place.expiresAt = now + place.claim.ttl().toNanos();
       place.token = TOKENS.incrementAndGet();
-      place.grantedAt = now;
-      place.grantedAtWallMillis = place.time.wallMillis();
+      place.grantedAtWallMillis = place.time().wallMillis();
       place.granted = true; // last: a thread that reads it sees the other fields
     }
 
@@ -131,7 +141,7 @@ final class MemoryStore {
       if (line.isEmpty()) {
         line = new LinkedHashMap<>();
       }
-      place.wakeUp = new WakeUp(place.time);
+      place.wakeUp = new WakeUp(place.time());
       line.put(place.claim.id(), place);
     }
 
@@ -143,7 +153,7 @@ final class MemoryStore {
 
     @Nullable Place holder(Claim claim) {
       for (int i = 0; i < holders.size(); i++) {
-        if (holders.get(i).claim.id().equals(claim.id())) {
+        if (holders.get(i).claim.isSame(claim)) {
           return holders.get(i);
         }
       }
@@ -176,7 +186,7 @@ final class MemoryStore {
       }
     }
 
-    /** When the first of the holds ends. */
+    /** When the first of the holds ends. There has to be one. */
     long firstEnd() {
       long first = holders.get(0).expiresAt;
       for (Place holder : holders) {
@@ -188,7 +198,8 @@ final class MemoryStore {
     }
   }
 
-  private static final int FEWEST_TO_SWEEP = 64;
+  /** With no more entries than this, those that are free stay for the next claims. */
+  private static final int KEPT = 64;
 
   // One for the JVM, so that tokens keep rising when a store is closed and opened again.
   private static final AtomicLong TOKENS = new AtomicLong();
@@ -203,7 +214,7 @@ final class MemoryStore {
   private int clients;
 
   /** With more entries than this, a new claim looks for those whose TTL is over. */
-  private volatile int sweepAbove = FEWEST_TO_SWEEP;
+  private volatile int sweepAbove = KEPT;
 
   private MemoryStore(String storeName) {
     this.storeName = storeName;
@@ -226,8 +237,8 @@ final class MemoryStore {
   }
 
   /** Grants the lock if there is room and nobody waits. */
-  Place tryAcquire(Place place, long now) {
-    return enter(place, now, false);
+  void tryAcquire(Place place, long now) {
+    enter(place, now, false);
   }
 
   /** Grants the lock if there is room and nobody waits; enters the queue otherwise. */
@@ -235,103 +246,101 @@ final class MemoryStore {
     enter(place, now, true);
   }
 
-  @CanIgnoreReturnValue
-  private Place enter(Place place, long now, boolean waits) {
+  private void enter(Place place, long now, boolean waits) {
     forgetExpired();
-    entries.compute(
-        place.claim.name(),
-        (name, entry) -> {
-          Entry current = settled(entry, now);
-          if (current == null) {
-            current = new Entry();
-          } else {
-            current.ensureAgreement(place.claim);
-          }
-          if (current.admits(place.claim)) {
-            current.grant(place, now);
-          } else if (waits) {
-            current.join(place);
-          }
-          return current;
-        });
-    return place;
+    Claim claim = place.claim;
+    while (true) {
+      Entry entry = entries.get(claim.name());
+      if (entry == null) {
+        entry = new Entry();
+        Entry other = entries.putIfAbsent(claim.name(), entry);
+        entry = other == null ? entry : other;
+      }
+      synchronized (entry) {
+        if (entry.removed) {
+          continue;
+        }
+        entry.settle(now);
+        entry.ensureAgreement(claim);
+        if (entry.admits(claim)) {
+          entry.grant(place, now);
+        } else if (waits) {
+          entry.join(place);
+        }
+        return;
+      }
+    }
   }
 
   /** Serves the next waiters if TTLs are over; returns when the next TTL ends. */
   long settle(String name, long now) {
-    long[] end = {now};
-    entries.compute(
-        name,
-        (n, entry) -> {
-          Entry current = settled(entry, now);
-          if (current != null) {
-            end[0] = current.firstEnd();
-          }
-          return current;
-        });
-    return end[0];
+    Entry entry = entries.get(name);
+    if (entry == null) {
+      return now;
+    }
+    synchronized (entry) {
+      entry.settle(now);
+      return entry.isFree() ? now : entry.firstEnd();
+    }
   }
 
   boolean renew(Claim claim, long now) {
-    boolean[] renewed = new boolean[1];
-    entries.compute(
-        claim.name(),
-        (name, entry) -> {
-          Entry current = settled(entry, now);
-          Place holder = current == null ? null : current.holder(claim);
-          if (holder != null && !holder.revoked) {
-            // Readers that share a claim may renew it at the same time, and not in order.
-            long renewedAt = holder.expiresAt - holder.claim.ttl().toNanos();
-            if (now - renewedAt > 0) {
-              holder.expiresAt = now + claim.ttl().toNanos();
-            }
-            renewed[0] = true;
-          }
-          return current;
-        });
-    return renewed[0];
+    Entry entry = entries.get(claim.name());
+    if (entry == null) {
+      return false;
+    }
+    synchronized (entry) {
+      entry.settle(now);
+      Place holder = entry.holder(claim);
+      if (holder == null || holder.revoked) {
+        return false;
+      }
+      // Readers that share a claim may renew it at the same time, and not in order.
+      long renewedAt = holder.expiresAt - holder.claim.ttl().toNanos();
+      if (now - renewedAt > 0) {
+        holder.expiresAt = now + claim.ttl().toNanos();
+      }
+      return true;
+    }
   }
 
   boolean release(Claim claim, long now) {
-    boolean[] held = new boolean[1];
-    entries.compute(
-        claim.name(),
-        (name, entry) -> {
-          Entry current = settled(entry, now);
-          if (current == null) {
-            return null;
-          }
-          current.leave(claim);
-          Place holder = current.holder(claim);
-          if (holder != null) {
-            held[0] = true;
-            current.holders.remove(holder);
-          }
-          // Even a waiter may have kept others from being served.
-          return settled(current, now);
-        });
-    return held[0];
+    Entry entry = entries.get(claim.name());
+    if (entry == null) {
+      return false;
+    }
+    synchronized (entry) {
+      entry.settle(now);
+      entry.leave(claim);
+      Place holder = entry.holder(claim);
+      if (holder != null) {
+        entry.holders.remove(holder);
+      }
+      // Even a waiter may have kept others from being served.
+      entry.serve(now);
+      forgetIfFree(claim.name(), entry);
+      return holder != null;
+    }
   }
 
   LockState inspect(String name, long now) {
-    LockState[] state = {LockState.free(name)};
-    entries.compute(
-        name,
-        (n, entry) -> {
-          Entry current = settled(entry, now);
-          if (current != null) {
-            Share share = current.holders.get(0).claim.share();
-            state[0] =
-                LockState.held(
-                    name,
-                    share.kind(),
-                    share.capacity(),
-                    current.holders.stream().map(holder -> shown(holder, now)).toList(),
-                    current.line.values().stream().map(place -> place.claim.holder()).toList());
-          }
-          return current;
-        });
-    return state[0];
+    Entry entry = entries.get(name);
+    if (entry == null) {
+      return LockState.free(name);
+    }
+    synchronized (entry) {
+      entry.settle(now);
+      if (entry.isFree()) {
+        return LockState.free(name);
+      }
+      Share share = entry.holders.get(0).claim.share();
+      return LockState.held(
+          name,
+          share.kind(),
+          share.capacity(),
+          entry.holders.stream().map(holder -> shown(holder, now)).toList(),
+          entry.line.values().stream().map(place -> place.claim.holder()).toList());
+    }
   }
 
   private static LockState.Holder shown(Place holder, long now) {
@@ -362,47 +371,39 @@ final class MemoryStore {
   }
 
   boolean forceRelease(String name, long now) {
-    List<Place> ended = new ArrayList<>();
-    entries.compute(
-        name,
-        (n, entry) -> {
-          Entry current = settled(entry, now);
-          if (current == null) {
-            return null;
-          }
-          ended.addAll(current.holders);
-          current.holders.clear();
-          return settled(current, now);
-        });
-    ended.forEach(
-        holder ->
-            holder.lossListener.lost(holder.claim, LossReason.TAKEN, "its release was forced"));
+    Entry entry = entries.get(name);
+    if (entry == null) {
+      return false;
+    }
+    List<Place> ended;
+    synchronized (entry) {
+      entry.settle(now);
+      ended = List.copyOf(entry.holders);
+      entry.holders.clear();
+      entry.serve(now);
+      forgetIfFree(name, entry);
+    }
+    ended.forEach(holder -> holder.lost(LossReason.TAKEN, "its release was forced"));
     return !ended.isEmpty();
   }
 
   boolean revoke(String name, long now) {
-    boolean[] held = new boolean[1];
-    entries.compute(
-        name,
-        (n, entry) -> {
-          Entry current = settled(entry, now);
-          if (current != null) {
-            current.holders.forEach(holder -> holder.revoked = true);
-            held[0] = true;
-          }
-          return current;
-        });
-    return held[0];
+    Entry entry = entries.get(name);
+    if (entry == null) {
+      return false;
+    }
+    synchronized (entry) {
+      entry.settle(now);
+      entry.holders.forEach(holder -> holder.revoked = true);
+      return !entry.isFree();
+    }
   }
 
   void wakeAll() {
-    for (String name : entries.keySet()) {
-      entries.computeIfPresent(
-          name,
-          (n, entry) -> {
-            entry.line.values().forEach(Place::signal);
-            return entry;
-          });
+    for (Entry entry : entries.values()) {
+      synchronized (entry) {
+        entry.line.values().forEach(Place::signal);
+      }
     }
   }
 
@@ -413,28 +414,34 @@ final class MemoryStore {
    */
   private void forgetExpired() {
     if (entries.size() > sweepAbove) {
-      for (String name : entries.keySet()) {
-        entries.computeIfPresent(
-            name, (n, entry) -> settled(entry, entry.holders.get(0).time.nanoTime()));
-      }
-      sweepAbove = Math.max(FEWEST_TO_SWEEP, 2 * entries.size());
+      entries.forEach(
+          (name, entry) -> {
+            synchronized (entry) {
+              if (!entry.isFree()) {
+                entry.settle(entry.holders.get(0).time().nanoTime());
+              }
+              if (entry.isFree()) {
+                forget(name, entry);
+              }
+            }
+          });
+      sweepAbove = Math.max(KEPT, 2 * entries.size());
     }
+  }
+
+  private void forgetIfFree(String name, Entry entry) {
+    if (entry.isFree() && entries.size() > KEPT) {
+      forget(name, entry);
+    }
+  }
+
+  /** Called under the entry's monitor. */
+  private void forget(String name, Entry entry) {
+    entry.removed = true;
+    entries.remove(name, entry);
   }
 
   int size() {
     return entries.size();
-  }
-
-  /**
-   * {@return the entry at the given time, null if the lock is free and has no waiters} An entry
-   * that is not null has a holder.
-   */
-  private static @Nullable Entry settled(@Nullable Entry entry, long now) {
-    if (entry == null) {
-      return null;
-    }
-    entry.expire(now);
-    entry.serve(now);
-    return entry.holders.isEmpty() ? null : entry;
   }
 }

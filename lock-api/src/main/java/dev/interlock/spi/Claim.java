@@ -10,15 +10,35 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Claim {
 
+  private static final String DIGITS =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
   private final String name;
-  private final String id;
+
+  /** The identity; or the part that it shares with others, if it has a number. */
+  private final String series;
+
+  /** The number in its series; negative if it is in none. */
+  private final int number;
+
   private final Duration ttl;
-  private final boolean autoRenew;
   private final String holder;
   private final long issuedAt;
-  private final Share share;
-  private final Duration reservation;
+  private final Kind kind;
   private volatile @Nullable Object attachment;
+
+  /** What is the same for most claims, which share it. */
+  private record Kind(boolean autoRenew, Share share, Duration reservation) {
+    private static final Kind RENEWED = new Kind(true, Share.EXCLUSIVE, Duration.ZERO);
+    private static final Kind FIXED = new Kind(false, Share.EXCLUSIVE, Duration.ZERO);
+
+    static Kind of(boolean autoRenew, Share share, Duration reservation) {
+      Kind usual = autoRenew ? RENEWED : FIXED;
+      return share.equals(usual.share) && reservation.isZero()
+          ? usual
+          : new Kind(autoRenew, share, reservation);
+    }
+  }
 
   /**
    * Makes a claim; for the engine, and for tests of backends.
@@ -57,14 +77,55 @@ public final class Claim {
       long issuedAt,
       Share share,
       Duration reservation) {
+    this(name, id, -1, ttl, autoRenew, holder, issuedAt, share, reservation);
+  }
+
+  private Claim(
+      String name,
+      String series,
+      int number,
+      Duration ttl,
+      boolean autoRenew,
+      String holder,
+      long issuedAt,
+      Share share,
+      Duration reservation) {
     this.name = name;
-    this.id = id;
+    this.series = series;
+    this.number = number;
     this.ttl = ttl;
-    this.autoRenew = autoRenew;
     this.holder = holder;
     this.issuedAt = issuedAt;
-    this.share = share;
-    this.reservation = reservation;
+    this.kind = Kind.of(autoRenew, share, reservation);
+  }
+
+  /**
+   * Makes a claim whose identity consists of a series, a number in that, and the last 36 bits of
+   * the time at which it is made. The identity is only rendered when asked for, as most of what is
+   * held is never asked for it again.
+   *
+   * @param name the lock's name
+   * @param series 16 random characters out of those of an identity
+   * @param number the number in the series, from 0 on and below 2<sup>30</sup>
+   * @param ttl how long the store has to keep the lock without renewal
+   * @param autoRenew whether the lease will be renewed until released
+   * @param holder the label that {@code inspect} shows, without control characters
+   * @param issuedAt the {@link TimeSource#nanoTime()} at which it is made
+   * @param share how much of the name it takes
+   * @param reservation see {@link #reservation()}
+   * @return the claim
+   */
+  public static Claim inSeries(
+      String name,
+      String series,
+      int number,
+      Duration ttl,
+      boolean autoRenew,
+      String holder,
+      long issuedAt,
+      Share share,
+      Duration reservation) {
+    return new Claim(name, series, number, ttl, autoRenew, holder, issuedAt, share, reservation);
   }
 
   /** {@return the lock's name, 1 to 255 code points of well-formed Unicode} */
@@ -74,7 +135,34 @@ public final class Claim {
 
   /** {@return the attempt's identity} */
   public String id() {
-    return id;
+    return number < 0
+        ? series
+        // One expression, so that only the result is allocated.
+        : series
+            + digit(number >>> 24)
+            + digit(number >>> 18)
+            + digit(number >>> 12)
+            + digit(number >>> 6)
+            + digit(number)
+            + digit(issuedAt >>> 30)
+            + digit(issuedAt >>> 24)
+            + digit(issuedAt >>> 18)
+            + digit(issuedAt >>> 12)
+            + digit(issuedAt >>> 6)
+            + digit(issuedAt);
+  }
+
+  private static char digit(long bits) {
+    return DIGITS.charAt((int) (bits & 63));
+  }
+
+  /**
+   * {@return whether the other has the same identity}
+   *
+   * @param other another claim, or the same
+   */
+  public boolean isSame(Claim other) {
+    return this == other || id().equals(other.id());
   }
 
   /** {@return how long the store has to keep the lock without renewal} */
@@ -84,7 +172,7 @@ public final class Claim {
 
   /** {@return whether the lease will be renewed until released} */
   public boolean autoRenew() {
-    return autoRenew;
+    return kind.autoRenew;
   }
 
   /** {@return the label that {@code inspect} shows} */
@@ -105,7 +193,7 @@ public final class Claim {
    * dev.interlock.Capability#READ_WRITE} or {@link dev.interlock.Capability#SEMAPHORE}.
    */
   public Share share() {
-    return share;
+    return kind.share;
   }
 
   /**
@@ -115,7 +203,7 @@ public final class Claim {
    * again before the time has passed, with another identity.
    */
   public Duration reservation() {
-    return reservation;
+    return kind.reservation;
   }
 
   /**
@@ -134,6 +222,6 @@ public final class Claim {
 
   @Override
   public String toString() {
-    return "Claim[" + name + " by " + holder + ", id " + id + "]";
+    return "Claim[" + name + " by " + holder + ", id " + id() + "]";
   }
 }

@@ -34,6 +34,20 @@ class CallSitesTest {
   }
 
   @Test
+  void acquisitionsAtTheSamePlaceShareOneSite() {
+    Object first = null;
+    for (int i = 0; i < CallSites.FIRST; i++) {
+      Object site = here();
+      assertTrue(first == null || first == site);
+      first = site;
+    }
+  }
+
+  private Object here() {
+    return sites.current("a");
+  }
+
+  @Test
   void aShareOfTheLaterOnesIsLookedAt() {
     lookedAt("a", CallSites.FIRST);
     int count = lookedAt("a", LATER);

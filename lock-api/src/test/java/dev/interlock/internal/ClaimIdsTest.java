@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -24,7 +26,18 @@ class ClaimIdsTest {
     private int draws;
 
     String next(ClaimIds ids) {
-      return ids.next(millis, nanos);
+      ClaimIds.Series series = ids.series(millis, nanos);
+      return Claim.inSeries(
+              "a",
+              series.name,
+              series.next(),
+              Duration.ofSeconds(1),
+              true,
+              "test",
+              nanos,
+              Share.EXCLUSIVE,
+              Duration.ZERO)
+          .id();
     }
 
     void becomeClone(int number) {

@@ -57,8 +57,24 @@ class MemoryStoreTest {
 
   private static void acquire(MemoryStore store, String name, Clock clock) {
     Claim claim = new Claim(name, "id of " + name, FIXED.ttl(), false, "test", clock.nanoTime());
-    store.tryAcquire(
-        new MemoryStore.Place(claim, clock, (lost, reason, detail) -> {}), clock.nanoTime());
+    store.tryAcquire(new Place(claim, clock), clock.nanoTime());
+  }
+
+  private static final class Place extends MemoryStore.Place {
+    private final TimeSource time;
+
+    Place(Claim claim, TimeSource time) {
+      super(claim);
+      this.time = time;
+    }
+
+    @Override
+    TimeSource time() {
+      return time;
+    }
+
+    @Override
+    void lost(LossReason reason, String detail) {}
   }
 
   @Test
@@ -98,10 +114,9 @@ class MemoryStoreTest {
     try {
       for (String name : List.of("a1", "b", "a3", "a2", "a")) {
         store.tryAcquire(
-            new MemoryStore.Place(
+            new Place(
                 new Claim(name, "id of " + name, FIXED.ttl(), false, "test", System.nanoTime()),
-                TimeSource.system(),
-                (lost, reason, detail) -> {}),
+                TimeSource.system()),
             0);
       }
       LockPage first = store.list("a", null, 2, 0);
@@ -146,8 +161,7 @@ class MemoryStoreTest {
       Claim reader =
           new Claim("a", "reader", FIXED.ttl(), true, "test", 0, Share.READ, Duration.ZERO);
       long ttl = FIXED.ttl().toNanos();
-      store.tryAcquire(
-          new MemoryStore.Place(reader, TimeSource.system(), (lost, reason, detail) -> {}), 0);
+      store.tryAcquire(new Place(reader, TimeSource.system()), 0);
       assertTrue(store.renew(reader, ttl / 2));
       assertTrue(store.renew(reader, 1));
       assertTrue(store.inspect("a", ttl / 2 + ttl - 1).isHeld());

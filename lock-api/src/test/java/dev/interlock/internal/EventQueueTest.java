@@ -1,0 +1,59 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+
+class EventQueueTest {
+
+  private static final class Numbered extends Timer.Event {
+    private final long due;
+
+    Numbered(long due) {
+      this.due = due;
+    }
+
+    @Override
+    void fire(long now) {}
+  }
+
+  private final EventQueue queue = new EventQueue();
+
+  /** Against a list that is searched, over the end of the clock's range. */
+  @Test
+  void eventsComeByTimeAndThenInTheOrderInWhichTheyWereAdded() {
+    Random random = new Random(21);
+    List<Numbered> expected = new ArrayList<>();
+    for (int i = 0; i < 20_000; i++) {
+      int dice = random.nextInt(i % 2_000 < 1_000 ? 3 : 2);
+      if (dice == 0 && !expected.isEmpty()) {
+        Numbered first = expected.stream().min(Comparator.comparing(event -> age(event))).get();
+        assertSame(first, queue.first());
+        queue.remove(first);
+        expected.remove(first);
+      } else if (dice == 1 && !expected.isEmpty()) {
+        Numbered any = expected.remove(random.nextInt(expected.size()));
+        queue.remove(any);
+        queue.remove(any);
+      } else {
+        Numbered event = new Numbered(Long.MAX_VALUE - 50 + random.nextInt(100));
+        queue.add(event, event.due);
+        expected.add(event);
+      }
+      assertEquals(expected.size(), queue.size());
+    }
+    queue.clear();
+    assertNull(queue.first());
+  }
+
+  private static Duration age(Numbered event) {
+    return Duration.ofNanos(event.due - Long.MAX_VALUE);
+  }
+}
