@@ -59,7 +59,7 @@ final class AcquireLoop {
 
   /** Gives the place up, unless a head continues it in time. */
   private final class Overdue extends Timer.Event {
-    private final long at = engine.platform.nanoTime() + engine.requestTimeout().toNanos();
+    private final long until = engine.platform.nanoTime() + engine.requestTimeout().toNanos();
 
     @Override
     void fire(long now) {
@@ -184,7 +184,7 @@ final class AcquireLoop {
           event = new Overdue();
           overdue = event;
         }
-        engine.timer.schedule(event, event.at);
+        engine.timer.schedule(event, event.until);
       }
     } catch (RuntimeException | Error e) {
       Timer.failed("the time-out of a place", e);

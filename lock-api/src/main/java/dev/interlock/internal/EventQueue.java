@@ -4,9 +4,8 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The events of a {@link Timer}, by time; those of the same time in the order in which they were
- * added. A binary heap in which every event knows its place, so that it can be removed. Guarded by
- * the timer.
+ * The events of a {@link Timer}, by time; those of the same time in any order. A binary heap in
+ * which every event knows its place, so that it can be removed. Guarded by the timer.
  */
 final class EventQueue {
 
@@ -16,7 +15,6 @@ final class EventQueue {
   private @Nullable Timer.Event[] heap = new Timer.Event[LEAST];
 
   private int size;
-  private int added;
 
   int size() {
     return size;
@@ -33,7 +31,6 @@ final class EventQueue {
       heap = Arrays.copyOf(heap, 2 * heap.length);
     }
     event.at = at;
-    event.order = added++;
     size++;
     rise(event, size);
   }

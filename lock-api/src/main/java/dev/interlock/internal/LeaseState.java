@@ -138,12 +138,9 @@ final class LeaseState extends Timer.Event {
   /** Whether the grant has ended with it, once it is lost. */
   private volatile boolean endsGrant;
 
+  /** How it ended: a {@link ReleaseOutcome} or a {@link LeaseLostException}. */
   @GuardedBy("this")
-  private @Nullable LeaseLostException loss;
-
-  /** How the release ended. */
-  @GuardedBy("this")
-  private ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
+  private @Nullable Object ending;
 
   /** Null as long as nobody wants to know what becomes of it. */
   @GuardedBy("this")
@@ -560,6 +557,7 @@ final class LeaseState extends Timer.Event {
 
   // A new exception each time: the caller's stack helps to find the write that came late.
   private synchronized void throwLoss() {
+    LeaseLostException loss = loss();
     if (loss != null) {
       throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
     }
@@ -882,6 +880,16 @@ final class LeaseState extends Timer.Event {
 
   // --- its loss -------------------------------------------------------------------------------
 
+  @GuardedBy("this")
+  private @Nullable LeaseLostException loss() {
+    return ending instanceof LeaseLostException why ? why : null;
+  }
+
+  @GuardedBy("this")
+  private ReleaseOutcome outcome() {
+    return ending instanceof ReleaseOutcome how ? how : ReleaseOutcome.UNKNOWN;
+  }
+
   /** Ends the lease that has the grant now, because the server reports that the grant is gone. */
   void lose(LossReason reason, String detail) {
     for (LeaseState had = this; had != null; had = had.successor) {
@@ -983,7 +991,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private void lost(LeaseLostException why) {
     phase = Phase.LOST;
-    loss = why;
+    ending = why;
     try {
       if (observers != null && observers.lost != null) {
         observers.lost.note(why);
@@ -1074,7 +1082,7 @@ final class LeaseState extends Timer.Event {
           yield null;
         }
         case PASSING, RELEASING -> observers().release();
-        case RELEASED -> CompletableFuture.completedFuture(outcome);
+        case RELEASED -> CompletableFuture.completedFuture(outcome());
         case LOST -> CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
       };
     }
@@ -1358,7 +1366,7 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private void released(ReleaseOutcome how) {
     phase = Phase.RELEASED;
-    outcome = how;
+    ending = how;
     try {
       if (isWatched()) {
         note(new Events.Released(source(), how, heldFor()));
@@ -1381,6 +1389,7 @@ final class LeaseState extends Timer.Event {
     Observers waiting = observers();
     if (waiting.lost == null) {
       waiting.lost = new LossSignal(engine().notifier);
+      LeaseLostException loss = loss();
       if (loss != null) {
         waiting.lost.tell(loss);
       }
@@ -1405,6 +1414,7 @@ final class LeaseState extends Timer.Event {
 
   /** The sink gets the lease's events from now on, and at once a loss or risk that exists. */
   synchronized void addSink(Notifier.Sink sink) {
+    LeaseLostException loss = loss();
     if (loss != null) {
       sink.note(new Events.Lost(source(), loss, heldFor()));
       return;
@@ -1497,7 +1507,7 @@ final class LeaseState extends Timer.Event {
     LeaseLostException already;
     synchronized (this) {
       observers().onLoss = action;
-      already = loss;
+      already = loss();
     }
     if (already != null) {
       action.accept(already);

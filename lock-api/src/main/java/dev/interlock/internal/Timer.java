@@ -31,14 +31,11 @@ final class Timer implements AutoCloseable {
     /** When it is scheduled for. */
     long at;
 
-    /** Counts those that were added before it; begins anew some time. */
-    int order;
-
     /** Its place in the queue; 0 if it is not scheduled. */
     int place;
 
     final boolean isBefore(Event other) {
-      return at == other.at ? order - other.order < 0 : at - other.at < 0;
+      return at - other.at < 0;
     }
 
     /**

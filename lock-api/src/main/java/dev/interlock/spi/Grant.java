@@ -67,9 +67,10 @@ public record Grant(
    */
   public static Grant forTtl(Claim claim, long token, Duration effectiveTtl) {
     long kept = effectiveTtl.toNanos();
-    long certain = Math.min(claim.ttl().toNanos(), kept - kept / DRIFT_DIVISOR - ROUNDING_NANOS);
+    long certain = kept - kept / DRIFT_DIVISOR - ROUNDING_NANOS;
+    Duration validity = certain < claim.ttl().toNanos() ? Duration.ofNanos(certain) : claim.ttl();
     return new Grant(
-        claim, token, claim.issuedAt() + certain, effectiveTtl, Duration.ofNanos(certain), true);
+        claim, token, claim.issuedAt() + validity.toNanos(), effectiveTtl, validity, true);
   }
 
   /**

@@ -2,11 +2,9 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -28,16 +26,16 @@ class EventQueueTest {
 
   /** Against a list that is searched, over the end of the clock's range. */
   @Test
-  void eventsComeByTimeAndThenInTheOrderInWhichTheyWereAdded() {
+  void eventsComeByTime() {
     Random random = new Random(21);
     List<Numbered> expected = new ArrayList<>();
     for (int i = 0; i < 20_000; i++) {
       int dice = random.nextInt(i % 2_000 < 1_000 ? 3 : 2);
       if (dice == 0 && !expected.isEmpty()) {
-        Numbered first = expected.stream().min(Comparator.comparing(event -> age(event))).get();
-        assertSame(first, queue.first());
+        Timer.Event first = queue.first();
+        assertTrue(expected.remove(first));
+        assertTrue(expected.stream().noneMatch(other -> other.isBefore(first)));
         queue.remove(first);
-        expected.remove(first);
       } else if (dice == 1 && !expected.isEmpty()) {
         Numbered any = expected.remove(random.nextInt(expected.size()));
         queue.remove(any);
@@ -51,9 +49,5 @@ class EventQueueTest {
     }
     queue.clear();
     assertNull(queue.first());
-  }
-
-  private static Duration age(Numbered event) {
-    return Duration.ofNanos(event.due - Long.MAX_VALUE);
   }
 }
