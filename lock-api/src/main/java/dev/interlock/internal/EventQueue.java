@@ -11,7 +11,7 @@ final class EventQueue {
 
   private static final int LEAST = 16;
 
-  /** From 1 on; the children of i are 2 i and 2 i + 1. */
+  /** From 1 on; the children of i are 2 i and 2 i + 1. Never shrinks. */
   private @Nullable Timer.Event[] heap = new Timer.Event[LEAST];
 
   private int size;
@@ -35,7 +35,7 @@ final class EventQueue {
     rise(event, size);
   }
 
-  /** Removes the event, if it is in the queue. */
+  /** Removes the event, if it is in the queue. Leaves room to add it again without memory. */
   void remove(Timer.Event event) {
     int hole = event.place;
     if (hole == 0) {
@@ -48,9 +48,6 @@ final class EventQueue {
     if (last != event) {
       sink(last, hole);
       rise(last, last.place);
-    }
-    if (heap.length > LEAST && size < heap.length / 4) {
-      heap = Arrays.copyOf(heap, heap.length / 2);
     }
   }
 
