@@ -28,7 +28,7 @@ abstract class EngineFixture {
   static final LockOptions FIXED = RENEWED.toBuilder().autoRenew(false).build();
 
   /** How often to look at what nobody waits for by the clock. */
-  private static final Duration STEP = Duration.ofMillis(100);
+  static final Duration STEP = Duration.ofMillis(100);
 
   final ManualTime time = new ManualTime();
   final FakeStore store = new FakeStore(time);
