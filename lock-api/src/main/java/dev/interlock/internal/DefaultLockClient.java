@@ -64,6 +64,9 @@ final class DefaultLockClient implements LockClient {
   /** How many requests a client sends at once while it is being closed. */
   private static final int RELEASERS = 16;
 
+  /** With no more names in the local queue than this, those without a head stay there. */
+  private static final int KEPT_NAMES = 64;
+
   static final Logger log = LoggerFactory.getLogger(LockClient.class);
 
   private final LockOptions options;
@@ -76,7 +79,7 @@ final class DefaultLockClient implements LockClient {
   final Cleanup cleanup;
   final Notifier notifier;
   final LeaseLog leaseLog;
-  final LocalQueue line = new LocalQueue();
+  final LocalQueue line = new LocalQueue(KEPT_NAMES);
   final SharedGrants shared = new SharedGrants();
   final ThreadHolds threadHolds = new ThreadHolds();
   final Set<ElectionCandidacy> candidacies = ConcurrentHashMap.newKeySet();

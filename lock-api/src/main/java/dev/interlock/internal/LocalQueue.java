@@ -46,9 +46,6 @@ final class LocalQueue {
     void onClose();
   }
 
-  /** With no more queues than this, those without a head stay. */
-  private static final int KEPT = 64;
-
   /** A head and the waiters behind it. A queue that has ended accepts no more heads and waiters. */
   private static final class Queue {
     /** Whether there is a head; waiters are there only behind one. */
@@ -151,7 +148,17 @@ final class LocalQueue {
     }
   }
 
+  private final int kept;
   private final ConcurrentHashMap<String, Queue> queues = new ConcurrentHashMap<>();
+
+  /**
+   * Makes one without waiters.
+   *
+   * @param kept with no more queues than this, those without a head stay
+   */
+  LocalQueue(int kept) {
+    this.kept = kept;
+  }
 
   /**
    * Becomes the head if there is none, and does nothing otherwise.
@@ -211,7 +218,7 @@ final class LocalQueue {
           left.passTo(next.request());
         } else if (next == null && left == null) {
           queue.headed = false;
-          if (queues.size() <= KEPT) {
+          if (queues.size() <= kept) {
             queue.waiters = null;
           } else {
             queue.waiters = Queue.ENDED;
@@ -251,7 +258,10 @@ final class LocalQueue {
   void begin(AcquireLoop loop) {
     Queue queue = queues.get(loop.name());
     if (queue != null) {
-      queue.loop = loop;
+      // Otherwise the end of a loop before it could take this one with it.
+      synchronized (queue) {
+        queue.loop = loop;
+      }
     }
   }
 

@@ -25,12 +25,20 @@ class LocalQueueLincheckTest {
   public static class Line {
     private static final int MOST_THREADS = 8;
 
-    private final LocalQueue line = new LocalQueue();
+    private final LocalQueue line;
     private final AtomicBoolean headTold = new AtomicBoolean();
     private final AtomicBoolean twoHeads = new AtomicBoolean();
 
     /** Each thread's last. */
     private final Waiter[] waiters = new Waiter[MOST_THREADS];
+
+    public Line() {
+      this(0);
+    }
+
+    Line(int kept) {
+      line = new LocalQueue(kept);
+    }
 
     private final class Waiter implements LocalQueue.Waiter {
       @Override
@@ -115,6 +123,13 @@ class LocalQueueLincheckTest {
     }
   }
 
+  /** The same where the queue stays for the next head. */
+  public static class LineThatStays extends Line {
+    public LineThatStays() {
+      super(1);
+    }
+  }
+
   /** The same with a head that passes twice: what the check has to find. */
   public static class LineWithADoublePass extends Line {
     @Override
@@ -126,22 +141,26 @@ class LocalQueueLincheckTest {
 
   @Test
   void operationsAreAtomicUnderStress() {
-    new StressOptions()
-        .iterations(10)
-        .invocationsPerIteration(500)
-        .threads(3)
-        .actorsPerThread(3)
-        .check(Line.class);
+    StressOptions options =
+        new StressOptions()
+            .iterations(10)
+            .invocationsPerIteration(500)
+            .threads(3)
+            .actorsPerThread(3);
+    options.check(Line.class);
+    options.check(LineThatStays.class);
   }
 
   @Test
   void operationsAreAtomicUnderEverySchedule() {
-    new ModelCheckingOptions()
-        .iterations(4)
-        .invocationsPerIteration(100)
-        .threads(3)
-        .actorsPerThread(2)
-        .check(Line.class);
+    ModelCheckingOptions options =
+        new ModelCheckingOptions()
+            .iterations(4)
+            .invocationsPerIteration(100)
+            .threads(3)
+            .actorsPerThread(2);
+    options.check(Line.class);
+    options.check(LineThatStays.class);
   }
 
   @Test

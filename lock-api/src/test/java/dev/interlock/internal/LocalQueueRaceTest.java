@@ -1,0 +1,74 @@
+package dev.interlock.internal;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.spi.Share;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+/** The local queue in such numbers of calls as no check of single schedules reaches. */
+class LocalQueueRaceTest extends EngineFixture {
+
+  @Test
+  void aNameThatIsForgottenAllTheTimeNeverHasTwoHeads() throws Exception {
+    LocalQueue line = new LocalQueue(0);
+    AtomicInteger heads = new AtomicInteger();
+    AtomicBoolean two = new AtomicBoolean();
+    List<CompletableFuture<Void>> threads = new ArrayList<>();
+    for (int thread = 0; thread < 3; thread++) {
+      threads.add(
+          CompletableFuture.runAsync(
+              () -> {
+                for (int i = 0; i < 200_000; i++) {
+                  if (line.tryEnter("a", Share.EXCLUSIVE)) {
+                    if (heads.incrementAndGet() > 1) {
+                      two.set(true);
+                    }
+                    heads.decrementAndGet();
+                    line.pass("a");
+                  }
+                }
+              }));
+    }
+    for (CompletableFuture<Void> thread : threads) {
+      thread.get(60, TimeUnit.SECONDS);
+    }
+    assertFalse(two.get());
+    assertTrue(line.isEmpty());
+  }
+
+  /** Otherwise a client that is closed would not find the loop, and not end its wait. */
+  @Test
+  void theEndOfALoopDoesNotTakeTheNextOneWithIt() throws Exception {
+    LocalQueue line = new LocalQueue(0);
+    assertTrue(line.tryEnter("a", Share.EXCLUSIVE));
+    Request request = untilHad(RENEWED);
+    AtomicReference<AcquireLoop> former = new AtomicReference<>(new AcquireLoop(engine, request));
+    AtomicBoolean over = new AtomicBoolean();
+    CompletableFuture<Void> ending =
+        CompletableFuture.runAsync(
+            () -> {
+              while (!over.get()) {
+                line.end(former.get());
+              }
+            });
+    int lost = 0;
+    for (int i = 0; i < 300_000; i++) {
+      AcquireLoop next = new AcquireLoop(engine, request);
+      line.begin(next);
+      lost += line.loop("a") == next ? 0 : 1;
+      former.set(next);
+    }
+    over.set(true);
+    ending.get(60, TimeUnit.SECONDS);
+    assertEquals(0, lost);
+  }
+}
