@@ -51,11 +51,12 @@ final class EventQueue {
     }
   }
 
+  /** Needs no memory. */
   void clear() {
     for (int i = 1; i <= size; i++) {
       at(i).place = 0;
+      heap[i] = null;
     }
-    heap = new Timer.Event[LEAST];
     size = 0;
   }
 
