@@ -258,6 +258,8 @@ final class MemoryStore {
       }
       synchronized (entry) {
         if (entry.removed) {
+          // Usually it has left the table, unless an error cut that off.
+          entries.remove(claim.name(), entry);
           continue;
         }
         entry.settle(now);

@@ -18,11 +18,14 @@ import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -212,5 +215,43 @@ class MemoryStoreTest {
       assertTrue(
           waiter.handle((l, e) -> e instanceof IllegalStateException).get(30, TimeUnit.SECONDS));
     }
+  }
+
+  /** Beyond the number of names that stay, an entry is forgotten with each release. */
+  @Test
+  void aNameThatIsForgottenAllTheTimeNeverHasTwoHolders() throws Exception {
+    MemoryStore store = MemoryStore.open("forgetting");
+    Clock clock = new Clock(new AtomicLong());
+    for (int i = 0; i < 100; i++) {
+      acquire(store, "held " + i, clock);
+    }
+    AtomicInteger holders = new AtomicInteger();
+    AtomicBoolean wrong = new AtomicBoolean();
+    List<CompletableFuture<Void>> threads = new ArrayList<>();
+    for (int thread = 0; thread < 3; thread++) {
+      String id = "of thread " + thread;
+      threads.add(
+          CompletableFuture.runAsync(
+              () -> {
+                for (int i = 0; i < 100_000; i++) {
+                  Claim claim = new Claim("a", id, FIXED.ttl(), false, "test", 0);
+                  Place place = new Place(claim, clock);
+                  store.tryAcquire(place, 0);
+                  if (place.isGranted()) {
+                    boolean alone = holders.incrementAndGet() == 1;
+                    holders.decrementAndGet();
+                    if (!store.release(claim, 0) || !alone) {
+                      wrong.set(true);
+                    }
+                  }
+                }
+              }));
+    }
+    for (CompletableFuture<Void> thread : threads) {
+      thread.get(60, TimeUnit.SECONDS);
+    }
+    assertFalse(wrong.get());
+    assertEquals(100, store.size());
+    store.close();
   }
 }
