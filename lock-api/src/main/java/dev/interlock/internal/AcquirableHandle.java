@@ -36,7 +36,7 @@ class AcquirableHandle implements Acquirable<Lease> {
 
   @Override
   public Lease acquire() throws InterruptedException {
-    return engine.acquire(untilHad(), LeaseHandle::of);
+    return engine.acquire(untilHad(), LeaseHandle::new);
   }
 
   @Override
@@ -48,7 +48,7 @@ class AcquirableHandle implements Acquirable<Lease> {
 
   @Override
   public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
-    return engine.tryAcquire(upTo(timeout), LeaseHandle::of);
+    return engine.tryAcquire(upTo(timeout), LeaseHandle::new);
   }
 
   @Override
@@ -78,6 +78,11 @@ class AcquirableHandle implements Acquirable<Lease> {
     return AsyncAcquisition.start(
         engine,
         request,
-        lease -> result.apply(Optional.ofNullable(lease).map(had -> LeaseHandle.of(had, site))));
+        lease -> {
+          if (lease != null) {
+            lease.site(site);
+          }
+          return result.apply(Optional.ofNullable(lease).map(LeaseHandle::new));
+        });
   }
 }

@@ -51,7 +51,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
       if (lease == null) {
         return null;
       }
-      R handed = hand(lease, handle);
+      R handed = hand(lease, current, handle);
       if (handed != null) {
         return handed;
       }
@@ -112,10 +112,15 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
    *
    * @return null if the lease ended before it got here, which counts as not granted
    */
-  private static <R> @Nullable R hand(LeaseState lease, Function<LeaseState, R> handle) {
+  private static <R> @Nullable R hand(
+      LeaseState lease, Request request, Function<LeaseState, R> handle) {
     R handed = null;
     try {
       if (lease.phase() == LeaseState.Phase.HELD) {
+        if (!request.ofSet()) {
+          // Here, and not where the handle is made, because each frame on the stack costs.
+          lease.site(request.engine().callSites.current(request.name()));
+        }
         handed = handle.apply(lease);
       }
       return handed;

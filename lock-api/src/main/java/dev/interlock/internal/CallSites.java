@@ -32,7 +32,7 @@ final class CallSites {
   private static final int KNOWN = 64;
 
   /** As many frames as are looked at together: that of the program is one of them. */
-  private static final int FRAMES = 10;
+  private static final int FRAMES = 8;
 
   private static final StackWalker WALKER = StackWalker.getInstance(Set.of(), FRAMES);
   private static final String OURS = CallSites.class.getPackageName() + ".";

@@ -21,19 +21,9 @@ final class LeaseHandle implements Lease {
 
   private final LeaseState state;
 
-  private LeaseHandle(LeaseState state) {
+  LeaseHandle(LeaseState state) {
     this.state = state;
     state.heldThrough(this);
-  }
-
-  /** Makes the handle for a lease acquired by the code that is on the stack now. */
-  static LeaseHandle of(LeaseState state) {
-    return of(state, state.engine().callSites.current(state.name()));
-  }
-
-  static LeaseHandle of(LeaseState state, @Nullable Object site) {
-    state.site(site);
-    return new LeaseHandle(state);
   }
 
   @Override

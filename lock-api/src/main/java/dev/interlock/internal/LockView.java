@@ -42,7 +42,6 @@ final class LockView implements Lock {
   }
 
   private boolean begin(LeaseState lease) {
-    lease.site(engine.callSites.current(name));
     engine.threadHolds.begin(lease);
     return true;
   }
