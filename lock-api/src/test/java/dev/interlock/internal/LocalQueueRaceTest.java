@@ -29,7 +29,9 @@ class LocalQueueRaceTest extends EngineFixture {
               () -> {
                 for (int i = 0; i < 200_000; i++) {
                   if (line.tryEnter("a", Share.EXCLUSIVE)) {
-                    if (heads.incrementAndGet() > 1) {
+                    heads.incrementAndGet();
+                    spin(i);
+                    if (heads.get() > 1) {
                       two.set(true);
                     }
                     heads.decrementAndGet();
@@ -63,6 +65,7 @@ class LocalQueueRaceTest extends EngineFixture {
     int lost = 0;
     for (int i = 0; i < 300_000; i++) {
       AcquireLoop next = new AcquireLoop(engine, request);
+      spin(i);
       line.begin(next);
       lost += line.loop("a") == next ? 0 : 1;
       former.set(next);
@@ -70,5 +73,12 @@ class LocalQueueRaceTest extends EngineFixture {
     over.set(true);
     ending.get(60, TimeUnit.SECONDS);
     assertEquals(0, lost);
+  }
+
+  /** For some other time each time. */
+  private static void spin(int turn) {
+    for (int i = turn % 64; i > 0; i--) {
+      Thread.onSpinWait();
+    }
   }
 }
