@@ -6,6 +6,7 @@ import java.lang.ref.WeakReference;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,7 +54,7 @@ final class CallSites {
     if (!isDue(place(name))) {
       return null;
     }
-    StackFrame site = look();
+    StackFrame site = WALKER.walk(CallSites::innermost);
     return site == null ? null : shared(site);
   }
 
@@ -99,11 +100,10 @@ final class CallSites {
 
   /** The innermost frame on the stack outside the engine, rendered only when printed. */
   static @Nullable StackFrame look() {
-    return WALKER.walk(
-        frames ->
-            frames
-                .filter(frame -> !frame.getClassName().startsWith(OURS))
-                .findFirst()
-                .orElse(null));
+    return WALKER.walk(CallSites::innermost);
+  }
+
+  private static @Nullable StackFrame innermost(Stream<StackFrame> frames) {
+    return frames.filter(frame -> !frame.getClassName().startsWith(OURS)).findFirst().orElse(null);
   }
 }
