@@ -42,13 +42,13 @@ final class BackendOpener {
    * @param disconnect run when the backend is closed, or could not be opened
    */
   ZooKeeperBackend open(int servers, @Nullable FastReconnectDrivers ours, Runnable disconnect) {
-    Sessions sessions = new Sessions(curator, ours, context, failures, settings.tickTime());
+    Sessions sessions = new Sessions(curator, ours, context, failures, settings);
     boolean opened = false;
     try {
       greet(sessions);
       ZooKeeperBackend backend =
           new ZooKeeperBackend(
-              ZooKeeperTopology.info(servers, settings.tickTime()),
+              ZooKeeperTopology.info(servers, settings),
               sessions,
               namespacePath(),
               accessLists,
@@ -135,8 +135,8 @@ final class BackendOpener {
         : failures.temporary(
             "no server let us connect "
                 + within
-                + "; does a ZooKeeper with a quorum serve there? (One that requires TLS or SASL gives no"
-                + " reason.)",
+                + "; does a ZooKeeper with a quorum serve there? (One that requires TLS or SASL"
+                + " gives no reason.)",
             null);
   }
 }

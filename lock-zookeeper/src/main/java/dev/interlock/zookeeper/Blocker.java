@@ -1,19 +1,26 @@
 package dev.interlock.zookeeper;
 
-import org.jspecify.annotations.Nullable;
+import com.google.common.collect.ImmutableList;
 
 /**
  * What a waiter in a lock's queue waits for.
  *
- * @param node the node to watch; null if the waiter is the next and waits for permits, which any of
- *     the holders may return
- * @param isOnly whether nothing else is in the way, so that the lock is granted when the node is
- *     deleted: no claim ever comes in ahead
- * @param isFirst whether the node is the first in the queue, and so holds the lock
- * @param untilGranted whether the waiter also has to look again when the node's claim is granted
+ * @param nodes the nodes to watch; none if the waiter is the next and waits for permits, which any
+ *     of the holders may return
+ * @param areAll whether nothing else is in the way, so that the lock is granted when all of them
+ *     have been deleted: no claim ever comes in ahead. Otherwise the waiter looks again when one
+ *     has been
+ * @param isFirst whether the first of them is the first in the queue, and so holds the lock
+ * @param untilGranted whether the waiter also has to look again when a node's claim is granted
  */
-record Blocker(@Nullable NodeName node, boolean isOnly, boolean isFirst, boolean untilGranted) {
+record Blocker(
+    ImmutableList<NodeName> nodes, boolean areAll, boolean isFirst, boolean untilGranted) {
 
   /** Too few permits are left. */
-  static final Blocker PERMITS = new Blocker(null, false, false, false);
+  static final Blocker PERMITS = new Blocker(ImmutableList.of(), false, false, false);
+
+  /** Whether any change of the queue counts, and not only that of some nodes. */
+  boolean isQueue() {
+    return nodes.isEmpty();
+  }
 }

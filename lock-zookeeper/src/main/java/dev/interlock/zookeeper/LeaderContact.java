@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Iterator;
+import java.util.function.Supplier;
 
 /**
  * Tells until when the leader has certainly heard of a session. That the leader commits a write
@@ -22,7 +23,7 @@ final class LeaderContact {
 
   private static final int KEPT = 64;
 
-  private final long tick;
+  private final Supplier<Duration> tick;
   private final ClockReading beginning;
 
   @GuardedBy("this")
@@ -34,11 +35,11 @@ final class LeaderContact {
   /**
    * Starts without a heartbeat.
    *
-   * @param tick the servers' tickTime
+   * @param tick the servers' tickTime, which may depend on the session's time-out
    * @param beginning a time before the session began
    */
-  LeaderContact(Duration tick, ClockReading beginning) {
-    this.tick = tick.toNanos();
+  LeaderContact(Supplier<Duration> tick, ClockReading beginning) {
+    this.tick = tick;
     this.beginning = beginning;
   }
 
@@ -57,9 +58,10 @@ final class LeaderContact {
 
   @GuardedBy("this")
   private Heartbeat latestBefore(long sentAt) {
+    long apart = tick.get().toNanos();
     for (Iterator<Heartbeat> latestFirst = heartbeats.iterator(); latestFirst.hasNext(); ) {
       Heartbeat heartbeat = latestFirst.next();
-      if (sentAt - heartbeat.answeredAt() >= tick) {
+      if (sentAt - heartbeat.answeredAt() >= apart) {
         return heartbeat;
       }
     }

@@ -26,6 +26,13 @@ import org.jspecify.annotations.Nullable;
  */
 record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, long lastChange) {
 
+  /**
+   * How many nodes a claim for the whole lock watches when no more are ahead. It then needs no look
+   * to know that it is granted; a waiter further behind looks once, while that many have yet to
+   * hold the lock.
+   */
+  private static final int WATCHED = 4;
+
   static final LockQueue EMPTY = of(new Session.Children(List.of(), 0));
 
   static LockQueue of(Session.Children children) {
@@ -35,6 +42,11 @@ record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, l
       NodeName.parse(child).ifPresentOrElse(nodes::add, () -> foreign.add(child));
     }
     return new LockQueue(ImmutableList.sortedCopyOf(nodes), foreign.build(), children.lastChange());
+  }
+
+  /** A queue in which a node is alone. */
+  static LockQueue ofOne(QueueNode node) {
+    return new LockQueue(ImmutableList.of(node.name()), ImmutableList.of(), node.token());
   }
 
   boolean isEmpty() {
@@ -109,7 +121,9 @@ record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, l
       return position == holders ? Blocker.PERMITS : blocker(position - 1, false, true);
     }
     if (node.share().isWhole()) {
-      return blocker(position - 1, position == 1, false);
+      return position <= WATCHED
+          ? new Blocker(nodes.subList(0, position), true, true, false)
+          : blocker(position - WATCHED, false, false);
     }
     // A reader. Other readers are not in its way.
     int nearest = position - 1;
@@ -128,7 +142,7 @@ record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, l
   }
 
   private Blocker blocker(int position, boolean isOnly, boolean untilGranted) {
-    return new Blocker(nodes.get(position), isOnly, position == 0, untilGranted);
+    return new Blocker(ImmutableList.of(nodes.get(position)), isOnly, position == 0, untilGranted);
   }
 
   /**

@@ -57,7 +57,7 @@ final class Session {
 
   private final ZooKeeper driver;
   private final TimeSource time;
-  private final Duration tick;
+  private final ZooKeeperSettings settings;
   private final Connection connection;
   private final LeaderContact contact;
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
@@ -84,17 +84,21 @@ final class Session {
    *
    * @param driver the driver's object for this session alone
    * @param time the clock
-   * @param tick the servers' tickTime
+   * @param settings tell the servers' tickTime
    * @param patience how long a connection may be silent while a request is pending
    * @param beginning when the driver was created, if that is known, or long before
    */
   Session(
-      ZooKeeper driver, TimeSource time, Duration tick, Duration patience, ClockReading beginning) {
+      ZooKeeper driver,
+      TimeSource time,
+      ZooKeeperSettings settings,
+      Duration patience,
+      ClockReading beginning) {
     this.driver = driver;
     this.time = time;
-    this.tick = tick;
+    this.settings = settings;
     this.connection = new Connection(time, patience, this::timeout, this::connectAnew);
-    this.contact = new LeaderContact(tick, beginning);
+    this.contact = new LeaderContact(this::tick, beginning);
     this.confirmedAt = ClockReading.longBefore(time);
   }
 
@@ -136,6 +140,13 @@ final class Session {
     return Duration.ofMillis(millis);
   }
 
+  /** The servers' tickTime, as far as it is known. */
+  private Duration tick() {
+    Duration timeout = timeout();
+    // Without a connection there is no time-out.
+    return timeout.isZero() ? settings.tickTime() : settings.tickTime(timeout);
+  }
+
   /**
    * Whether the time-out has changed: client and server agree on it with each connection. Then no
    * earlier validity counts. With a shorter time-out the leader may end the session earlier, and
@@ -148,15 +159,15 @@ final class Session {
 
   /** Refuses a session whose time-out leaves too little validity. */
   void requireLongEnough(Failures failures) {
-    Duration shortest = tick.multipliedBy(ZooKeeperTopology.TICKS_PER_SESSION);
+    Duration shortest = settings.shortestSession();
     if (timeout().compareTo(shortest) < 0) {
       throw failures.misconfigured(
           "the session's time-out is "
               + timeout().toMillis()
-              + " ms, and locks need at least four ticks, which is "
+              + " ms, and locks need at least "
               + shortest.toMillis()
-              + " ms; set a longer sessionTimeout, raise the servers' maxSessionTimeout, or set"
-              + " tickTime to theirs",
+              + " ms, which is 2 s or, if tickTime is set, four ticks; set a longer sessionTimeout,"
+              + " raise the servers' maxSessionTimeout, or set tickTime to theirs",
           null);
     }
   }
@@ -171,7 +182,7 @@ final class Session {
 
   /** The highest usual age of the leader's last contact when a write is sent. */
   private Duration usualAge() {
-    return tick.plus(timeout().dividedBy(HEARTBEATS_PER_TIMEOUT)).multipliedBy(2);
+    return tick().plus(timeout().dividedBy(HEARTBEATS_PER_TIMEOUT)).multipliedBy(2);
   }
 
   /**
@@ -223,7 +234,7 @@ final class Session {
 
   private Duration heartbeatPause() {
     Duration usual = timeout().dividedBy(HEARTBEATS_PER_TIMEOUT);
-    Duration urgent = tick.dividedBy(URGENT_HEARTBEATS_PER_TICK);
+    Duration urgent = tick().dividedBy(URGENT_HEARTBEATS_PER_TICK);
     Duration pause = hasLeaderContact() || usual.compareTo(urgent) < 0 ? usual : urgent;
     return pause.compareTo(SHORTEST_PAUSE) < 0 ? SHORTEST_PAUSE : pause;
   }

@@ -31,7 +31,7 @@ final class Sessions {
   private final @Nullable FastReconnectDrivers ours;
   private final BackendContext context;
   private final Failures failures;
-  private final Duration tick;
+  private final ZooKeeperSettings settings;
   private final Duration patience;
   private final ConnectionStateListener listener = this::stateChanged;
   private volatile @Nullable Session current;
@@ -50,12 +50,12 @@ final class Sessions {
       @Nullable FastReconnectDrivers ours,
       BackendContext context,
       Failures failures,
-      Duration tick) {
+      ZooKeeperSettings settings) {
     this.curator = curator;
     this.ours = ours;
     this.context = context;
     this.failures = failures;
-    this.tick = tick;
+    this.settings = settings;
     // Some of a request's time has passed before it is sent.
     this.patience = context.options().requestTimeout().multipliedBy(3).dividedBy(4);
     curator.getConnectionStateListenable().addListener(listener);
@@ -122,7 +122,7 @@ final class Sessions {
           ours == null || (before != null && before.isOf(driver))
               ? ClockReading.longBefore(context.time())
               : ours.beginningOf(driver);
-      next = new Session(driver, context.time(), tick, patience, beginning);
+      next = new Session(driver, context.time(), settings, patience, beginning);
       if (curator.getZookeeperClient().isConnected()) {
         next.connection().up();
       }

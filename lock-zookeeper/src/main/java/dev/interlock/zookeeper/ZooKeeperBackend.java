@@ -19,6 +19,7 @@ import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.zookeeper.SoleUses.SoleUse;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -63,6 +64,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   private final TimeSource time;
   private final Failures failures;
   private final Runnable disconnect;
+  private final SoleUses soleUses = new SoleUses();
 
   ZooKeeperBackend(
       BackendInfo info,
@@ -150,6 +152,8 @@ final class ZooKeeperBackend implements QueueingBackend {
     String prefix = lock + "/" + NodeName.prefix(claim);
     byte[] label = label(claim);
     Session session = sessions.current();
+    SoleUse before = soleUses.take(lock);
+    boolean skipsLook = before != null && before.isLikelyToProve();
     for (boolean first = true; ; first = false) {
       requireKnownFormat(session, deadline);
       ReplyFuture<Session.Created> parent =
@@ -158,26 +162,38 @@ final class ZooKeeperBackend implements QueueingBackend {
       long sentAt = time.nanoTime();
       ReplyFuture<Session.Created> created =
           session.createOwn(prefix, label, accessLists.of(prefix));
-      ReplyFuture<Session.Children> listing = session.children(lock);
+      ReplyFuture<Session.Children> listing = skipsLook ? null : session.children(lock);
       try {
         // Replies come in order: with the last one all have arrived, for one wake-up.
-        listing.awaitEnd(deadline);
+        (listing == null ? created : listing).awaitEnd(deadline);
         if (parent != null) {
           requireCreated(session, parent, deadline);
         }
         QueueNode node = confirmed(session, claim, sentAt, created.await(deadline));
-        LockQueue queue = checked(lock, LockQueue.of(listing.await(deadline)));
+        LockQueue queue;
+        if (listing == null && before != null && before.proves(node)) {
+          queue = LockQueue.ofOne(node);
+        } else {
+          ReplyFuture<Session.Children> look = listing == null ? session.children(lock) : listing;
+          queue = checked(lock, LockQueue.of(look.await(deadline)));
+        }
         int position = queue.positionOf(node.name());
         if (position < 0) {
           throw failures.nodeDeleted();
         }
         requireAgreementOrLeave(claim, queue, deadline);
+        // A name that is used once, as most are, leaves nothing behind.
+        if (queue.nodes().size() == 1 && node.name().number() > 0) {
+          node = node.withSoleUse(SoleUses.following(before, node));
+          claim.attach(node);
+        }
         return new Entered(node, queue, position);
       } catch (KeeperException e) {
         if (created.isRefused()) {
           claim.attach(null);
           session.nodeGone(prefix);
         }
+        skipsLook = false;
         if (!Failures.isNoNode(e)) {
           throw failures.explain(e);
         }
@@ -239,7 +255,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     session.confirm(sentAt);
     NodeName name =
         NodeName.parse(created.path().substring(created.path().lastIndexOf('/') + 1)).orElseThrow();
-    QueueNode node = new QueueNode(session, created.path(), name, created.stat().getCzxid());
+    QueueNode node = new QueueNode(session, created.path(), name, created.stat().getCzxid(), null);
     claim.attach(node);
     if (created.stat().getEphemeralOwner() != session.id()) {
       throw failures.temporary("the new node belongs to another session", null);
@@ -406,6 +422,10 @@ final class ZooKeeperBackend implements QueueingBackend {
       node.session().drop(claim);
       boolean existed = deleteOwn(node.session(), node.path(), node.name(), deadline);
       node.session().nodeGone(node.prefix());
+      SoleUse use = node.soleUse();
+      if (existed && use != null) {
+        soleUses.add(node.lockPath(), use);
+      }
       return existed;
     }
     if (claim.attachment() == null) {

@@ -38,7 +38,7 @@ public final class ZooKeeperProvider implements LockProvider {
 
   @Override
   public BackendInfo describe(String scheme) {
-    return ZooKeeperTopology.info(MEMBERS_OF_AN_ENSEMBLE, ZooKeeperSettings.defaults().tickTime());
+    return ZooKeeperTopology.info(MEMBERS_OF_AN_ENSEMBLE, ZooKeeperSettings.defaults());
   }
 
   @Override

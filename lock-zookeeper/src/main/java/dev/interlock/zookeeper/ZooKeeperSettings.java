@@ -12,14 +12,20 @@ import org.jspecify.annotations.Nullable;
  * same namespace.
  *
  * <p>By default locks are below the node {@code /interlock}, and the servers' {@code tickTime} is
- * assumed to be 2 s, as in ZooKeeper's sample configuration.
+ * assumed to be at most 4 s and at most half of the shortest session time-out that they grant.
  */
 public final class ZooKeeperSettings {
 
+  private static final int TICKS_PER_SESSION = 4;
+
+  /** As in ZooKeeper's sample configuration. */
+  private static final Duration DEFAULT_TICK = Duration.ofSeconds(2);
+
+  private static final Duration SHORTEST_SESSION = DEFAULT_TICK;
   private static final ZooKeeperSettings DEFAULTS = builder().build();
 
   private final String namespace;
-  private final Duration tickTime;
+  private final @Nullable Duration tickTime;
 
   private ZooKeeperSettings(Builder builder) {
     this.namespace = builder.namespace;
@@ -45,20 +51,34 @@ public final class ZooKeeperSettings {
   }
 
   /**
-   * {@return the servers' {@code tickTime}, which clients cannot ask for} Default 2 s. After every
-   * confirmation a lease is valid for the session's time-out, less two ticks and a seventh of the
-   * time-out, and the time-out must be at least four ticks. This value should not be less than half
-   * of the servers' own.
+   * {@return the servers' {@code tickTime}, which clients cannot ask for} Default 2 s, or a quarter
+   * of the session's time-out if that is less. After every confirmation a lease is valid for the
+   * session's time-out, less two ticks and a seventh of the time-out, and the time-out must be at
+   * least four ticks. This value should not be less than half of the servers' own. The default is
+   * not, unless their tick is longer than 4 s, or their {@code minSessionTimeout} shorter than two
+   * ticks, which it is not unless somebody has configured it.
    */
   public Duration tickTime() {
-    return tickTime;
+    return tickTime == null ? DEFAULT_TICK : tickTime;
+  }
+
+  /** The tick to count with in a session of the given time-out. */
+  Duration tickTime(Duration sessionTimeout) {
+    Duration longest = sessionTimeout.dividedBy(TICKS_PER_SESSION);
+    // Servers grant no session of less than two of their ticks.
+    return tickTime == null && DEFAULT_TICK.compareTo(longest) > 0 ? longest : tickTime();
+  }
+
+  /** The shortest time-out of a session that leaves enough validity. */
+  Duration shortestSession() {
+    return tickTime == null ? SHORTEST_SESSION : tickTime.multipliedBy(TICKS_PER_SESSION);
   }
 
   @Override
   public boolean equals(@Nullable Object other) {
     return other instanceof ZooKeeperSettings that
         && namespace.equals(that.namespace)
-        && tickTime.equals(that.tickTime);
+        && Objects.equals(tickTime, that.tickTime);
   }
 
   @Override
@@ -68,7 +88,7 @@ public final class ZooKeeperSettings {
 
   @Override
   public String toString() {
-    return "ZooKeeperSettings[namespace " + namespace + ", tickTime " + tickTime + "]";
+    return "ZooKeeperSettings[namespace " + namespace + ", tickTime " + tickTime() + "]";
   }
 
   /** Builds {@link ZooKeeperSettings}. */
@@ -79,7 +99,7 @@ public final class ZooKeeperSettings {
     private static final Duration LONGEST_TICK = Duration.ofMinutes(1);
 
     private String namespace = "interlock";
-    private Duration tickTime = Duration.ofSeconds(2);
+    private @Nullable Duration tickTime;
 
     private Builder() {}
 

@@ -5,15 +5,11 @@ import dev.interlock.Capability;
 import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
-import java.time.Duration;
 import java.util.EnumSet;
 import java.util.Set;
 
 /** Describes the backend by the number of servers that the client knows. */
 final class ZooKeeperTopology {
-
-  /** A shorter session time-out leaves too little validity. */
-  static final int TICKS_PER_SESSION = 4;
 
   private ZooKeeperTopology() {}
 
@@ -22,7 +18,7 @@ final class ZooKeeperTopology {
    *
    * @param servers how many addresses the client has; fewer than three tolerate no failure
    */
-  static BackendInfo info(int servers, Duration tick) {
+  static BackendInfo info(int servers, ZooKeeperSettings settings) {
     boolean replicated = servers >= 3;
     Set<Capability> capabilities =
         EnumSet.of(
@@ -42,8 +38,8 @@ final class ZooKeeperTopology {
             : "a queue of ephemeral nodes on one ZooKeeper server",
         capabilities,
         // Sessions end at the next tick.
-        tick,
-        tick.multipliedBy(TICKS_PER_SESSION),
+        settings.tickTime(),
+        settings.shortestSession(),
         failureModel(replicated));
   }
 

@@ -40,7 +40,7 @@ final class ZooKeeperUri {
   private static final UriParameter<Duration> TICK_TIME =
       UriParameter.duration(
           "tickTime",
-          "2s",
+          "2s, or a quarter of the session's time-out if that is less",
           "The servers' tickTime, which a client cannot ask for. At least half of the real value.");
 
   private static final UriParameter<Boolean> FOR_ANYONE =
@@ -184,20 +184,17 @@ final class ZooKeeperUri {
    * drop its locks when their TTL is over and no later.
    */
   Duration sessionTimeout(Duration ttl) {
-    Duration shortest = shortestSession();
+    Duration shortest = settings.shortestSession();
     return sessionTimeout.orElse(ttl.compareTo(shortest) < 0 ? shortest : ttl);
   }
 
-  private Duration shortestSession() {
-    return settings.tickTime().multipliedBy(ZooKeeperTopology.TICKS_PER_SESSION);
-  }
-
   private void requireLongEnough() {
-    if (sessionTimeout.isPresent() && sessionTimeout.get().compareTo(shortestSession()) < 0) {
+    Duration shortest = settings.shortestSession();
+    if (sessionTimeout.isPresent() && sessionTimeout.get().compareTo(shortest) < 0) {
       throw wrong(
-          "sessionTimeout must be at least four ticks, which is "
-              + shortestSession().toMillis()
-              + " ms; if the servers' tickTime is shorter, set tickTime=");
+          "sessionTimeout must be at least "
+              + shortest.toMillis()
+              + " ms, which is 2 s or, if tickTime is set, four ticks");
     }
   }
 

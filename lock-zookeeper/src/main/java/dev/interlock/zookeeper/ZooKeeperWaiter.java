@@ -1,12 +1,19 @@
 package dev.interlock.zookeeper;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.WakeUp;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.function.Supplier;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
@@ -17,10 +24,12 @@ import org.apache.zookeeper.Watcher.WatcherType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits in a lock's queue, and watches one node ahead and no other.
+ * Waits in a lock's queue, and watches few of the nodes ahead.
  *
  * <ul>
- *   <li>An exclusive lock, a writer and a request for all permits watch their predecessor.
+ *   <li>An exclusive lock, a writer and a request for all permits watch all four nodes ahead of
+ *       them, or fewer if there are no more, and are granted without another request when these
+ *       have been deleted. If there are more, they watch the fourth of them until it is deleted.
  *   <li>A reader watches the nearest writer. When that is deleted and was the only one, the reader
  *       is granted without another request, as are all that watched the same writer.
  *   <li>Of those that wait for some permits only the first watches the queue: any holder may return
@@ -57,8 +66,8 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   private int pollsSinceListing;
   private @Nullable LockException trouble;
 
-  /** The label of the blocker's node; null if it is not known. */
-  private @Nullable String ahead;
+  /** The labels of the blocker's nodes by their paths, as far as they are known. */
+  private final Map<String, String> labels = new HashMap<>();
 
   /** Whether the session was confirmed after this node was granted. */
   private boolean confirmed;
@@ -66,13 +75,18 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   /** The listing that was requested when the blocker's node changed, or null. */
   private volatile @Nullable ReplyFuture<Session.Children> listing;
 
-  /** The blocker's path; null if it is not watched, or its watch has fired. */
-  private volatile @Nullable String watched;
+  /** The paths of what the blocker consists of, without the nodes that were seen to be deleted. */
+  @GuardedBy("this")
+  private final Set<String> ahead = new LinkedHashSet<>();
 
-  /** Whether the request for the watch was answered: what it says is missed otherwise. */
+  /** The paths that are watched, and whose watches have not fired. */
+  @GuardedBy("this")
+  private final Set<String> watched = new HashSet<>();
+
+  /** Whether the requests for the watches were answered: what they say is missed otherwise. */
   private boolean answered;
 
-  /** Whether the blocker's node was deleted, or its claim granted. */
+  /** Whether the blocker has gone, or it takes a look to know. */
   private volatile boolean moved;
 
   private volatile boolean closed;
@@ -86,7 +100,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     this.wakeUp = new WakeUp(backend.time());
     this.queue = queue;
     this.position = position;
-    this.blocker = queue.blockerOf(position);
+    follow(queue.blockerOf(position));
     this.nextPoll = nextPoll();
     session.addWaiter(wakeUp);
     announceIfGranted();
@@ -118,7 +132,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
           // Not busy: the lock is ours on the servers.
           throw backend.failures().unconfirmed();
         }
-        return new Attempt.Busy(backend.pollInterval(), present.isFirst() ? ahead : null);
+        return new Attempt.Busy(backend.pollInterval(), label(present));
       }
       try {
         proceed(deadline);
@@ -143,7 +157,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       confirm(soon);
     } else if (moved) {
       advance(present, soon);
-    } else if (watched == null || !answered) {
+    } else if (!isWatching()) {
       watch(present, soon);
     } else if (nextPoll.hasPassed()) {
       nextPoll = nextPoll();
@@ -194,7 +208,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   /** The blocker has gone. If it was the only one, this claim is granted now. */
   private void advance(Blocker before, Deadline deadline)
       throws KeeperException, InterruptedException {
-    if (before.isOnly()) {
+    if (before.areAll()) {
       follow(null);
     } else {
       // As this session sees it, which is never older than what it saw before.
@@ -220,53 +234,89 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
 
   /** Waits for another blocker from now on. In one step: no event of the former counts for it. */
   private synchronized void follow(@Nullable Blocker next) {
-    String path = watched;
-    if (next == null || !pathOf(next).equals(path)) {
-      unwatch();
-      ahead = null;
-    }
     blocker = next;
     listing = null;
     moved = false;
+    ahead.clear();
+    if (next != null && next.isQueue()) {
+      ahead.add(node.lockPath());
+    } else if (next != null) {
+      next.nodes().forEach(name -> ahead.add(node.lockPath() + "/" + name.full()));
+    }
+    labels.keySet().retainAll(ahead);
+    List.copyOf(watched).stream().filter(path -> !ahead.contains(path)).forEach(this::unwatch);
   }
 
   // --- the blocker ----------------------------------------------------------------------------
 
-  private String pathOf(Blocker present) {
-    NodeName name = present.node();
-    return name == null ? node.lockPath() : node.lockPath() + "/" + name.full();
+  /** The label of the only one ahead, which holds the lock; null if it is not known. */
+  private synchronized @Nullable String label(Blocker present) {
+    return present.isFirst() && ahead.size() == 1 ? labels.get(ahead.iterator().next()) : null;
+  }
+
+  private synchronized boolean isWatching() {
+    return answered && watched.containsAll(ahead);
   }
 
   private void watch(Blocker present, Deadline deadline)
       throws KeeperException, InterruptedException {
-    String path = pathOf(present);
+    if (present.isQueue()) {
+      watchQueue(deadline);
+    } else {
+      watchNodes(present, deadline);
+    }
+    answered = true;
+    trouble = null;
+  }
+
+  private void watchQueue(Deadline deadline) throws KeeperException, InterruptedException {
+    String path = node.lockPath();
     answered = false;
     try {
-      if (present.node() == null) {
-        see(watching(path, () -> session.watchChildren(path, this)).await(deadline));
-      } else {
-        Session.NodeData data = watching(path, () -> session.watch(path, this)).await(deadline);
-        ahead = data.text();
+      see(watching(path, () -> session.watchChildren(path, this)).await(deadline));
+    } catch (KeeperException e) {
+      if (e.code() != Code.OPERATIONTIMEOUT) {
+        watchEnded(path);
+      }
+      if (Failures.isNoNode(e)) {
+        throw backend.failures().nodeDeleted();
+      }
+      throw e;
+    }
+  }
+
+  private void watchNodes(Blocker present, Deadline deadline)
+      throws KeeperException, InterruptedException {
+    Map<String, ReplyFuture<Session.NodeData>> replies = new LinkedHashMap<>();
+    for (String path : unwatched()) {
+      replies.put(path, watching(path, () -> session.watch(path, this)));
+    }
+    answered = false;
+    for (var reply : replies.entrySet()) {
+      String path = reply.getKey();
+      try {
+        Session.NodeData data = reply.getValue().await(deadline);
+        labels.put(path, data.text());
         // If it was granted before, no event comes. If another program has written it, the queue
         // shows that nothing has changed, and the watch stays.
         if (present.untilGranted() && data.version() > 0) {
           moved = true;
         }
+      } catch (KeeperException e) {
+        if (e.code() != Code.OPERATIONTIMEOUT) {
+          watchEnded(path);
+        }
+        if (!Failures.isNoNode(e)) {
+          throw e;
+        }
+        gone(path, present);
       }
-      answered = true;
-      trouble = null;
-    } catch (KeeperException e) {
-      if (e.code() != Code.OPERATIONTIMEOUT) {
-        watchEnded(path);
-      }
-      if (!Failures.isNoNode(e)) {
-        throw e;
-      }
-      if (present.node() == null) {
-        throw backend.failures().nodeDeleted();
-      }
-      moved = true;
     }
+  }
+
+  /** What has to be watched; all of it again if any request was not answered. */
+  private synchronized List<String> unwatched() {
+    return ahead.stream().filter(path -> !answered || !watched.contains(path)).toList();
   }
 
   /** Begins a watch. Noted before the request: a late answer sets the watch, too. */
@@ -274,19 +324,19 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     if (closed) {
       throw backend.failures().temporary("the wait was ended", null);
     }
-    watched = path;
+    watched.add(path);
     return request.get();
   }
 
   private void poll(Blocker present, Deadline deadline)
       throws KeeperException, InterruptedException {
-    if (present.node() == null) {
+    if (present.isQueue()) {
       watch(present, deadline);
     } else if (isListedNow(present)) {
       see(session.children(node.lockPath()).await(deadline));
       trouble = null;
     } else {
-      readBoth(present, deadline);
+      readAll(present, deadline);
     }
   }
 
@@ -295,10 +345,11 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     return present.untilGranted() && pollsSinceListing * NODES_PER_POLL >= queue.nodes().size();
   }
 
-  private void readBoth(Blocker present, Deadline deadline)
+  private void readAll(Blocker present, Deadline deadline)
       throws KeeperException, InterruptedException {
-    ReplyFuture<Session.NodeData> before = session.data(pathOf(present));
     ReplyFuture<Session.NodeData> own = session.data(node.path());
+    Map<String, ReplyFuture<Session.NodeData>> others = new LinkedHashMap<>();
+    stillAhead().forEach(path -> others.put(path, session.data(path)));
     try {
       own.await(deadline);
     } catch (KeeperException e) {
@@ -307,61 +358,76 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       }
       throw e;
     }
-    try {
-      before.await(deadline);
-      trouble = null;
-    } catch (KeeperException e) {
-      if (!Failures.isNoNode(e)) {
-        throw e;
+    for (var other : others.entrySet()) {
+      try {
+        other.getValue().await(deadline);
+      } catch (KeeperException e) {
+        if (!Failures.isNoNode(e)) {
+          throw e;
+        }
+        unwatch(other.getKey());
+        gone(other.getKey(), present);
       }
-      unwatch();
-      moved = true;
     }
+    trouble = null;
+  }
+
+  private synchronized List<String> stillAhead() {
+    return List.copyOf(ahead);
   }
 
   @Override
   public void process(WatchedEvent event) {
     // The driver sets watches again after a broken connection, and the session's end wakes every
     // waiter.
-    if (event.getType() != EventType.None) {
-      changed(event.getPath(), event.getType());
+    if (event.getType() == EventType.None || changed(event.getPath(), event.getType())) {
+      wakeUp.signal();
     }
-    wakeUp.signal();
   }
 
-  // In one step: the event counts for the blocker that is watched, and for no later one.
-  private synchronized void changed(String path, EventType type) {
+  /**
+   * Whether the waiting thread has something to do. In one step: the event counts for the blocker
+   * that is watched, and for no later one.
+   */
+  private synchronized boolean changed(String path, EventType type) {
     Blocker present = blocker;
     if (!watchEnded(path) || present == null) {
-      return;
+      return false;
     }
     // Data changes when the blocker's claim is granted, or another program writes to the node.
-    boolean counts =
-        type == EventType.NodeDeleted
-            || (type == EventType.NodeDataChanged && present.untilGranted());
-    if (counts) {
-      if (!present.isOnly() && !closed) {
+    if (type == EventType.NodeDeleted
+        || (type == EventType.NodeDataChanged && present.untilGranted())) {
+      gone(path, present);
+      return moved;
+    }
+    return true;
+  }
+
+  /** A node is no longer in the way, or no longer in the same way. */
+  private synchronized void gone(String path, Blocker present) {
+    ahead.remove(path);
+    if (!present.areAll()) {
+      if (!closed) {
         // Requested here, the listing is under way before the waiting thread is awake.
         listing = session.children(node.lockPath());
       }
+      moved = true;
+    } else if (ahead.isEmpty()) {
       moved = true;
     }
   }
 
   /** Whether the path was watched. It is no longer. */
   private synchronized boolean watchEnded(String path) {
-    if (!path.equals(watched)) {
-      return false;
+    boolean was = watched.remove(path);
+    if (was) {
+      session.watchEnded(path, this);
     }
-    watched = null;
-    session.watchEnded(path, this);
-    return true;
+    return was;
   }
 
-  private synchronized void unwatch() {
-    String path = watched;
-    if (path != null) {
-      watched = null;
+  private synchronized void unwatch(String path) {
+    if (watched.remove(path)) {
       boolean queueIsWatched = path.equals(node.lockPath());
       session.unwatch(path, this, queueIsWatched ? WatcherType.Children : WatcherType.Data);
     }
@@ -371,7 +437,9 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   public void close() {
     closed = true;
     session.removeWaiter(wakeUp);
-    unwatch();
+    synchronized (this) {
+      List.copyOf(watched).forEach(this::unwatch);
+    }
     wakeUp.signal();
   }
 }

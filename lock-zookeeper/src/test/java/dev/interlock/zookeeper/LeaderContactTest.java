@@ -11,7 +11,7 @@ class LeaderContactTest {
   private static final long BEGINNING = -7;
 
   private final LeaderContact contact =
-      new LeaderContact(Duration.ofNanos(10), new ClockReading(BEGINNING, 0));
+      new LeaderContact(() -> Duration.ofNanos(10), new ClockReading(BEGINNING, 0));
 
   private void heartbeat(long sentAt, long answeredAt) {
     contact.answered(new ClockReading(sentAt, 0), answeredAt);

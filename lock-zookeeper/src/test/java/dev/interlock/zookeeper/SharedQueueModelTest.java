@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Objects;
 import java.util.Random;
@@ -53,8 +54,10 @@ class SharedQueueModelTest {
     boolean refused;
     boolean left;
 
-    /** The node it watches, or null; and whether it watches the queue. */
-    @Nullable NodeName watched;
+    /** The nodes that are in the way, without those seen to be deleted, and those it watches. */
+    final Set<NodeName> ahead = new LinkedHashSet<>();
+
+    final Set<NodeName> watched = new HashSet<>();
 
     boolean queueWatched;
     boolean hasToList = true;
@@ -77,10 +80,9 @@ class SharedQueueModelTest {
         queueWatched = false;
         hasToList = true;
       }
-      if (change.node().equals(watched)) {
-        watched = null;
+      if (watched.remove(change.node())) {
         if (change.kind() == Change.Kind.DELETED) {
-          gone();
+          gone(change.node());
         } else if (Objects.requireNonNull(blocker).untilGranted()) {
           hasToList = true;
         }
@@ -96,7 +98,10 @@ class SharedQueueModelTest {
     }
 
     boolean canProceed() {
-      return hasToList || (blocker != null && watched == null && !queueWatched);
+      if (hasToList || blocker == null) {
+        return hasToList;
+      }
+      return blocker.isQueue() ? !queueWatched : !watched.containsAll(ahead);
     }
 
     private void list() {
@@ -113,33 +118,39 @@ class SharedQueueModelTest {
       if (granted && queue.isAwaited(position)) {
         commit(Change.Kind.WRITTEN, node);
       }
-      if (blocker == null || !Objects.equals(blocker.node(), watched)) {
-        watched = null;
+      ahead.clear();
+      if (blocker != null) {
+        ahead.addAll(blocker.nodes());
       }
+      watched.retainAll(ahead);
     }
 
     /** Perhaps on a later state than that of the list. */
     private void watch() {
-      NodeName ahead = Objects.requireNonNull(blocker).node();
-      if (ahead == null) {
+      if (Objects.requireNonNull(blocker).isQueue()) {
         list(); // in one request
         queueWatched = blocker != null;
-      } else if (view().positionOf(ahead) < 0) {
-        gone();
+        return;
+      }
+      NodeName next =
+          ahead.stream().filter(each -> !watched.contains(each)).findFirst().orElseThrow();
+      if (view().positionOf(next) < 0) {
+        gone(next);
       } else {
-        watched = ahead;
+        watched.add(next);
         hasToList =
             blocker.untilGranted()
-                && history.subList(0, seen).contains(new Change(Change.Kind.WRITTEN, ahead));
+                && history.subList(0, seen).contains(new Change(Change.Kind.WRITTEN, next));
       }
     }
 
-    private void gone() {
-      if (Objects.requireNonNull(blocker).isOnly()) {
+    private void gone(NodeName one) {
+      ahead.remove(one);
+      if (!Objects.requireNonNull(blocker).areAll()) {
+        hasToList = true;
+      } else if (ahead.isEmpty()) {
         granted = true;
         blocker = null;
-      } else {
-        hasToList = true;
       }
     }
 
@@ -184,7 +195,7 @@ class SharedQueueModelTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"rw", "permits", "mixed"})
+  @ValueSource(strings = {"whole", "rw", "permits", "mixed"})
   void lagExcludesNobodyForEverAndLetsNobodyInTooEarly(String shares) {
     for (int seed = 0; seed < 3_000; seed++) {
       history.clear();
@@ -251,6 +262,9 @@ class SharedQueueModelTest {
   }
 
   private static Share share(Random random, String shares) {
+    if (shares.equals("whole")) {
+      return Share.EXCLUSIVE;
+    }
     int kinds = shares.equals("mixed") ? 6 : shares.equals("rw") ? 3 : 4;
     int kind = random.nextInt(kinds);
     if (shares.equals("rw")) {

@@ -89,23 +89,25 @@ class SharedQueueTest {
 
   @ParameterizedTest
   @CsvSource({
-    "x x, 'node 0 first only'",
-    "x x x, 'node 1'",
-    "w r, 'node 0 first only'",
-    "w r r, 'node 0 first only'",
-    "r r w r r, 'node 2 only'",
-    "r w r w r r, 'node 3'",
-    "r r w, 'node 1'",
-    "r w, 'node 0 first only'",
+    "x x, '0 first all'",
+    "x x x, '0 1 first all'",
+    "x x x x x, '0 1 2 3 first all'",
+    "x x x x x x x, '2'",
+    "w r, '0 first all'",
+    "w r r, '0 first all'",
+    "r r w r r, '2 all'",
+    "r w r w r r, '3'",
+    "r r w, '0 1 first all'",
+    "r w, '0 first all'",
     "2of5 2of5 2of5, permits",
     "5of5 1of5, permits",
-    "2of5 2of5 2of5 1of5, 'node 2 granted'",
-    "2of5 2of5 5of5, 'node 1'",
-    "x r x, 'node 1'",
-    "r x r, 'node 1 only'",
-    "1of5 x 1of5, 'node 1 granted'",
+    "2of5 2of5 2of5 1of5, '2 granted'",
+    "2of5 2of5 5of5, '0 1 first all'",
+    "x r x, '0 1 first all'",
+    "r x r, '1 all'",
+    "1of5 x 1of5, '1 granted'",
   })
-  void theLastOfAQueueWaitsForOneNode(String shares, String expected) {
+  void theLastOfAQueueWaitsForFewNodes(String shares, String expected) {
     LockQueue queue = queue(shares);
     Blocker blocker = queue.blockerOf(queue.nodes().size() - 1);
     assertEquals(expected, described(queue, blocker));
@@ -118,10 +120,13 @@ class SharedQueueTest {
     if (blocker == null) {
       return "nothing";
     }
-    NodeName node = blocker.node();
-    return (node == null ? "permits" : "node " + queue.positionOf(node))
+    String nodes =
+        blocker.nodes().stream()
+            .map(node -> Integer.toString(queue.positionOf(node)))
+            .collect(joining(" "));
+    return (blocker.isQueue() ? "permits" : nodes)
         + (blocker.isFirst() ? " first" : "")
-        + (blocker.isOnly() ? " only" : "")
+        + (blocker.areAll() ? " all" : "")
         + (blocker.untilGranted() ? " granted" : "");
   }
 

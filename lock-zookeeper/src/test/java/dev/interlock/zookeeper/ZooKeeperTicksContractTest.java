@@ -7,8 +7,8 @@ import org.junit.jupiter.api.Tag;
 
 /**
  * The rules follow the bounds that the backend declares: a server whose unit of time is another
- * keeps the contract, too. The system property {@code interlock.zookeeper.tick} sets the unit in
- * milliseconds, 500 by default.
+ * keeps the contract, too, even if its clients are not told. The system property {@code
+ * interlock.zookeeper.tick} sets the unit in milliseconds, 500 by default.
  */
 @Tag("extended")
 class ZooKeeperTicksContractTest extends LockTck {

@@ -23,6 +23,7 @@ import org.apache.zookeeper.ZooDefs.Ids;
 import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
+import org.jspecify.annotations.Nullable;
 
 /** A disposable ensemble, for the kit. */
 final class ZooKeeperUnderTest implements Server, StoreView {
@@ -37,11 +38,12 @@ final class ZooKeeperUnderTest implements Server, StoreView {
   private final ZooKeeper observer;
 
   private ZooKeeperUnderTest(
-      ZooKeeperEnsemble ensemble, Duration tick, String userInfo, List<ACL> onLocks)
+      ZooKeeperEnsemble ensemble, @Nullable Duration tick, String userInfo, List<ACL> onLocks)
       throws IOException {
     this.ensemble = ensemble;
     this.uri =
-        ensemble.uri().replace("://", "://" + userInfo) + "?tickTime=" + tick.toMillis() + "ms";
+        ensemble.uri().replace("://", "://" + userInfo)
+            + (tick == null ? "" : "?tickTime=" + tick.toMillis() + "ms");
     this.onLocks = onLocks;
     this.observer =
         new ZooKeeper(ensemble.connectString(), Math.toIntExact(SESSION.toMillis()), event -> {});
@@ -51,12 +53,12 @@ final class ZooKeeperUnderTest implements Server, StoreView {
     return open(Testbed.zookeeper().members(members).tick(TICK).jvmFlags(jvmFlags).start(), TICK);
   }
 
-  /** One server, with another unit of time. */
+  /** One server, with another unit of time, which the clients are not told. */
   static ZooKeeperUnderTest start(Duration tick) throws IOException {
-    return open(Testbed.zookeeper().tick(tick).start(), tick);
+    return open(Testbed.zookeeper().tick(tick).start(), null);
   }
 
-  private static ZooKeeperUnderTest open(ZooKeeperEnsemble ensemble, Duration tick)
+  private static ZooKeeperUnderTest open(ZooKeeperEnsemble ensemble, @Nullable Duration tick)
       throws IOException {
     return new ZooKeeperUnderTest(ensemble, tick, "", Ids.OPEN_ACL_UNSAFE);
   }

@@ -161,6 +161,28 @@ final class Bench {
         best.map(name -> series.ratios(Figure.HANDOFFS, Peer.OURS, name)).orElse(List.of()));
   }
 
+  /** Waiters on ZooKeeper whose holders are killed, of our lock and of Curator's. */
+  void takeovers(String curator) throws InterruptedException {
+    Series<String> series = new Series<>("the holder's process is killed");
+    progress.println(section.title() + ": " + series.name());
+    try {
+      for (int i = 0; i < profile.starts(); i++) {
+        for (String name : List.of(Peer.OURS, curator)) {
+          series.add(name, ZooKeeperTakeover.measure(name, deployment.uri(), "killed-" + i));
+        }
+      }
+    } catch (InterruptedException e) {
+      throw e;
+    } catch (Exception e) {
+      failed(series.name(), "a takeover", e);
+    }
+    section.add(series);
+    section.row(
+        series.name() + ": until the next has the lock, to " + curator + "'s",
+        Target.atMost(1.25, Unit.RATIO),
+        series.ratios(Figure.TAKEOVER, Peer.OURS, curator));
+  }
+
   /** A client in a new virtual machine, compared with its driver in another new one. */
   void starts() throws InterruptedException {
     Series<String> series = new Series<>("a client's start in a new process");

@@ -14,9 +14,11 @@ import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreV2;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
-/** Curator's recipes, with Curator's default time-outs. */
+/** Curator's recipes, with Curator's default time-outs unless said otherwise. */
 record CuratorLocks(CuratorFramework curator, Way way) implements Locking {
   private static final int DEFAULT_PORT = 2181;
+  private static final int DEFAULT_SESSION_MILLIS = 60_000;
+  private static final int CONNECTION_MILLIS = 15_000;
 
   /** A recipe. */
   interface Way {
@@ -59,16 +61,32 @@ record CuratorLocks(CuratorFramework curator, Way way) implements Locking {
 
   /** Connects for {@code InterProcessMutex}, and waits until it is connected. */
   static CuratorLocks open(String uri) throws InterruptedException {
-    return open(uri, (curator, path, atMost) -> held(new InterProcessMutex(curator, path), atMost));
+    return open(uri, CuratorLocks::mutex);
+  }
+
+  /** The same with another session time-out. */
+  static CuratorLocks open(String uri, Duration session) throws InterruptedException {
+    return open(uri, CuratorLocks::mutex, Math.toIntExact(session.toMillis()));
+  }
+
+  private static Optional<AutoCloseable> mutex(
+      CuratorFramework curator, String path, Duration atMost) throws Exception {
+    return held(new InterProcessMutex(curator, path), atMost);
   }
 
   private static CuratorLocks open(String uri, Way way) throws InterruptedException {
+    return open(uri, way, DEFAULT_SESSION_MILLIS);
+  }
+
+  private static CuratorLocks open(String uri, Way way, int sessionMillis)
+      throws InterruptedException {
     String addresses =
         LockUri.parse(uri).endpoints(DEFAULT_PORT).stream()
             .map(LockUri.Endpoint::toString)
             .collect(Collectors.joining(","));
     CuratorFramework curator =
-        CuratorFrameworkFactory.newClient(addresses, new ExponentialBackoffRetry(1_000, 3));
+        CuratorFrameworkFactory.newClient(
+            addresses, sessionMillis, CONNECTION_MILLIS, new ExponentialBackoffRetry(1_000, 3));
     curator.start();
     if (!curator.blockUntilConnected(Math.toIntExact(PATIENCE.toSeconds()), TimeUnit.SECONDS)) {
       curator.close();

@@ -9,6 +9,8 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** The targets for ZooKeeper. */
 final class ZooKeeperRows {
+  private static final int MANY = 64;
+
   private ZooKeeperRows() {}
 
   static void measure(Bench bench) throws InterruptedException {
@@ -36,16 +38,29 @@ final class ZooKeeperRows {
         Target.atMost(0.65, Unit.RATIO),
         fresh.ratios(Figure.PAIR_P50, Peer.OURS, curator.name()));
 
+    Series<String> many =
+        bench.pairs(
+            MANY + " threads, a name each",
+            MANY,
+            number -> "own-" + number,
+            null,
+            List.of(Peer.baseline(), Peer.ours(), curator));
+    bench.row(
+        many.name() + ": pairs a second, to InterProcessMutex's",
+        Target.atLeast(1.1, Unit.RATIO),
+        many.ratios(Figure.PAIRS, Peer.OURS, curator.name()));
+
     for (int threads : new int[] {1, 2}) {
       Series<String> hot = bench.contention(5, threads, null, List.of(Peer.ours(), curator));
       bench.row(
           hot.name() + ": p50 of a handoff, to InterProcessMutex's",
-          Target.atMost(0.8, Unit.RATIO),
+          Target.atMost(threads == 1 ? 0.65 : 0.8, Unit.RATIO),
           hot.ratios(Figure.HANDOFF_P50, Peer.OURS, curator.name()));
     }
     bench.hundredThreads(List.of(curator));
     SharedRows.measure(
         bench, null, CuratorLocks.readers(), CuratorLocks.permits(SharedRows.PERMITS));
+    bench.takeovers(curator.name());
     bench.starts();
   }
 }

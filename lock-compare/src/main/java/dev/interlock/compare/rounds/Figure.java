@@ -16,6 +16,7 @@ public enum Figure {
   HANDOFF_REQUESTS("requests for a handoff", Unit.COUNT),
   WAIT_P99("p99 of a wait", Unit.SECONDS),
   FAIRNESS("Jain's index", Unit.COUNT),
+  TAKEOVER("takeover", Unit.SECONDS),
   START("start", Unit.SECONDS);
 
   private final String label;
