@@ -63,6 +63,7 @@ final class Session {
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
   private final Set<WakeUp> waiters = ConcurrentHashMap.newKeySet();
   private final Watches watches = new Watches();
+  private final SoleUses soleUses = new SoleUses();
 
   /** The prefixes of the nodes that may exist. */
   private final Set<String> nodes = ConcurrentHashMap.newKeySet();
@@ -114,6 +115,10 @@ final class Session {
     return time;
   }
 
+  SoleUses soleUses() {
+    return soleUses;
+  }
+
   // --- the connection -------------------------------------------------------------------------
 
   Connection connection() {
@@ -159,15 +164,14 @@ final class Session {
 
   /** Refuses a session whose time-out leaves too little validity. */
   void requireLongEnough(Failures failures) {
-    Duration shortest = settings.shortestSession();
-    if (timeout().compareTo(shortest) < 0) {
+    if (timeout().compareTo(settings.shortestSession()) < 0) {
       throw failures.misconfigured(
           "the session's time-out is "
               + timeout().toMillis()
               + " ms, and locks need at least "
-              + shortest.toMillis()
-              + " ms, which is 2 s or, if tickTime is set, four ticks; set a longer sessionTimeout,"
-              + " raise the servers' maxSessionTimeout, or set tickTime to theirs",
+              + settings.shortestSessionInWords()
+              + "; set a longer sessionTimeout, raise the servers' maxSessionTimeout, or set"
+              + " tickTime to theirs",
           null);
     }
   }

@@ -14,6 +14,9 @@ import org.jspecify.annotations.Nullable;
  * created one in between, and nobody was there before. Unless the lock's node was removed and made
  * anew, and the numbers began again: to come as far as that takes at least as many transactions,
  * and the ids of the two creations bound how many there were.
+ *
+ * <p>It belongs to one session. Its driver connects to no server that has seen less than this
+ * client has, so numbers and ids do not go back, as they do when servers are restored from a copy.
  */
 final class SoleUses {
 

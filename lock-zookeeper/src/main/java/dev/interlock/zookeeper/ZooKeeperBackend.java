@@ -64,7 +64,6 @@ final class ZooKeeperBackend implements QueueingBackend {
   private final TimeSource time;
   private final Failures failures;
   private final Runnable disconnect;
-  private final SoleUses soleUses = new SoleUses();
 
   ZooKeeperBackend(
       BackendInfo info,
@@ -152,7 +151,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     String prefix = lock + "/" + NodeName.prefix(claim);
     byte[] label = label(claim);
     Session session = sessions.current();
-    SoleUse before = soleUses.take(lock);
+    SoleUse before = session.soleUses().take(lock);
     boolean skipsLook = before != null && before.isLikelyToProve();
     for (boolean first = true; ; first = false) {
       requireKnownFormat(session, deadline);
@@ -424,7 +423,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       node.session().nodeGone(node.prefix());
       SoleUse use = node.soleUse();
       if (existed && use != null) {
-        soleUses.add(node.lockPath(), use);
+        node.session().soleUses().add(node.lockPath(), use);
       }
       return existed;
     }

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * same namespace.
  *
  * <p>By default locks are below the node {@code /interlock}, and the servers' {@code tickTime} is
- * assumed to be at most 4 s and at most half of the shortest session time-out that they grant.
+ * assumed to be at most 3 s and at most half of the shortest session time-out that they grant.
  */
 public final class ZooKeeperSettings {
 
@@ -51,12 +51,12 @@ public final class ZooKeeperSettings {
   }
 
   /**
-   * {@return the servers' {@code tickTime}, which clients cannot ask for} Default 2 s, or a quarter
-   * of the session's time-out if that is less. After every confirmation a lease is valid for the
-   * session's time-out, less two ticks and a seventh of the time-out, and the time-out must be at
-   * least four ticks. This value should not be less than half of the servers' own. The default is
-   * not, unless their tick is longer than 4 s, or their {@code minSessionTimeout} shorter than two
-   * ticks, which it is not unless somebody has configured it.
+   * {@return the servers' {@code tickTime}, which clients cannot ask for} Default 2 s, or three
+   * tenths of the session's time-out if that is less. After every confirmation a lease is valid for
+   * the session's time-out, less two ticks and a seventh of the time-out. If this value is set, the
+   * time-out must be at least four ticks. It should not be less than six tenths of the servers'
+   * own. The default is not, unless their tick is longer than 3 s, or their {@code
+   * minSessionTimeout} shorter than two ticks, which it is not unless somebody has configured it.
    */
   public Duration tickTime() {
     return tickTime == null ? DEFAULT_TICK : tickTime;
@@ -64,14 +64,21 @@ public final class ZooKeeperSettings {
 
   /** The tick to count with in a session of the given time-out. */
   Duration tickTime(Duration sessionTimeout) {
-    Duration longest = sessionTimeout.dividedBy(TICKS_PER_SESSION);
-    // Servers grant no session of less than two of their ticks.
+    // Servers grant no session of less than two of their ticks, so this is six tenths of a tick at
+    // least. The leader asks its followers twice in a tick whom they have heard of, and later if it
+    // is slow for a moment: half a tick would not always be enough for it to have asked.
+    Duration longest = sessionTimeout.multipliedBy(3).dividedBy(10);
     return tickTime == null && DEFAULT_TICK.compareTo(longest) > 0 ? longest : tickTime();
   }
 
   /** The shortest time-out of a session that leaves enough validity. */
   Duration shortestSession() {
     return tickTime == null ? SHORTEST_SESSION : tickTime.multipliedBy(TICKS_PER_SESSION);
+  }
+
+  /** {@link #shortestSession} for messages. */
+  String shortestSessionInWords() {
+    return (tickTime == null ? "" : "four ticks, which is ") + shortestSession().toMillis() + " ms";
   }
 
   @Override

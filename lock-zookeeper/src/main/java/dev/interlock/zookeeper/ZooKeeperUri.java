@@ -40,8 +40,9 @@ final class ZooKeeperUri {
   private static final UriParameter<Duration> TICK_TIME =
       UriParameter.duration(
           "tickTime",
-          "2s, or a quarter of the session's time-out if that is less",
-          "The servers' tickTime, which a client cannot ask for. At least half of the real value.");
+          "2s, or three tenths of the session's time-out if that is less",
+          "The servers' tickTime, which a client cannot ask for. At least six tenths of the real"
+              + " value.");
 
   private static final UriParameter<Boolean> FOR_ANYONE =
       UriParameter.of(
@@ -189,12 +190,9 @@ final class ZooKeeperUri {
   }
 
   private void requireLongEnough() {
-    Duration shortest = settings.shortestSession();
-    if (sessionTimeout.isPresent() && sessionTimeout.get().compareTo(shortest) < 0) {
-      throw wrong(
-          "sessionTimeout must be at least "
-              + shortest.toMillis()
-              + " ms, which is 2 s or, if tickTime is set, four ticks");
+    if (sessionTimeout.isPresent()
+        && sessionTimeout.get().compareTo(settings.shortestSession()) < 0) {
+      throw wrong("sessionTimeout must be at least " + settings.shortestSessionInWords());
     }
   }
 

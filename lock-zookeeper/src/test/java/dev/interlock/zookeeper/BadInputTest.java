@@ -140,7 +140,7 @@ class BadInputTest {
     try (CuratorFramework curator = Backends.curator(server.connectString())) {
       assertSays(
           LockConfigurationException.class,
-          "ms, and locks need at least",
+          "ms, and locks need at least four ticks",
           () -> ZooKeeperLocks.using(curator, slow, Backends.OPTIONS));
     }
   }

@@ -3,16 +3,19 @@ package dev.interlock.zookeeper;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import dev.interlock.zookeeper.SoleUses.SoleUse;
 import java.time.Duration;
@@ -148,6 +151,41 @@ class SoleUsesTest {
     }
     backend.release(claim, Backends.soon());
     other.release(held.claim(), Backends.soon());
+  }
+
+  /** Servers that are restored from a copy number nodes anew, and end the sessions. */
+  @Test
+  void whatIsRememberedEndsWithTheSession() throws Exception {
+    try (CuratorFramework curator = Backends.curator(server.connectString())) {
+      backend.close();
+      backend =
+          (ZooKeeperBackend)
+              ZooKeeperLocks.backend(
+                  curator, Backends.SETTINGS, Backends.context(Backends.OPTIONS));
+      useAlone("session");
+      assertNotNull(remembered("session"));
+      Backends.expire(curator, server.connectString());
+      Eventually.holds("a new session", this::isUsable);
+      assertNull(remembered("session"));
+      backend.close();
+    }
+  }
+
+  private boolean isUsable() throws InterruptedException {
+    try {
+      backend.release(takeAlone("usable"), Backends.soon());
+      return true;
+    } catch (LockUnavailableException e) {
+      return false;
+    }
+  }
+
+  /** What the client knew of the lock before its next use, which this is. */
+  private @Nullable SoleUse remembered(String name) throws InterruptedException {
+    Claim claim = takeAlone(name);
+    SoleUse use = soleUse(claim);
+    backend.release(claim, Backends.soon());
+    return use == null || use.distance() == Long.MAX_VALUE ? null : use;
   }
 
   @Test

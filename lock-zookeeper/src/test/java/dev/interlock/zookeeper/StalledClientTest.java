@@ -77,7 +77,7 @@ class StalledClientTest {
         Future<Optional<Grant>> later = executor.submit(() -> await(last));
         ZooKeeperServer leader = member(ensemble, "leader");
         // The last watches both that are ahead of it.
-      Eventually.holds("all three wait", () -> watched(ensemble) == 4);
+        Eventually.holds("all three wait", () -> watched(ensemble) == 4);
         try (NetworkFault silence = way.hold(Direction.CLIENT_TO_SERVER)) {
           // The follower may still have to tell of the last that it heard.
           waitUntil(millis() + TICK.toMillis());

@@ -32,7 +32,7 @@ class ZooKeeperUriTest {
         "zookeeper://h/.. | the node of a chroot",
         "zookeeper://h?sessionTimeout=5 | is not a duration",
         "zookeeper://h?sessionTimeout=1s | at least 2000 ms",
-        "zookeeper://h?sessionTimeout=5s&tickTime=2s | at least 8000 ms",
+        "zookeeper://h?sessionTimeout=5s&tickTime=2s | at least four ticks, which is 8000 ms",
         "zookeeper://h?tickTime=1h | tickTime must be 10 ms to 1 minute",
         "zookeeper://h?namespace=a/b | namespace must be",
         "zookeeper://h?namespace=zookeeper | namespace must be",
@@ -85,5 +85,17 @@ class ZooKeeperUriTest {
 
   private static ZooKeeperUri uri(String text) {
     return new ZooKeeperUri(LockUri.parse(text));
+  }
+
+  /** Half of the servers' tick is the time in which their leader asks once whom they heard of. */
+  @Test
+  void withoutATickTheServersShortestSessionLeavesTheirLeaderTimeToAsk() {
+    for (long tick : new long[] {1_000, 1_500, 2_000, 3_000}) {
+      Duration counted = ZooKeeperSettings.defaults().tickTime(Duration.ofMillis(2 * tick));
+      assertTrue(counted.toMillis() >= tick * 6 / 10, () -> tick + " ms: " + counted);
+    }
+    assertEquals(Duration.ofSeconds(2), ZooKeeperSettings.defaults().tickTime(LONG));
+    assertEquals(
+        SHORT, ZooKeeperSettings.builder().tickTime(SHORT).build().tickTime(Duration.ofSeconds(2)));
   }
 }
