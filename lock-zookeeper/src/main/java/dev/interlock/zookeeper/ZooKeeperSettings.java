@@ -21,7 +21,9 @@ public final class ZooKeeperSettings {
   /** As in ZooKeeper's sample configuration. */
   private static final Duration DEFAULT_TICK = Duration.ofSeconds(2);
 
-  private static final Duration SHORTEST_SESSION = DEFAULT_TICK;
+  /** Of a shorter one too little is certain for a client that is slow for a moment. */
+  private static final Duration SHORTEST_SESSION = Duration.ofSeconds(3);
+
   private static final ZooKeeperSettings DEFAULTS = builder().build();
 
   private final String namespace;

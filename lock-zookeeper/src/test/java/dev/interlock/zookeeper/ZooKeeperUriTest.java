@@ -31,7 +31,7 @@ class ZooKeeperUriTest {
         "zookeeper://h/a/ | the node of a chroot",
         "zookeeper://h/.. | the node of a chroot",
         "zookeeper://h?sessionTimeout=5 | is not a duration",
-        "zookeeper://h?sessionTimeout=1s | at least 2000 ms",
+        "zookeeper://h?sessionTimeout=1s | at least 3000 ms",
         "zookeeper://h?sessionTimeout=5s&tickTime=2s | at least four ticks, which is 8000 ms",
         "zookeeper://h?tickTime=1h | tickTime must be 10 ms to 1 minute",
         "zookeeper://h?namespace=a/b | namespace must be",
@@ -58,7 +58,7 @@ class ZooKeeperUriTest {
     assertEquals(LONG, uri("zookeeper://h").sessionTimeout(LONG));
     assertEquals(
         Duration.ofSeconds(20), uri("zookeeper://h?sessionTimeout=20s").sessionTimeout(LONG));
-    assertEquals(Duration.ofSeconds(2), uri("zookeeper://h").sessionTimeout(Duration.ofSeconds(1)));
+    assertEquals(Duration.ofSeconds(3), uri("zookeeper://h").sessionTimeout(SHORT));
     assertEquals(Duration.ofSeconds(8), uri("zookeeper://h?tickTime=2s").sessionTimeout(SHORT));
     assertEquals(SHORT, uri("zookeeper://h?tickTime=200ms").sessionTimeout(SHORT));
   }
