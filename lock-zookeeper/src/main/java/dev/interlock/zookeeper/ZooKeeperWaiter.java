@@ -7,6 +7,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.WakeUp;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -244,7 +245,9 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       next.nodes().forEach(name -> ahead.add(node.lockPath() + "/" + name.full()));
     }
     labels.keySet().retainAll(ahead);
-    List.copyOf(watched).stream().filter(path -> !ahead.contains(path)).forEach(this::unwatch);
+    List<String> former = new ArrayList<>(watched);
+    former.removeAll(ahead);
+    former.forEach(this::unwatch);
   }
 
   // --- the blocker ----------------------------------------------------------------------------
@@ -316,7 +319,11 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
 
   /** What has to be watched; all of it again if any request was not answered. */
   private synchronized List<String> unwatched() {
-    return ahead.stream().filter(path -> !answered || !watched.contains(path)).toList();
+    List<String> paths = new ArrayList<>(ahead);
+    if (answered) {
+      paths.removeAll(watched);
+    }
+    return paths;
   }
 
   /** Begins a watch. Noted before the request: a late answer sets the watch, too. */
