@@ -55,11 +55,11 @@ final class JetcdLock implements Locking {
                     .toList())
             .build();
     try {
-      Queue<Long> pool = pooled == 0 ? null : new ConcurrentLinkedQueue<>();
+      Queue<Long> pool = new ConcurrentLinkedQueue<>();
       for (int i = 0; i < pooled; i++) {
         pool.add(grant(client, WHOLE_RUN_SECONDS));
       }
-      return new JetcdLock(client, pool);
+      return new JetcdLock(client, pooled == 0 ? null : pool);
     } catch (Exception e) {
       client.close();
       throw e;
