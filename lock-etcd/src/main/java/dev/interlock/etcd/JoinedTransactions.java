@@ -55,17 +55,19 @@ final class JoinedTransactions {
       CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS, MoreExecutors.directExecutor());
 
   private final int few;
+  private final Executor later;
   private final AtomicInteger waiting = new AtomicInteger();
   private final Lane entering = new Lane();
   private final Lane leaving = new Lane();
 
   JoinedTransactions() {
-    this(FEW);
+    this(FEW, LATER);
   }
 
-  /** For tests, which have fewer callers. */
-  JoinedTransactions(int few) {
+  /** For tests, which have fewer callers, and say when a while has passed. */
+  JoinedTransactions(int few, Executor later) {
     this.few = few;
+    this.later = later;
   }
 
   /**
@@ -213,7 +215,7 @@ final class JoinedTransactions {
 
     /** Looks after the queue until it is empty: if no transaction ends, the queue does not wait. */
     private void watch(long endsBefore) {
-      LATER.execute(
+      later.execute(
           () -> {
             List<Part> parts = List.of();
             long endsNow;

@@ -25,7 +25,9 @@ import io.etcd.jetcd.op.TxnImpl;
 import io.grpc.Status;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.List;
+import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -39,7 +41,12 @@ class JoinedTransactionsTest {
   private static final ByteSequence VALUE = LockKeys.bytes("value");
 
   private final Server server = new Server();
-  private final JoinedTransactions joined = new JoinedTransactions(1);
+  private final Queue<Runnable> later = new ArrayDeque<>();
+  private final JoinedTransactions joined = new JoinedTransactions(1, later::add);
+
+  private void aWhilePasses() {
+    later.remove().run();
+  }
 
   /** Records the transactions, and answers when it is told to. */
   private static final class Server {
@@ -141,6 +148,11 @@ class JoinedTransactionsTest {
   }
 
   private CompletableFuture<Answer> enter(Client by, String name) {
+    return enter(joined, by, name);
+  }
+
+  private static CompletableFuture<Answer> enter(
+      JoinedTransactions joined, Client by, String name) {
     LockKeys keys = LockKeys.of("test", name);
     ByteSequence own = keys.entry(Share.EXCLUSIVE, 1, 0);
     return joined.enter(
@@ -217,19 +229,18 @@ class JoinedTransactionsTest {
   /** Or those that go alone could overtake it without end. */
   @Test
   void noneGoesAloneWhileAnotherWaits() throws Exception {
-    JoinedTransactions few = new JoinedTransactions(3);
-    Transaction nothing = new Transaction(List.of(), List.of(), List.of());
-    for (String name : List.of("a", "b", "c")) {
-      var unused = few.enter(client, LockKeys.of("test", name), nothing);
-    }
+    JoinedTransactions few = new JoinedTransactions(3, later::add);
+    var unused = List.of(enter(few, client, "a"), enter(few, client, "b"), enter(few, client, "c"));
     List<Sent> alone = List.of(server.next(), server.next(), server.next());
-    var waits = few.enter(client, LockKeys.of("test", "d"), nothing);
+    var waits = enter(few, client, "d");
     alone.get(0).succeed(1);
     alone.get(1).succeed(2);
-    var later = few.enter(client, LockKeys.of("test", "e"), nothing);
+    var later = enter(few, client, "e");
     server.hasNoMore();
     alone.get(2).succeed(3);
-    server.next().succeed(4);
+    Sent both = server.next();
+    assertEquals(List.of(key("d"), key("e")), both.puts());
+    both.succeed(4);
     assertTrue(waits.join().isSucceeded());
     assertTrue(later.join().isSucceeded());
   }
@@ -243,6 +254,9 @@ class JoinedTransactionsTest {
     var third = enter("b");
     assertEquals(List.of(key("b")), server.next().puts(), "the third");
     alone.succeed(5);
+    aWhilePasses();
+    server.hasNoMore(); // It waits for the third, as the first has just been answered.
+    aWhilePasses();
     assertEquals(List.of(key("b")), server.next().puts(), "the second");
     assertTrue(first.isDone());
     assertFalse(second.isDone() || third.isDone());
@@ -326,7 +340,9 @@ class JoinedTransactionsTest {
     Sent silent = server.next();
     var second = enter("b");
     var third = enter("c");
-    Sent both = server.next(); // after a while
+    server.hasNoMore();
+    aWhilePasses();
+    Sent both = server.next();
     assertEquals(2, both.puts().size());
     both.succeed(6);
     assertTrue(second.join().isSucceeded());
@@ -344,11 +360,11 @@ class JoinedTransactionsTest {
   void whatWasNotAnsweredIsWaitedForOnlyOnce() throws Exception {
     var unused = List.of(enter("a"), enter("b"));
     Sent silent = server.next();
-    Sent second = server.next(); // after a while
+    aWhilePasses();
+    Sent second = server.next();
     var third = enter("c");
     server.hasNoMore();
     second.succeed(6);
-    assertEquals(1, server.sent.size(), "sent at once");
     assertEquals(List.of(key("c")), server.next().puts());
     assertFalse(third.isDone());
     silent.succeed(7);
