@@ -53,7 +53,7 @@ final class Acquisition {
     this.retention = retention;
     this.hint = number(hint);
     this.sendBefore = sendBefore.nanos();
-    this.wakeUp = new WakeUp(time);
+    this.wakeUp = cluster.turns().wakeUp(time);
     this.count = new VoteCount(cluster.size());
   }
 
@@ -166,7 +166,7 @@ final class Acquisition {
       synchronized (count) {
         outcome = count.outcome();
       }
-      if (outcome != Outcome.OPEN || !wakeUp.await(deadline)) {
+      if (outcome != Outcome.OPEN || !cluster.turns().await(wakeUp, deadline)) {
         return outcome;
       }
     }
@@ -254,6 +254,11 @@ final class Acquisition {
     public void failed(LockException problem, boolean timedOut) {
       then.accept(
           node, new Answer(null, timedOut ? new Vote.TimedOut() : new Vote.Failed(problem)));
+    }
+
+    @Override
+    public boolean isVoid() {
+      return entry.isWithdrawn();
     }
 
     @Override

@@ -65,8 +65,17 @@ final class Cluster implements AutoCloseable {
     }
   }
 
-  /** A node as the program names it. */
-  record Place(String name, boolean tls, Supplier<Connection> connections) {}
+  /**
+   * A node as the program names it.
+   *
+   * @param connections makes any connection
+   * @param own makes the one for requests
+   */
+  record Place(
+      String name,
+      boolean tls,
+      Supplier<Connection> connections,
+      Supplier<? extends Connection> own) {}
 
   private record Node(
       String name,
@@ -84,6 +93,7 @@ final class Cluster implements AutoCloseable {
   private final byte[] longest;
   private final byte[] number;
   private final List<Node> nodes = new ArrayList<>();
+  private final Turns turns;
   private final Map<String, String> nodeOfRun = new ConcurrentHashMap<>();
 
   /** The process of each node when it was examined last. */
@@ -138,7 +148,7 @@ final class Cluster implements AutoCloseable {
     for (Place place : places) {
       Failures own = new Failures("redis", place.name(), place.tls());
       NodeConnections connections =
-          new NodeConnections(place.name(), place.connections(), own, nodeOfRun);
+          new NodeConnections(place.name(), place.own(), own, nodeOfRun);
       nodes.add(
           new Node(
               place.name(),
@@ -149,6 +159,7 @@ final class Cluster implements AutoCloseable {
               new Subscriber(
                   place.connections(), settings.namespace(), own, Subscriber.POKE_MILLIS)));
     }
+    this.turns = new Turns(nodes.stream().map(Node::pipeline).toList());
   }
 
   static byte[] number(long value) {
@@ -182,7 +193,13 @@ final class Cluster implements AutoCloseable {
   }
 
   void send(int node, NodePipeline.Request request) {
-    nodes.get(node).pipeline().send(request);
+    if (!turns.send(node, request)) {
+      nodes.get(node).pipeline().send(request);
+    }
+  }
+
+  Turns turns() {
+    return turns;
   }
 
   Subscriber subscriber(int node) {
@@ -732,6 +749,7 @@ final class Cluster implements AutoCloseable {
       node.subscriber().close();
       node.pipeline().close();
     }
+    turns.close();
     try {
       for (Node node : nodes) {
         node.pipeline().awaitEnd();

@@ -93,6 +93,10 @@ final class Entry {
     withdrawn = true;
   }
 
+  boolean isWithdrawn() {
+    return withdrawn;
+  }
+
   boolean mayBeOn(int node) {
     return runs.get(node) != null;
   }

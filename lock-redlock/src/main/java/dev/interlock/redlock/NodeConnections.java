@@ -22,7 +22,7 @@ final class NodeConnections {
   private static final Pattern MODE = Pattern.compile("(?m)^redis_mode:(\\w+)");
 
   private final String name;
-  private final Supplier<Connection> make;
+  private final Supplier<? extends Connection> make;
   private final Failures failures;
   private final Map<String, String> nodeOfRun;
 
@@ -35,7 +35,10 @@ final class NodeConnections {
    * @param nodeOfRun the node of each process; shared by all nodes of a client
    */
   NodeConnections(
-      String name, Supplier<Connection> make, Failures failures, Map<String, String> nodeOfRun) {
+      String name,
+      Supplier<? extends Connection> make,
+      Failures failures,
+      Map<String, String> nodeOfRun) {
     this.name = name;
     this.make = make;
     this.failures = failures;

@@ -6,12 +6,18 @@ import dev.interlock.redis.server.NotSentException;
 import dev.interlock.redis.server.Script;
 import dev.interlock.spi.TimeSource;
 import java.io.IOException;
+import java.net.SocketTimeoutException;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -25,10 +31,13 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  * The way to one node: one connection, and one thread that uses it. Requests that arrive while it
  * waits for an answer are sent together afterwards.
  *
+ * <p>A caller that finds nothing waiting here may use the connection itself, see {@link Turns}, as
+ * long as nothing goes wrong. It leaves behind what is not answered when it no longer needs the
+ * answer; whoever comes next reads that first. Everything that takes time, such as connecting, and
+ * everything that may fail twice is left to the pipeline's thread.
+ *
  * <p>All requests of a client to a node stay in order, so that a release never overtakes the
- * acquisition that it undoes. No caller's thread does any I/O, so no interrupt breaks a connection.
- * No caller waits here: the pipeline's thread delivers the answer, or the caller's own thread the
- * failure if the node is known to be out of reach.
+ * acquisition that it undoes. A caller never blocks on a connection, so no interrupt breaks one.
  *
  * <p>Releases that could not be delivered are kept until they are delivered or the lock has
  * expired, and go first over the next connection.
@@ -42,6 +51,9 @@ final class NodePipeline implements AutoCloseable {
   private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(150);
 
+  /** In place of a problem: the connection takes no more for the moment. */
+  private static final Throwable WAITING = new SocketTimeoutException("more is to be sent");
+
   /** For how long a problem fails new requests, while the thread keeps trying. */
   private static final long NEWS = TimeUnit.SECONDS.toNanos(2);
 
@@ -53,7 +65,7 @@ final class NodePipeline implements AutoCloseable {
   /** A script with its keys and arguments. */
   record Call(Script script, List<byte[]> keys, List<byte[]> arguments) {}
 
-  /** A request. The pipeline's thread calls all methods but {@link #failed}. */
+  /** A request. Whoever uses the connection calls its methods; anybody may call {@link #failed}. */
   interface Request {
     /**
      * Decides at the last moment what to send.
@@ -74,6 +86,11 @@ final class NodePipeline implements AutoCloseable {
       return true;
     }
 
+    /** Whether its sender wants it no more, so that it must not be sent again. */
+    default boolean isVoid() {
+      return false;
+    }
+
     /** Returns the time after which not to send it. */
     long sendBefore();
 
@@ -89,7 +106,11 @@ final class NodePipeline implements AutoCloseable {
   private final TimeSource time;
   private final int timeoutMillis;
   private final Consumer<String> connected;
-  private final LinkedBlockingQueue<Request> queue = new LinkedBlockingQueue<>();
+  private final Queue<Request> queue = new ConcurrentLinkedQueue<>();
+
+  /** How many requests are in the queue, or were taken from it and have not been sent yet. */
+  private final AtomicInteger queued = new AtomicInteger();
+
   private final Thread thread;
 
   private record Problem(LockException what, long at) {}
@@ -97,9 +118,37 @@ final class NodePipeline implements AutoCloseable {
   private volatile @Nullable Problem problem;
   private volatile long wantedAt = System.nanoTime() - WANTED;
   private volatile boolean closed;
-  private volatile @Nullable Connection current;
 
-  // Used by the pipeline's thread only.
+  /** Whether the thread has something to do beside the queue. */
+  private volatile boolean called;
+
+  private volatile @Nullable Connection connection;
+
+  /** Who has it uses the connection, and all that follows. */
+  private final ReentrantLock use = new ReentrantLock();
+
+  /**
+   * A request that was sent.
+   *
+   * @param whole whether with the source of its script
+   */
+  private record Sent(Request request, Call call, boolean whole, long at) {}
+
+  private @Nullable NodeLine current;
+
+  /** What was sent and has not been answered, in this order. */
+  private final ArrayDeque<Sent> owed = new ArrayDeque<>();
+
+  /** What the server did not know the script of. */
+  private final List<Sent> unknown = new ArrayList<>();
+
+  /** Why a caller left the connection to the thread. */
+  private @Nullable Throwable trouble;
+
+  /** Whose caller used it last. */
+  private @Nullable Turns turns;
+
+  private long heardAt;
 
   private final Map<String, Request> pending = new LinkedHashMap<>();
   private String run = "";
@@ -140,15 +189,147 @@ final class NodePipeline implements AutoCloseable {
     Problem known = problem;
     if (closed) {
       request.failed(failures.passing("the client is closed", null), false);
-    } else if (watched && known != null && now - known.at() < NEWS) {
-      if (request.releaseId() == null) {
-        request.failed(known.what(), false);
-      } else {
-        queue.add(request);
-      }
+    } else if (watched
+        && known != null
+        && now - known.at() < NEWS
+        && request.releaseId() == null) {
+      request.failed(known.what(), false);
     } else {
+      queued.incrementAndGet();
       queue.add(request);
+      LockSupport.unpark(thread);
     }
+  }
+
+  private void call() {
+    called = true;
+    LockSupport.unpark(thread);
+  }
+
+  // --- a caller's turn --------------------------------------------------------------------------
+
+  /** Gives the connection to the calling thread, unless there is something else to do with it. */
+  boolean enter(Turns by) {
+    if (queued.get() > 0 || !use.tryLock()) {
+      return false;
+    }
+    boolean entered = false;
+    try {
+      entered = isFitFor(by);
+      return entered;
+    } catch (IOException | RuntimeException e) {
+      return false; // the thread will find out
+    } finally {
+      if (!entered) {
+        use.unlock();
+      }
+    }
+  }
+
+  private boolean isFitFor(Turns by) throws IOException {
+    if (closed || queued.get() > 0 || isInTrouble() || !(current instanceof ChannelLine line)) {
+      return false;
+    }
+    long now = System.nanoTime();
+    Sent oldest = owed.peek();
+    if (oldest != null ? now - oldest.at() > Turns.PATIENCE : now - usedAt > LONGEST_REST) {
+      return false;
+    }
+    turns = by;
+    line.listenBy(by.selector(), this);
+    return true;
+  }
+
+  private boolean isInTrouble() {
+    return trouble != null || !unknown.isEmpty();
+  }
+
+  /** Whether the calling thread has the connection. */
+  boolean isEntered() {
+    return use.isHeldByCurrentThread();
+  }
+
+  /** Sends it at once, from a thread that has the connection. */
+  void sendNow(Request request) {
+    if (isInTrouble() || !(current instanceof ChannelLine line)) {
+      send(request);
+      return;
+    }
+    try {
+      Call call = prepared(request);
+      if (call != null) {
+        usedAt = System.nanoTime();
+        wantedAt = usedAt;
+        owed.add(new Sent(request, call, false, usedAt));
+        line.write(call, false);
+        if (!line.flush()) {
+          trouble = WAITING;
+        }
+      }
+    } catch (IOException | RuntimeException | Error e) {
+      trouble = e;
+    }
+  }
+
+  /** Hands out the answers that have come, on a thread that has the connection. */
+  void receive() {
+    if (isInTrouble() || !(current instanceof ChannelLine line)) {
+      return;
+    }
+    try {
+      line.fill();
+      Object reply = line.next();
+      while (reply != ChannelLine.NOTHING) {
+        take(owed.remove(), reply);
+        reply = line.next();
+      }
+    } catch (IOException | RuntimeException | Error e) {
+      trouble = e;
+    }
+  }
+
+  /** Whether the thread that has it has nothing more to wait for here. */
+  boolean isDone() {
+    return owed.isEmpty() || isInTrouble();
+  }
+
+  /** Whether it can be left to others. */
+  boolean isWantedByOthers() {
+    return isInTrouble() || (owed.isEmpty() && queued.get() > 0);
+  }
+
+  /**
+   * Ends the turn here.
+   *
+   * @param impatient whether to have the pipeline's thread wait for what is not answered
+   * @return whether it has to be seen to that somebody reads what is not answered
+   */
+  boolean leave(boolean impatient) {
+    boolean owes = !owed.isEmpty();
+    boolean call = isInTrouble() || (owes && impatient);
+    use.unlock();
+    if (call) {
+      call();
+    }
+    return owes && !call;
+  }
+
+  /** Reads what callers left; returns whether there is still something to come. */
+  boolean sweep() {
+    if (!use.tryLock()) {
+      return false; // who has it will leave it in turn
+    }
+    boolean impatient = false;
+    try {
+      if (!owed.isEmpty()) {
+        receive();
+        Sent oldest = owed.peek();
+        impatient = oldest != null && System.nanoTime() - oldest.at() > Turns.PATIENCE;
+      }
+    } finally {
+      impatient = leave(impatient);
+    }
+    return impatient;
   }
 
   // --- the thread -------------------------------------------------------------------------------
@@ -166,22 +347,34 @@ final class NodePipeline implements AutoCloseable {
   }
 
   private void work() {
+    long rest = 0;
     while (!closed || !queue.isEmpty()) {
-      List<Request> batch = List.of();
+      List<Request> batch = next(rest);
+      use.lock();
       try {
-        batch = next();
         serve(batch);
+        rest = untilNextChore();
       } catch (RuntimeException | Error e) {
         // The thread goes on, because no other would deliver the pending releases; but not over
-        // this
-        // connection, on which the next answer may belong to an earlier request. It disconnects
-        // first, because there may be no memory for the rest.
+        // this connection, on which the next answer may belong to an earlier request. It
+        // disconnects first, because there may be no memory for the rest.
+        rest = FIRST_PAUSE;
         disconnect();
         down(bug(e));
+        failAsKnown(unanswered());
         failAsKnown(batch);
+      } finally {
+        queued.addAndGet(-batch.size());
+        use.unlock();
       }
     }
-    disconnect();
+    use.lock();
+    try {
+      settle();
+    } finally {
+      disconnect();
+      use.unlock();
+    }
     fail(drained(), failures.passing("the client is closed", null), false);
   }
 
@@ -190,16 +383,18 @@ final class NodePipeline implements AutoCloseable {
     return failures.passing("a bug: " + e, e);
   }
 
-  private List<Request> next() {
+  private List<Request> next(long rest) {
+    if (queue.isEmpty() && !called && !closed) {
+      LockSupport.parkNanos(this, rest);
+    }
+    called = false;
     List<Request> batch = new ArrayList<>();
-    try {
-      Request first = queue.poll(untilNextChore(), TimeUnit.NANOSECONDS);
-      if (first != null) {
-        batch.add(first);
-        queue.drainTo(batch, MOST_AT_ONCE - 1);
+    while (batch.size() < MOST_AT_ONCE) {
+      Request next = queue.poll();
+      if (next == null) {
+        break;
       }
-    } catch (InterruptedException e) {
-      // Only close() interrupts this thread, to make it check.
+      batch.add(next);
     }
     return batch;
   }
@@ -208,7 +403,7 @@ final class NodePipeline implements AutoCloseable {
     if (current == null && isWanted()) {
       return Math.max(1, nextTry - System.nanoTime());
     }
-    return closed ? 1 : TimeUnit.MINUTES.toNanos(1);
+    return TimeUnit.MINUTES.toNanos(1);
   }
 
   private boolean isWanted() {
@@ -217,12 +412,44 @@ final class NodePipeline implements AutoCloseable {
 
   private List<Request> drained() {
     List<Request> rest = new ArrayList<>();
-    queue.drainTo(rest);
+    for (Request next = queue.poll(); next != null; next = queue.poll()) {
+      rest.add(next);
+    }
     return rest;
+  }
+
+  /** Takes all requests that were sent and not answered. */
+  private List<Request> unanswered() {
+    List<Request> requests = new ArrayList<>();
+    unknown.forEach(sent -> requests.add(sent.request()));
+    owed.forEach(sent -> requests.add(sent.request()));
+    unknown.clear();
+    owed.clear();
+    trouble = null;
+    return requests;
+  }
+
+  /** Reads what callers have left. */
+  private void settle() {
+    if (current instanceof ChannelLine line) {
+      line.stopListening();
+    }
+    Throwable problem = trouble;
+    trouble = null;
+    if (problem == null || problem == WAITING) {
+      collect(false);
+    } else {
+      broken(
+          false,
+          problem instanceof JedisConnectionException known
+              ? known
+              : new JedisConnectionException(problem));
+    }
   }
 
   private void serve(List<Request> batch) {
     boolean fresh = false;
+    settle();
     if (current != null && System.nanoTime() - usedAt > LONGEST_REST) {
       // A firewall may have dropped it without a message to either end.
       disconnect();
@@ -277,13 +504,15 @@ final class NodePipeline implements AutoCloseable {
   }
 
   private boolean connect() {
+    failAsKnown(unanswered()); // there are none, unless there was no memory to fail them
     try {
       Connection made = connections.make();
-      current = made;
+      connection = made;
       if (closed) {
         throw new NotSentException("the client is closed", null);
       }
       run = connections.introduce(made, timeoutMillis);
+      current = NodeLine.over(made);
       usedAt = System.nanoTime();
       problem = null;
       pause = FIRST_PAUSE;
@@ -303,14 +532,18 @@ final class NodePipeline implements AutoCloseable {
   }
 
   private void disconnect() {
-    Connection old = current;
+    Connection old = connection;
+    NodeLine line = current;
+    connection = null;
     current = null;
-    if (old != null) {
-      try {
-        old.forceDisconnect();
-      } catch (IOException e) {
-        log.debug("could not close a connection", e);
-      }
+    if (line != null) {
+      line.close();
+    } else if (old != null) {
+      NodeLine.disconnect(old);
+    }
+    Turns last = turns;
+    if (last != null) {
+      last.forgetClosed();
     }
   }
 
@@ -322,45 +555,97 @@ final class NodePipeline implements AutoCloseable {
    * @return false if there is no connection any more
    */
   private boolean exchange(List<Request> batch, boolean fresh) {
-    List<Request> sent = new ArrayList<>(batch.size());
-    List<Call> calls = new ArrayList<>(batch.size());
-    for (Request request : batch) {
-      if (request.sendBefore() - time.nanoTime() <= 0) {
-        forget(request);
-        request.failed(failures.passing("the time was up before the request was sent", null), true);
-        continue;
-      }
-      Call call = request.call(run);
-      if (call != null) {
-        sent.add(request);
-        calls.add(call);
-      } else {
-        forget(request);
-      }
+    NodeLine line = current;
+    if (line == null) {
+      throw new IllegalStateException("not connected");
     }
-    if (sent.isEmpty()) {
-      return true;
-    }
-    List<Object> replies;
+    usedAt = System.nanoTime();
     try {
-      replies = replies(calls);
+      for (Request request : batch) {
+        Call call = prepared(request);
+        if (call != null) {
+          owed.add(new Sent(request, call, false, usedAt));
+          line.write(call, false);
+        }
+      }
     } catch (JedisConnectionException e) {
-      return broken(sent, fresh, e);
+      return broken(fresh, e);
+    }
+    return collect(fresh);
+  }
+
+  /** Returns what to send, or null if the request is not to be sent. */
+  private @Nullable Call prepared(Request request) {
+    if (request.sendBefore() - time.nanoTime() <= 0) {
+      forget(request);
+      request.failed(failures.passing("the time was up before the request was sent", null), true);
+      return null;
+    }
+    Call call = request.call(run);
+    if (call == null) {
+      forget(request);
+    }
+    return call;
+  }
+
+  /** Waits for all answers; returns false if there is no connection any more. */
+  private boolean collect(boolean fresh) {
+    try {
+      while (current != null && !(owed.isEmpty() && unknown.isEmpty())) {
+        while (!owed.isEmpty()) {
+          Object reply = current.read(untilTimeout(owed.element()));
+          take(owed.remove(), reply);
+        }
+        sendWhole(current);
+      }
+      return current != null;
+    } catch (JedisConnectionException e) {
+      return broken(fresh, e);
     } catch (JedisException e) {
       down(failures.explain(e));
-      fail(sent, failures.explain(e), false);
+      fail(unanswered(), failures.explain(e), false);
       return false;
     }
-    for (int i = 0; i < sent.size(); i++) {
-      forget(sent.get(i));
-      try {
-        sent.get(i).answered(replies.get(i));
-      } catch (RuntimeException | Error e) {
-        // The other requests still get their answers.
-        sent.get(i).failed(bug(e), false);
+  }
+
+  /** The time-out begins again with each answer. */
+  private int untilTimeout(Sent next) {
+    long since = next.at() - heardAt > 0 ? next.at() : heardAt;
+    long waited = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since);
+    return (int) Math.max(1, timeoutMillis - waited);
+  }
+
+  private void take(Sent sent, Object reply) {
+    heardAt = System.nanoTime();
+    if (reply instanceof JedisNoScriptException && !sent.whole()) {
+      unknown.add(sent);
+      return;
+    }
+    Request request = sent.request();
+    forget(request);
+    try {
+      request.answered(reply);
+    } catch (RuntimeException | Error e) {
+      // The other requests still get their answers.
+      request.failed(bug(e), false);
+    }
+  }
+
+  /**
+   * Sends the source of the scripts that the server did not know. Behind a request, its withdrawal
+   * may have been sent meanwhile.
+   */
+  private void sendWhole(NodeLine line) {
+    List<Sent> again = List.copyOf(unknown);
+    unknown.clear();
+    for (Sent sent : again) {
+      if (sent.request().isVoid()) {
+        sent.request().failed(failures.passing("it was withdrawn before it was sent", null), false);
+      } else {
+        owed.add(new Sent(sent.request(), sent.call(), true, System.nanoTime()));
+        line.write(sent.call(), true);
       }
     }
-    return true;
   }
 
   private void forget(Request request) {
@@ -370,7 +655,8 @@ final class NodePipeline implements AutoCloseable {
     }
   }
 
-  private boolean broken(List<Request> sent, boolean fresh, JedisConnectionException e) {
+  private boolean broken(boolean fresh, JedisConnectionException e) {
+    List<Request> sent = unanswered();
     if (fresh || Failures.isTimeout(e) || closed) {
       LockException what = failures.explain(e);
       down(what);
@@ -393,53 +679,18 @@ final class NodePipeline implements AutoCloseable {
     return exchange(again, true);
   }
 
-  private List<Object> replies(List<Call> calls) {
-    Connection connection = current;
-    if (connection == null) {
-      throw new JedisConnectionException("not connected");
-    }
-    usedAt = System.nanoTime();
-    connection.setSoTimeout(timeoutMillis);
-    for (Call call : calls) {
-      write(connection, call, false);
-    }
-    List<Object> replies = new ArrayList<>(connection.getMany(calls.size()));
-    List<Integer> unknown = new ArrayList<>();
-    for (int i = 0; i < replies.size(); i++) {
-      if (replies.get(i) instanceof JedisNoScriptException) {
-        unknown.add(i);
-        write(connection, calls.get(i), true);
-      }
-    }
-    if (!unknown.isEmpty()) {
-      List<Object> second = connection.getMany(unknown.size());
-      for (int i = 0; i < second.size(); i++) {
-        replies.set(unknown.get(i), second.get(i));
-      }
-    }
-    return replies;
-  }
-
-  private static void write(Connection connection, Call call, boolean withSource) {
-    connection.sendCommand(call.script().command(withSource, call.keys(), call.arguments()));
-  }
-
   /** Delivers what it can within a node's time-out, and ends. */
   @Override
   public void close() {
     closed = true;
-    thread.interrupt();
+    call();
   }
 
   void awaitEnd() throws InterruptedException {
     thread.join(timeoutMillis);
-    Connection last = current;
+    Connection last = connection;
     if (thread.isAlive() && last != null) {
-      try {
-        last.forceDisconnect();
-      } catch (IOException e) {
-        log.debug("could not close a connection", e);
-      }
+      NodeLine.disconnect(last);
     }
   }
 }

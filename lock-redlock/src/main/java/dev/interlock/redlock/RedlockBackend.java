@@ -150,6 +150,18 @@ final class RedlockBackend implements LockBackend {
     Duration ttl = effectiveTtl(claim);
     cluster.comeBack(deadline);
     cluster.keepListed();
+    boolean inTurn = cluster.turns().begin();
+    try {
+      return attempt(claim, ttl, deadline);
+    } finally {
+      if (inTurn) {
+        cluster.turns().end();
+      }
+    }
+  }
+
+  private Attempt attempt(Claim claim, Duration ttl, Deadline deadline)
+      throws InterruptedException {
     Entry entry = Entry.fresh(claim, settings.namespace(), cluster.size());
     long sentAt = time.nanoTime();
     Acquisition acquisition = ask(claim, entry, ttl, deadline);
@@ -403,11 +415,18 @@ final class RedlockBackend implements LockBackend {
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     Entry entry = entry(claim);
     entry.withdraw();
-    Round round = new Round(cluster, time);
-    for (int node = 0; node < cluster.size(); node++) {
-      release(claim, entry, round, node);
+    boolean inTurn = cluster.turns().begin();
+    try {
+      Round round = new Round(cluster, time);
+      for (int node = 0; node < cluster.size(); node++) {
+        release(claim, entry, round, node);
+      }
+      return verdict(round, "released", deadline);
+    } finally {
+      if (inTurn) {
+        cluster.turns().end();
+      }
     }
-    return verdict(round, "released", deadline);
   }
 
   /** Sends the release to one node, as soon as it can be reached. */

@@ -84,7 +84,8 @@ public final class RedlockLocks {
             context.options().requestTimeout());
     List<Place> places = new ArrayList<>();
     for (int node = 0; node < clients.size(); node++) {
-      places.add(new Place(names.get(node), false, connecting(clients.get(node))));
+      Supplier<Connection> connections = connecting(clients.get(node));
+      places.add(new Place(names.get(node), false, connections, connections));
     }
     return Opening.backend(places, settings, context);
   }

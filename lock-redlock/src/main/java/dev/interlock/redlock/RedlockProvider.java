@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -100,8 +101,13 @@ public final class RedlockProvider implements LockProvider {
     List<Place> places = new ArrayList<>();
     for (LockUri.Endpoint endpoint : uri.endpoints(ServerUri.REDIS_PORT)) {
       HostAndPort address = new HostAndPort(endpoint.host(), endpoint.port());
+      Supplier<Connection> connections = () -> new Connection(address, config);
       places.add(
-          new Place(address.toString(), servers.tls(), () -> new Connection(address, config)));
+          new Place(
+              address.toString(),
+              servers.tls(),
+              connections,
+              servers.tls() ? connections : () -> ChannelConnection.to(address, config)));
     }
     return Opening.backend(places, settings, context);
   }

@@ -1,4 +1,4 @@
-package dev.interlock.redis;
+package dev.interlock.redis.server;
 
 import java.lang.invoke.MethodHandle;
 import java.lang.invoke.MethodHandles;
@@ -6,7 +6,7 @@ import java.lang.invoke.MethodType;
 import org.jspecify.annotations.Nullable;
 
 /** Recognizes virtual threads, on a JVM that may not have them. */
-final class VirtualThreads {
+public final class VirtualThreads {
 
   private static final @Nullable MethodHandle IS_VIRTUAL = find();
 
@@ -22,8 +22,8 @@ final class VirtualThreads {
     }
   }
 
-  /** Returns whether the calling thread is virtual. */
-  static boolean isCurrent() {
+  /** {@return whether the calling thread is virtual} */
+  public static boolean isCurrent() {
     if (IS_VIRTUAL == null) {
       return false;
     }
