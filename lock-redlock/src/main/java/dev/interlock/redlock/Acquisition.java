@@ -29,6 +29,7 @@ final class Acquisition {
   private final byte[] ttl;
   private final byte[] retention;
   private final byte[] hint;
+  private final boolean listens;
   private final long sendBefore;
   private final WakeUp wakeUp;
   private final VoteCount count;
@@ -45,6 +46,7 @@ final class Acquisition {
       long ttlMillis,
       byte[] retention,
       long hint,
+      boolean listens,
       Deadline sendBefore,
       TimeSource time) {
     this.cluster = cluster;
@@ -52,6 +54,7 @@ final class Acquisition {
     this.ttl = number(ttlMillis);
     this.retention = retention;
     this.hint = number(hint);
+    this.listens = listens;
     this.sendBefore = sendBefore.nanos();
     this.wakeUp = cluster.turns().wakeUp(time);
     this.count = new VoteCount(cluster.size());
@@ -65,7 +68,7 @@ final class Acquisition {
           new Question(node, this::voted) {
             @Override
             NodePipeline.Call ask(byte[] run) {
-              boolean listening = cluster.subscriber(node).isWatching(entry.keys);
+              boolean listening = listens && cluster.subscriber(node).isWatching(entry.keys);
               return entry.requests.acquire(cluster, run, ttl, retention, hint, listening);
             }
           });
@@ -169,6 +172,20 @@ final class Acquisition {
       if (outcome != Outcome.OPEN || !cluster.turns().await(wakeUp, deadline)) {
         return outcome;
       }
+    }
+  }
+
+  /** Waits for the nodes that have not voted yet. */
+  void awaitRest(Deadline deadline) throws InterruptedException {
+    boolean goesOn = true;
+    while (goesOn) {
+      boolean missing = false;
+      synchronized (count) {
+        for (int node = 0; node < cluster.size(); node++) {
+          missing |= count.vote(node) == null;
+        }
+      }
+      goesOn = missing && cluster.turns().await(wakeUp, deadline);
     }
   }
 

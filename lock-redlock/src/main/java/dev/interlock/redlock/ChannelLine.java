@@ -209,8 +209,7 @@ final class ChannelLine extends NodeLine {
         if (left <= 0) {
           throw new SocketTimeoutException("Read timed out");
         }
-        key.interestOps(
-            sent ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
+        key.interestOps(sent ? SelectionKey.OP_READ : SelectionKey.OP_READ | SelectionKey.OP_WRITE);
         selector.select(any -> {}, TimeUnit.NANOSECONDS.toMillis(left) + 1);
       }
     } catch (IOException | ClosedSelectorException | CancelledKeyException e) {
@@ -233,8 +232,12 @@ final class ChannelLine extends NodeLine {
   /** Ends that. */
   void stopListening() {
     SelectionKey present = common;
-    if (present != null && present.isValid()) {
-      present.interestOps(0);
+    try {
+      if (present != null) {
+        present.interestOps(0);
+      }
+    } catch (CancelledKeyException e) {
+      // The client is being closed.
     }
   }
 

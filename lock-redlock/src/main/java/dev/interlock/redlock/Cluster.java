@@ -21,6 +21,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -147,8 +148,7 @@ final class Cluster implements AutoCloseable {
     int timeout = (int) settings.nodeTimeout().toMillis();
     for (Place place : places) {
       Failures own = new Failures("redis", place.name(), place.tls());
-      NodeConnections connections =
-          new NodeConnections(place.name(), place.own(), own, nodeOfRun);
+      NodeConnections connections = new NodeConnections(place.name(), place.own(), own, nodeOfRun);
       nodes.add(
           new Node(
               place.name(),
@@ -204,6 +204,15 @@ final class Cluster implements AutoCloseable {
 
   Subscriber subscriber(int node) {
     return nodes.get(node).subscriber();
+  }
+
+  /** Does something that does not block, later. */
+  Future<?> later(Duration pause, Runnable chore) {
+    try {
+      return looks.schedule(chore, pause.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (RejectedExecutionException closed) {
+      return CompletableFuture.completedFuture(null);
+    }
   }
 
   // --- answers ------------------------------------------------------------------------

@@ -189,10 +189,7 @@ final class NodePipeline implements AutoCloseable {
     Problem known = problem;
     if (closed) {
       request.failed(failures.passing("the client is closed", null), false);
-    } else if (watched
-        && known != null
-        && now - known.at() < NEWS
-        && request.releaseId() == null) {
+    } else if (watched && known != null && now - known.at() < NEWS && request.releaseId() == null) {
       request.failed(known.what(), false);
     } else {
       queued.incrementAndGet();

@@ -64,9 +64,19 @@ final class RedlockBackend implements LockBackend {
   /** Others may get the same token each time, but one of them gets ahead each time. */
   private static final int MOST_REPEATS_AMONG_READERS = 200;
 
+  /** How long waiters pause, beside the engine's millisecond, when the lock changes hands often. */
+  private static final long LEAST_PAUSE = Duration.ofMillis(1).toNanos() / 2;
+
+  private static final long MOST_PAUSE = Duration.ofMillis(2).toNanos();
+  private static final long FOR_LATE_VOTES = Duration.ofMillis(2).toNanos();
+
   private static final long FIRST_PAUSE = Duration.ofMillis(1).toNanos();
   private static final long LONGEST_PAUSE = Duration.ofMillis(100).toNanos();
-  private static final int MOST_SPLITS = 1_000;
+
+  /** After more of them in a row, a majority may be held and out of reach for long. */
+  private static final int MOST_PROMPT_SPLITS = 3;
+
+  private static final int MOST_LOOKS = 1_000;
   private static final int MOST_SPLITS_IN_ROW = 10;
 
   private static final Answer GONE_BEFORE =
@@ -99,8 +109,20 @@ final class RedlockBackend implements LockBackend {
   private final RedlockSettings settings;
   private final TimeSource time;
 
-  /** How many attempts in a row found no majority, neither for themselves nor for another. */
-  private final Map<String, Integer> splits = new ConcurrentHashMap<>();
+  /**
+   * What the last attempt for a name found that this client does not have.
+   *
+   * @param splits how many attempts in a row found no majority, neither for themselves nor for
+   *     another
+   * @param holder the value of the lock, or an empty text
+   * @param isSteady whether waiters do best to wait for a message: an attempt before has found the
+   *     same holder, or the holder may have company
+   */
+  private record Look(int splits, String holder, boolean isSteady) {
+    static final Look NONE = new Look(0, "", false);
+  }
+
+  private final Map<String, Look> looks = new ConcurrentHashMap<>();
 
   /** Works on nodes that have been connected to. */
   RedlockBackend(Cluster cluster, RedlockSettings settings, TimeSource time) {
@@ -174,10 +196,13 @@ final class RedlockBackend implements LockBackend {
     if (outcome == Outcome.ACQUIRED) {
       long until = validUntil(claim, sentAt);
       entry.confirmed(until);
-      splits.remove(claim.name());
+      looks.remove(claim.name());
       return new Attempt.Granted(Grant.expiring(claim, acquisition.token(), until, ttl));
     }
     if (outcome == Outcome.BUSY) {
+      // Late votes can be taken back together with the others then, before they are in the way.
+      long pause = Math.min(time.nanoTime() - sentAt, FOR_LATE_VOTES);
+      acquisition.awaitRest(deadline.orIn(Duration.ofNanos(pause)));
       withdraw(claim, entry, acquisition, deadline);
       return busy(claim, entry, acquisition);
     }
@@ -194,6 +219,7 @@ final class RedlockBackend implements LockBackend {
 
   private Acquisition ask(Claim claim, Entry entry, Duration ttl, Deadline deadline) {
     long now = time.wallMillis();
+    Look last = looks.get(claim.name());
     Acquisition acquisition =
         new Acquisition(
             cluster,
@@ -201,6 +227,7 @@ final class RedlockBackend implements LockBackend {
             ttl.toMillis(),
             retention(ttl),
             claim.share().isWhole() ? Hint.at(now) : Hint.amongOthersAt(now),
+            last == null || last.isSteady(),
             deadline.orIn(settings.nodeTimeout()),
             time);
     acquisition.begin();
@@ -247,20 +274,31 @@ final class RedlockBackend implements LockBackend {
    */
   private Attempt.Busy busy(Claim claim, Entry entry, Acquisition acquisition) {
     VoteCount.Holder holder = acquisition.holder();
+    if (looks.size() > MOST_LOOKS) {
+      looks.clear(); // most of these names are no longer in use
+    }
+    Look before = looks.getOrDefault(claim.name(), Look.NONE);
     if (holder != null) {
-      splits.remove(claim.name());
-      return busyFor(holder.leftMillis(), entry.requests.holder(holder.value()));
+      boolean isExclusive = claim.share().isExclusive();
+      boolean isSteady = !isExclusive || holder.value().equals(before.holder());
+      looks.put(claim.name(), new Look(0, holder.value(), isSteady));
+      String label = entry.requests.holder(holder.value());
+      return !isExclusive || (isSteady && cluster.subscriber(0).isWatching(entry.keys))
+          ? busyFor(holder.leftMillis(), label)
+          : new Attempt.Busy(Duration.ofNanos(random(LEAST_PAUSE, MOST_PAUSE)), label);
     }
-    if (splits.size() > MOST_SPLITS) {
-      splits.clear(); // most of these names are no longer in use
-    }
-    int inRow =
-        splits.merge(claim.name(), 1, (before, one) -> Math.min(before + one, MOST_SPLITS_IN_ROW));
+    int inRow = Math.min(before.splits() + 1, MOST_SPLITS_IN_ROW);
+    boolean isSteady = !claim.share().isExclusive() || inRow > MOST_PROMPT_SPLITS;
+    looks.put(claim.name(), new Look(inRow, "", isSteady));
     if (inRow == MOST_SPLITS_IN_ROW && !claim.share().isExclusive()) {
       return busyFor(acquisition.leftMillis(), null);
     }
     long most = Math.min(FIRST_PAUSE << inRow, LONGEST_PAUSE);
-    return new Attempt.Busy(Duration.ofNanos(ThreadLocalRandom.current().nextLong(most / 2, most)));
+    return new Attempt.Busy(Duration.ofNanos(random(most / 2, most)));
+  }
+
+  private static long random(long least, long most) {
+    return ThreadLocalRandom.current().nextLong(least, most);
   }
 
   /** Rounded up: the last fraction of a millisecond is the holder's. */
@@ -691,7 +729,11 @@ final class RedlockBackend implements LockBackend {
 
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
-    return new ReleaseWatch(cluster, LockKeys.of(settings.namespace(), name), wakeUp);
+    LockKeys keys = LockKeys.of(settings.namespace(), name);
+    Look last = looks.get(name);
+    return last == null || last.isSteady()
+        ? new ReleaseWatch(cluster, keys, wakeUp)
+        : new LaterWatch(cluster, () -> new ReleaseWatch(cluster, keys, wakeUp));
   }
 
   @Override

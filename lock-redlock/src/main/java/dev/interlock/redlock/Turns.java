@@ -208,7 +208,12 @@ final class Turns implements AutoCloseable {
       LockSupport.parkNanos(this, BETWEEN_SWEEPS);
       owed = false;
       for (NodePipeline pipeline : pipelines) {
-        if (pipeline.sweep()) {
+        try {
+          if (pipeline.sweep()) {
+            owed = true;
+          }
+        } catch (RuntimeException | Error e) {
+          // There was no memory even to leave it to the pipeline's thread.
           owed = true;
         }
       }

@@ -10,14 +10,14 @@
 --          foreign, a key, and what it holds
 --
 -- A lock that already has this value was taken by the same request, sent again.
+local run, longest, nodes = ARGV[5], ARGV[6], ARGV[7]
 --#include voting
-local no = refused(ARGV[5], ARGV[6], ARGV[7])
-if no then return no end
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 --#include value
   if value ~= ARGV[1] then
     local left = redis.call('PTTL', KEYS[1])
     if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
+--#include format_of
     local format = format_of(value)
     if not format then return {'foreign', KEYS[1], 'no lock'} end
     if ARGV[8] == '1' and format == 1 and not awaited and left > 0 then

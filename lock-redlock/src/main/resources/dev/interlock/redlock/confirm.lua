@@ -6,9 +6,8 @@
 --          gone
 --          refused, why, and a number
 --          foreign, a key, and what it holds
+local run, longest, nodes = ARGV[4], ARGV[5], ARGV[6]
 --#include voting
-local no = refused(ARGV[4], ARGV[5], ARGV[6])
-if no then return no end
 --#include value
 if value ~= ARGV[1] then return {'gone'} end
 raise(math.max(at.last or at.floor, tonumber(ARGV[2])), ARGV[3])

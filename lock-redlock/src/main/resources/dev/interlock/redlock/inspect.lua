@@ -8,9 +8,8 @@
 --          shared, as inspect of a single Redis
 --          refused, why, and a number
 --          foreign, a key, and what it holds
+local run, longest, nodes = ARGV[1], ARGV[2], ARGV[3]
 --#include voting
-local no = refused(ARGV[1], ARGV[2], ARGV[3])
-if no then return no end
 if redis.call('TYPE', KEYS[1]).ok == 'zset' then
 --#include head
 --#include now
@@ -20,5 +19,6 @@ end
 if not value then return {'free'} end
 local left = redis.call('PTTL', KEYS[1])
 if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
+--#include format_of
 if not format_of(value) then return {'foreign', KEYS[1], 'no lock'} end
 return {'held', value, left, at.last and string.format('%.0f', at.last) or nil}

@@ -10,9 +10,8 @@
 --          gone, and absent, revoked or taken
 --          refused, why, and a number
 --          foreign, a key, and what it holds
+local run, longest, nodes = ARGV[5], ARGV[6], ARGV[7]
 --#include voting
-local no = refused(ARGV[5], ARGV[6], ARGV[7])
-if no then return no end
 --#include value
 local token = tonumber(ARGV[3])
 if value == ARGV[1] then

@@ -8,9 +8,8 @@
 --          busy, in how many ms to ask again, and the hold that is in the way or an empty text
 --          refused, why, and a number
 --          foreign, a key, and what it holds: a head if the name is in use as something else
+local run, longest, nodes = ARGV[10], ARGV[11], ARGV[12]
 --#include voting
-local no = refused(ARGV[10], ARGV[11], ARGV[12])
-if no then return no end
 --#include now
 --#include share_room
 local token = math.max((at.last or at.floor) + 1, at.base + 1, tonumber(ARGV[9]))

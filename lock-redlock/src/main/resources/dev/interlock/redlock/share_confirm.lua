@@ -10,9 +10,8 @@
 --          gone
 --          refused, why, and a number
 --          foreign, a key, and what it holds
+local run, longest, nodes = ARGV[5], ARGV[6], ARGV[7]
 --#include voting
-local no = refused(ARGV[5], ARGV[6], ARGV[7])
-if no then return no end
 --#include now
 local ends = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
 if type(ends) == 'table' and not string.find(ends.err, 'WRONGTYPE', 1, true) then return ends end

@@ -7,9 +7,8 @@
 --          gone, and absent, ended, revoked or taken
 --          refused, why, and a number
 --          foreign, a key, and what it holds
+local run, longest, nodes = ARGV[6], ARGV[7], ARGV[8]
 --#include voting
-local no = refused(ARGV[6], ARGV[7], ARGV[8])
-if no then return no end
 --#include extend
 if held then
   local token = tonumber(ARGV[5])

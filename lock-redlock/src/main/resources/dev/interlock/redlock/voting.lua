@@ -10,32 +10,33 @@
 --   pending, until  the process in quarantine, and the end of it in ms
 --   node <run>      when a client last listed that process as a node, in ms, and its address
 --
--- Defines refused(run, longest, nodes): nil if the node votes, or else the reply; reads the floor,
--- the base and the last fence of the name. Defines raise(fence, retention).
---#include format_of
+-- Expects run, longest and nodes, as the client knows them. Ends the script with the reply if the
+-- node does not vote. Defines at: the floor, the base and the last fence of the name, or nil; and
+-- raise(fence, retention).
+local r = redis.pcall('HMGET', KEYS[3], 'run', 'longest', 'nodes', 'format', 'floor', 'base')
+local text = redis.pcall('GET', KEYS[2])
+local number = type(text) == 'string' and #text <= 16 and string.find(text, '^%d+$')
+    and tonumber(text)
+if r[1] ~= run or r[2] ~= longest or (r[3] and r[3] ~= nodes) or (r[4] and r[4] ~= '1')
+    or (text and not (number and number <= 9007199254740990)) then
 --#include last_token
-local at = {}
-local function refused(run, longest, nodes)
-  local r = redis.pcall('HMGET', KEYS[3],
-      'run', 'longest', 'floor', 'base', 'pending', 'until', 'nodes', 'format')
   if r.err then return foreign(KEYS[3], r) end
-  if r[8] and r[8] ~= '1' then return {'foreign', KEYS[3], 'format ' .. r[8]} end
+  if r[4] and r[4] ~= '1' then return {'foreign', KEYS[3], 'format ' .. r[4]} end
   if r[1] ~= run then
-    if r[5] ~= run then return {'refused', r[1] and 'restarted' or 'blank', 0} end
+    local confined = redis.call('HMGET', KEYS[3], 'pending', 'until')
+    if confined[1] ~= run then return {'refused', r[1] and 'restarted' or 'blank', 0} end
     local now = redis.call('TIME')
-    local left = tonumber(r[6]) - (now[1] * 1000 + math.floor(now[2] / 1000))
+    local left = tonumber(confined[2]) - (now[1] * 1000 + math.floor(now[2] / 1000))
     return {'refused', 'quarantined', math.max(left, 0)}
   end
   if r[2] ~= longest then return {'refused', 'longest', tonumber(r[2])} end
-  if r[7] and r[7] ~= nodes then return {'refused', 'nodes', tonumber(r[7])} end
-  at.floor = tonumber(r[3])
-  at.base = tonumber(r[4])
-  local problem
-  at.last, problem = last_token()
-  return problem
+  if r[3] and r[3] ~= nodes then return {'refused', 'nodes', tonumber(r[3])} end
+  local none, problem = last_token()
+  return none or problem
 end
+local at = {floor = tonumber(r[5]), base = tonumber(r[6]), last = number or nil}
 local function raise(fence, retention)
-  local text = string.format('%.0f', fence)
-  redis.call('SET', KEYS[2], text, 'PX', retention)
-  if fence > at.floor then redis.call('HSET', KEYS[3], 'floor', text) end
+  local raised = string.format('%.0f', fence)
+  redis.call('SET', KEYS[2], raised, 'PX', retention)
+  if fence > at.floor then redis.call('HSET', KEYS[3], 'floor', raised) end
 end
