@@ -1,6 +1,5 @@
 package dev.interlock.redlock;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.redis.server.VirtualThreads;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
@@ -43,7 +42,7 @@ final class Turns implements AutoCloseable {
   /** Whose turn it is. */
   private volatile @Nullable Thread owner;
 
-  @GuardedBy("baton")
+  /** When that began; only the owner uses it. */
   private long begunAt;
 
   private final Thread sweeper = new Thread(this::sweep, "interlock-redlock-late");
