@@ -133,6 +133,7 @@ final class ChannelLine extends NodeLine {
   }
 
   /** Returns the next reply, if it has been read as a whole, or else {@link #NOTHING}. */
+  @SuppressWarnings("deprecation") // The other form takes consumers of messages, which none sends.
   Object next() {
     int next = endOfReply();
     if (next < 0) {
