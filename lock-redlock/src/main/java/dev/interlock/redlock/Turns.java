@@ -177,8 +177,9 @@ final class Turns implements AutoCloseable {
       return;
     }
     try {
-      long most = TimeUnit.NANOSECONDS.toMillis(Math.min(left, deadline.remainingNanos())) + 1;
-      selector.select(receive, most);
+      // By now the deadline may have passed.
+      long most = Math.max(0, Math.min(left, deadline.remainingNanos()));
+      selector.select(receive, TimeUnit.NANOSECONDS.toMillis(most) + 1);
     } catch (IOException | ClosedSelectorException e) {
       end(true);
     }
