@@ -6,7 +6,6 @@ import dev.interlock.redis.server.NotSentException;
 import dev.interlock.redis.server.Script;
 import dev.interlock.spi.TimeSource;
 import java.io.IOException;
-import java.net.SocketTimeoutException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -50,9 +49,6 @@ final class NodePipeline implements AutoCloseable {
   private static final int MOST_PENDING = 10_000;
   private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long LONGEST_PAUSE = TimeUnit.MILLISECONDS.toNanos(150);
-
-  /** In place of a problem: the connection takes no more for the moment. */
-  private static final Throwable WAITING = new SocketTimeoutException("more is to be sent");
 
   /** For how long a problem fails new requests, while the thread keeps trying. */
   private static final long NEWS = TimeUnit.SECONDS.toNanos(2);
@@ -144,6 +140,9 @@ final class NodePipeline implements AutoCloseable {
 
   /** Why a caller left the connection to the thread. */
   private @Nullable Throwable trouble;
+
+  /** Whether a caller left it because it took no more for the moment. */
+  private boolean isFull;
 
   /** Whose caller used it last. */
   private @Nullable Turns turns;
@@ -238,7 +237,7 @@ final class NodePipeline implements AutoCloseable {
   }
 
   private boolean isInTrouble() {
-    return trouble != null || !unknown.isEmpty();
+    return trouble != null || isFull || !unknown.isEmpty();
   }
 
   /** Whether the calling thread has the connection. */
@@ -259,9 +258,7 @@ final class NodePipeline implements AutoCloseable {
         wantedAt = usedAt;
         owed.add(new Sent(request, call, false, usedAt));
         line.write(call, false);
-        if (!line.flush()) {
-          trouble = WAITING;
-        }
+        isFull = !line.flush();
       }
     } catch (IOException | RuntimeException | Error e) {
       trouble = e;
@@ -433,7 +430,8 @@ final class NodePipeline implements AutoCloseable {
     }
     Throwable problem = trouble;
     trouble = null;
-    if (problem == null || problem == WAITING) {
+    isFull = false;
+    if (problem == null) {
       collect(false);
     } else {
       broken(
