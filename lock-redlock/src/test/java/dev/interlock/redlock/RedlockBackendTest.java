@@ -8,6 +8,7 @@ import static dev.interlock.redlock.Backends.tryTake;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -168,7 +169,14 @@ class RedlockBackendTest {
     take(backend, holder);
     everywhere("the holder", LOCK, holder.id() + "|host/1/test");
 
-    Attempt attempt = backend.tryAcquire(claim("job"), soon());
+    Attempt attempt;
+    try (LockBackend.Watch watch = backend.watch("job", new WakeUp(Backends.TIME))) {
+      assertNotNull(watch);
+      Attempt first = backend.tryAcquire(claim("job"), soon());
+      Duration pause = assertInstanceOf(Attempt.Busy.class, first).retryAfter();
+      assertTrue(pause.toMillis() < 2, () -> "until two have found the same holder: " + pause);
+      attempt = backend.tryAcquire(claim("job"), soon());
+    }
     long left = assertInstanceOf(Attempt.Busy.class, attempt).retryAfter().toMillis();
     long most = Backends.TTL.toMillis() + 1;
     long least = most - Duration.ofNanos(System.nanoTime() - start).toMillis() - 2;
