@@ -181,7 +181,7 @@ class RedlockBackendTest {
     long most = Backends.TTL.toMillis() + 1;
     long least = most - Duration.ofNanos(System.nanoTime() - start).toMillis() - 2;
     assertTrue(left >= least && left <= most, () -> left + " ms, at least " + least);
-    everywhere("the holder", LOCK, holder.id() + "|host/1/test");
+    everywhere("the holder", LOCK, "awaited|" + holder.id() + "|host/1/test");
   }
 
   @Test
