@@ -29,7 +29,7 @@ final class Acquisition {
   private final byte[] ttl;
   private final byte[] retention;
   private final byte[] hint;
-  private final boolean listens;
+  private final String awaited;
   private final long sendBefore;
   private final WakeUp wakeUp;
   private final VoteCount count;
@@ -46,7 +46,7 @@ final class Acquisition {
       long ttlMillis,
       byte[] retention,
       long hint,
-      boolean listens,
+      String awaited,
       Deadline sendBefore,
       TimeSource time) {
     this.cluster = cluster;
@@ -54,7 +54,7 @@ final class Acquisition {
     this.ttl = number(ttlMillis);
     this.retention = retention;
     this.hint = number(hint);
-    this.listens = listens;
+    this.awaited = awaited;
     this.sendBefore = sendBefore.nanos();
     this.wakeUp = cluster.turns().wakeUp(time);
     this.count = new VoteCount(cluster.size());
@@ -68,8 +68,9 @@ final class Acquisition {
           new Question(node, this::voted) {
             @Override
             NodePipeline.Call ask(byte[] run) {
-              boolean listening = listens && cluster.subscriber(node).isWatching(entry.keys);
-              return entry.requests.acquire(cluster, run, ttl, retention, hint, listening);
+              boolean listening = cluster.subscriber(node).isWatching(entry.keys);
+              return entry.requests.acquire(
+                  cluster, run, ttl, retention, hint, listening ? awaited : "");
             }
           });
     }
@@ -187,6 +188,11 @@ final class Acquisition {
       }
       goesOn = missing && cluster.turns().await(wakeUp, deadline);
     }
+  }
+
+  /** Whether it asks to be told of the release of a lock with this value, if there is a watch. */
+  boolean awaits(String value) {
+    return awaited.equals(Requests.ANY) || awaited.equals(value);
   }
 
   long token() {

@@ -21,7 +21,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
 import java.util.concurrent.RejectedExecutionException;
@@ -204,15 +203,6 @@ final class Cluster implements AutoCloseable {
 
   Subscriber subscriber(int node) {
     return nodes.get(node).subscriber();
-  }
-
-  /** Does something that does not block, later. */
-  Future<?> later(Duration pause, Runnable chore) {
-    try {
-      return looks.schedule(chore, pause.toMillis(), TimeUnit.MILLISECONDS);
-    } catch (RejectedExecutionException closed) {
-      return CompletableFuture.completedFuture(null);
-    }
   }
 
   // --- answers ------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 package dev.interlock.redlock;
 
+import static java.util.concurrent.TimeUnit.MILLISECONDS;
+
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.LockBackend.Watch;
-import java.time.Duration;
-import java.util.concurrent.Future;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -13,10 +14,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class LaterWatch implements Watch {
 
-  private static final Duration WHILE = Duration.ofMillis(10);
+  private static final long WHILE_MILLIS = 10;
 
   private final Supplier<Watch> watches;
-  private final Future<?> beginning;
+  private final CompletableFuture<Void> pause;
 
   @GuardedBy("this")
   private @Nullable Watch begun;
@@ -24,9 +25,10 @@ final class LaterWatch implements Watch {
   @GuardedBy("this")
   private boolean closed;
 
-  LaterWatch(Cluster cluster, Supplier<Watch> watches) {
+  LaterWatch(Supplier<Watch> watches) {
     this.watches = watches;
-    this.beginning = cluster.later(WHILE, this::begin);
+    this.pause = new CompletableFuture<Void>().completeOnTimeout(null, WHILE_MILLIS, MILLISECONDS);
+    var unused = pause.thenRun(this::begin);
   }
 
   private synchronized void begin() {
@@ -37,7 +39,7 @@ final class LaterWatch implements Watch {
 
   @Override
   public void close() {
-    beginning.cancel(false);
+    pause.cancel(false);
     Watch watch;
     synchronized (this) {
       closed = true;

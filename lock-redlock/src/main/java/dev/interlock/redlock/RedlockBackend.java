@@ -114,12 +114,11 @@ final class RedlockBackend implements LockBackend {
    *
    * @param splits how many attempts in a row found no majority, neither for themselves nor for
    *     another
-   * @param holder the value of the lock, or an empty text
-   * @param isSteady whether waiters do best to wait for a message: an attempt before has found the
-   *     same holder, or the holder may have company
+   * @param awaited of whose release the next attempt is to be told, see {@link Requests#acquire}:
+   *     the holder's, if it is still the same
    */
-  private record Look(int splits, String holder, boolean isSteady) {
-    static final Look NONE = new Look(0, "", false);
+  private record Look(int splits, String awaited) {
+    static final Look NONE = new Look(0, Requests.ANY);
   }
 
   private final Map<String, Look> looks = new ConcurrentHashMap<>();
@@ -219,7 +218,6 @@ final class RedlockBackend implements LockBackend {
 
   private Acquisition ask(Claim claim, Entry entry, Duration ttl, Deadline deadline) {
     long now = time.wallMillis();
-    Look last = looks.get(claim.name());
     Acquisition acquisition =
         new Acquisition(
             cluster,
@@ -227,7 +225,7 @@ final class RedlockBackend implements LockBackend {
             ttl.toMillis(),
             retention(ttl),
             claim.share().isWhole() ? Hint.at(now) : Hint.amongOthersAt(now),
-            last == null || last.isSteady(),
+            looks.getOrDefault(claim.name(), Look.NONE).awaited(),
             deadline.orIn(settings.nodeTimeout()),
             time);
     acquisition.begin();
@@ -277,20 +275,22 @@ final class RedlockBackend implements LockBackend {
     if (looks.size() > MOST_LOOKS) {
       looks.clear(); // most of these names are no longer in use
     }
-    Look before = looks.getOrDefault(claim.name(), Look.NONE);
+    boolean isExclusive = claim.share().isExclusive();
     if (holder != null) {
-      boolean isExclusive = claim.share().isExclusive();
-      boolean isSteady = !isExclusive || holder.value().equals(before.holder());
-      looks.put(claim.name(), new Look(0, holder.value(), isSteady));
+      looks.put(claim.name(), new Look(0, isExclusive ? holder.value() : Requests.ANY));
       String label = entry.requests.holder(holder.value());
-      return !isExclusive || (isSteady && cluster.subscriber(0).isWatching(entry.keys))
+      // A message comes only if this attempt has asked for it.
+      boolean isTold =
+          acquisition.awaits(holder.value()) && cluster.subscriber(0).isWatching(entry.keys);
+      return !isExclusive || isTold
           ? busyFor(holder.leftMillis(), label)
           : new Attempt.Busy(Duration.ofNanos(random(LEAST_PAUSE, MOST_PAUSE)), label);
     }
+    Look before = looks.getOrDefault(claim.name(), Look.NONE);
     int inRow = Math.min(before.splits() + 1, MOST_SPLITS_IN_ROW);
-    boolean isSteady = !claim.share().isExclusive() || inRow > MOST_PROMPT_SPLITS;
-    looks.put(claim.name(), new Look(inRow, "", isSteady));
-    if (inRow == MOST_SPLITS_IN_ROW && !claim.share().isExclusive()) {
+    boolean isPrompt = isExclusive && inRow <= MOST_PROMPT_SPLITS;
+    looks.put(claim.name(), new Look(inRow, isPrompt ? "" : Requests.ANY));
+    if (inRow == MOST_SPLITS_IN_ROW && !isExclusive) {
       return busyFor(acquisition.leftMillis(), null);
     }
     long most = Math.min(FIRST_PAUSE << inRow, LONGEST_PAUSE);
@@ -730,10 +730,9 @@ final class RedlockBackend implements LockBackend {
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
     LockKeys keys = LockKeys.of(settings.namespace(), name);
-    Look last = looks.get(name);
-    return last == null || last.isSteady()
+    return looks.getOrDefault(name, Look.NONE).awaited().equals(Requests.ANY)
         ? new ReleaseWatch(cluster, keys, wakeUp)
-        : new LaterWatch(cluster, () -> new ReleaseWatch(cluster, keys, wakeUp));
+        : new LaterWatch(() -> new ReleaseWatch(cluster, keys, wakeUp));
   }
 
   @Override

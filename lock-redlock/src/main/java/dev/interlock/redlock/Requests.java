@@ -18,6 +18,9 @@ import org.jspecify.annotations.Nullable;
 /** What nodes are asked about one claim. */
 abstract class Requests {
 
+  /** Any value of a lock. */
+  static final String ANY = "1";
+
   final LockKeys keys;
   private final String name;
   private final Share share;
@@ -36,10 +39,11 @@ abstract class Requests {
    * Asks for a vote.
    *
    * @param hint see {@link Hint}
-   * @param listening whether a watch hears of releases by this node
+   * @param awaited the value of the lock of whose release a watch is to be told, {@link #ANY} if it
+   *     does not matter whose, or an empty text
    */
   abstract Call acquire(
-      Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, boolean listening);
+      Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, String awaited);
 
   abstract Call confirm(Cluster cluster, byte[] run, byte[] token, byte[] retention);
 
@@ -81,7 +85,7 @@ abstract class Requests {
 
     @Override
     Call acquire(
-        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, boolean listening) {
+        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, String awaited) {
       return ask(
           cluster,
           NodeScripts.ACQUIRE,
@@ -92,7 +96,7 @@ abstract class Requests {
           run,
           cluster.longest(),
           cluster.number(),
-          number(listening ? 1 : 0));
+          awaited.getBytes(UTF_8));
     }
 
     @Override
@@ -167,7 +171,7 @@ abstract class Requests {
     /** Who waits is in the line, whether it hears of releases yet or not. */
     @Override
     Call acquire(
-        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, boolean listening) {
+        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, String awaited) {
       return acquire(cluster, run, ttl, retention, hint, reservation);
     }
 

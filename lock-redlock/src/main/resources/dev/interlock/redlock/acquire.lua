@@ -3,7 +3,8 @@
 --
 -- KEYS: lock, fence, record
 -- ARGV: the claim's value; TTL in ms; retention of the fence in ms; the client's clock as a fence;
---       run; longest TTL; number of nodes; 1 from a client that waits for a message on release
+--       run; longest TTL; number of nodes; from a client that waits for a message on release, the
+--       value of the lock, or 1 if it does not matter whose it is
 -- Replies: granted, the fence, and the fence before or 0
 --          busy, the remaining TTL in ms, and the value
 --          refused, why, and a number
@@ -20,7 +21,7 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 --#include format_of
     local format = format_of(value)
     if not format then return {'foreign', KEYS[1], 'no lock'} end
-    if ARGV[8] == '1' and format == 1 and not awaited and left > 0 then
+    if (ARGV[8] == value or ARGV[8] == '1') and format == 1 and not awaited and left > 0 then
       redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left)
     end
     return {'busy', left, value}

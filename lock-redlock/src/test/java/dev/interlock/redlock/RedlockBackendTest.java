@@ -169,19 +169,38 @@ class RedlockBackendTest {
     take(backend, holder);
     everywhere("the holder", LOCK, holder.id() + "|host/1/test");
 
-    Attempt attempt;
-    try (LockBackend.Watch watch = backend.watch("job", new WakeUp(Backends.TIME))) {
+    long left;
+    try (Watch watch = backend.watch("job", new WakeUp(Backends.TIME))) {
       assertNotNull(watch);
-      Attempt first = backend.tryAcquire(claim("job"), soon());
-      Duration pause = assertInstanceOf(Attempt.Busy.class, first).retryAfter();
-      assertTrue(pause.toMillis() < 2, () -> "until two have found the same holder: " + pause);
-      attempt = backend.tryAcquire(claim("job"), soon());
+      left = pause();
     }
-    long left = assertInstanceOf(Attempt.Busy.class, attempt).retryAfter().toMillis();
     long most = Backends.TTL.toMillis() + 1;
     long least = most - Duration.ofNanos(System.nanoTime() - start).toMillis() - 2;
     assertTrue(left >= least && left <= most, () -> left + " ms, at least " + least);
     everywhere("the holder", LOCK, "awaited|" + holder.id() + "|host/1/test");
+  }
+
+  private long pause() throws InterruptedException {
+    Attempt attempt = backend.tryAcquire(claim("job"), soon());
+    return assertInstanceOf(Attempt.Busy.class, attempt).retryAfter().toMillis();
+  }
+
+  @Test
+  void whoeverWaitsForAMessageHasAskedForIt() throws Exception {
+    try (LockBackend other = Backends.open(redlock.uri() + QUERY);
+        Watch watch = backend.watch("job", new WakeUp(Backends.TIME))) {
+      assertNotNull(watch);
+      Claim first = claim("job");
+      take(other, first);
+      assertTrue(pause() > 1_000);
+      assertTrue(other.release(first, soon()));
+      Claim second = claim("job");
+      take(other, second);
+      long pause = pause();
+      assertTrue(pause < 2, () -> "another holder: " + pause + " ms");
+      assertTrue(pause() > 1_000);
+      everywhere("the holder", LOCK, "awaited|" + second.id() + "|host/1/test");
+    }
   }
 
   @Test
