@@ -166,15 +166,14 @@ final class ChannelLine extends NodeLine {
       }
       int next = line + 1;
       switch (in[at]) {
-        case '$', '=', '!' -> {
+        case '$' -> {
           long size = number(at + 1);
           if (size >= 0 && next + size + 2 > end) {
             return -1;
           }
           next += size < 0 ? 0 : (int) size + 2;
         }
-        case '*', '~', '>' -> missing += Math.max(0, number(at + 1));
-        case '%' -> missing += 2 * number(at + 1);
+        case '*' -> missing += Math.max(0, number(at + 1));
         default -> {}
       }
       at = next;
@@ -232,13 +231,16 @@ final class ChannelLine extends NodeLine {
 
   /** Ends that. */
   void stopListening() {
-    SelectionKey present = common;
+    if (common != null) {
+      ignore(common);
+    }
+  }
+
+  static void ignore(SelectionKey key) {
     try {
-      if (present != null) {
-        present.interestOps(0);
-      }
-    } catch (CancelledKeyException e) {
-      // The client is being closed.
+      key.interestOps(0);
+    } catch (CancelledKeyException | ClosedSelectorException e) {
+      // The connection or the client is being closed.
     }
   }
 

@@ -14,7 +14,6 @@ import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
@@ -102,10 +101,9 @@ final class NodePipeline implements AutoCloseable {
   private final TimeSource time;
   private final int timeoutMillis;
   private final Consumer<String> connected;
-  private final Queue<Request> queue = new ConcurrentLinkedQueue<>();
 
-  /** How many requests are in the queue, or were taken from it and have not been sent yet. */
-  private final AtomicInteger queued = new AtomicInteger();
+  /** Who {@linkplain #use uses} the connection takes from it. */
+  private final Queue<Request> queue = new ConcurrentLinkedQueue<>();
 
   private final Thread thread;
 
@@ -147,7 +145,7 @@ final class NodePipeline implements AutoCloseable {
   /** Whose caller used it last. */
   private @Nullable Turns turns;
 
-  private long heardAt;
+  private long heardAt = System.nanoTime();
 
   private final Map<String, Request> pending = new LinkedHashMap<>();
   private String run = "";
@@ -191,7 +189,6 @@ final class NodePipeline implements AutoCloseable {
     } else if (watched && known != null && now - known.at() < NEWS && request.releaseId() == null) {
       request.failed(known.what(), false);
     } else {
-      queued.incrementAndGet();
       queue.add(request);
       LockSupport.unpark(thread);
     }
@@ -206,7 +203,7 @@ final class NodePipeline implements AutoCloseable {
 
   /** Gives the connection to the calling thread, unless there is something else to do with it. */
   boolean enter(Turns by) {
-    if (queued.get() > 0 || !use.tryLock()) {
+    if (!queue.isEmpty() || !use.tryLock()) {
       return false;
     }
     boolean entered = false;
@@ -223,7 +220,7 @@ final class NodePipeline implements AutoCloseable {
   }
 
   private boolean isFitFor(Turns by) throws IOException {
-    if (closed || queued.get() > 0 || isInTrouble() || !(current instanceof ChannelLine line)) {
+    if (closed || !queue.isEmpty() || isInTrouble() || !(current instanceof ChannelLine line)) {
       return false;
     }
     long now = System.nanoTime();
@@ -251,17 +248,22 @@ final class NodePipeline implements AutoCloseable {
       send(request);
       return;
     }
+    boolean isOwed = false;
     try {
       Call call = prepared(request);
       if (call != null) {
         usedAt = System.nanoTime();
         wantedAt = usedAt;
         owed.add(new Sent(request, call, false, usedAt));
+        isOwed = true;
         line.write(call, false);
         isFull = !line.flush();
       }
     } catch (IOException | RuntimeException | Error e) {
       trouble = e;
+      if (!isOwed) {
+        send(request); // a bug or a lack of memory, of which the thread informs it
+      }
     }
   }
 
@@ -289,7 +291,7 @@ final class NodePipeline implements AutoCloseable {
 
   /** Whether it can be left to others. */
   boolean isWantedByOthers() {
-    return isInTrouble() || (owed.isEmpty() && queued.get() > 0);
+    return isInTrouble() || (owed.isEmpty() && !queue.isEmpty());
   }
 
   /**
@@ -343,9 +345,14 @@ final class NodePipeline implements AutoCloseable {
   private void work() {
     long rest = 0;
     while (!closed || !queue.isEmpty()) {
-      List<Request> batch = next(rest);
+      if (queue.isEmpty() && !called && !closed) {
+        LockSupport.parkNanos(this, rest);
+      }
+      called = false;
+      List<Request> batch = new ArrayList<>();
       use.lock();
       try {
+        takeFromQueue(batch);
         serve(batch);
         rest = untilNextChore();
       } catch (RuntimeException | Error e) {
@@ -358,7 +365,6 @@ final class NodePipeline implements AutoCloseable {
         failAsKnown(unanswered());
         failAsKnown(batch);
       } finally {
-        queued.addAndGet(-batch.size());
         use.unlock();
       }
     }
@@ -369,7 +375,9 @@ final class NodePipeline implements AutoCloseable {
       disconnect();
       use.unlock();
     }
-    fail(drained(), failures.passing("the client is closed", null), false);
+    for (Request late = queue.poll(); late != null; late = queue.poll()) {
+      fail(List.of(late), failures.passing("the client is closed", null), false);
+    }
   }
 
   private LockException bug(Throwable e) {
@@ -377,20 +385,13 @@ final class NodePipeline implements AutoCloseable {
     return failures.passing("a bug: " + e, e);
   }
 
-  private List<Request> next(long rest) {
-    if (queue.isEmpty() && !called && !closed) {
-      LockSupport.parkNanos(this, rest);
-    }
-    called = false;
-    List<Request> batch = new ArrayList<>();
-    while (batch.size() < MOST_AT_ONCE) {
-      Request next = queue.poll();
-      if (next == null) {
-        break;
-      }
+  private void takeFromQueue(List<Request> batch) {
+    Request next = queue.peek();
+    while (next != null && batch.size() < MOST_AT_ONCE) {
       batch.add(next);
+      queue.remove();
+      next = queue.peek();
     }
-    return batch;
   }
 
   private long untilNextChore() {
@@ -402,14 +403,6 @@ final class NodePipeline implements AutoCloseable {
 
   private boolean isWanted() {
     return !closed && (!pending.isEmpty() || System.nanoTime() - wantedAt < WANTED);
-  }
-
-  private List<Request> drained() {
-    List<Request> rest = new ArrayList<>();
-    for (Request next = queue.poll(); next != null; next = queue.poll()) {
-      rest.add(next);
-    }
-    return rest;
   }
 
   /** Takes all requests that were sent and not answered. */

@@ -24,6 +24,9 @@ import org.jspecify.annotations.Nullable;
  * <p>A caller has enough when a majority has answered. The rest is read with the answers to the
  * next request, or a little later by a thread that looks for it.
  *
+ * <p>What others send to the same nodes meanwhile waits until the caller's turn there is over: as
+ * long as the answers take, and {@link #PATIENCE} at most, if its thread gets a processor.
+ *
  * <p>No virtual thread gets a turn: it would keep its carrier while it waits.
  */
 final class Turns implements AutoCloseable {
@@ -79,17 +82,21 @@ final class Turns implements AutoCloseable {
     if (closed || VirtualThreads.isCurrent() || baton.isHeldByCurrentThread() || !baton.tryLock()) {
       return false;
     }
-    int entered = 0;
-    for (NodePipeline pipeline : pipelines) {
-      entered += pipeline.enter(this) ? 1 : 0;
-    }
-    begunAt = System.nanoTime();
     owner = Thread.currentThread();
-    if (entered < majority) {
-      end();
-      return false;
+    begunAt = System.nanoTime();
+    boolean begun = false;
+    try {
+      int entered = 0;
+      for (NodePipeline pipeline : pipelines) {
+        entered += pipeline.enter(this) ? 1 : 0;
+      }
+      begun = entered >= majority;
+      return begun;
+    } finally {
+      if (!begun) {
+        end();
+      }
     }
-    return true;
   }
 
   /** Ends the calling thread's turn, if that has not happened yet. */
@@ -104,9 +111,10 @@ final class Turns implements AutoCloseable {
     owner = null;
     boolean owes = false;
     try {
-      for (NodePipeline pipeline : pipelines) {
-        if (pipeline.isEntered()) {
-          owes |= pipeline.leave(impatient);
+      // Without an iterator, for which there may be no memory.
+      for (int node = 0; node < pipelines.size(); node++) {
+        if (pipelines.get(node).isEntered()) {
+          owes |= pipelines.get(node).leave(impatient);
         }
       }
     } finally {
@@ -190,7 +198,7 @@ final class Turns implements AutoCloseable {
     if (pipeline.isEntered()) {
       pipeline.receive();
     } else {
-      key.interestOps(0);
+      ChannelLine.ignore(key); // Its thread may be closing the connection.
     }
   }
 
@@ -207,15 +215,15 @@ final class Turns implements AutoCloseable {
       }
       LockSupport.parkNanos(this, BETWEEN_SWEEPS);
       owed = false;
-      for (NodePipeline pipeline : pipelines) {
-        try {
+      try {
+        for (NodePipeline pipeline : pipelines) {
           if (pipeline.sweep()) {
             owed = true;
           }
-        } catch (RuntimeException | Error e) {
-          // There was no memory even to leave it to the pipeline's thread.
-          owed = true;
         }
+      } catch (RuntimeException | Error e) {
+        // There was no memory even to leave it to the pipeline's thread.
+        owed = true;
       }
     }
   }

@@ -17,9 +17,11 @@ import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.io.IOException;
+import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -85,6 +87,7 @@ class TurnsTest {
     private volatile @Nullable Object reply;
     private volatile @Nullable Thread by;
     private volatile boolean isVoid;
+    private volatile boolean isBroken;
 
     Ask(String text, WakeUp wakeUp) {
       this.text = text;
@@ -99,6 +102,9 @@ class TurnsTest {
 
     @Override
     public NodePipeline.Call call(String run) {
+      if (isBroken) {
+        throw new IllegalStateException("expected by the test");
+      }
       return new NodePipeline.Call(LENGTH, List.of(), List.of(text.getBytes(US_ASCII)));
     }
 
@@ -246,6 +252,54 @@ class TurnsTest {
       eventually("answered", each::isAnswered);
     }
     assertTrue(askInTurn("after").stream().allMatch(Ask::isAnswered));
+  }
+
+  @Test
+  void aRequestThatCannotBeMadeFails() throws Exception {
+    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
+    begin();
+    Ask broken = new Ask("broken", turns().wakeUp(TIME));
+    broken.isBroken = true;
+    assertTrue(turns().send(0, broken));
+    turns().end();
+    eventually("failed", () -> broken.reply instanceof LockException);
+    assertTrue(askInTurn("after").stream().allMatch(Ask::isAnswered));
+  }
+
+  @Test
+  void noThreadKeepsATurnThatCouldNotBegin() throws Exception {
+    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
+    AtomicInteger used = new AtomicInteger();
+    List<NodePipeline> frail =
+        new AbstractList<>() {
+          @Override
+          public NodePipeline get(int index) {
+            if (used.incrementAndGet() == 3) {
+              throw new OutOfMemoryError("expected by the test");
+            }
+            return pipelines.get(index);
+          }
+
+          @Override
+          public int size() {
+            return pipelines.size();
+          }
+        };
+    try (Turns other = new Turns(frail)) {
+      Thread thread = new Thread(() -> assertThrows(OutOfMemoryError.class, other::begin));
+      thread.start();
+      thread.join();
+    }
+    assertTrue(askInTurn("after").stream().allMatch(Ask::isAnswered));
+  }
+
+  @Test
+  void pipelinesGoOnWhenThereAreNoMoreTurns() throws Exception {
+    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
+    turns().close();
+    for (Ask each : ask("after")) {
+      assertTrue(each.isAnswered());
+    }
   }
 
   @Test
