@@ -219,7 +219,7 @@ final class ChannelLine extends NodeLine {
 
   // --- waiting together with other lines --------------------------------------------------------
 
-  /** Lets a selector that several lines have in common tell when a reply comes. */
+  /** Registers with a selector that several lines share, to be told when a reply comes. */
   void listenBy(Selector several, NodePipeline pipeline) throws IOException {
     SelectionKey present = common;
     if (present == null) {

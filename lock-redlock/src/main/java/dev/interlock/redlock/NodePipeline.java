@@ -102,7 +102,7 @@ final class NodePipeline implements AutoCloseable {
   private final int timeoutMillis;
   private final Consumer<String> connected;
 
-  /** Who {@linkplain #use uses} the connection takes from it. */
+  /** Taken from by whoever {@linkplain #use uses} the connection. */
   private final Queue<Request> queue = new ConcurrentLinkedQueue<>();
 
   private final Thread thread;
@@ -118,7 +118,7 @@ final class NodePipeline implements AutoCloseable {
 
   private volatile @Nullable Connection connection;
 
-  /** Who has it uses the connection, and all that follows. */
+  /** Guards the connection and all fields below. */
   private final ReentrantLock use = new ReentrantLock();
 
   /**
@@ -130,19 +130,19 @@ final class NodePipeline implements AutoCloseable {
 
   private @Nullable NodeLine current;
 
-  /** What was sent and has not been answered, in this order. */
+  /** What was sent and has not been answered, oldest first. */
   private final ArrayDeque<Sent> owed = new ArrayDeque<>();
 
-  /** What the server did not know the script of. */
+  /** Requests whose script the server did not know. */
   private final List<Sent> unknown = new ArrayList<>();
 
-  /** Why a caller left the connection to the thread. */
+  /** What went wrong in a caller's turn, for the thread to deal with. */
   private @Nullable Throwable trouble;
 
-  /** Whether a caller left it because it took no more for the moment. */
+  /** Whether the socket took only part of a caller's request; the thread sends the rest. */
   private boolean isFull;
 
-  /** Whose caller used it last. */
+  /** The turns in which a caller used it last. */
   private @Nullable Turns turns;
 
   private long heardAt = System.nanoTime();
@@ -201,7 +201,9 @@ final class NodePipeline implements AutoCloseable {
 
   // --- a caller's turn --------------------------------------------------------------------------
 
-  /** Gives the connection to the calling thread, unless there is something else to do with it. */
+  /**
+   * Gives the connection to the calling thread, unless it is in use or the thread has to see to it.
+   */
   boolean enter(Turns by) {
     if (!queue.isEmpty() || !use.tryLock()) {
       return false;
@@ -284,12 +286,12 @@ final class NodePipeline implements AutoCloseable {
     }
   }
 
-  /** Whether the thread that has it has nothing more to wait for here. */
+  /** Whether the caller has nothing more to wait for here. */
   boolean isDone() {
     return owed.isEmpty() || isInTrouble();
   }
 
-  /** Whether it can be left to others. */
+  /** Whether the caller should leave it to others now. */
   boolean isWantedByOthers() {
     return isInTrouble() || (owed.isEmpty() && !queue.isEmpty());
   }
@@ -298,7 +300,7 @@ final class NodePipeline implements AutoCloseable {
    * Ends the turn here.
    *
    * @param impatient whether to have the pipeline's thread wait for what is not answered
-   * @return whether it has to be seen to that somebody reads what is not answered
+   * @return whether answers are outstanding that nobody has been asked to read
    */
   boolean leave(boolean impatient) {
     boolean owes = !owed.isEmpty();
@@ -310,22 +312,23 @@ final class NodePipeline implements AutoCloseable {
     return owes && !call;
   }
 
-  /** Reads what callers left; returns whether there is still something to come. */
+  /** Reads answers that callers did not wait for; returns whether more are outstanding. */
   boolean sweep() {
     if (!use.tryLock()) {
-      return false; // who has it will leave it in turn
+      return false; // whoever has it sees to what it leaves
     }
-    boolean impatient = false;
+    boolean overdue = false;
+    boolean owes;
     try {
       if (!owed.isEmpty()) {
         receive();
         Sent oldest = owed.peek();
-        impatient = oldest != null && System.nanoTime() - oldest.at() > Turns.PATIENCE;
+        overdue = oldest != null && System.nanoTime() - oldest.at() > Turns.PATIENCE;
       }
     } finally {
-      impatient = leave(impatient);
+      owes = leave(overdue);
     }
-    return impatient;
+    return owes;
   }
 
   // --- the thread -------------------------------------------------------------------------------
@@ -416,7 +419,7 @@ final class NodePipeline implements AutoCloseable {
     return requests;
   }
 
-  /** Reads what callers have left. */
+  /** Deals with what callers have left: problems, and answers that they did not wait for. */
   private void settle() {
     if (current instanceof ChannelLine line) {
       line.stopListening();

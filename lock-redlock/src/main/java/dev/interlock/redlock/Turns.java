@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Turns implements AutoCloseable {
 
-  /** For how long a caller waits itself. */
+  /** How long a turn lasts at most; then the pipelines' threads wait for the answers. */
   static final long PATIENCE = TimeUnit.MILLISECONDS.toNanos(20);
 
   private static final long BETWEEN_SWEEPS = TimeUnit.MILLISECONDS.toNanos(5);
@@ -42,7 +42,7 @@ final class Turns implements AutoCloseable {
   private final Consumer<SelectionKey> receive = this::receive;
   private final ReentrantLock baton = new ReentrantLock();
 
-  /** Whose turn it is. */
+  /** The thread whose turn it is. */
   private volatile @Nullable Thread owner;
 
   /** When that began; only the owner uses it. */
@@ -53,7 +53,7 @@ final class Turns implements AutoCloseable {
   private volatile boolean idle;
   private volatile boolean closed;
 
-  /** For these pipelines, which others close. */
+  /** For these pipelines, which the caller closes. */
   Turns(List<NodePipeline> pipelines) {
     this.pipelines = pipelines;
     this.majority = VoteCount.majorityOf(pipelines.size());
