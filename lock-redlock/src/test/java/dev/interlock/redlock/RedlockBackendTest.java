@@ -82,6 +82,19 @@ class RedlockBackendTest {
     }
   }
 
+  /** When a majority has refused an attempt, the third node need not be asked any more. */
+  private static void onMost(String what, String key, Object value) throws Exception {
+    eventually(
+        what + " on most nodes",
+        () -> {
+          int count = 0;
+          for (RedisServer node : nodes) {
+            count += Objects.equals(value, node.call("GET", key)) ? 1 : 0;
+          }
+          return count >= 2;
+        });
+  }
+
   @Test
   void aFreeLockIsGrantedByAllNodesWithOneToken() throws Exception {
     Claim claim = claim("job");
@@ -177,7 +190,7 @@ class RedlockBackendTest {
     long most = Backends.TTL.toMillis() + 1;
     long least = most - Duration.ofNanos(System.nanoTime() - start).toMillis() - 2;
     assertTrue(left >= least && left <= most, () -> left + " ms, at least " + least);
-    everywhere("the holder", LOCK, "awaited|" + holder.id() + "|host/1/test");
+    onMost("the mark", LOCK, "awaited|" + holder.id() + "|host/1/test");
   }
 
   private long pause() throws InterruptedException {
@@ -199,7 +212,7 @@ class RedlockBackendTest {
       long pause = pause();
       assertTrue(pause < 2, () -> "another holder: " + pause + " ms");
       assertTrue(pause() > 1_000);
-      everywhere("the holder", LOCK, "awaited|" + second.id() + "|host/1/test");
+      onMost("the mark", LOCK, "awaited|" + second.id() + "|host/1/test");
     }
   }
 
