@@ -26,6 +26,7 @@ final class Acquisition {
 
   private final Cluster cluster;
   private final Entry entry;
+  private final Requests requests;
   private final byte[] ttl;
   private final byte[] retention;
   private final byte[] hint;
@@ -43,6 +44,7 @@ final class Acquisition {
   Acquisition(
       Cluster cluster,
       Entry entry,
+      Requests requests,
       long ttlMillis,
       byte[] retention,
       long hint,
@@ -51,6 +53,7 @@ final class Acquisition {
       TimeSource time) {
     this.cluster = cluster;
     this.entry = entry;
+    this.requests = requests;
     this.ttl = number(ttlMillis);
     this.retention = retention;
     this.hint = number(hint);
@@ -68,9 +71,8 @@ final class Acquisition {
           new Question(node, this::voted) {
             @Override
             NodePipeline.Call ask(byte[] run) {
-              boolean listening = cluster.subscriber(node).isWatching(entry.keys);
-              return entry.requests.acquire(
-                  cluster, run, ttl, retention, hint, listening ? awaited : "");
+              boolean listening = cluster.subscriber(node).isWatching(requests.keys);
+              return requests.acquire(cluster, run, ttl, retention, hint, listening ? awaited : "");
             }
           });
     }
@@ -143,7 +145,7 @@ final class Acquisition {
         new Question(node, this::confirmed) {
           @Override
           NodePipeline.Call ask(byte[] run) {
-            return entry.requests.confirm(cluster, run, number(token), retention);
+            return requests.confirm(cluster, run, number(token), retention);
           }
         });
   }
@@ -264,7 +266,7 @@ final class Acquisition {
     public void answered(Object reply) {
       Answer answer = cluster.answer(node, reply);
       if (answer.silence() != null && reply instanceof List<?> foreign) {
-        LockConfigurationException other = entry.requests.disagreement(Round.text(foreign.get(2)));
+        LockConfigurationException other = requests.disagreement(Round.text(foreign.get(2)));
         if (other != null) {
           disagreement = other;
           answer = new Answer(null, new Vote.Failed(other));

@@ -1,117 +1,123 @@
 package dev.interlock.redlock;
 
-import dev.interlock.redis.server.LockKeys;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Claim;
-import java.util.concurrent.atomic.AtomicIntegerArray;
-import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.Arrays;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** A claim as it is on the nodes. */
+/** What is known of a claim on the nodes. A lease keeps it, so it is small. */
 final class Entry {
-
-  final LockKeys keys;
-  final Requests requests;
 
   /**
    * The process of each node that the claim may be on, when it was sent there; null for the other
    * nodes, and empty if it is unknown.
    */
-  private final AtomicReferenceArray<@Nullable String> runs;
+  @GuardedBy("this")
+  private final @Nullable String[] runs;
 
-  private static final int THERE = 0;
-  private static final int LACKING = 1;
-  private static final int GIVEN = 2;
+  private static final byte THERE = 0;
+  private static final byte LACKING = 1;
+  private static final byte GIVEN = 2;
 
   /**
    * The nodes that had refused the lock, or had lost it at the last renewal; and those that were
    * given it since, until a majority confirms a renewal.
    */
-  private final AtomicIntegerArray missing;
+  @GuardedBy("this")
+  private final byte[] missing;
 
-  /** The grants of nodes that have answered. */
-  private final AtomicReferenceArray<Vote.@Nullable Granted> grants;
+  /**
+   * The grants of nodes that have answered; null once it may have become a lease, for whose end
+   * others wait.
+   */
+  @GuardedBy("this")
+  private Vote.@Nullable Granted @Nullable [] grants;
+
+  @GuardedBy("this")
+  private boolean confirmed;
 
   /** The end of the confirmed validity. */
-  private volatile @Nullable Long certainUntil;
-
-  /** Whether it may have become a lease, for whose end others wait. */
-  private volatile boolean elected;
+  @GuardedBy("this")
+  private long certainUntil;
 
   /** Whether a node was sent the claim more than once, so that a late copy may still be granted. */
-  private volatile boolean repeated;
+  @GuardedBy("this")
+  private boolean repeated;
 
   /** Given up: nothing more must be sent. */
-  private volatile boolean withdrawn;
+  @GuardedBy("this")
+  private boolean withdrawn;
 
-  private Entry(LockKeys keys, Requests requests, int nodes) {
-    this.keys = keys;
-    this.requests = requests;
-    this.runs = new AtomicReferenceArray<>(nodes);
-    this.missing = new AtomicIntegerArray(nodes);
-    this.grants = new AtomicReferenceArray<>(nodes);
+  private Entry(int nodes) {
+    this.runs = new @Nullable String[nodes];
+    this.missing = new byte[nodes];
+    this.grants = new Vote.@Nullable Granted[nodes];
   }
 
   /** Returns the entry of a claim that is on no node yet. */
-  static Entry fresh(Claim claim, String namespace, int nodes) {
-    LockKeys keys = LockKeys.of(namespace, claim.name());
-    Entry entry = new Entry(keys, Requests.of(claim, keys), nodes);
+  static Entry fresh(Claim claim, int nodes) {
+    Entry entry = new Entry(nodes);
     claim.attach(entry);
     return entry;
   }
 
   /** Returns the entry of a claim that may be on all nodes. */
-  static Entry of(Claim claim, String namespace, int nodes) {
+  static Entry of(Claim claim, int nodes) {
     if (claim.attachment() instanceof Entry entry) {
       return entry;
     }
-    Entry entry = fresh(claim, namespace, nodes);
-    for (int node = 0; node < nodes; node++) {
-      entry.runs.set(node, "");
+    Entry entry = new Entry(nodes);
+    synchronized (entry) {
+      Arrays.fill(entry.runs, "");
+      entry.grants = null;
     }
-    entry.elected = true;
+    claim.attach(entry);
     return entry;
   }
 
   /**
-   * Returns whether the claim may be sent to the node now. First marks it as being there, then
-   * checks for a withdrawal: so either this sees the withdrawal, or that sees the mark.
+   * Marks the claim as being on the node, and returns whether it may be sent there now. Either this
+   * sees a withdrawal, or that sees the mark.
    */
-  boolean touch(int node, String run) {
-    if (runs.getAndSet(node, run) != null) {
-      repeated = true;
-    }
+  synchronized boolean touch(int node, String run) {
+    repeated |= runs[node] != null;
+    runs[node] = run;
     return !withdrawn;
   }
 
   /** Whether a node was sent something about the claim more than once. */
-  boolean isRepeated() {
+  synchronized boolean isRepeated() {
     return repeated;
   }
 
   /** Prevents that the claim is sent to any more nodes. */
-  void withdraw() {
+  synchronized void withdraw() {
     withdrawn = true;
   }
 
-  boolean isWithdrawn() {
+  synchronized boolean isWithdrawn() {
     return withdrawn;
   }
 
-  boolean mayBeOn(int node) {
-    return runs.get(node) != null;
+  synchronized boolean mayBeOn(int node) {
+    return runs[node] != null;
   }
 
   /**
    * Returns whether a node was restarted, and may have forgotten the claim, since the claim was
    * sent there. True once for each restart.
    */
-  boolean mayBeForgottenBy(int node, String run) {
-    String before = runs.getAndSet(node, run);
+  synchronized boolean mayBeForgottenBy(int node, String run) {
+    String before = runs[node];
+    runs[node] = run;
     return before != null && !before.isEmpty() && !before.equals(run);
   }
 
-  void grantedBy(int node, Vote.Granted grant) {
-    grants.set(node, grant);
+  synchronized void grantedBy(int node, Vote.Granted grant) {
+    if (grants != null) {
+      grants[node] = grant;
+    }
   }
 
   /**
@@ -123,27 +129,25 @@ final class Entry {
    * <p>Other attempts may have seen a vote that is in doubt, so its end is published. Nor is a
    * fence taken back that a copy of the request may raise to the same height again, after others.
    */
-  Vote.@Nullable Granted quietlyLeaving(int node) {
-    int known = 0;
-    for (int each = 0; each < grants.length(); each++) {
-      known += grants.get(each) == null ? 0 : 1;
+  synchronized Vote.@Nullable Granted quietlyLeaving(int node) {
+    if (grants == null || repeated) {
+      return null;
     }
-    return elected || repeated || known >= VoteCount.majorityOf(grants.length())
-        ? null
-        : grants.get(node);
+    long known = Arrays.stream(grants).filter(Objects::nonNull).count();
+    return known >= VoteCount.majorityOf(grants.length) ? null : grants[node];
   }
 
-  void missingOn(int node, boolean is) {
+  synchronized void missingOn(int node, boolean is) {
     if (is) {
-      missing.set(node, LACKING);
-    } else {
-      missing.compareAndSet(node, LACKING, GIVEN);
+      missing[node] = LACKING;
+    } else if (missing[node] == LACKING) {
+      missing[node] = GIVEN;
     }
   }
 
   /** Whether the node is known not to count for the lease. */
-  boolean lacks(int node) {
-    return missing.get(node) == LACKING;
+  synchronized boolean lacks(int node) {
+    return missing[node] == LACKING;
   }
 
   /**
@@ -151,13 +155,13 @@ final class Entry {
    * when the answer arrived, another claim may have been elected before: then the node never
    * counts.
    */
-  void restoredOn(int node, long now) {
-    missing.set(node, isCertain(now) ? GIVEN : LACKING);
+  synchronized void restoredOn(int node, long now) {
+    missing[node] = isCertain(now) ? GIVEN : LACKING;
   }
 
+  @GuardedBy("this")
   private boolean isCertain(long now) {
-    Long until = certainUntil;
-    return until != null && until - now > 0;
+    return confirmed && certainUntil - now > 0;
   }
 
   /**
@@ -165,11 +169,14 @@ final class Entry {
    *
    * @param until the end of the validity
    */
-  void confirmed(long until) {
+  synchronized void confirmed(long until) {
+    confirmed = true;
     certainUntil = until;
-    elected = true;
-    for (int node = 0; node < missing.length(); node++) {
-      missing.compareAndSet(node, GIVEN, THERE);
+    grants = null;
+    for (int node = 0; node < missing.length; node++) {
+      if (missing[node] == GIVEN) {
+        missing[node] = THERE;
+      }
     }
   }
 
@@ -181,13 +188,13 @@ final class Entry {
    * get it back one by one. A failed renewal in between does not matter: there may be no majority
    * without this node.
    */
-  boolean isToBeRestoredOn(int node, long now) {
+  synchronized boolean isToBeRestoredOn(int node, long now) {
     int lacking = 0;
-    for (int each = 0; each < missing.length(); each++) {
-      lacking += missing.get(each) == THERE ? 0 : 1;
+    for (byte each : missing) {
+      lacking += each == THERE ? 0 : 1;
     }
-    return missing.get(node) == LACKING
-        && lacking <= missing.length() - VoteCount.majorityOf(missing.length())
+    return missing[node] == LACKING
+        && lacking <= missing.length - VoteCount.majorityOf(missing.length)
         && isCertain(now);
   }
 }

@@ -183,13 +183,14 @@ final class RedlockBackend implements LockBackend {
 
   private Attempt attempt(Claim claim, Duration ttl, Deadline deadline)
       throws InterruptedException {
-    Entry entry = Entry.fresh(claim, settings.namespace(), cluster.size());
+    Entry entry = Entry.fresh(claim, cluster.size());
+    Requests requests = requests(claim);
     long sentAt = time.nanoTime();
-    Acquisition acquisition = ask(claim, entry, ttl, deadline);
+    Acquisition acquisition = ask(claim, entry, requests, ttl, deadline);
     Outcome outcome = acquisition.await(deadline);
     int most = claim.share().isWhole() ? MOST_REPEATS : MOST_REPEATS_AMONG_READERS;
     for (int again = 0; again < most && mayBeRepeated(outcome, acquisition); again++) {
-      acquisition = ask(claim, entry, ttl, deadline);
+      acquisition = ask(claim, entry, requests, ttl, deadline);
       outcome = acquisition.await(deadline);
     }
     if (outcome == Outcome.ACQUIRED) {
@@ -202,26 +203,32 @@ final class RedlockBackend implements LockBackend {
       // Late votes can be taken back together with the others then, before they are in the way.
       long pause = Math.min(time.nanoTime() - sentAt, FOR_LATE_VOTES);
       acquisition.awaitRest(deadline.orIn(Duration.ofNanos(pause)));
-      withdraw(claim, entry, acquisition, deadline);
-      return busy(claim, entry, acquisition);
+      withdraw(claim, entry, requests, acquisition, deadline);
+      return busy(claim, requests, acquisition);
     }
     LockException failure = acquisition.failure();
     if (failure instanceof LockConfigurationException) {
-      withdraw(claim, entry, acquisition, deadline);
+      withdraw(claim, entry, requests, acquisition, deadline);
     }
     throw failure;
   }
 
   private Entry entry(Claim claim) {
-    return Entry.of(claim, settings.namespace(), cluster.size());
+    return Entry.of(claim, cluster.size());
   }
 
-  private Acquisition ask(Claim claim, Entry entry, Duration ttl, Deadline deadline) {
+  private Requests requests(Claim claim) {
+    return Requests.of(claim, settings.namespace());
+  }
+
+  private Acquisition ask(
+      Claim claim, Entry entry, Requests requests, Duration ttl, Deadline deadline) {
     long now = time.wallMillis();
     Acquisition acquisition =
         new Acquisition(
             cluster,
             entry,
+            requests,
             ttl.toMillis(),
             retention(ttl),
             claim.share().isWhole() ? Hint.at(now) : Hint.amongOthersAt(now),
@@ -253,12 +260,13 @@ final class RedlockBackend implements LockBackend {
    * Releases all nodes that have granted the lock, or grant it later, and waits for the former: of
    * an attempt that found the lock busy nothing remains.
    */
-  private void withdraw(Claim claim, Entry entry, Acquisition acquisition, Deadline deadline)
+  private void withdraw(
+      Claim claim, Entry entry, Requests requests, Acquisition acquisition, Deadline deadline)
       throws InterruptedException {
     entry.withdraw();
     Round round = new Round(cluster, time);
     List<Integer> holders = acquisition.holders();
-    acquisition.giveUp(node -> release(claim, entry, round, node));
+    acquisition.giveUp(node -> release(claim, entry, requests, round, node));
     round.await(
         deadline.orIn(settings.nodeTimeout()),
         () -> holders.stream().allMatch(node -> round.answer(node) != null));
@@ -270,7 +278,7 @@ final class RedlockBackend implements LockBackend {
    * out of reach. Of several that hold a name together, each node names another one. So where there
    * may be several, what looks like a split for too long is taken for that.
    */
-  private Attempt.Busy busy(Claim claim, Entry entry, Acquisition acquisition) {
+  private Attempt.Busy busy(Claim claim, Requests requests, Acquisition acquisition) {
     VoteCount.Holder holder = acquisition.holder();
     if (looks.size() > MOST_LOOKS) {
       looks.clear(); // most of these names are no longer in use
@@ -278,10 +286,10 @@ final class RedlockBackend implements LockBackend {
     boolean isExclusive = claim.share().isExclusive();
     if (holder != null) {
       looks.put(claim.name(), new Look(0, isExclusive ? holder.value() : Requests.ANY));
-      String label = entry.requests.holder(holder.value());
+      String label = requests.holder(holder.value());
       // A message comes only if this attempt has asked for it.
       boolean isTold =
-          acquisition.awaits(holder.value()) && cluster.subscriber(0).isWatching(entry.keys);
+          acquisition.awaits(holder.value()) && cluster.subscriber(0).isWatching(requests.keys);
       return !isExclusive || isTold
           ? busyFor(holder.leftMillis(), label)
           : new Attempt.Busy(Duration.ofNanos(random(LEAST_PAUSE, MOST_PAUSE)), label);
@@ -337,6 +345,7 @@ final class RedlockBackend implements LockBackend {
    */
   private Round renewal(Grant grant, Deadline deadline) {
     Entry entry = entry(grant.claim());
+    Requests requests = requests(grant.claim());
     byte[] ttl = number(grant.effectiveTtl().toMillis());
     byte[] token = number(grant.token());
     byte[] retention = retention(grant.effectiveTtl());
@@ -356,8 +365,7 @@ final class RedlockBackend implements LockBackend {
               if (restore && !entry.touch(node, run)) {
                 return null;
               }
-              return entry.requests.renew(
-                  cluster, run.getBytes(UTF_8), ttl, retention, token, restore);
+              return requests.renew(cluster, run.getBytes(UTF_8), ttl, retention, token, restore);
             }
 
             @Override
@@ -453,11 +461,12 @@ final class RedlockBackend implements LockBackend {
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     Entry entry = entry(claim);
     entry.withdraw();
+    Requests requests = requests(claim);
     boolean inTurn = cluster.turns().begin();
     try {
       Round round = new Round(cluster, time);
       for (int node = 0; node < cluster.size(); node++) {
-        release(claim, entry, round, node);
+        release(claim, entry, requests, round, node);
       }
       return verdict(round, "released", deadline);
     } finally {
@@ -468,7 +477,7 @@ final class RedlockBackend implements LockBackend {
   }
 
   /** Sends the release to one node, as soon as it can be reached. */
-  private void release(Claim claim, Entry entry, Round round, int to) {
+  private void release(Claim claim, Entry entry, Requests requests, Round round, int to) {
     if (!entry.mayBeOn(to)) {
       round.put(to, new Answer(List.of("not held".getBytes(UTF_8)), null));
       return;
@@ -486,8 +495,8 @@ final class RedlockBackend implements LockBackend {
             asked = true;
             Vote.Granted grant = inDoubt ? null : entry.quietlyLeaving(node);
             return grant == null
-                ? entry.requests.release()
-                : entry.requests.withdraw(grant, retention(effectiveTtl(claim)));
+                ? requests.release()
+                : requests.withdraw(grant, retention(effectiveTtl(claim)));
           }
 
           /** A missing lock says nothing if it may have been released before, or forgotten. */
@@ -499,7 +508,7 @@ final class RedlockBackend implements LockBackend {
 
           @Override
           public String releaseId() {
-            return claim.id();
+            return requests.id;
           }
         });
   }
@@ -755,7 +764,9 @@ final class RedlockBackend implements LockBackend {
               + settings.maxTtl()
               + ", for which a restarted node does not vote");
     }
-    return Duration.ofNanos(effectiveTtlNanos(claim));
+    long nanos = effectiveTtlNanos(claim);
+    // A lease keeps it: mostly the same object as its claim.
+    return nanos == claim.ttl().toNanos() ? claim.ttl() : Duration.ofNanos(nanos);
   }
 
   private static long effectiveTtlNanos(Claim claim) {

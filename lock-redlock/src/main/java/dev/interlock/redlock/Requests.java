@@ -15,24 +15,32 @@ import dev.interlock.spi.Share;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What nodes are asked about one claim. */
+/** What nodes are asked about one claim. Made for each operation, so that leases do not keep it. */
 abstract class Requests {
 
   /** Any value of a lock. */
   static final String ANY = "1";
 
   final LockKeys keys;
+  final byte[] fence;
   private final String name;
   private final Share share;
 
-  private Requests(Claim claim, LockKeys keys) {
-    this.keys = keys;
+  /** The claim's id, which the claim renders each time that it is asked. */
+  final String id;
+
+  private Requests(Claim claim, String namespace) {
+    this.keys = LockKeys.of(namespace, claim.name());
+    this.fence = keys.fence();
     this.name = claim.name();
     this.share = claim.share();
+    this.id = claim.id();
   }
 
-  static Requests of(Claim claim, LockKeys keys) {
-    return claim.share().isExclusive() ? new Exclusive(claim, keys) : new Shared(claim, keys);
+  static Requests of(Claim claim, String namespace) {
+    return claim.share().isExclusive()
+        ? new Exclusive(claim, namespace)
+        : new Shared(claim, namespace);
   }
 
   /**
@@ -70,17 +78,16 @@ abstract class Requests {
   }
 
   final Call ask(Cluster cluster, Script script, byte[]... arguments) {
-    return new Call(
-        script, List.of(keys.lock(), keys.fence(), cluster.record()), List.of(arguments));
+    return new Call(script, List.of(keys.lock(), fence, cluster.record()), List.of(arguments));
   }
 
   /** Has the key to itself. */
   private static final class Exclusive extends Requests {
     private final byte[] value;
 
-    Exclusive(Claim claim, LockKeys keys) {
-      super(claim, keys);
-      this.value = (claim.id() + '|' + claim.holder()).getBytes(UTF_8);
+    Exclusive(Claim claim, String namespace) {
+      super(claim, namespace);
+      this.value = (id + '|' + claim.holder()).getBytes(UTF_8);
     }
 
     @Override
@@ -137,7 +144,7 @@ abstract class Requests {
     Call withdraw(Vote.Granted vote, byte[] retention) {
       return new Call(
           NodeScripts.WITHDRAW,
-          List.of(keys.lock(), keys.fence()),
+          List.of(keys.lock(), fence),
           List.of(value, number(vote.fence()), number(vote.before()), retention));
     }
 
@@ -153,16 +160,16 @@ abstract class Requests {
 
     private final byte[] head;
     private final byte[] hold;
-    private final byte[] id;
+    private final byte[] idBytes;
     private final byte[] weight;
     private final byte[] capacity;
     private final byte[] reservation;
 
-    Shared(Claim claim, LockKeys keys) {
-      super(claim, keys);
+    Shared(Claim claim, String namespace) {
+      super(claim, namespace);
       this.head = StoredShare.head(claim.share()).getBytes(UTF_8);
       this.hold = StoredShare.hold(claim).getBytes(UTF_8);
-      this.id = claim.id().getBytes(UTF_8);
+      this.idBytes = id.getBytes(UTF_8);
       this.weight = number(claim.share().weight());
       this.capacity = number(claim.share().capacity());
       this.reservation = number(claim.reservation().plusNanos(999_999).toMillis());
@@ -182,7 +189,7 @@ abstract class Requests {
           NodeScripts.SHARE_ACQUIRE,
           head,
           hold,
-          id,
+          idBytes,
           weight,
           capacity,
           ttl,
@@ -200,7 +207,7 @@ abstract class Requests {
           cluster,
           NodeScripts.SHARE_CONFIRM,
           hold,
-          id,
+          idBytes,
           token,
           retention,
           run,
@@ -220,7 +227,7 @@ abstract class Requests {
               hold,
               ttl,
               retention,
-              id,
+              idBytes,
               token,
               run,
               cluster.longest(),
@@ -230,18 +237,20 @@ abstract class Requests {
     @Override
     Call release() {
       return new Call(
-          Script.SHARE_RELEASE, List.of(keys.lock()), List.of(head, hold, id, weight, capacity));
+          Script.SHARE_RELEASE,
+          List.of(keys.lock()),
+          List.of(head, hold, idBytes, weight, capacity));
     }
 
     @Override
     Call withdraw(Vote.Granted vote, byte[] retention) {
       return new Call(
           NodeScripts.SHARE_WITHDRAW,
-          List.of(keys.lock(), keys.fence()),
+          List.of(keys.lock(), fence),
           List.of(
               head,
               hold,
-              id,
+              idBytes,
               weight,
               capacity,
               number(vote.fence()),

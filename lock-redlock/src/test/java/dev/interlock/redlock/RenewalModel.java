@@ -366,8 +366,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
   private boolean isToBeRestoredOn(byte[] s, int node) {
     boolean certain = isCertain(s) || !rules.contains(Rule.RESTORED_ONLY_WHILE_CERTAIN);
     Entry entry =
-        Entry.fresh(
-            new Claim("job", "i".repeat(27), TTL, true, "x", System.nanoTime()), "model", NODES);
+        Entry.fresh(new Claim("job", "i".repeat(27), TTL, true, "x", System.nanoTime()), NODES);
     boolean others = rules.contains(Rule.NOT_IF_A_MAJORITY_LACKS_IT);
     for (int n = 0; n < NODES; n++) {
       boolean counts = n == node || others;

@@ -434,7 +434,7 @@ class SharesTest {
   /** If it were, a node that answers late could bring back a lease after another one. */
   @Test
   void whoIsHeardToGiveAShareAgainWhenTheLeaseIsOverDoesNotCount() {
-    Entry entry = Entry.fresh(reader(), "interlock", 3);
+    Entry entry = Entry.fresh(reader(), 3);
     entry.confirmed(1_000);
     entry.missingOn(2, true);
     assertTrue(entry.isToBeRestoredOn(2, 999) && entry.lacks(2));

@@ -201,7 +201,7 @@ class WaitersTest {
     try (Scene scene = new Scene();
         LockBackend other = Backends.open(scene.redlock.uri() + QUERY)) {
       Claim inDoubt = claim("job", Duration.ofMinutes(2));
-      Entry entry = Entry.fresh(inDoubt, "interlock", 3);
+      Entry entry = Entry.fresh(inDoubt, 3);
       for (int node = 0; node < 2; node++) {
         entry.touch(node, "run"); // and the replies are lost
         String value = inDoubt.id() + '|' + inDoubt.holder();
@@ -215,13 +215,13 @@ class WaitersTest {
 
   @Test
   void onlyGrantsOfAMinorityAreWithdrawnInSilence() {
-    Entry entry = Entry.fresh(claim("job"), "interlock", 3);
+    Entry entry = Entry.fresh(claim("job"), 3);
     Vote.Granted grant = new Vote.Granted(7, 5);
     entry.grantedBy(0, grant);
     assertTrue(grant.equals(entry.quietlyLeaving(0)) && entry.quietlyLeaving(1) == null);
     entry.touch(0, "run");
     assertTrue(grant.equals(entry.quietlyLeaving(0)));
-    Entry askedTwice = Entry.fresh(claim("job"), "interlock", 3);
+    Entry askedTwice = Entry.fresh(claim("job"), 3);
     askedTwice.touch(0, "run");
     askedTwice.touch(0, "run");
     askedTwice.grantedBy(0, grant);
