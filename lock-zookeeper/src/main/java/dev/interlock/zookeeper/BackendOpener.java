@@ -50,7 +50,6 @@ final class BackendOpener {
           new ZooKeeperBackend(
               ZooKeeperTopology.info(servers, settings),
               sessions,
-              namespacePath(),
               accessLists,
               context,
               failures,
@@ -66,11 +65,6 @@ final class BackendOpener {
         disconnect.run();
       }
     }
-  }
-
-  private String namespacePath() {
-    String outer = curator.getNamespace();
-    return (outer == null || outer.isEmpty() ? "" : "/" + outer) + "/" + settings.namespace();
   }
 
   private void greet(Sessions sessions) throws InterruptedException {
@@ -92,7 +86,7 @@ final class BackendOpener {
       Session session = sessions.current();
       try {
         requireRoot(session, deadline);
-        session.requireKnownFormat(namespacePath(), failures, deadline);
+        session.requireKnownFormat(failures, deadline);
         return session;
       } catch (KeeperException e) {
         boolean broke =

@@ -2,6 +2,7 @@ package dev.interlock.zookeeper;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.interlock.spi.Claim;
 import java.net.URLDecoder;
 import java.util.HexFormat;
 import java.util.Optional;
@@ -23,6 +24,11 @@ final class LockPaths {
 
   static String of(String namespacePath, String name) {
     return namespacePath + "/" + node(name);
+  }
+
+  /** The beginning of the path of a claim's node, to which the servers append a number. */
+  static String ofNode(String namespacePath, Claim claim) {
+    return of(namespacePath, claim.name()) + "/" + NodeName.prefix(claim);
   }
 
   /** The name of a lock's node. */

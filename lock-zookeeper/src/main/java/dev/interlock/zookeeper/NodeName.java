@@ -1,5 +1,6 @@
 package dev.interlock.zookeeper;
 
+import com.google.common.base.Strings;
 import dev.interlock.LockKind;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
@@ -47,16 +48,30 @@ record NodeName(String full, String claimId, Share share, int number)
 
   /** The name to ask the servers for; they append the number. */
   static String prefix(Claim claim) {
-    return prefix(claim.id(), claim.share());
-  }
-
-  private static String prefix(String claimId, Share share) {
-    return claimId
+    Share share = claim.share();
+    return claim.id()
         + switch (share.kind()) {
           case EXCLUSIVE -> "-";
           case READ_WRITE -> share.isWhole() ? "-write-" : "-read-";
           case SEMAPHORE -> "-" + share.weight() + "of" + share.capacity() + "-";
         };
+  }
+
+  /** The name of a claim's node, to which the servers appended a number. */
+  static NodeName of(Claim claim, int number) {
+    String prefix = prefix(claim);
+    return new NodeName(
+        prefix + digits(number),
+        prefix.substring(0, ID_LENGTH),
+        claim.share(),
+        number < 0 ? Integer.MAX_VALUE : number);
+  }
+
+  /** Ten characters at least, as the servers write it. */
+  private static String digits(int number) {
+    return number < 0
+        ? "-" + Strings.padStart(Long.toString(-(long) number), 9, '0')
+        : Strings.padStart(Integer.toString(number), 10, '0');
   }
 
   /** Parses a name; empty if no lock client created the node. */
@@ -90,11 +105,6 @@ record NodeName(String full, String claimId, Share share, int number)
     return permits <= limit && limit <= Integer.MAX_VALUE
         ? Optional.of(Share.ofSemaphore((int) permits, (int) limit))
         : Optional.empty();
-  }
-
-  /** The name without the number. */
-  String prefix() {
-    return prefix(claimId, share);
   }
 
   /** Whether the claim takes some permits of a semaphore, and leaves others. */

@@ -1,32 +1,37 @@
 package dev.interlock.zookeeper;
 
+import dev.interlock.spi.Claim;
 import dev.interlock.zookeeper.SoleUses.SoleUse;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node of this client in a lock's queue.
+ * A node of this client in a lock's queue. A lease keeps it, so its path and name are made from the
+ * claim when they are needed.
  *
  * @param session the session that owns the node, which is ephemeral
- * @param path the node's path
- * @param name the last part of the path
+ * @param claim whose node it is
+ * @param number the number that the servers appended to the node's name
  * @param token the id of the transaction that created the node
  * @param soleUse what to remember of it when it has been deleted; null unless it was alone in the
  *     queue when it was created
  */
-record QueueNode(
-    Session session, String path, NodeName name, long token, @Nullable SoleUse soleUse) {
+record QueueNode(Session session, Claim claim, int number, long token, @Nullable SoleUse soleUse) {
 
   QueueNode withSoleUse(SoleUse use) {
-    return new QueueNode(session, path, name, token, use);
+    return new QueueNode(session, claim, number, token, use);
   }
 
-  /** The beginning of the path, before the number that the servers appended. */
-  String prefix() {
-    return lockPath() + "/" + name.prefix();
+  String path() {
+    return lockPath() + "/" + name().full();
+  }
+
+  /** The last part of the path. */
+  NodeName name() {
+    return NodeName.of(claim, number);
   }
 
   /** The path of the lock's own node. */
   String lockPath() {
-    return path.substring(0, path.lastIndexOf('/'));
+    return LockPaths.of(session.namespacePath(), claim.name());
   }
 }

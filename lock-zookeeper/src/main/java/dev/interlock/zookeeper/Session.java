@@ -57,6 +57,7 @@ final class Session {
 
   private final ZooKeeper driver;
   private final TimeSource time;
+  private final String namespacePath;
   private final ZooKeeperSettings settings;
   private final Connection connection;
   private final LeaderContact contact;
@@ -65,8 +66,8 @@ final class Session {
   private final Watches watches = new Watches();
   private final SoleUses soleUses = new SoleUses();
 
-  /** The prefixes of the nodes that may exist. */
-  private final Set<String> nodes = ConcurrentHashMap.newKeySet();
+  /** Those whose nodes may exist. */
+  private final Set<Claim> nodes = ConcurrentHashMap.newKeySet();
 
   /** The time-out in milliseconds to which a server agreed first; 0 before that. */
   private final AtomicInteger agreed = new AtomicInteger();
@@ -74,6 +75,7 @@ final class Session {
   @GuardedBy("nodes")
   private boolean abandoned;
 
+  private volatile Duration validity = Duration.ZERO;
   private volatile ClockReading confirmedAt;
   private volatile boolean ended;
   private volatile boolean heartbeatsEnded;
@@ -85,6 +87,7 @@ final class Session {
    *
    * @param driver the driver's object for this session alone
    * @param time the clock
+   * @param namespacePath the path of the node below which the locks are stored
    * @param settings tell the servers' tickTime
    * @param patience how long a connection may be silent while a request is pending
    * @param beginning when the driver was created, if that is known, or long before
@@ -92,11 +95,13 @@ final class Session {
   Session(
       ZooKeeper driver,
       TimeSource time,
+      String namespacePath,
       ZooKeeperSettings settings,
       Duration patience,
       ClockReading beginning) {
     this.driver = driver;
     this.time = time;
+    this.namespacePath = namespacePath;
     this.settings = settings;
     this.connection = new Connection(time, patience, this::timeout, this::connectAnew);
     this.contact = new LeaderContact(this::tick, beginning);
@@ -113,6 +118,11 @@ final class Session {
 
   TimeSource time() {
     return time;
+  }
+
+  /** The path of the node below which the locks are stored. */
+  String namespacePath() {
+    return namespacePath;
   }
 
   SoleUses soleUses() {
@@ -181,7 +191,14 @@ final class Session {
    * of the client as usual. A hundredth is subtracted for clocks that differ in speed.
    */
   Duration validityPerConfirmation() {
-    return timeout().multipliedBy(99).dividedBy(100).minus(usualAge());
+    Duration present = timeout().multipliedBy(99).dividedBy(100).minus(usualAge());
+    // Every lease keeps it, so they share one.
+    Duration last = validity;
+    if (present.equals(last)) {
+      return last;
+    }
+    validity = present;
+    return present;
   }
 
   /** The highest usual age of the leader's last contact when a write is sent. */
@@ -269,11 +286,11 @@ final class Session {
   // --- nodes, grants and waiters --------------------------------------------------------------
 
   /**
-   * Creates an ephemeral sequential node, which counts as existing until {@link #nodeGone}.
+   * Creates a claim's ephemeral sequential node, which counts as existing until {@link #nodeGone}.
    *
    * @param prefix the beginning of its path
    */
-  ReplyFuture<Created> createOwn(String prefix, byte[] data, List<ACL> access) {
+  ReplyFuture<Created> createOwn(Claim claim, String prefix, byte[] data, List<ACL> access) {
     synchronized (nodes) {
       if (abandoned) {
         // The cleanup would not know of it.
@@ -281,13 +298,13 @@ final class Session {
         refusal.complete(Code.SESSIONEXPIRED.intValue(), null);
         return refusal;
       }
-      nodes.add(prefix);
+      nodes.add(claim);
       return create(prefix, data, access, CreateMode.EPHEMERAL_SEQUENTIAL);
     }
   }
 
-  void nodeGone(String prefix) {
-    nodes.remove(prefix);
+  void nodeGone(Claim claim) {
+    nodes.remove(claim);
   }
 
   /** Deletes the nodes that may exist, in the background: the session outlives this client. */
@@ -295,7 +312,8 @@ final class Session {
     synchronized (nodes) {
       abandoned = true;
     }
-    nodes.forEach(prefix -> new OrphanCleanup(driver, prefix).start());
+    nodes.forEach(
+        claim -> new OrphanCleanup(driver, LockPaths.ofNode(namespacePath, claim)).start());
   }
 
   /** Adds a grant that ends with the session; false if the session has ended. */
@@ -347,7 +365,7 @@ final class Session {
    * until it has seen the namespace's node once, since the first client that needs that node
    * decides the format. Without the right to read it the format is not checked.
    */
-  void requireKnownFormat(String namespacePath, Failures failures, Deadline deadline)
+  void requireKnownFormat(Failures failures, Deadline deadline)
       throws KeeperException, InterruptedException {
     if (formatIsKnown) {
       return;

@@ -32,6 +32,7 @@ final class Sessions {
   private final BackendContext context;
   private final Failures failures;
   private final ZooKeeperSettings settings;
+  private final String namespacePath;
   private final Duration patience;
   private final ConnectionStateListener listener = this::stateChanged;
   private volatile @Nullable Session current;
@@ -56,9 +57,17 @@ final class Sessions {
     this.context = context;
     this.failures = failures;
     this.settings = settings;
+    String outer = curator.getNamespace();
+    this.namespacePath =
+        (outer == null || outer.isEmpty() ? "" : "/" + outer) + "/" + settings.namespace();
     // Some of a request's time has passed before it is sent.
     this.patience = context.options().requestTimeout().multipliedBy(3).dividedBy(4);
     curator.getConnectionStateListenable().addListener(listener);
+  }
+
+  /** The path of the node below which the locks are stored. */
+  String namespacePath() {
+    return namespacePath;
   }
 
   /**
@@ -122,7 +131,7 @@ final class Sessions {
           ours == null || (before != null && before.isOf(driver))
               ? ClockReading.longBefore(context.time())
               : ours.beginningOf(driver);
-      next = new Session(driver, context.time(), settings, patience, beginning);
+      next = new Session(driver, context.time(), namespacePath, settings, patience, beginning);
       if (curator.getZookeeperClient().isConnected()) {
         next.connection().up();
       }

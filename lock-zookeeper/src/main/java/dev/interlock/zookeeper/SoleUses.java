@@ -46,7 +46,7 @@ final class SoleUses {
     }
 
     private boolean isBefore(QueueNode next) {
-      return next.name().number() == number + 1 && next.token() > czxid;
+      return next.number() == number + 1 && next.token() > czxid;
     }
   }
 
@@ -73,6 +73,6 @@ final class SoleUses {
   static SoleUse following(@Nullable SoleUse before, QueueNode node) {
     long distance =
         before != null && before.isBefore(node) ? node.token() - before.czxid() : Long.MAX_VALUE;
-    return new SoleUse(node.name().number(), node.token(), distance);
+    return new SoleUse(node.number(), node.token(), distance);
   }
 }

@@ -68,14 +68,13 @@ final class ZooKeeperBackend implements QueueingBackend {
   ZooKeeperBackend(
       BackendInfo info,
       Sessions sessions,
-      String namespacePath,
       AccessLists accessLists,
       BackendContext context,
       Failures failures,
       Runnable disconnect) {
     this.info = info;
     this.sessions = sessions;
-    this.namespacePath = namespacePath;
+    this.namespacePath = sessions.namespacePath();
     this.accessLists = accessLists;
     this.context = context;
     this.time = context.time();
@@ -148,7 +147,7 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
     String lock = lockPath(claim);
-    String prefix = lock + "/" + NodeName.prefix(claim);
+    String prefix = LockPaths.ofNode(namespacePath, claim);
     byte[] label = label(claim);
     Session session = sessions.current();
     SoleUse before = session.soleUses().take(lock);
@@ -160,7 +159,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       claim.attach(session);
       long sentAt = time.nanoTime();
       ReplyFuture<Session.Created> created =
-          session.createOwn(prefix, label, accessLists.of(prefix));
+          session.createOwn(claim, prefix, label, accessLists.of(prefix));
       ReplyFuture<Session.Children> listing = skipsLook ? null : session.children(lock);
       try {
         // Replies come in order: with the last one all have arrived, for one wake-up.
@@ -168,7 +167,7 @@ final class ZooKeeperBackend implements QueueingBackend {
         if (parent != null) {
           requireCreated(session, parent, deadline);
         }
-        QueueNode node = confirmed(session, claim, sentAt, created.await(deadline));
+        QueueNode node = confirmed(session, claim, sentAt, prefix, created.await(deadline));
         LockQueue queue;
         if (listing == null && before != null && before.proves(node)) {
           queue = LockQueue.ofOne(node);
@@ -182,7 +181,7 @@ final class ZooKeeperBackend implements QueueingBackend {
         }
         requireAgreementOrLeave(claim, queue, deadline);
         // A name that is used once, as most are, leaves nothing behind.
-        if (queue.nodes().size() == 1 && node.name().number() > 0) {
+        if (queue.nodes().size() == 1 && node.number() > 0) {
           node = node.withSoleUse(SoleUses.following(before, node));
           claim.attach(node);
         }
@@ -190,7 +189,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       } catch (KeeperException e) {
         if (created.isRefused()) {
           claim.attach(null);
-          session.nodeGone(prefix);
+          session.nodeGone(claim);
         }
         skipsLook = false;
         if (!Failures.isNoNode(e)) {
@@ -244,23 +243,23 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   private void requireKnownFormat(Session session, Deadline deadline) throws InterruptedException {
     try {
-      session.requireKnownFormat(namespacePath, failures, deadline);
+      session.requireKnownFormat(failures, deadline);
     } catch (KeeperException e) {
       throw failures.explain(e);
     }
   }
 
-  private QueueNode confirmed(Session session, Claim claim, long sentAt, Session.Created created) {
+  private QueueNode confirmed(
+      Session session, Claim claim, long sentAt, String prefix, Session.Created created) {
     session.confirm(sentAt);
-    NodeName name =
-        NodeName.parse(created.path().substring(created.path().lastIndexOf('/') + 1)).orElseThrow();
-    QueueNode node = new QueueNode(session, created.path(), name, created.stat().getCzxid(), null);
+    int number = Integer.parseInt(created.path().substring(prefix.length()));
+    QueueNode node = new QueueNode(session, claim, number, created.stat().getCzxid(), null);
     claim.attach(node);
     if (created.stat().getEphemeralOwner() != session.id()) {
       throw failures.temporary("the new node belongs to another session", null);
     }
     session.requireLongEnough(failures);
-    if (name.isBeyondLast()) {
+    if (node.name().isBeyondLast()) {
       throw failures.temporary(
           "the lock's node has used up its sequence numbers; it counts from 0 again when no client"
               + " holds or waits for the lock",
@@ -402,7 +401,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   private static Renewal gone(Grant grant, LossReason reason, String detail) {
     QueueNode node = node(grant);
     node.session().drop(grant.claim());
-    node.session().nodeGone(node.prefix());
+    node.session().nodeGone(node.claim());
     return new Renewal.Gone(reason, detail);
   }
 
@@ -420,7 +419,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     if (claim.attachment() instanceof QueueNode node) {
       node.session().drop(claim);
       boolean existed = deleteOwn(node.session(), node.path(), node.name(), deadline);
-      node.session().nodeGone(node.prefix());
+      node.session().nodeGone(claim);
       SoleUse use = node.soleUse();
       if (existed && use != null) {
         node.session().soleUses().add(node.lockPath(), use);
@@ -437,7 +436,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     for (NodeName name : listCommitted(lock, deadline).of(claim.id())) {
       any |= deleteOwn(session, lock + "/" + name.full(), name, deadline);
     }
-    session.nodeGone(lock + "/" + NodeName.prefix(claim));
+    session.nodeGone(claim);
     return any;
   }
 
@@ -613,7 +612,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       throws InterruptedException {
     Session session = sessions.current();
     try {
-      session.requireKnownFormat(namespacePath, failures, deadline);
+      session.requireKnownFormat(failures, deadline);
       return new Listing(session, namespacePath, failures, deadline).page(prefix, cursor, limit);
     } catch (KeeperException e) {
       throw failures.explain(e);

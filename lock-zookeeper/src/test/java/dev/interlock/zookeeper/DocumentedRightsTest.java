@@ -82,7 +82,8 @@ class DocumentedRightsTest {
         Claim left = Backends.claim("left");
         Backends.take(backend, left);
         QueueNode node = (QueueNode) left.attachment();
-        new OrphanCleanup(curator.getZookeeperClient().getZooKeeper(), node.prefix()).start();
+        String prefix = LockPaths.ofNode("/interlock", left);
+        new OrphanCleanup(curator.getZookeeperClient().getZooKeeper(), prefix).start();
         Eventually.holds("it is gone", () -> curator.checkExists().forPath(node.path()) == null);
       }
     }

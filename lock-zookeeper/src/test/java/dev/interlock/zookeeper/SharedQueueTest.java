@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -147,6 +149,7 @@ class SharedQueueTest {
       strings = {
         "read-0000000001",
         "read--2147483648",
+        "read--000000005",
         "write-0000000001",
         "1of1-0000000001",
         "2147483647of2147483647-0000000001"
@@ -154,7 +157,7 @@ class SharedQueueTest {
   void olderVersionsRefuseTheNodesOfReadersAndPermits(String end) {
     NodeName name = NodeName.parse(ID + end).orElseThrow();
     assertEquals(ID + end, name.full());
-    assertEquals(ID + end.substring(0, end.indexOf('-') + 1), name.prefix());
+    assertEquals(name, made(name.share(), end.substring(end.indexOf('-') + 1)));
     assertFalse(OLDER.matcher(name.full()).matches());
   }
 
@@ -163,7 +166,14 @@ class SharedQueueTest {
     NodeName name = NodeName.parse(ID + "0000000001").orElseThrow();
     assertTrue(OLDER.matcher(name.full()).matches());
     assertEquals(Share.EXCLUSIVE, name.share());
-    assertEquals(ID, name.prefix());
+    assertEquals(name, made(Share.EXCLUSIVE, "0000000001"));
+  }
+
+  /** The name as its client knows it. */
+  private static NodeName made(Share share, String number) {
+    String id = ID.substring(0, ID.length() - 1);
+    Claim claim = new Claim("job", id, Duration.ZERO, true, "x", 0, share, Duration.ZERO);
+    return NodeName.of(claim, Integer.parseInt(number));
   }
 
   @ParameterizedTest

@@ -58,9 +58,7 @@ class SoleUsesTest {
   }
 
   private static QueueNode node(int number, long czxid) {
-    String name = Backends.id() + "-" + "%010d".formatted(number);
-    return new QueueNode(
-        null, "/interlock/x/" + name, NodeName.parse(name).orElseThrow(), czxid, null);
+    return new QueueNode(null, Backends.claim("x"), number, czxid, null);
   }
 
   @Test
@@ -146,7 +144,7 @@ class SoleUsesTest {
     Grant held = Backends.take(other, Backends.claim("anew"));
     Claim claim = Backends.claim("anew");
     try (Place place = backend.join(claim, Backends.soon())) {
-      assertEquals(USES, ((QueueNode) claim.attachment()).name().number());
+      assertEquals(USES, ((QueueNode) claim.attachment()).number());
       assertTrue(place.hasPredecessor());
     }
     backend.release(claim, Backends.soon());
