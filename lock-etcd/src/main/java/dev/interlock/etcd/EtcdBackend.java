@@ -18,6 +18,7 @@ import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
+import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.kv.TxnResponse;
@@ -134,11 +135,10 @@ final class EtcdBackend implements QueueingBackend {
 
   /** Puts a key into the queue, and reads those ahead in the same transaction. */
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
-    LockKeys keys = LockKeys.of(namespace, claim.name());
     int number = 0;
     while (true) {
       Session session = sessions.forTtl(claim.ttl(), deadline);
-      QueueEntry entry = session.add(claim, keys, new WakeUp(time), number);
+      QueueEntry entry = session.add(claim, new WakeUp(time), number);
       if (entry != null) {
         claim.attach(entry);
         Confirmation confirmation = session.confirmation();
@@ -170,15 +170,16 @@ final class EtcdBackend implements QueueingBackend {
 
   private Answer put(QueueEntry entry, Deadline deadline) throws InterruptedException {
     Session session = entry.session();
+    LockKeys keys = entry.keys();
+    ByteSequence key = entry.key();
     Transaction transaction =
         new Transaction(
             List.of(
-                QueueOps.hasModRevision(session.key(), session.guard()),
-                QueueOps.isAbsent(entry.key())),
+                QueueOps.hasModRevision(session.key(), session.guard()), QueueOps.isAbsent(key)),
             List.of(
-                QueueOps.put(entry.key(), entry.value(), session.lease()),
-                QueueOps.ahead(entry.keys(), entry.claim().share())),
-            List.of(QueueOps.get(session.key()), QueueOps.get(entry.key())));
+                QueueOps.put(key, entry.value(), session.lease()),
+                QueueOps.ahead(keys, entry.claim().share())),
+            List.of(QueueOps.get(session.key()), QueueOps.get(key)));
     // The others read the whole queue, which may be long.
     boolean readsLittle = entry.claim().share().isWhole();
     try {
@@ -186,7 +187,7 @@ final class EtcdBackend implements QueueingBackend {
           deadline,
           client ->
               readsLittle
-                  ? joined.enter(client, entry.keys(), transaction)
+                  ? joined.enter(client, keys, transaction)
                   : JoinedTransactions.alone(client, transaction));
     } catch (LockConfigurationException e) {
       // A refused key was not put, and needs no undo, which would be refused as well.
@@ -319,12 +320,14 @@ final class EtcdBackend implements QueueingBackend {
 
   /** Grants the lock to an entry whose turn it is. */
   Grant grant(QueueEntry entry, QueueView view) throws InterruptedException {
-    return entry.claim().autoRenew() ? grantOnSession(entry, view) : grantForTtl(entry);
+    Grant grant = entry.claim().autoRenew() ? grantOnSession(entry, view) : grantForTtl(entry);
+    entry.granted();
+    return grant;
   }
 
   private Grant grantOnSession(QueueEntry entry, QueueView seen) throws InterruptedException {
     Session session = entry.session();
-    Duration validityPerConfirmation = Confirmation.validityPerConfirmation(session.timeToLive());
+    Duration validityPerConfirmation = session.validityPerConfirmation();
     Deadline deadline = Deadline.in(time, requestTimeout);
     QueueView view = seen;
     while (!view.isProved() || isOld(view.confirmation(), validityPerConfirmation)) {
@@ -412,10 +415,11 @@ final class EtcdBackend implements QueueingBackend {
   /** etcd checks the permission before it looks whether the key exists. */
   private boolean deleteIfThere(QueueEntry entry, Deadline deadline) throws InterruptedException {
     try {
+      ByteSequence key = entry.key();
       Transaction transaction =
           new Transaction(
-              List.of(QueueOps.hasCreateRevision(entry.key(), entry.revision())),
-              List.of(QueueOps.delete(entry.key())),
+              List.of(QueueOps.hasCreateRevision(key, entry.revision())),
+              List.of(QueueOps.delete(key)),
               List.of());
       return requests
           .ask(deadline, client -> joined.leave(client, entry, transaction))
@@ -459,8 +463,9 @@ final class EtcdBackend implements QueueingBackend {
   /** Deletes a key that may have been put, or else makes sure that it never will be. */
   private boolean undo(QueueEntry entry, Deadline deadline) throws InterruptedException {
     Session session = entry.session();
+    Cmp isThere = QueueOps.hasValue(entry.key(), entry.value());
     // First without a write, which an etcd that has reached its quota refuses.
-    if (delete(entry, QueueOps.hasValue(entry.key(), entry.value()), deadline)) {
+    if (delete(entry, isThere, deadline)) {
       return true;
     }
     TxnResponse answer;
@@ -472,7 +477,7 @@ final class EtcdBackend implements QueueingBackend {
                   client
                       .getKVClient()
                       .txn()
-                      .If(QueueOps.hasValue(entry.key(), entry.value()))
+                      .If(isThere)
                       .Then(QueueOps.delete(entry.key()))
                       .Else(QueueOps.put(session.key(), StoredFormat.MARK, session.lease()))
                       .commit());

@@ -3,6 +3,7 @@ package dev.interlock.etcd;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +21,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
 
   private final EtcdBackend backend;
   private final QueueEntry entry;
+  private final WakeUp wakeUp;
   private final @Nullable String holder;
   private QueueView view;
   private @Nullable QueueWatch watch;
@@ -35,6 +37,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
   EtcdWaiter(EtcdBackend backend, QueueEntry entry, QueueView view, @Nullable String holder) {
     this.backend = backend;
     this.entry = entry;
+    this.wakeUp = entry.wakeUp();
     this.view = view;
     this.holder = holder;
   }
@@ -73,13 +76,13 @@ final class EtcdWaiter implements QueueingBackend.Place {
       pause = pause.compareTo(backend.pollInterval()) < 0 ? pause.multipliedBy(2) : pause;
     } else if (watch == null || !watch.isOf(toWatch)) {
       endWatch();
-      watch = backend.watch(toWatch, view.ahead(), entry.wakeUp());
+      watch = backend.watch(toWatch, view.ahead(), wakeUp);
     } else {
       pause = SHORTEST_PAUSE;
       watch.saw(view.ahead());
       limit = watch.pollInterval(view.revision(), limit);
     }
-    return entry.wakeUp().await(deadline.orIn(limit)) || !deadline.hasPassed();
+    return wakeUp.await(deadline.orIn(limit)) || !deadline.hasPassed();
   }
 
   private void endWatch() {
@@ -93,6 +96,6 @@ final class EtcdWaiter implements QueueingBackend.Place {
   @Override
   public void close() {
     closed = true;
-    entry.wakeUp().signal();
+    wakeUp.signal();
   }
 }

@@ -1,6 +1,7 @@
 package dev.interlock.etcd;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.WakeUp;
@@ -10,7 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A claim's entry in the lock's queue: a key whose creation revision is its position and, once the
- * lock is granted, the fencing token.
+ * lock is granted, the fencing token. A lease keeps the entry, so its key and value are made from
+ * the claim when they are needed.
  *
  * <p>While the revision is unknown, the transaction that puts the key may still be under way. The
  * key can then be recognized by its value, which is unique. If the key is not there, the session's
@@ -22,25 +24,19 @@ final class QueueEntry {
   static final String REVOKED = "revoked|";
 
   private final Claim claim;
-  private final LockKeys keys;
   private final Session session;
   private final int number;
-  private final WakeUp wakeUp;
-  private final ByteSequence key;
-  private final ByteSequence value;
+  private volatile @Nullable WakeUp wakeUp;
   private volatile long revision;
   private volatile long ownLease;
   private volatile boolean leftSession;
   private volatile boolean agreed;
 
-  QueueEntry(Claim claim, LockKeys keys, Session session, int number, WakeUp wakeUp) {
+  QueueEntry(Claim claim, Session session, int number, WakeUp wakeUp) {
     this.claim = claim;
-    this.keys = keys;
     this.session = session;
     this.number = number;
     this.wakeUp = wakeUp;
-    this.key = keys.entry(claim.share(), session.lease(), number);
-    this.value = LockKeys.bytes(claim.id() + '|' + claim.holder());
   }
 
   /** The claim's present entry, or null if it has nothing on etcd. */
@@ -61,7 +57,7 @@ final class QueueEntry {
   }
 
   LockKeys keys() {
-    return keys;
+    return LockKeys.of(session.namespace(), claim.name());
   }
 
   Session session() {
@@ -73,17 +69,29 @@ final class QueueEntry {
     return number;
   }
 
-  /** Signalled when the entry may have become the first, or may be gone. */
+  /** Signalled when the entry may have become the first, or may be gone, until it is granted. */
   WakeUp wakeUp() {
-    return wakeUp;
+    return requireNonNull(wakeUp);
+  }
+
+  void wake() {
+    WakeUp waiting = wakeUp;
+    if (waiting != null) {
+      waiting.signal();
+    }
+  }
+
+  /** Nobody waits for it any longer. */
+  void granted() {
+    wakeUp = null;
   }
 
   ByteSequence key() {
-    return key;
+    return keys().entry(claim.share(), session.lease(), number);
   }
 
   ByteSequence value() {
-    return value;
+    return LockKeys.bytes(claim.id() + '|' + claim.holder());
   }
 
   /** The creation revision of the key, or 0 while it is unknown. */
@@ -124,7 +132,7 @@ final class QueueEntry {
   KeyRange toWatch(EntriesAhead ahead) {
     return claim.share().isWhole()
         ? KeyRange.ofKey(ahead.keys().iterator().next())
-        : keys.entriesInTheWayOf(claim.share());
+        : keys().entriesInTheWayOf(claim.share());
   }
 
   /** The one that was first when this was put uses the name in the same way. */

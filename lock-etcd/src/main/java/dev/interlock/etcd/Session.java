@@ -22,9 +22,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class Session {
 
+  private final String namespace;
   private final long lease;
   private final ByteSequence key;
   private final Duration timeToLive;
+  private final Duration validityPerConfirmation;
   private final AtomicLong guard;
   private volatile Confirmation confirmation;
 
@@ -41,12 +43,19 @@ final class Session {
   private boolean idle;
 
   Session(
-      long lease, ByteSequence key, Duration timeToLive, long guard, Confirmation confirmation) {
+      String namespace, long lease, Duration timeToLive, long guard, Confirmation confirmation) {
+    this.namespace = namespace;
     this.lease = lease;
-    this.key = key;
+    this.key = LockKeys.session(namespace, lease);
     this.timeToLive = timeToLive;
+    this.validityPerConfirmation = Confirmation.validityPerConfirmation(timeToLive);
     this.guard = new AtomicLong(guard);
     this.confirmation = confirmation;
+  }
+
+  /** What the keys of its entries begin with. */
+  String namespace() {
+    return namespace;
   }
 
   long lease() {
@@ -60,6 +69,11 @@ final class Session {
   /** How long etcd keeps the lease if it is not kept alive. */
   Duration timeToLive() {
     return timeToLive;
+  }
+
+  /** See {@link Confirmation#validityPerConfirmation}. */
+  Duration validityPerConfirmation() {
+    return validityPerConfirmation;
   }
 
   long guard() {
@@ -86,7 +100,7 @@ final class Session {
    *
    * @param from the smallest number that the entry may have
    */
-  synchronized @Nullable QueueEntry add(Claim claim, LockKeys keys, WakeUp wakeUp, int from) {
+  synchronized @Nullable QueueEntry add(Claim claim, WakeUp wakeUp, int from) {
     if (over) {
       return null;
     }
@@ -95,7 +109,7 @@ final class Session {
     // existed until it is compacted.
     int number = numbers.nextClearBit(from);
     numbers.set(number);
-    QueueEntry entry = new QueueEntry(claim, keys, this, number, wakeUp);
+    QueueEntry entry = new QueueEntry(claim, this, number, wakeUp);
     entries.add(entry);
     return entry;
   }

@@ -114,8 +114,8 @@ final class Sessions implements AutoCloseable {
                   return put.thenApply(
                           answer ->
                               new Session(
+                                  namespace,
                                   grant.getID(),
-                                  key,
                                   Duration.ofSeconds(grant.getTTL()),
                                   revisionOf(answer),
                                   new Confirmation(sentAt, Confirmation.ALWAYS)))
@@ -255,7 +255,7 @@ final class Sessions implements AutoCloseable {
       if (!entry.hasOwnLease()) {
         context.lost(entry.claim(), LossReason.SESSION_ENDED, how);
       }
-      entry.wakeUp().signal();
+      entry.wake();
     }
   }
 

@@ -138,8 +138,7 @@ class InDoubtTest {
       long guard = sent.session().guard();
       assertTrue(backend.release(claim, in(TIMEOUT)));
       place.close();
-      QueueEntry underWay =
-          sent.session().add(claim, LockKeys.of("interlock", "late"), sent.wakeUp(), 0);
+      QueueEntry underWay = sent.session().add(claim, sent.wakeUp(), 0);
       claim.attach(underWay);
       assertFalse(backend.release(claim, in(TIMEOUT)));
 
@@ -173,8 +172,7 @@ class InDoubtTest {
       assertTrue(backend.release(first, in(TIMEOUT)));
       place.close();
       Claim underWay = claim("other");
-      LockKeys keys = LockKeys.of("interlock", "other");
-      QueueEntry entry = session.add(underWay, keys, new WakeUp(Backends.TIME), 0);
+      QueueEntry entry = session.add(underWay, new WakeUp(Backends.TIME), 0);
       underWay.attach(entry);
 
       server.call("/v3/lease/revoke", "{\"ID\":\"" + session.lease() + "\"}");

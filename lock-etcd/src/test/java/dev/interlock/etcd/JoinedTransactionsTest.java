@@ -165,11 +165,9 @@ class JoinedTransactionsTest {
   }
 
   private CompletableFuture<Answer> leave(String name) {
-    LockKeys keys = LockKeys.of("test", name);
     Session session =
-        new Session(1, VALUE, Duration.ofSeconds(30), 1, new Confirmation(0, Confirmation.ALWAYS));
-    QueueEntry entry =
-        new QueueEntry(Backends.claim(name), keys, session, 0, new WakeUp(Backends.TIME));
+        new Session("test", 1, Duration.ofSeconds(30), 1, new Confirmation(0, Confirmation.ALWAYS));
+    QueueEntry entry = new QueueEntry(Backends.claim(name), session, 0, new WakeUp(Backends.TIME));
     return joined.leave(
         client,
         entry,
