@@ -463,6 +463,8 @@ final class RedisBackend implements LockBackend {
     if (ttl.compareTo(MIN_TTL) < 0) {
       return MIN_TTL;
     }
-    return Duration.ofMillis(ttl.plusNanos(999_999).toMillis());
+    // A lease keeps it: mostly the same object as its claim.
+    Duration rounded = Duration.ofMillis(ttl.plusNanos(999_999).toMillis());
+    return rounded.equals(ttl) ? ttl : rounded;
   }
 }

@@ -1,5 +1,6 @@
 package dev.interlock.redis.server;
 
+import com.google.common.primitives.Bytes;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
 import java.util.HexFormat;
@@ -18,14 +19,13 @@ public final class LockKeys {
 
   private static final HexFormat HEX = HexFormat.of().withUpperCase();
 
-  private final String text;
+  private static final byte[] FENCE = ":fence".getBytes(StandardCharsets.UTF_8);
+
+  /** Leases keep it; everything else is made from it when it is needed. */
   private final byte[] lock;
-  private final byte[] fence;
 
   private LockKeys(String text) {
-    this.text = text;
     this.lock = text.getBytes(StandardCharsets.UTF_8);
-    this.fence = (text + ":fence").getBytes(StandardCharsets.UTF_8);
   }
 
   /**
@@ -62,7 +62,7 @@ public final class LockKeys {
     // Half a character at the end cannot be encoded alone.
     int length = prefix.length();
     boolean isCut = length > 0 && Character.isHighSurrogate(prefix.charAt(length - 1));
-    String start = of(namespace, isCut ? prefix.substring(0, length - 1) : prefix).text;
+    String start = of(namespace, isCut ? prefix.substring(0, length - 1) : prefix).toString();
     start = start.substring(0, start.length() - 1);
     return start.replaceAll("[\\\\*?\\[\\]]", "\\\\$0") + "*}";
   }
@@ -83,7 +83,7 @@ public final class LockKeys {
     try {
       // A plus stands for itself here.
       String name = URLDecoder.decode(encoded.replace("+", "%2B"), StandardCharsets.UTF_8);
-      return !name.isEmpty() && of(namespace, name).text.equals(text) ? name : null;
+      return !name.isEmpty() && of(namespace, name).toString().equals(text) ? name : null;
     } catch (IllegalArgumentException e) {
       return null;
     }
@@ -108,14 +108,14 @@ public final class LockKeys {
     return lock;
   }
 
-  /** {@return the key of the last fencing token; not to be changed} */
+  /** {@return the key of the last fencing token} */
   public byte[] fence() {
-    return fence;
+    return Bytes.concat(lock, FENCE);
   }
 
   /** {@return the channel on which releases are published: named like the lock's key} */
   public String channel() {
-    return text;
+    return new String(lock, StandardCharsets.UTF_8);
   }
 
   /** {@return the hash slot of both keys} */
@@ -125,6 +125,6 @@ public final class LockKeys {
 
   @Override
   public String toString() {
-    return text;
+    return channel();
   }
 }

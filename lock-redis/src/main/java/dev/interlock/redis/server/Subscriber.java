@@ -161,7 +161,7 @@ public final class Subscriber implements AutoCloseable {
    * @param keys the lock
    */
   public boolean isWatching(LockKeys keys) {
-    return waiters.containsKey(keys.channel());
+    return !waiters.isEmpty() && waiters.containsKey(keys.channel());
   }
 
   private void remove(Waiter waiter) {
