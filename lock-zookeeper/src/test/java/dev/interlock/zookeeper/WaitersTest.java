@@ -16,6 +16,7 @@ import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,6 +27,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.zookeeper.AsyncCallback.Children2Callback;
+import org.apache.zookeeper.AsyncCallback.DataCallback;
+import org.apache.zookeeper.Watcher;
+import org.apache.zookeeper.ZooKeeper;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
@@ -133,6 +139,99 @@ class WaitersTest {
     }
     for (Claim claim : claims) {
       backend.release(claim, Backends.soon());
+    }
+  }
+
+  /** What waiters for one lock have asked for. Requests are counted when they have been sent. */
+  private static final class Looks {
+    private final AtomicInteger listings = new AtomicInteger();
+    private final AtomicInteger reads = new AtomicInteger();
+
+    /** A framework whose driver counts. */
+    CuratorFramework at(String lockPath) {
+      CuratorFramework curator =
+          CuratorFrameworkFactory.builder()
+              .connectString(server.connectString())
+              .retryPolicy((retries, elapsed, sleeper) -> false)
+              .zookeeperFactory(
+                  (servers, timeout, watcher, readOnly) ->
+                      driver(servers, timeout, watcher, lockPath))
+              .build();
+      curator.start();
+      return curator;
+    }
+
+    private ZooKeeper driver(String servers, int timeout, Watcher watcher, String lockPath)
+        throws IOException {
+      // The methods that take no watcher call these.
+      return new ZooKeeper(servers, timeout, watcher) {
+        @Override
+        public void getChildren(
+            String path, @Nullable Watcher own, Children2Callback callback, Object context) {
+          super.getChildren(path, own, callback, context);
+          if (path.equals(lockPath)) {
+            listings.incrementAndGet();
+          }
+        }
+
+        @Override
+        public void getData(
+            String path, @Nullable Watcher own, DataCallback callback, Object context) {
+          super.getData(path, own, callback, context);
+          if (path.startsWith(lockPath + "/")) {
+            reads.incrementAndGet();
+          }
+        }
+      };
+    }
+  }
+
+  @Test
+  void whenAWaiterLeavesOneOfTheOthersLooks() throws Exception {
+    Looks looks = new Looks();
+    try (CuratorFramework curator = looks.at("/interlock/leavers");
+        ZooKeeperBackend counted = Backends.on(curator)) {
+      Grant held = Backends.take(counted, Backends.claim("leavers"));
+      List<Claim> claims = new ArrayList<>();
+      List<Place> places = new ArrayList<>();
+      List<Future<Attempt>> waiting = new ArrayList<>();
+      int count = 20;
+      for (int i = 0; i < count; i++) {
+        Claim claim = Backends.claim("leavers");
+        Place place = counted.join(claim, Backends.soon());
+        claims.add(claim);
+        places.add(place);
+        waiting.add(threads.submit(() -> place.await(Deadline.in(Backends.TIME, LONG))));
+      }
+      // Up to four nodes each for the first four, and one for each of the others.
+      int watched = 1 + 2 + 3 + 4 + (count - 4);
+      Eventually.holds("all watch", () -> looks.reads.get() == watched);
+      looks.listings.set(0);
+      looks.reads.set(0);
+
+      // So far apart that only one waiter watches each of them.
+      int left = 0;
+      for (int leaver : new int[] {15, 10, 5}) {
+        places.remove(leaver).close();
+        var unused = waiting.remove(leaver);
+        assertTrue(counted.release(claims.remove(leaver), Backends.soon()));
+        left++;
+        int gone = left;
+        Eventually.holds("another node is watched", () -> looks.reads.get() >= gone);
+      }
+      assertEquals(left, looks.listings.get());
+      assertEquals(left, looks.reads.get());
+
+      // A waiter looks once more when it has become the fourth. So looks that others were late to
+      // take would be too many.
+      assertTrue(counted.release(held.claim(), Backends.soon()));
+      for (int i = 0; i < claims.size(); i++) {
+        Backends.granted(waiting.get(i).get(60, TimeUnit.SECONDS));
+        places.get(i).close();
+        assertTrue(counted.release(claims.get(i), Backends.soon()));
+      }
+      int listings = looks.listings.get();
+      assertTrue(listings <= left + claims.size(), () -> "there were " + listings + " looks");
     }
   }
 
