@@ -108,8 +108,10 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
     return (int) Math.min(usual, deadline.remaining().toMillis() + 1);
   }
 
-  /** Sets its time-out before every read while there is a limit. */
+  /** Sets its time-out before every read while there is a limit. Afterwards, looks for replies. */
   private final class LimitedSocket extends Socket {
+    private final ReplyLookout lookout = new ReplyLookout();
+
     @Override
     public InputStream getInputStream() throws IOException {
       return new FilterInputStream(super.getInputStream()) {
@@ -121,6 +123,9 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
 
         @Override
         public int read(byte[] bytes, int offset, int length) throws IOException {
+          if (limit == null) {
+            return lookout.read(in, bytes, offset, length);
+          }
           limitRead();
           return super.read(bytes, offset, length);
         }

@@ -15,8 +15,10 @@
 --
 -- A lock that already has this value was taken by the same request, sent again after its reply was
 -- lost. It is granted again.
-local last = redis.pcall('GET', KEYS[2])
-if last then
+local fence = redis.pcall('GET', KEYS[2])
+local last = type(fence) == 'string' and #fence <= 16 and string.find(fence, '^%d+$')
+    and tonumber(fence)
+if fence and not (last and last <= 9007199254740990) then
 --#include last_token
   local problem
   last, problem = last_token()
@@ -40,5 +42,5 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 end
 local token = now[1] * 16000 + math.floor(now[2] * 16 / 1000)
 if last and last >= token then token = last + 1 end
-redis.call('SET', KEYS[2], token, 'PX', ARGV[3])
+redis.call('SET', KEYS[2], string.format('%.0f', token), 'PX', ARGV[3])
 return token

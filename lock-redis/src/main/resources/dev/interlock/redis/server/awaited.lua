@@ -1,3 +1,3 @@
--- Takes the mark "awaited|" off the value: a waiter asked for a message on release.
-local awaited = value and string.sub(value, 1, 8) == 'awaited|'
+-- Takes the mark "awaited|" off the value, and sets awaited: a waiter asked for a message on release.
+awaited = value and string.sub(value, 1, 8) == 'awaited|'
 if awaited then value = string.sub(value, 9) end

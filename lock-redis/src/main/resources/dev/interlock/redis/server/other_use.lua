@@ -8,6 +8,7 @@ if value ~= 'none' then
     return {'foreign', KEYS[1], head}
   elseif value == 'string' then
     value = redis.call('GET', KEYS[1])
+    local awaited
 --#include awaited
 --#include format_of
     if redis.call('PTTL', KEYS[1]) == -1 then return {'foreign', KEYS[1], 'no expiry'} end

@@ -1,7 +1,10 @@
--- Reads the lock: its value, and whether a waiter asked for a message on release ("awaited|").
-local value = redis.pcall('GET', KEYS[1])
-if type(value) == 'table' then
+-- Reads the lock: its value, and whether a waiter asked for a message on release ("awaited|"). Most
+-- often it is the claim's own value, the first argument of most scripts, and need not be examined.
+local value, awaited = redis.pcall('GET', KEYS[1]), false
+if value ~= ARGV[1] then
+  if type(value) == 'table' then
 --#include foreign
-  return foreign(KEYS[1], value)
-end
+    return foreign(KEYS[1], value)
+  end
 --#include awaited
+end
