@@ -83,8 +83,13 @@ class ReplyLookoutTest {
 
     @Override
     public int read() {
+      throw new AssertionError("replies are read into arrays");
+    }
+
+    @Override
+    public int read(byte[] bytes, int offset, int length) {
       reads++;
-      return 'x';
+      return 1;
     }
   }
 }
