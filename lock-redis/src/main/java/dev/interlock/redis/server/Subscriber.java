@@ -52,7 +52,10 @@ public final class Subscriber implements AutoCloseable {
 
   // The lock guards all that follows.
 
-  /** Its keys are read without the lock, too. */
+  /**
+   * Its keys are read without the lock, too. So is whether it is empty: a concurrent map counts
+   * without errors as long as only one thread at a time changes it, as here under the lock.
+   */
   private final Map<String, Set<Waiter>> waiters = new ConcurrentHashMap<>();
 
   private final Set<String> confirmed = new HashSet<>();
