@@ -27,8 +27,6 @@ final class Acquisition {
   private final Cluster cluster;
   private final Entry entry;
   private final Requests requests;
-  private final byte[] ttl;
-  private final byte[] retention;
   private final byte[] hint;
   private final String awaited;
   private final long sendBefore;
@@ -41,21 +39,10 @@ final class Acquisition {
   /** Releases nodes that grant after the attempt was given up. */
   private @Nullable IntConsumer late;
 
-  Acquisition(
-      Cluster cluster,
-      Entry entry,
-      Requests requests,
-      long ttlMillis,
-      byte[] retention,
-      long hint,
-      String awaited,
-      Deadline sendBefore,
-      TimeSource time) {
-    this.cluster = cluster;
-    this.entry = entry;
+  Acquisition(Requests requests, long hint, String awaited, Deadline sendBefore, TimeSource time) {
+    this.cluster = requests.cluster;
+    this.entry = requests.entry;
     this.requests = requests;
-    this.ttl = number(ttlMillis);
-    this.retention = retention;
     this.hint = number(hint);
     this.awaited = awaited;
     this.sendBefore = sendBefore.nanos();
@@ -72,7 +59,7 @@ final class Acquisition {
             @Override
             NodePipeline.Call ask(byte[] run) {
               boolean listening = cluster.subscriber(node).isWatching(requests.keys);
-              return requests.acquire(cluster, run, ttl, retention, hint, listening ? awaited : "");
+              return requests.acquire(run, hint, listening ? awaited : "");
             }
           });
     }
@@ -145,7 +132,7 @@ final class Acquisition {
         new Question(node, this::confirmed) {
           @Override
           NodePipeline.Call ask(byte[] run) {
-            return requests.confirm(cluster, run, number(token), retention);
+            return requests.confirm(run, number(token));
           }
         });
   }

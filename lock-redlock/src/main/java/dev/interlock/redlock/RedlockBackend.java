@@ -168,12 +168,12 @@ final class RedlockBackend implements LockBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    Duration ttl = effectiveTtl(claim);
+    requireAtMostMaxTtl(claim);
     cluster.comeBack(deadline);
     cluster.keepListed();
     boolean inTurn = cluster.turns().begin();
     try {
-      return attempt(claim, ttl, deadline);
+      return attempt(claim, deadline);
     } finally {
       if (inTurn) {
         cluster.turns().end();
@@ -181,34 +181,33 @@ final class RedlockBackend implements LockBackend {
     }
   }
 
-  private Attempt attempt(Claim claim, Duration ttl, Deadline deadline)
-      throws InterruptedException {
+  private Attempt attempt(Claim claim, Deadline deadline) throws InterruptedException {
     Entry entry = Entry.fresh(claim, cluster.size());
-    Requests requests = requests(claim);
+    Requests requests = requests(claim, entry);
     long sentAt = time.nanoTime();
-    Acquisition acquisition = ask(claim, entry, requests, ttl, deadline);
+    Acquisition acquisition = ask(requests, deadline);
     Outcome outcome = acquisition.await(deadline);
     int most = claim.share().isWhole() ? MOST_REPEATS : MOST_REPEATS_AMONG_READERS;
     for (int again = 0; again < most && mayBeRepeated(outcome, acquisition); again++) {
-      acquisition = ask(claim, entry, requests, ttl, deadline);
+      acquisition = ask(requests, deadline);
       outcome = acquisition.await(deadline);
     }
     if (outcome == Outcome.ACQUIRED) {
       long until = validUntil(claim, sentAt);
       entry.confirmed(until);
       looks.remove(claim.name());
-      return new Attempt.Granted(Grant.expiring(claim, acquisition.token(), until, ttl));
+      return new Attempt.Granted(Grant.expiring(claim, acquisition.token(), until, requests.ttl));
     }
     if (outcome == Outcome.BUSY) {
       // Late votes can be taken back together with the others then, before they are in the way.
       long pause = Math.min(time.nanoTime() - sentAt, FOR_LATE_VOTES);
       acquisition.awaitRest(deadline.orIn(Duration.ofNanos(pause)));
-      withdraw(claim, entry, requests, acquisition, deadline);
-      return busy(claim, requests, acquisition);
+      withdraw(requests, acquisition, deadline);
+      return busy(requests, acquisition);
     }
     LockException failure = acquisition.failure();
     if (failure instanceof LockConfigurationException) {
-      withdraw(claim, entry, requests, acquisition, deadline);
+      withdraw(requests, acquisition, deadline);
     }
     throw failure;
   }
@@ -217,31 +216,22 @@ final class RedlockBackend implements LockBackend {
     return Entry.of(claim, cluster.size());
   }
 
-  private Requests requests(Claim claim) {
-    return Requests.of(claim, settings.namespace());
+  private Requests requests(Claim claim, Entry entry) {
+    return Requests.of(cluster, settings, claim, entry, effectiveTtl(claim));
   }
 
-  private Acquisition ask(
-      Claim claim, Entry entry, Requests requests, Duration ttl, Deadline deadline) {
+  private Acquisition ask(Requests requests, Deadline deadline) {
     long now = time.wallMillis();
+    Claim claim = requests.claim;
     Acquisition acquisition =
         new Acquisition(
-            cluster,
-            entry,
             requests,
-            ttl.toMillis(),
-            retention(ttl),
             claim.share().isWhole() ? Hint.at(now) : Hint.amongOthersAt(now),
             looks.getOrDefault(claim.name(), Look.NONE).awaited(),
             deadline.orIn(settings.nodeTimeout()),
             time);
     acquisition.begin();
     return acquisition;
-  }
-
-  /** The fence outlives the lease that counts on it. */
-  private byte[] retention(Duration ttl) {
-    return number(ttl.plus(settings.fenceRetention()).toMillis());
   }
 
   /**
@@ -260,13 +250,12 @@ final class RedlockBackend implements LockBackend {
    * Releases all nodes that have granted the lock, or grant it later, and waits for the former: of
    * an attempt that found the lock busy nothing remains.
    */
-  private void withdraw(
-      Claim claim, Entry entry, Requests requests, Acquisition acquisition, Deadline deadline)
+  private void withdraw(Requests requests, Acquisition acquisition, Deadline deadline)
       throws InterruptedException {
-    entry.withdraw();
+    requests.entry.withdraw();
     Round round = new Round(cluster, time);
     List<Integer> holders = acquisition.holders();
-    acquisition.giveUp(node -> release(claim, entry, requests, round, node));
+    acquisition.giveUp(node -> release(requests, round, node));
     round.await(
         deadline.orIn(settings.nodeTimeout()),
         () -> holders.stream().allMatch(node -> round.answer(node) != null));
@@ -278,7 +267,8 @@ final class RedlockBackend implements LockBackend {
    * out of reach. Of several that hold a name together, each node names another one. So where there
    * may be several, what looks like a split for too long is taken for that.
    */
-  private Attempt.Busy busy(Claim claim, Requests requests, Acquisition acquisition) {
+  private Attempt.Busy busy(Requests requests, Acquisition acquisition) {
+    Claim claim = requests.claim;
     VoteCount.Holder holder = acquisition.holder();
     if (looks.size() > MOST_LOOKS) {
       looks.clear(); // most of these names are no longer in use
@@ -345,10 +335,8 @@ final class RedlockBackend implements LockBackend {
    */
   private Round renewal(Grant grant, Deadline deadline) {
     Entry entry = entry(grant.claim());
-    Requests requests = requests(grant.claim());
-    byte[] ttl = number(grant.effectiveTtl().toMillis());
+    Requests requests = requests(grant.claim(), entry);
     byte[] token = number(grant.token());
-    byte[] retention = retention(grant.effectiveTtl());
     boolean isExclusive = grant.claim().share().isExclusive();
     Round round = new Round(cluster, time);
     long sendBefore = deadline.orIn(settings.nodeTimeout()).nanos();
@@ -365,7 +353,7 @@ final class RedlockBackend implements LockBackend {
               if (restore && !entry.touch(node, run)) {
                 return null;
               }
-              return requests.renew(cluster, run.getBytes(UTF_8), ttl, retention, token, restore);
+              return requests.renew(run.getBytes(UTF_8), token, restore);
             }
 
             @Override
@@ -461,12 +449,12 @@ final class RedlockBackend implements LockBackend {
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     Entry entry = entry(claim);
     entry.withdraw();
-    Requests requests = requests(claim);
+    Requests requests = requests(claim, entry);
     boolean inTurn = cluster.turns().begin();
     try {
       Round round = new Round(cluster, time);
       for (int node = 0; node < cluster.size(); node++) {
-        release(claim, entry, requests, round, node);
+        release(requests, round, node);
       }
       return verdict(round, "released", deadline);
     } finally {
@@ -477,12 +465,13 @@ final class RedlockBackend implements LockBackend {
   }
 
   /** Sends the release to one node, as soon as it can be reached. */
-  private void release(Claim claim, Entry entry, Requests requests, Round round, int to) {
+  private void release(Requests requests, Round round, int to) {
+    Entry entry = requests.entry;
     if (!entry.mayBeOn(to)) {
       round.put(to, new Answer(List.of("not held".getBytes(UTF_8)), null));
       return;
     }
-    long until = time.nanoTime() + effectiveTtlNanos(claim) + settings.nodeTimeout().toNanos();
+    long until = time.nanoTime() + requests.ttl.plus(settings.nodeTimeout()).toNanos();
     cluster.send(
         to,
         round.new Question(to, until) {
@@ -494,9 +483,7 @@ final class RedlockBackend implements LockBackend {
             inDoubt |= asked || entry.mayBeForgottenBy(node, run);
             asked = true;
             Vote.Granted grant = inDoubt ? null : entry.quietlyLeaving(node);
-            return grant == null
-                ? requests.release()
-                : requests.withdraw(grant, retention(effectiveTtl(claim)));
+            return grant == null ? requests.release() : requests.withdraw(grant);
           }
 
           /** A missing lock says nothing if it may have been released before, or forgotten. */
@@ -751,8 +738,7 @@ final class RedlockBackend implements LockBackend {
 
   // --- TTLs ------------------------------------------------------------------------------------
 
-  /** Rounds up to whole milliseconds, and to a TTL that does not end before a majority answers. */
-  private Duration effectiveTtl(Claim claim) {
+  private void requireAtMostMaxTtl(Claim claim) {
     if (claim.ttl().compareTo(settings.maxTtl()) > 0) {
       throw new LockConfigurationException(
           NAME
@@ -764,21 +750,21 @@ final class RedlockBackend implements LockBackend {
               + settings.maxTtl()
               + ", for which a restarted node does not vote");
     }
-    long nanos = effectiveTtlNanos(claim);
-    // A lease keeps it: mostly the same object as its claim.
-    return nanos == claim.ttl().toNanos() ? claim.ttl() : Duration.ofNanos(nanos);
   }
 
-  private static long effectiveTtlNanos(Claim claim) {
+  /** Rounds up to whole milliseconds, and to a TTL that does not end before a majority answers. */
+  private static Duration effectiveTtl(Claim claim) {
     Duration ttl = claim.ttl();
     if (ttl.compareTo(MIN_TTL) < 0) {
-      return MIN_TTL.toNanos();
+      return MIN_TTL;
     }
-    return Duration.ofMillis(ttl.plusNanos(999_999).toMillis()).toNanos();
+    // A lease keeps it: mostly the same object as its claim.
+    Duration rounded = Duration.ofMillis(ttl.plusNanos(999_999).toMillis());
+    return rounded.equals(ttl) ? ttl : rounded;
   }
 
   private long validUntil(Claim claim, long sentAt) {
-    long kept = effectiveTtlNanos(claim);
+    long kept = effectiveTtl(claim).toNanos();
     long certain = kept - (long) (kept * settings.drift()) - 2_000_000;
     return sentAt + Math.min(claim.ttl().toNanos(), certain);
   }

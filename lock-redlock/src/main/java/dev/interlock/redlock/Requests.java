@@ -12,35 +12,53 @@ import dev.interlock.redis.server.StoredValue;
 import dev.interlock.redlock.NodePipeline.Call;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
+import java.time.Duration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What nodes are asked about one claim. Made for each operation, so that leases do not keep it. */
+/** One operation on a claim, and what it asks of the nodes. Leases do not keep it. */
 abstract class Requests {
 
   /** Any value of a lock. */
   static final String ANY = "1";
 
+  final Claim claim;
+  final Entry entry;
+  final Duration ttl;
   final LockKeys keys;
-  final byte[] fence;
-  private final String name;
-  private final Share share;
 
   /** The claim's id, which the claim renders each time that it is asked. */
   final String id;
 
-  private Requests(Claim claim, String namespace) {
-    this.keys = LockKeys.of(namespace, claim.name());
-    this.fence = keys.fence();
-    this.name = claim.name();
-    this.share = claim.share();
+  final byte[] fence;
+  final byte[] ttlMillis;
+  final byte[] retention;
+  final Cluster cluster;
+
+  private Requests(
+      Cluster cluster, RedlockSettings settings, Claim claim, Entry entry, Duration ttl) {
+    this.cluster = cluster;
+    this.claim = claim;
+    this.entry = entry;
+    this.ttl = ttl;
+    this.keys = LockKeys.of(settings.namespace(), claim.name());
     this.id = claim.id();
+    this.fence = keys.fence();
+    this.ttlMillis = number(ttl.toMillis());
+    // The fence outlives the lease that counts on it.
+    this.retention = number(ttl.plus(settings.fenceRetention()).toMillis());
   }
 
-  static Requests of(Claim claim, String namespace) {
+  /**
+   * Begins an operation.
+   *
+   * @param ttl the claim's effective TTL
+   */
+  static Requests of(
+      Cluster cluster, RedlockSettings settings, Claim claim, Entry entry, Duration ttl) {
     return claim.share().isExclusive()
-        ? new Exclusive(claim, namespace)
-        : new Shared(claim, namespace);
+        ? new Exclusive(cluster, settings, claim, entry, ttl)
+        : new Shared(cluster, settings, claim, entry, ttl);
   }
 
   /**
@@ -50,23 +68,21 @@ abstract class Requests {
    * @param awaited the value of the lock of whose release a watch is to be told, {@link #ANY} if it
    *     does not matter whose, or an empty text
    */
-  abstract Call acquire(
-      Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, String awaited);
+  abstract Call acquire(byte[] run, byte[] hint, String awaited);
 
-  abstract Call confirm(Cluster cluster, byte[] run, byte[] token, byte[] retention);
+  abstract Call confirm(byte[] run, byte[] token);
 
   /**
    * Asks for a renewal.
    *
    * @param restore whether to give the lock to the node if it lacks it
    */
-  abstract Call renew(
-      Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] token, boolean restore);
+  abstract Call renew(byte[] run, byte[] token, boolean restore);
 
   abstract Call release();
 
   /** Takes back a vote, and publishes nothing. */
-  abstract Call withdraw(Vote.Granted vote, byte[] retention);
+  abstract Call withdraw(Vote.Granted vote);
 
   /** Returns the label of who is in the way, from what a busy answer gives; null if it has none. */
   abstract @Nullable String holder(String stored);
@@ -74,10 +90,11 @@ abstract class Requests {
   /** Returns the failure of the claim if the name is in use as another kind of lock, or null. */
   @Nullable LockConfigurationException disagreement(String found) {
     Share present = StoredShare.use(found);
-    return present == null ? null : share.disagreement(name, present);
+    return present == null ? null : claim.share().disagreement(claim.name(), present);
   }
 
-  final Call ask(Cluster cluster, Script script, byte[]... arguments) {
+  /** Asks about the lock, its fence and the node's record. */
+  final Call ask(Script script, byte[]... arguments) {
     return new Call(script, List.of(keys.lock(), fence, cluster.record()), List.of(arguments));
   }
 
@@ -85,19 +102,17 @@ abstract class Requests {
   private static final class Exclusive extends Requests {
     private final byte[] value;
 
-    Exclusive(Claim claim, String namespace) {
-      super(claim, namespace);
+    Exclusive(Cluster cluster, RedlockSettings settings, Claim claim, Entry entry, Duration ttl) {
+      super(cluster, settings, claim, entry, ttl);
       this.value = (id + '|' + claim.holder()).getBytes(UTF_8);
     }
 
     @Override
-    Call acquire(
-        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, String awaited) {
+    Call acquire(byte[] run, byte[] hint, String awaited) {
       return ask(
-          cluster,
           NodeScripts.ACQUIRE,
           value,
-          ttl,
+          ttlMillis,
           retention,
           hint,
           run,
@@ -107,26 +122,17 @@ abstract class Requests {
     }
 
     @Override
-    Call confirm(Cluster cluster, byte[] run, byte[] token, byte[] retention) {
+    Call confirm(byte[] run, byte[] token) {
       return ask(
-          cluster,
-          NodeScripts.CONFIRM,
-          value,
-          token,
-          retention,
-          run,
-          cluster.longest(),
-          cluster.number());
+          NodeScripts.CONFIRM, value, token, retention, run, cluster.longest(), cluster.number());
     }
 
     @Override
-    Call renew(
-        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] token, boolean restore) {
+    Call renew(byte[] run, byte[] token, boolean restore) {
       return ask(
-          cluster,
           NodeScripts.RENEW,
           value,
-          ttl,
+          ttlMillis,
           token,
           retention,
           run,
@@ -141,7 +147,7 @@ abstract class Requests {
     }
 
     @Override
-    Call withdraw(Vote.Granted vote, byte[] retention) {
+    Call withdraw(Vote.Granted vote) {
       return new Call(
           NodeScripts.WITHDRAW,
           List.of(keys.lock(), fence),
@@ -165,8 +171,8 @@ abstract class Requests {
     private final byte[] capacity;
     private final byte[] reservation;
 
-    Shared(Claim claim, String namespace) {
-      super(claim, namespace);
+    Shared(Cluster cluster, RedlockSettings settings, Claim claim, Entry entry, Duration ttl) {
+      super(cluster, settings, claim, entry, ttl);
       this.head = StoredShare.head(claim.share()).getBytes(UTF_8);
       this.hold = StoredShare.hold(claim).getBytes(UTF_8);
       this.idBytes = id.getBytes(UTF_8);
@@ -177,22 +183,19 @@ abstract class Requests {
 
     /** Who waits is in the line, whether it hears of releases yet or not. */
     @Override
-    Call acquire(
-        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, String awaited) {
-      return acquire(cluster, run, ttl, retention, hint, reservation);
+    Call acquire(byte[] run, byte[] hint, String awaited) {
+      return acquire(run, hint, reservation);
     }
 
-    private Call acquire(
-        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] hint, byte[] waits) {
+    private Call acquire(byte[] run, byte[] hint, byte[] waits) {
       return ask(
-          cluster,
           NodeScripts.SHARE_ACQUIRE,
           head,
           hold,
           idBytes,
           weight,
           capacity,
-          ttl,
+          ttlMillis,
           retention,
           waits,
           hint,
@@ -202,9 +205,8 @@ abstract class Requests {
     }
 
     @Override
-    Call confirm(Cluster cluster, byte[] run, byte[] token, byte[] retention) {
+    Call confirm(byte[] run, byte[] token) {
       return ask(
-          cluster,
           NodeScripts.SHARE_CONFIRM,
           hold,
           idBytes,
@@ -217,15 +219,13 @@ abstract class Requests {
 
     /** A node that lacks the share votes once more; the next renewal gives it the token. */
     @Override
-    Call renew(
-        Cluster cluster, byte[] run, byte[] ttl, byte[] retention, byte[] token, boolean restore) {
+    Call renew(byte[] run, byte[] token, boolean restore) {
       return restore
-          ? acquire(cluster, run, ttl, retention, token, NOT_WAITING)
+          ? acquire(run, token, NOT_WAITING)
           : ask(
-              cluster,
               NodeScripts.SHARE_RENEW,
               hold,
-              ttl,
+              ttlMillis,
               retention,
               idBytes,
               token,
@@ -243,7 +243,7 @@ abstract class Requests {
     }
 
     @Override
-    Call withdraw(Vote.Granted vote, byte[] retention) {
+    Call withdraw(Vote.Granted vote) {
       return new Call(
           NodeScripts.SHARE_WITHDRAW,
           List.of(keys.lock(), fence),
