@@ -46,7 +46,7 @@ final class Acquisition {
     this.hint = number(hint);
     this.awaited = awaited;
     this.sendBefore = sendBefore.nanos();
-    this.wakeUp = cluster.turns().wakeUp(time);
+    this.wakeUp = cluster.callerIo().wakeUp(time);
     this.count = new VoteCount(cluster.size());
   }
 
@@ -159,7 +159,7 @@ final class Acquisition {
       synchronized (count) {
         outcome = count.outcome();
       }
-      if (outcome != Outcome.OPEN || !cluster.turns().await(wakeUp, deadline)) {
+      if (outcome != Outcome.OPEN || !cluster.callerIo().await(wakeUp, deadline)) {
         return outcome;
       }
     }
@@ -175,11 +175,13 @@ final class Acquisition {
           missing |= count.vote(node) == null;
         }
       }
-      goesOn = missing && cluster.turns().await(wakeUp, deadline);
+      goesOn = missing && cluster.callerIo().await(wakeUp, deadline);
     }
   }
 
-  /** Whether it asks to be told of the release of a lock with this value, if there is a watch. */
+  /**
+   * Whether it asks for a message on the release of a lock with this value, if there is a watch.
+   */
   boolean awaits(String value) {
     return awaited.equals(Requests.ANY) || awaited.equals(value);
   }
@@ -269,7 +271,7 @@ final class Acquisition {
     }
 
     @Override
-    public boolean isVoid() {
+    public boolean isWithdrawn() {
       return entry.isWithdrawn();
     }
 

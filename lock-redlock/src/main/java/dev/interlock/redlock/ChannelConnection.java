@@ -16,7 +16,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisSocketFactory;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
-/** A connection without TLS over a channel, on which one thread can wait for several nodes. */
+/** A connection without TLS whose channel lets one thread wait for several nodes. */
 final class ChannelConnection extends Connection {
 
   private final Channels channels;

@@ -68,14 +68,14 @@ final class Cluster implements AutoCloseable {
   /**
    * A node as the program names it.
    *
-   * @param connections makes any connection
-   * @param own makes the one for requests
+   * @param forMessages makes the connection for the messages of releases
+   * @param forRequests makes the connection for requests
    */
   record Place(
       String name,
       boolean tls,
-      Supplier<Connection> connections,
-      Supplier<? extends Connection> own) {}
+      Supplier<Connection> forMessages,
+      Supplier<? extends Connection> forRequests) {}
 
   private record Node(
       String name,
@@ -93,7 +93,7 @@ final class Cluster implements AutoCloseable {
   private final byte[] longest;
   private final byte[] number;
   private final List<Node> nodes = new ArrayList<>();
-  private final Turns turns;
+  private final CallerIo callerIo;
   private final Map<String, String> nodeOfRun = new ConcurrentHashMap<>();
 
   /** The process of each node when it was examined last. */
@@ -147,7 +147,8 @@ final class Cluster implements AutoCloseable {
     int timeout = (int) settings.nodeTimeout().toMillis();
     for (Place place : places) {
       Failures own = new Failures("redis", place.name(), place.tls());
-      NodeConnections connections = new NodeConnections(place.name(), place.own(), own, nodeOfRun);
+      NodeConnections connections =
+          new NodeConnections(place.name(), place.forRequests(), own, nodeOfRun);
       nodes.add(
           new Node(
               place.name(),
@@ -156,9 +157,9 @@ final class Cluster implements AutoCloseable {
               new NodePipeline(
                   place.name(), connections, own, time, timeout, run -> lookWithin(Duration.ZERO)),
               new Subscriber(
-                  place.connections(), settings.namespace(), own, Subscriber.POKE_MILLIS)));
+                  place.forMessages(), settings.namespace(), own, Subscriber.POKE_MILLIS)));
     }
-    this.turns = new Turns(nodes.stream().map(Node::pipeline).toList());
+    this.callerIo = new CallerIo(nodes.stream().map(Node::pipeline).toList());
   }
 
   static byte[] number(long value) {
@@ -192,13 +193,13 @@ final class Cluster implements AutoCloseable {
   }
 
   void send(int node, NodePipeline.Request request) {
-    if (!turns.send(node, request)) {
+    if (!callerIo.send(node, request)) {
       nodes.get(node).pipeline().send(request);
     }
   }
 
-  Turns turns() {
-    return turns;
+  CallerIo callerIo() {
+    return callerIo;
   }
 
   Subscriber subscriber(int node) {
@@ -748,7 +749,7 @@ final class Cluster implements AutoCloseable {
       node.subscriber().close();
       node.pipeline().close();
     }
-    turns.close();
+    callerIo.close();
     try {
       for (Node node : nodes) {
         node.pipeline().awaitEnd();

@@ -29,10 +29,9 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
  * The way to one node: one connection, and one thread that uses it. Requests that arrive while it
  * waits for an answer are sent together afterwards.
  *
- * <p>A caller that finds nothing waiting here may use the connection itself, see {@link Turns}, as
- * long as nothing goes wrong. It leaves behind what is not answered when it no longer needs the
- * answer; whoever comes next reads that first. Everything that takes time, such as connecting, and
- * everything that may fail twice is left to the pipeline's thread.
+ * <p>As long as nothing is queued and nothing goes wrong, a caller may use the connection itself,
+ * see {@link CallerIo}. The next user reads the replies that it did not wait for. Whatever takes
+ * time, such as connecting, or may fail twice is left to the pipeline's thread.
  *
  * <p>All requests of a client to a node stay in order, so that a release never overtakes the
  * acquisition that it undoes. A caller never blocks on a connection, so no interrupt breaks one.
@@ -60,7 +59,7 @@ final class NodePipeline implements AutoCloseable {
   /** A script with its keys and arguments. */
   record Call(Script script, List<byte[]> keys, List<byte[]> arguments) {}
 
-  /** A request. Whoever uses the connection calls its methods; anybody may call {@link #failed}. */
+  /** A request. The thread that uses the connection calls it, any thread {@link #failed}. */
   interface Request {
     /**
      * Decides at the last moment what to send.
@@ -81,8 +80,8 @@ final class NodePipeline implements AutoCloseable {
       return true;
     }
 
-    /** Whether its sender wants it no more, so that it must not be sent again. */
-    default boolean isVoid() {
+    /** Whether its sender has withdrawn it, so that it must not be sent again. */
+    default boolean isWithdrawn() {
       return false;
     }
 
@@ -102,7 +101,7 @@ final class NodePipeline implements AutoCloseable {
   private final int timeoutMillis;
   private final Consumer<String> connected;
 
-  /** Taken from by whoever {@linkplain #use uses} the connection. */
+  /** Only the pipeline's thread takes from it. */
   private final Queue<Request> queue = new ConcurrentLinkedQueue<>();
 
   private final Thread thread;
@@ -114,38 +113,38 @@ final class NodePipeline implements AutoCloseable {
   private volatile boolean closed;
 
   /** Whether the thread has something to do beside the queue. */
-  private volatile boolean called;
+  private volatile boolean otherWork;
 
   private volatile @Nullable Connection connection;
 
   /** Guards the connection and all fields below. */
-  private final ReentrantLock use = new ReentrantLock();
+  private final ReentrantLock ioLock = new ReentrantLock();
 
   /**
    * A request that was sent.
    *
-   * @param whole whether with the source of its script
+   * @param withSource whether the script's source was sent
    */
-  private record Sent(Request request, Call call, boolean whole, long at) {}
+  private record Sent(Request request, Call call, boolean withSource, long at) {}
 
-  private @Nullable NodeLine current;
+  private @Nullable NodeTransport current;
 
   /** What was sent and has not been answered, oldest first. */
-  private final ArrayDeque<Sent> owed = new ArrayDeque<>();
+  private final ArrayDeque<Sent> inFlight = new ArrayDeque<>();
 
   /** Requests whose script the server did not know. */
-  private final List<Sent> unknown = new ArrayList<>();
+  private final List<Sent> unknownScripts = new ArrayList<>();
 
-  /** What went wrong in a caller's turn, for the thread to deal with. */
-  private @Nullable Throwable trouble;
+  /** What went wrong during a caller's own I/O, for the thread to deal with. */
+  private @Nullable Throwable callerFailure;
 
   /** Whether the socket took only part of a caller's request; the thread sends the rest. */
-  private boolean isFull;
+  private boolean partlySent;
 
-  /** The turns in which a caller used it last. */
-  private @Nullable Turns turns;
+  /** Null until a caller has used the connection itself. */
+  private @Nullable CallerIo callerIo;
 
-  private long heardAt = System.nanoTime();
+  private long lastReplyAt = System.nanoTime();
 
   private final Map<String, Request> pending = new LinkedHashMap<>();
   private String run = "";
@@ -194,18 +193,18 @@ final class NodePipeline implements AutoCloseable {
     }
   }
 
-  private void call() {
-    called = true;
+  private void wakeThread() {
+    otherWork = true;
     LockSupport.unpark(thread);
   }
 
-  // --- a caller's turn --------------------------------------------------------------------------
+  // --- a caller's own I/O -----------------------------------------------------------------------
 
   /**
-   * Gives the connection to the calling thread, unless it is in use or the thread has to see to it.
+   * Gives the connection to the calling thread, unless it is in use or needs the pipeline's thread.
    */
-  boolean enter(Turns by) {
-    if (!queue.isEmpty() || !use.tryLock()) {
+  boolean enter(CallerIo by) {
+    if (!queue.isEmpty() || !ioLock.tryLock()) {
       return false;
     }
     boolean entered = false;
@@ -216,37 +215,40 @@ final class NodePipeline implements AutoCloseable {
       return false; // the thread will find out
     } finally {
       if (!entered) {
-        use.unlock();
+        ioLock.unlock();
       }
     }
   }
 
-  private boolean isFitFor(Turns by) throws IOException {
-    if (closed || !queue.isEmpty() || isInTrouble() || !(current instanceof ChannelLine line)) {
+  private boolean isFitFor(CallerIo by) throws IOException {
+    if (closed
+        || !queue.isEmpty()
+        || needsThread()
+        || !(current instanceof ChannelTransport transport)) {
       return false;
     }
     long now = System.nanoTime();
-    Sent oldest = owed.peek();
-    if (oldest != null ? now - oldest.at() > Turns.PATIENCE : now - usedAt > LONGEST_REST) {
+    Sent oldest = inFlight.peek();
+    if (oldest != null ? now - oldest.at() > CallerIo.MAX_WAIT : now - usedAt > LONGEST_REST) {
       return false;
     }
-    turns = by;
-    line.listenBy(by.selector(), this);
+    callerIo = by;
+    transport.listenOn(by.selector(), this);
     return true;
   }
 
-  private boolean isInTrouble() {
-    return trouble != null || isFull || !unknown.isEmpty();
+  private boolean needsThread() {
+    return callerFailure != null || partlySent || !unknownScripts.isEmpty();
   }
 
   /** Whether the calling thread has the connection. */
   boolean isEntered() {
-    return use.isHeldByCurrentThread();
+    return ioLock.isHeldByCurrentThread();
   }
 
   /** Sends it at once, from a thread that has the connection. */
   void sendNow(Request request) {
-    if (isInTrouble() || !(current instanceof ChannelLine line)) {
+    if (needsThread() || !(current instanceof ChannelTransport transport)) {
       send(request);
       return;
     }
@@ -256,79 +258,79 @@ final class NodePipeline implements AutoCloseable {
       if (call != null) {
         usedAt = System.nanoTime();
         wantedAt = usedAt;
-        owed.add(new Sent(request, call, false, usedAt));
+        inFlight.add(new Sent(request, call, false, usedAt));
         isOwed = true;
-        line.write(call, false);
-        isFull = !line.flush();
+        transport.write(call, false);
+        partlySent = !transport.flush();
       }
     } catch (IOException | RuntimeException | Error e) {
-      trouble = e;
+      callerFailure = e;
       if (!isOwed) {
-        send(request); // a bug or a lack of memory, of which the thread informs it
+        send(request); // a bug or a lack of memory, which the thread reports
       }
     }
   }
 
-  /** Hands out the answers that have come, on a thread that has the connection. */
+  /** Delivers the replies that have arrived, on a thread that has the connection. */
   void receive() {
-    if (isInTrouble() || !(current instanceof ChannelLine line)) {
+    if (needsThread() || !(current instanceof ChannelTransport transport)) {
       return;
     }
     try {
-      line.fill();
-      Object reply = line.next();
-      while (reply != ChannelLine.NOTHING) {
-        take(owed.remove(), reply);
-        reply = line.next();
+      transport.fill();
+      Object reply = transport.next();
+      while (reply != ChannelTransport.NOT_YET) {
+        take(inFlight.remove(), reply);
+        reply = transport.next();
       }
     } catch (IOException | RuntimeException | Error e) {
-      trouble = e;
+      callerFailure = e;
     }
   }
 
   /** Whether the caller has nothing more to wait for here. */
   boolean isDone() {
-    return owed.isEmpty() || isInTrouble();
+    return inFlight.isEmpty() || needsThread();
   }
 
   /** Whether the caller should leave it to others now. */
   boolean isWantedByOthers() {
-    return isInTrouble() || (owed.isEmpty() && !queue.isEmpty());
+    return needsThread() || (inFlight.isEmpty() && !queue.isEmpty());
   }
 
   /**
-   * Ends the turn here.
+   * Gives the connection back.
    *
-   * @param impatient whether to have the pipeline's thread wait for what is not answered
-   * @return whether answers are outstanding that nobody has been asked to read
+   * @param handOff whether the pipeline's thread is to wait for the missing replies
+   * @return whether replies are missing that no thread has been asked to read
    */
-  boolean leave(boolean impatient) {
-    boolean owes = !owed.isEmpty();
-    boolean call = isInTrouble() || (owes && impatient);
-    use.unlock();
-    if (call) {
-      call();
+  boolean leave(boolean handOff) {
+    boolean unread = !inFlight.isEmpty();
+    boolean wake = needsThread() || (unread && handOff);
+    ioLock.unlock();
+    if (wake) {
+      wakeThread();
     }
-    return owes && !call;
+    return unread && !wake;
   }
 
-  /** Reads answers that callers did not wait for; returns whether more are outstanding. */
+  /** Reads replies that callers did not wait for; returns whether more are missing. */
   boolean sweep() {
-    if (!use.tryLock()) {
-      return false; // whoever has it sees to what it leaves
+    if (!ioLock.tryLock()) {
+      return false; // its user reports what it leaves
     }
     boolean overdue = false;
-    boolean owes;
+    boolean unread;
     try {
-      if (!owed.isEmpty()) {
+      if (!inFlight.isEmpty()) {
         receive();
-        Sent oldest = owed.peek();
-        overdue = oldest != null && System.nanoTime() - oldest.at() > Turns.PATIENCE;
+        Sent oldest = inFlight.peek();
+        overdue = oldest != null && System.nanoTime() - oldest.at() > CallerIo.MAX_WAIT;
       }
     } finally {
-      owes = leave(overdue);
+      unread = leave(overdue);
     }
-    return owes;
+    return unread;
   }
 
   // --- the thread -------------------------------------------------------------------------------
@@ -348,12 +350,12 @@ final class NodePipeline implements AutoCloseable {
   private void work() {
     long rest = 0;
     while (!closed || !queue.isEmpty()) {
-      if (queue.isEmpty() && !called && !closed) {
+      if (queue.isEmpty() && !otherWork && !closed) {
         LockSupport.parkNanos(this, rest);
       }
-      called = false;
+      otherWork = false;
       List<Request> batch = new ArrayList<>();
-      use.lock();
+      ioLock.lock();
       try {
         takeFromQueue(batch);
         serve(batch);
@@ -368,15 +370,15 @@ final class NodePipeline implements AutoCloseable {
         failAsKnown(unanswered());
         failAsKnown(batch);
       } finally {
-        use.unlock();
+        ioLock.unlock();
       }
     }
-    use.lock();
+    ioLock.lock();
     try {
       settle();
     } finally {
       disconnect();
-      use.unlock();
+      ioLock.unlock();
     }
     for (Request late = queue.poll(); late != null; late = queue.poll()) {
       fail(List.of(late), failures.passing("the client is closed", null), false);
@@ -411,30 +413,30 @@ final class NodePipeline implements AutoCloseable {
   /** Takes all requests that were sent and not answered. */
   private List<Request> unanswered() {
     List<Request> requests = new ArrayList<>();
-    unknown.forEach(sent -> requests.add(sent.request()));
-    owed.forEach(sent -> requests.add(sent.request()));
-    unknown.clear();
-    owed.clear();
-    trouble = null;
+    unknownScripts.forEach(sent -> requests.add(sent.request()));
+    inFlight.forEach(sent -> requests.add(sent.request()));
+    unknownScripts.clear();
+    inFlight.clear();
+    callerFailure = null;
     return requests;
   }
 
-  /** Deals with what callers have left: problems, and answers that they did not wait for. */
+  /** Deals with what callers have left: failures, and replies that they did not wait for. */
   private void settle() {
-    if (current instanceof ChannelLine line) {
-      line.stopListening();
+    if (current instanceof ChannelTransport transport) {
+      transport.stopListening();
     }
-    Throwable problem = trouble;
-    trouble = null;
-    isFull = false;
-    if (problem == null) {
+    Throwable failure = callerFailure;
+    callerFailure = null;
+    partlySent = false;
+    if (failure == null) {
       collect(false);
     } else {
       broken(
           false,
-          problem instanceof JedisConnectionException known
+          failure instanceof JedisConnectionException known
               ? known
-              : new JedisConnectionException(problem));
+              : new JedisConnectionException(failure));
     }
   }
 
@@ -503,7 +505,7 @@ final class NodePipeline implements AutoCloseable {
         throw new NotSentException("the client is closed", null);
       }
       run = connections.introduce(made, timeoutMillis);
-      current = NodeLine.over(made);
+      current = NodeTransport.over(made);
       usedAt = System.nanoTime();
       problem = null;
       pause = FIRST_PAUSE;
@@ -524,15 +526,15 @@ final class NodePipeline implements AutoCloseable {
 
   private void disconnect() {
     Connection old = connection;
-    NodeLine line = current;
+    NodeTransport transport = current;
     connection = null;
     current = null;
-    if (line != null) {
-      line.close();
+    if (transport != null) {
+      transport.close();
     } else if (old != null) {
-      NodeLine.disconnect(old);
+      NodeTransport.disconnect(old);
     }
-    Turns last = turns;
+    CallerIo last = callerIo;
     if (last != null) {
       last.forgetClosed();
     }
@@ -546,8 +548,8 @@ final class NodePipeline implements AutoCloseable {
    * @return false if there is no connection any more
    */
   private boolean exchange(List<Request> batch, boolean fresh) {
-    NodeLine line = current;
-    if (line == null) {
+    NodeTransport transport = current;
+    if (transport == null) {
       throw new IllegalStateException("not connected");
     }
     usedAt = System.nanoTime();
@@ -555,8 +557,8 @@ final class NodePipeline implements AutoCloseable {
       for (Request request : batch) {
         Call call = prepared(request);
         if (call != null) {
-          owed.add(new Sent(request, call, false, usedAt));
-          line.write(call, false);
+          inFlight.add(new Sent(request, call, false, usedAt));
+          transport.write(call, false);
         }
       }
     } catch (JedisConnectionException e) {
@@ -582,12 +584,12 @@ final class NodePipeline implements AutoCloseable {
   /** Waits for all answers; returns false if there is no connection any more. */
   private boolean collect(boolean fresh) {
     try {
-      while (current != null && !(owed.isEmpty() && unknown.isEmpty())) {
-        while (!owed.isEmpty()) {
-          Object reply = current.read(untilTimeout(owed.element()));
-          take(owed.remove(), reply);
+      while (current != null && !(inFlight.isEmpty() && unknownScripts.isEmpty())) {
+        while (!inFlight.isEmpty()) {
+          Object reply = current.read(untilTimeout(inFlight.element()));
+          take(inFlight.remove(), reply);
         }
-        sendWhole(current);
+        sendWithSource(current);
       }
       return current != null;
     } catch (JedisConnectionException e) {
@@ -601,15 +603,15 @@ final class NodePipeline implements AutoCloseable {
 
   /** The time-out begins again with each answer. */
   private int untilTimeout(Sent next) {
-    long since = next.at() - heardAt > 0 ? next.at() : heardAt;
+    long since = next.at() - lastReplyAt > 0 ? next.at() : lastReplyAt;
     long waited = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since);
     return (int) Math.max(1, timeoutMillis - waited);
   }
 
   private void take(Sent sent, Object reply) {
-    heardAt = System.nanoTime();
-    if (reply instanceof JedisNoScriptException && !sent.whole()) {
-      unknown.add(sent);
+    lastReplyAt = System.nanoTime();
+    if (reply instanceof JedisNoScriptException && !sent.withSource()) {
+      unknownScripts.add(sent);
       return;
     }
     Request request = sent.request();
@@ -623,18 +625,18 @@ final class NodePipeline implements AutoCloseable {
   }
 
   /**
-   * Sends the source of the scripts that the server did not know. Behind a request, its withdrawal
-   * may have been sent meanwhile.
+   * Repeats, with the source, calls whose script the server did not know. Those that were withdrawn
+   * are left out: their release may have been sent meanwhile, and must come last.
    */
-  private void sendWhole(NodeLine line) {
-    List<Sent> again = List.copyOf(unknown);
-    unknown.clear();
+  private void sendWithSource(NodeTransport transport) {
+    List<Sent> again = List.copyOf(unknownScripts);
+    unknownScripts.clear();
     for (Sent sent : again) {
-      if (sent.request().isVoid()) {
+      if (sent.request().isWithdrawn()) {
         sent.request().failed(failures.passing("it was withdrawn before it was sent", null), false);
       } else {
-        owed.add(new Sent(sent.request(), sent.call(), true, System.nanoTime()));
-        line.write(sent.call(), true);
+        inFlight.add(new Sent(sent.request(), sent.call(), true, System.nanoTime()));
+        transport.write(sent.call(), true);
       }
     }
   }
@@ -674,14 +676,14 @@ final class NodePipeline implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    call();
+    wakeThread();
   }
 
   void awaitEnd() throws InterruptedException {
     thread.join(timeoutMillis);
     Connection last = connection;
     if (thread.isAlive() && last != null) {
-      NodeLine.disconnect(last);
+      NodeTransport.disconnect(last);
     }
   }
 }

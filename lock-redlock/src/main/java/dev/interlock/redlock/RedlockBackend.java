@@ -64,7 +64,9 @@ final class RedlockBackend implements LockBackend {
   /** Others may get the same token each time, but one of them gets ahead each time. */
   private static final int MOST_REPEATS_AMONG_READERS = 200;
 
-  /** How long waiters pause, beside the engine's millisecond, when the lock changes hands often. */
+  /**
+   * How long waiters pause, on top of the engine's millisecond, if the lock changes hands often.
+   */
   private static final long LEAST_PAUSE = Duration.ofMillis(1).toNanos() / 2;
 
   private static final long MOST_PAUSE = Duration.ofMillis(2).toNanos();
@@ -110,12 +112,12 @@ final class RedlockBackend implements LockBackend {
   private final TimeSource time;
 
   /**
-   * What the last attempt for a name found that this client does not have.
+   * What the last attempt for a name that this client does not hold has found.
    *
    * @param splits how many attempts in a row found no majority, neither for themselves nor for
    *     another
-   * @param awaited of whose release the next attempt is to be told, see {@link Requests#acquire}:
-   *     the holder's, if it is still the same
+   * @param awaited on whose release the next attempt asks for a message, see {@link
+   *     Requests#acquire}: the holder's, if it is still the same
    */
   private record Look(int splits, String awaited) {
     static final Look NONE = new Look(0, Requests.ANY);
@@ -171,12 +173,12 @@ final class RedlockBackend implements LockBackend {
     requireAtMostMaxTtl(claim);
     cluster.comeBack(deadline);
     cluster.keepListed();
-    boolean inTurn = cluster.turns().begin();
+    boolean ownIo = cluster.callerIo().begin();
     try {
       return attempt(claim, deadline);
     } finally {
-      if (inTurn) {
-        cluster.turns().end();
+      if (ownIo) {
+        cluster.callerIo().end();
       }
     }
   }
@@ -278,9 +280,9 @@ final class RedlockBackend implements LockBackend {
       looks.put(claim.name(), new Look(0, isExclusive ? holder.value() : Requests.ANY));
       String label = requests.holder(holder.value());
       // A message comes only if this attempt has asked for it.
-      boolean isTold =
+      boolean isNotified =
           acquisition.awaits(holder.value()) && cluster.subscriber(0).isWatching(requests.keys);
-      return !isExclusive || isTold
+      return !isExclusive || isNotified
           ? busyFor(holder.leftMillis(), label)
           : new Attempt.Busy(Duration.ofNanos(random(LEAST_PAUSE, MOST_PAUSE)), label);
     }
@@ -450,7 +452,7 @@ final class RedlockBackend implements LockBackend {
     Entry entry = entry(claim);
     entry.withdraw();
     Requests requests = requests(claim, entry);
-    boolean inTurn = cluster.turns().begin();
+    boolean ownIo = cluster.callerIo().begin();
     try {
       Round round = new Round(cluster, time);
       for (int node = 0; node < cluster.size(); node++) {
@@ -458,8 +460,8 @@ final class RedlockBackend implements LockBackend {
       }
       return verdict(round, "released", deadline);
     } finally {
-      if (inTurn) {
-        cluster.turns().end();
+      if (ownIo) {
+        cluster.callerIo().end();
       }
     }
   }
@@ -514,8 +516,7 @@ final class RedlockBackend implements LockBackend {
     throw round.undecided();
   }
 
-  // --- inspecting, listing, forcing
-  // -----------------------------------------------------------------
+  // --- inspecting, listing, forcing -------------------------------------------------------------
 
   /** Shows the token that a majority has; a single node's fence may differ. */
   @Override
@@ -728,7 +729,7 @@ final class RedlockBackend implements LockBackend {
     LockKeys keys = LockKeys.of(settings.namespace(), name);
     return looks.getOrDefault(name, Look.NONE).awaited().equals(Requests.ANY)
         ? new ReleaseWatch(cluster, keys, wakeUp)
-        : new LaterWatch(() -> new ReleaseWatch(cluster, keys, wakeUp));
+        : new DelayedWatch(() -> new ReleaseWatch(cluster, keys, wakeUp));
   }
 
   @Override

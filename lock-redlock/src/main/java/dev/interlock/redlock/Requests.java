@@ -65,8 +65,8 @@ abstract class Requests {
    * Asks for a vote.
    *
    * @param hint see {@link Hint}
-   * @param awaited the value of the lock of whose release a watch is to be told, {@link #ANY} if it
-   *     does not matter whose, or an empty text
+   * @param awaited the value of the lock on whose release a watch expects a message, {@link #ANY}
+   *     for any lock, or an empty text
    */
   abstract Call acquire(byte[] run, byte[] hint, String awaited);
 
@@ -181,7 +181,7 @@ abstract class Requests {
       this.reservation = number(claim.reservation().plusNanos(999_999).toMillis());
     }
 
-    /** Who waits is in the line, whether it hears of releases yet or not. */
+    /** A waiter is in the queue, whether or not a watch hears of releases yet. */
     @Override
     Call acquire(byte[] run, byte[] hint, String awaited) {
       return acquire(run, hint, reservation);

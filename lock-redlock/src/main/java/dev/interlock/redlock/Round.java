@@ -42,7 +42,7 @@ final class Round {
   Round(Cluster cluster, TimeSource time) {
     this.cluster = cluster;
     this.answers = new AtomicReferenceArray<>(cluster.size());
-    this.wakeUp = cluster.turns().wakeUp(time);
+    this.wakeUp = cluster.callerIo().wakeUp(time);
   }
 
   static String text(Object word) {
@@ -89,7 +89,7 @@ final class Round {
   /** Waits until the result is clear, all have answered, or the deadline has passed. */
   void await(Deadline deadline, BooleanSupplier decided) throws InterruptedException {
     while (!decided.getAsBoolean() && count(answer -> true) < answers.length()) {
-      if (!cluster.turns().await(wakeUp, deadline)) {
+      if (!cluster.callerIo().await(wakeUp, deadline)) {
         return;
       }
     }

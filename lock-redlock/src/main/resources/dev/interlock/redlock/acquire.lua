@@ -3,8 +3,8 @@
 --
 -- KEYS: lock, fence, record
 -- ARGV: the claim's value; TTL in ms; retention of the fence in ms; the client's clock as a fence;
---       run; longest TTL; number of nodes; from a client that waits for a message on release, the
---       value of the lock, or 1 if it does not matter whose it is
+--       run; longest TTL; number of nodes; the value of the lock on whose release the client waits
+--       for a message, 1 for any lock, or an empty text
 -- Replies: granted, the fence, and the fence before or 0
 --          busy, the remaining TTL in ms, and the value
 --          refused, why, and a number

@@ -82,7 +82,7 @@ class RedlockBackendTest {
     }
   }
 
-  /** When a majority has refused an attempt, the third node need not be asked any more. */
+  /** Once a majority has refused an attempt, the third node may not be asked. */
   private static void onMost(String what, String key, Object value) throws Exception {
     eventually(
         what + " on most nodes",
@@ -199,7 +199,7 @@ class RedlockBackendTest {
   }
 
   @Test
-  void whoeverWaitsForAMessageHasAskedForIt() throws Exception {
+  void aWaiterThatSleepsHasAskedForAMessage() throws Exception {
     try (LockBackend other = Backends.open(redlock.uri() + QUERY);
         Watch watch = backend.watch("job", new WakeUp(Backends.TIME))) {
       assertNotNull(watch);

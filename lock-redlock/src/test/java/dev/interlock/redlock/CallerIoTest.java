@@ -4,8 +4,8 @@ import static dev.interlock.redlock.Backends.TIME;
 import static dev.interlock.redlock.Backends.eventually;
 import static dev.interlock.redlock.Backends.soon;
 import static java.nio.charset.StandardCharsets.US_ASCII;
-import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -20,6 +20,8 @@ import java.io.IOException;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
@@ -29,14 +31,14 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
-/** A caller's own I/O, and who goes on with it. */
-class TurnsTest {
+/** A caller's own I/O, and who completes it. */
+class CallerIoTest {
 
   private static final Script LENGTH = new Script(0, "return {#ARGV[1], ARGV[1]}");
 
   private final List<RedisServer> nodes = new ArrayList<>();
   private final List<NodePipeline> pipelines = new ArrayList<>();
-  private @Nullable Turns made;
+  private @Nullable CallerIo made;
 
   @BeforeEach
   void open() throws Exception {
@@ -60,20 +62,21 @@ class TurnsTest {
               20_000,
               run -> {}));
     }
-    made = new Turns(pipelines);
+    made = new CallerIo(pipelines);
     // Connects, and makes the script known.
     eventually("ready", () -> ask("ready").stream().allMatch(Ask::isAnswered));
+    assertTrue(askItself("before").stream().allMatch(Ask::isAnswered));
   }
 
   @AfterEach
   void close() {
     pipelines.forEach(NodePipeline::close);
-    turns().close();
+    callerIo().close();
     nodes.forEach(RedisServer::close);
   }
 
-  private Turns turns() {
-    Turns present = made;
+  private CallerIo callerIo() {
+    CallerIo present = made;
     if (present == null) {
       throw new IllegalStateException("not open");
     }
@@ -86,7 +89,7 @@ class TurnsTest {
     private final WakeUp wakeUp;
     private volatile @Nullable Object reply;
     private volatile @Nullable Thread by;
-    private volatile boolean isVoid;
+    private volatile boolean isWithdrawn;
     private volatile boolean isBroken;
 
     Ask(String text, WakeUp wakeUp) {
@@ -121,8 +124,8 @@ class TurnsTest {
     }
 
     @Override
-    public boolean isVoid() {
-      return isVoid;
+    public boolean isWithdrawn() {
+      return isWithdrawn;
     }
 
     @Override
@@ -136,33 +139,33 @@ class TurnsTest {
     try {
       List<Ask> asked = send(text);
       for (Ask each : asked) {
-        while (each.reply == null && turns().await(each.wakeUp, soon())) {}
+        while (each.reply == null && callerIo().await(each.wakeUp, soon())) {}
       }
       return asked;
     } finally {
-      turns().end();
+      callerIo().end();
     }
   }
 
   private List<Ask> send(String text) {
-    WakeUp wakeUp = turns().wakeUp(TIME);
+    WakeUp wakeUp = callerIo().wakeUp(TIME);
     List<Ask> asked = new ArrayList<>();
     for (int node = 0; node < 3; node++) {
       Ask ask = new Ask(text, wakeUp);
       asked.add(ask);
-      if (!turns().send(node, ask)) {
+      if (!callerIo().send(node, ask)) {
         pipelines.get(node).send(ask);
       }
     }
     return asked;
   }
 
-  /** Begins as soon as the pipelines' threads have nothing to do. */
+  /** Begins as soon as the pipelines' threads are idle. */
   private void begin() throws Exception {
-    eventually("a turn", () -> turns().begin());
+    eventually("its own I/O", () -> callerIo().begin());
   }
 
-  private List<Ask> askInTurn(String text) throws Exception {
+  private List<Ask> askItself(String text) throws Exception {
     begin();
     return ask(text);
   }
@@ -174,20 +177,19 @@ class TurnsTest {
   }
 
   @Test
-  void aCallerWritesAndReadsItself() throws Exception {
+  void aCallerReadsItsRepliesItself() throws Exception {
     eventually(
         "all answers on the caller's thread",
         () ->
-            askInTurn("own").stream()
+            askItself("own").stream()
                 .allMatch(each -> each.isAnswered() && each.by == Thread.currentThread()));
   }
 
   @Test
-  void whatACallerLeavesIsReadByOthers() throws Exception {
-    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
+  void repliesThatACallerLeavesAreReadByAnotherThread() throws Exception {
     begin();
     List<Ask> left = send("left");
-    turns().end();
+    callerIo().end();
     for (Ask each : left) {
       eventually("answered", each::isAnswered);
       assertNotSame(Thread.currentThread(), each.by);
@@ -195,12 +197,11 @@ class TurnsTest {
   }
 
   @Test
-  void theNextCallerReadsWhatTheLastOneLeft() throws Exception {
-    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
+  void theNextCallerReadsTheRepliesThatTheLastOneLeft() throws Exception {
     begin();
     List<Ask> left = send("left");
     List<Ask> next = send("next");
-    turns().end();
+    callerIo().end();
     for (int node = 0; node < 3; node++) {
       eventually("answered", next.get(node)::isAnswered);
       assertTrue(left.get(node).isAnswered(), "in order");
@@ -208,67 +209,64 @@ class TurnsTest {
   }
 
   @Test
-  void aConnectionThatHasBrokenIsReplaced() throws Exception {
+  void aBrokenConnectionIsReplaced() throws Exception {
     runOnNodes("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
-    assertTrue(askInTurn("after").stream().allMatch(Ask::isAnswered));
+    assertTrue(askItself("after").stream().allMatch(Ask::isAnswered));
   }
 
   @Test
-  void aForgottenScriptIsSentByThePipeline() throws Exception {
+  void aForgottenScriptIsSentAgain() throws Exception {
     runOnNodes("SCRIPT", "FLUSH");
-    assertTrue(askInTurn("after").stream().allMatch(Ask::isAnswered));
+    assertTrue(askItself("after").stream().allMatch(Ask::isAnswered));
   }
 
   @Test
-  void aForgottenScriptIsNotSentForARequestThatIsWithdrawn() throws Exception {
-    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
+  void aForgottenScriptIsNotSentForAWithdrawnRequest() throws Exception {
     runOnNodes("SCRIPT", "FLUSH");
     begin();
     List<Ask> asked = send("withdrawn");
-    asked.forEach(each -> each.isVoid = true);
-    turns().end();
+    asked.forEach(each -> each.isWithdrawn = true);
+    callerIo().end();
     for (Ask each : asked) {
       eventually("failed", () -> each.reply instanceof LockException);
     }
   }
 
   @Test
-  void aRequestThatDoesNotFitIsSentInParts() throws Exception {
+  void aRequestThatTheSocketTakesOnlyPartOfIsCompleted() throws Exception {
     String text = "x".repeat(16_000_000);
-    assertTrue(askInTurn(text).stream().allMatch(Ask::isAnswered));
-    assertTrue(askInTurn("after").stream().allMatch(Ask::isAnswered));
+    assertTrue(askItself(text).stream().allMatch(Ask::isAnswered));
+    assertTrue(askItself("after").stream().allMatch(Ask::isAnswered));
   }
 
   @Test
-  void anInterruptEndsTheWaitAndBreaksNothing() throws Exception {
-    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
+  void anInterruptEndsTheWaitAndLeavesTheConnectionsUsable() throws Exception {
     begin();
     List<Ask> left = send("left");
     Thread.currentThread().interrupt();
-    assertThrows(InterruptedException.class, () -> turns().await(turns().wakeUp(TIME), soon()));
-    turns().end();
+    assertThrows(
+        InterruptedException.class, () -> callerIo().await(callerIo().wakeUp(TIME), soon()));
+    callerIo().end();
     assertFalse(Thread.interrupted());
     for (Ask each : left) {
       eventually("answered", each::isAnswered);
     }
-    assertTrue(askInTurn("after").stream().allMatch(Ask::isAnswered));
+    assertTrue(askItself("after").stream().allMatch(Ask::isAnswered));
   }
 
   @Test
   void aRequestThatCannotBeMadeFails() throws Exception {
-    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
     begin();
-    Ask broken = new Ask("broken", turns().wakeUp(TIME));
+    Ask broken = new Ask("broken", callerIo().wakeUp(TIME));
     broken.isBroken = true;
-    assertTrue(turns().send(0, broken));
-    turns().end();
+    assertTrue(callerIo().send(0, broken));
+    callerIo().end();
     eventually("failed", () -> broken.reply instanceof LockException);
     eventually("used again", () -> ask("after").stream().allMatch(Ask::isAnswered));
   }
 
   @Test
-  void noThreadKeepsATurnThatCouldNotBegin() throws Exception {
-    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
+  void aFailureAtTheBeginningReleasesTheConnections() throws Exception {
     AtomicInteger used = new AtomicInteger();
     List<NodePipeline> frail =
         new AbstractList<>() {
@@ -285,32 +283,26 @@ class TurnsTest {
             return pipelines.size();
           }
         };
-    try (Turns other = new Turns(frail)) {
-      Thread thread = new Thread(() -> assertThrows(OutOfMemoryError.class, other::begin));
-      thread.start();
-      thread.join();
+    try (CallerIo other = new CallerIo(frail)) {
+      CompletableFuture<Boolean> begun = CompletableFuture.supplyAsync(other::begin);
+      Throwable failure = assertThrows(CompletionException.class, begun::join).getCause();
+      assertInstanceOf(OutOfMemoryError.class, failure);
     }
-    assertTrue(askInTurn("after").stream().allMatch(Ask::isAnswered));
+    assertTrue(askItself("after").stream().allMatch(Ask::isAnswered));
   }
 
   @Test
-  void pipelinesGoOnWhenThereAreNoMoreTurns() throws Exception {
-    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
-    turns().close();
+  void thePipelinesWorkAfterCallersMayNoLongerDoTheirOwnIo() throws Exception {
+    callerIo().close();
     for (Ask each : ask("after")) {
       assertTrue(each.isAnswered());
     }
   }
 
   @Test
-  void oneCallerAtATimeHasATurn() throws Exception {
-    assertTrue(askInTurn("before").stream().allMatch(Ask::isAnswered));
+  void oneCallerAtATimeDoesItsOwnIo() throws Exception {
     begin();
-    boolean[] other = {true};
-    Thread thread = new Thread(() -> other[0] = turns().begin());
-    thread.start();
-    thread.join();
-    turns().end();
-    assertEquals(false, other[0]);
+    assertFalse(CompletableFuture.supplyAsync(callerIo()::begin).join());
+    callerIo().end();
   }
 }

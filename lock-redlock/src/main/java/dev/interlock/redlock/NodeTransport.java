@@ -5,13 +5,13 @@ import java.io.IOException;
 import redis.clients.jedis.Connection;
 
 /**
- * One connection to a node, used by one thread at a time. Replies come in the order of the calls.
- * Failures are Jedis's own exceptions.
+ * Sends calls over one connection to a node, for one thread at a time. Replies come in the order of
+ * the calls. Failures are Jedis's own exceptions.
  */
-abstract class NodeLine {
+abstract class NodeTransport {
 
   /**
-   * Takes a call to be sent. It is sent at the next {@link #read} at the latest.
+   * Takes a call, and sends it at the next {@link #read} at the latest.
    *
    * @param withSource whether to send the script's source, for a server that does not know it
    */
@@ -26,18 +26,18 @@ abstract class NodeLine {
 
   abstract void close();
 
-  /** Returns the line over a connection that has been introduced. */
-  static NodeLine over(Connection connection) {
+  /** Returns the transport over a connection that has been introduced. */
+  static NodeTransport over(Connection connection) {
     return connection instanceof ChannelConnection own
-        ? new ChannelLine(own)
-        : new PlainLine(connection);
+        ? new ChannelTransport(own)
+        : new JedisTransport(connection);
   }
 
   /** Over any connection of Jedis, such as one with TLS, or of a client of the program. */
-  private static final class PlainLine extends NodeLine {
+  private static final class JedisTransport extends NodeTransport {
     private final Connection connection;
 
-    PlainLine(Connection connection) {
+    JedisTransport(Connection connection) {
       this.connection = connection;
     }
 

@@ -17,44 +17,44 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lets one caller at a time send its requests to the nodes and read the answers on its own thread,
- * so that an attempt or a release without contention switches no threads. Others, and those whose
- * answers take long, use the threads of the pipelines.
+ * Lets one caller at a time write its requests to the nodes and read the replies on its own thread,
+ * so that an attempt or a release without contention switches no threads. Other callers use the
+ * pipelines' threads, and so does one whose replies take long.
  *
- * <p>A caller has enough when a majority has answered. The rest is read with the answers to the
- * next request, or a little later by a thread that looks for it.
+ * <p>A caller stops when a majority has answered. The other replies are read with those to the next
+ * request, or a little later by the sweeper.
  *
- * <p>What others send to the same nodes meanwhile waits until the caller's turn there is over: as
- * long as the answers take, and {@link #PATIENCE} at most, if its thread gets a processor.
+ * <p>What other threads send to the same nodes meanwhile waits until the caller stops: after {@link
+ * #MAX_WAIT} at most, if its thread gets a processor.
  *
- * <p>No virtual thread gets a turn: it would keep its carrier while it waits.
+ * <p>No virtual thread does its own I/O: it would block its carrier while it waits.
  */
-final class Turns implements AutoCloseable {
+final class CallerIo implements AutoCloseable {
 
-  /** How long a turn lasts at most; then the pipelines' threads wait for the answers. */
-  static final long PATIENCE = TimeUnit.MILLISECONDS.toNanos(20);
+  /** For how long a caller reads at most; then the pipelines' threads wait for the replies. */
+  static final long MAX_WAIT = TimeUnit.MILLISECONDS.toNanos(20);
 
-  private static final long BETWEEN_SWEEPS = TimeUnit.MILLISECONDS.toNanos(5);
+  private static final long SWEEP_INTERVAL = TimeUnit.MILLISECONDS.toNanos(5);
 
   private final List<NodePipeline> pipelines;
   private final int majority;
   private final Selector selector;
   private final Consumer<SelectionKey> receive = this::receive;
-  private final ReentrantLock baton = new ReentrantLock();
+  private final ReentrantLock lock = new ReentrantLock();
 
-  /** The thread whose turn it is. */
+  /** The thread that does its own I/O. */
   private volatile @Nullable Thread owner;
 
-  /** When that began; only the owner uses it. */
-  private long begunAt;
+  /** When it began; used by the owner only. */
+  private long startedAt;
 
-  private final Thread sweeper = new Thread(this::sweep, "interlock-redlock-late");
-  private volatile boolean owed;
-  private volatile boolean idle;
+  private final Thread sweeper = new Thread(this::sweep, "interlock-redlock-sweeper");
+  private volatile boolean hasUnread;
+  private volatile boolean parked;
   private volatile boolean closed;
 
-  /** For these pipelines, which the caller closes. */
-  Turns(List<NodePipeline> pipelines) {
+  /** Uses these pipelines, and does not close them. */
+  CallerIo(List<NodePipeline> pipelines) {
     this.pipelines = pipelines;
     this.majority = VoteCount.majorityOf(pipelines.size());
     try {
@@ -73,17 +73,17 @@ final class Turns implements AutoCloseable {
   // --- the caller -------------------------------------------------------------------------------
 
   /**
-   * Begins the calling thread's turn, if it is nobody else's and a majority of the nodes can be
+   * Lets the calling thread do its own I/O, if no other does and a majority of the nodes can be
    * used at once.
    *
-   * @return whether it has begun, and has to be {@linkplain #end ended}
+   * @return whether it may, and then has to {@linkplain #end end} that
    */
   boolean begin() {
-    if (closed || VirtualThreads.isCurrent() || baton.isHeldByCurrentThread() || !baton.tryLock()) {
+    if (closed || VirtualThreads.isCurrent() || lock.isHeldByCurrentThread() || !lock.tryLock()) {
       return false;
     }
     owner = Thread.currentThread();
-    begunAt = System.nanoTime();
+    startedAt = System.nanoTime();
     boolean begun = false;
     try {
       int entered = 0;
@@ -99,53 +99,53 @@ final class Turns implements AutoCloseable {
     }
   }
 
-  /** Ends the calling thread's turn, if that has not happened yet. */
+  /** Ends the calling thread's own I/O, unless it has ended already. */
   void end() {
     end(false);
   }
 
-  private void end(boolean impatient) {
-    if (!isOwn()) {
+  private void end(boolean handOff) {
+    if (!isOwner()) {
       return;
     }
     owner = null;
-    boolean owes = false;
+    boolean unread = false;
     try {
       // Without an iterator, for which there may be no memory.
       for (int node = 0; node < pipelines.size(); node++) {
         if (pipelines.get(node).isEntered()) {
-          owes |= pipelines.get(node).leave(impatient);
+          unread |= pipelines.get(node).leave(handOff);
         }
       }
     } finally {
-      baton.unlock();
+      lock.unlock();
     }
-    if (owes) {
-      owed = true;
-      if (idle) {
+    if (unread) {
+      hasUnread = true;
+      if (parked) {
         LockSupport.unpark(sweeper);
       }
     }
   }
 
-  private boolean isOwn() {
+  private boolean isOwner() {
     return owner == Thread.currentThread();
   }
 
-  /** Sends a request to a node at once if it is the calling thread's turn there. */
+  /** Sends a request to a node at once, if the calling thread does its own I/O there. */
   boolean send(int node, NodePipeline.Request request) {
     NodePipeline pipeline = pipelines.get(node);
-    if (!isOwn() || !pipeline.isEntered()) {
+    if (!isOwner() || !pipeline.isEntered()) {
       return false;
     }
     pipeline.sendNow(request);
     return true;
   }
 
-  /** Returns what the calling thread can {@linkplain #await await} during its turn. */
+  /** Returns what the calling thread can {@linkplain #await await} during its own I/O. */
   WakeUp wakeUp(TimeSource time) {
     Thread caller = Thread.currentThread();
-    return isOwn() ? new WakeUp(time, () -> wake(caller)) : new WakeUp(time);
+    return isOwner() ? new WakeUp(time, () -> wake(caller)) : new WakeUp(time);
   }
 
   private void wake(Thread caller) {
@@ -154,9 +154,9 @@ final class Turns implements AutoCloseable {
     }
   }
 
-  /** As {@link WakeUp#await}; hands out answers meanwhile if it is the calling thread's turn. */
+  /** As {@link WakeUp#await}; delivers replies meanwhile if the calling thread does its own I/O. */
   boolean await(WakeUp wakeUp, Deadline deadline) throws InterruptedException {
-    while (isOwn() && !deadline.hasPassed()) {
+    while (isOwner() && !deadline.hasPassed()) {
       if (Thread.interrupted()) {
         throw new InterruptedException();
       }
@@ -179,7 +179,7 @@ final class Turns implements AutoCloseable {
         }
       }
     }
-    long left = begunAt + PATIENCE - System.nanoTime();
+    long left = startedAt + MAX_WAIT - System.nanoTime();
     if (!expecting || left <= 0) {
       end(true);
       return;
@@ -198,46 +198,46 @@ final class Turns implements AutoCloseable {
     if (pipeline.isEntered()) {
       pipeline.receive();
     } else {
-      ChannelLine.ignore(key); // Its thread may be closing the connection.
+      ChannelTransport.ignore(key); // Its thread may be closing the connection.
     }
   }
 
-  // --- what callers leave -----------------------------------------------------------------------
+  // --- the replies that callers leave unread ----------------------------------------------------
 
   private void sweep() {
     while (!closed) {
-      if (!owed) {
-        idle = true;
-        if (!owed && !closed) {
+      if (!hasUnread) {
+        parked = true;
+        if (!hasUnread && !closed) {
           LockSupport.park(this);
         }
-        idle = false;
+        parked = false;
       }
-      LockSupport.parkNanos(this, BETWEEN_SWEEPS);
-      owed = false;
+      LockSupport.parkNanos(this, SWEEP_INTERVAL);
+      hasUnread = false;
       try {
         for (NodePipeline pipeline : pipelines) {
           if (pipeline.sweep()) {
-            owed = true;
+            hasUnread = true;
           }
         }
       } catch (RuntimeException | Error e) {
-        // There was no memory even to leave it to the pipeline's thread.
-        owed = true;
+        // There was no memory even to wake the pipeline's thread.
+        hasUnread = true;
       }
     }
   }
 
-  /** Has the selector let go of connections that were closed, which remain half open otherwise. */
+  /** Makes the selector release closed channels, which stay half open until then. */
   void forgetClosed() {
     selector.wakeup();
-    if (baton.tryLock()) {
+    if (lock.tryLock()) {
       try {
         selector.selectNow(any -> {});
       } catch (IOException | ClosedSelectorException e) {
-        // It has let go of all.
+        // It has released all.
       } finally {
-        baton.unlock();
+        lock.unlock();
       }
     }
   }

@@ -9,15 +9,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A watch that begins only if it is still of use after a while: where a lock changes hands faster
- * than that, a subscription to all nodes costs more than looking again.
+ * A watch that begins after a delay: where a lock changes hands faster than that, a subscription to
+ * all nodes costs more than polling.
  */
-final class LaterWatch implements Watch {
+final class DelayedWatch implements Watch {
 
-  private static final long WHILE_MILLIS = 10;
+  private static final long DELAY_MILLIS = 10;
 
   private final Supplier<Watch> watches;
-  private final CompletableFuture<Void> pause;
+  private final CompletableFuture<Void> delay;
 
   @GuardedBy("this")
   private @Nullable Watch begun;
@@ -25,10 +25,10 @@ final class LaterWatch implements Watch {
   @GuardedBy("this")
   private boolean closed;
 
-  LaterWatch(Supplier<Watch> watches) {
+  DelayedWatch(Supplier<Watch> watches) {
     this.watches = watches;
-    this.pause = new CompletableFuture<Void>().completeOnTimeout(null, WHILE_MILLIS, MILLISECONDS);
-    var unused = pause.thenRun(this::begin);
+    this.delay = new CompletableFuture<Void>().completeOnTimeout(null, DELAY_MILLIS, MILLISECONDS);
+    var unused = delay.thenRun(this::begin);
   }
 
   private synchronized void begin() {
@@ -39,7 +39,7 @@ final class LaterWatch implements Watch {
 
   @Override
   public void close() {
-    pause.cancel(false);
+    delay.cancel(false);
     Watch watch;
     synchronized (this) {
       closed = true;

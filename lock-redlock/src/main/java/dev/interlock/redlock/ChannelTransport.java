@@ -21,11 +21,11 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.RedisInputStream;
 
-/** A line that need not block, so that one thread can wait for several. */
-final class ChannelLine extends NodeLine {
+/** Need not block, so that one thread can wait for several nodes. */
+final class ChannelTransport extends NodeTransport {
 
-  /** In place of a reply that has not come yet. */
-  static final Object NOTHING = new Object();
+  /** In place of a reply that has not arrived completely. */
+  static final Object NOT_YET = new Object();
 
   private static final byte[] EVAL = "EVAL".getBytes(US_ASCII);
   private static final byte[] EVALSHA = "EVALSHA".getBytes(US_ASCII);
@@ -34,13 +34,13 @@ final class ChannelLine extends NodeLine {
   private final SocketChannel channel;
   private final Selector selector;
   private final SelectionKey key;
-  private @Nullable SelectionKey common;
+  private @Nullable SelectionKey sharedKey;
   private ByteBuffer out = ByteBuffer.allocate(1024);
   private byte[] in = new byte[1024];
   private int begin;
   private int end;
 
-  ChannelLine(ChannelConnection connection) {
+  ChannelTransport(ChannelConnection connection) {
     this.connection = connection;
     this.channel = connection.channel();
     Selector made = null;
@@ -98,7 +98,7 @@ final class ChannelLine extends NodeLine {
     return out;
   }
 
-  /** Sends what it can without waiting; returns whether that is all. */
+  /** Writes what the socket takes without blocking; returns whether that was all. */
   boolean flush() throws IOException {
     if (out.position() > 0) {
       out.flip();
@@ -113,7 +113,7 @@ final class ChannelLine extends NodeLine {
 
   // --- reading ----------------------------------------------------------------------------------
 
-  /** Reads what has come, without waiting; returns whether anything has. */
+  /** Reads what has arrived, without blocking; returns whether anything had. */
   boolean fill() throws IOException {
     if (end == in.length) {
       if (begin == 0) {
@@ -132,12 +132,12 @@ final class ChannelLine extends NodeLine {
     return count > 0;
   }
 
-  /** Returns the next reply, if it has been read as a whole, or else {@link #NOTHING}. */
-  @SuppressWarnings("deprecation") // The other form takes consumers of messages, which none sends.
+  /** Returns the next reply, or {@link #NOT_YET} until all of it has been read. */
+  @SuppressWarnings("deprecation") // The other form takes consumers of push messages.
   Object next() {
     int next = endOfReply();
     if (next < 0) {
-      return NOTHING;
+      return NOT_YET;
     }
     int size = next - begin;
     var reply = new RedisInputStream(new ByteArrayInputStream(in, begin, size), size);
@@ -199,7 +199,7 @@ final class ChannelLine extends NodeLine {
       while (true) {
         boolean sent = flush();
         Object reply = next();
-        if (reply != NOTHING) {
+        if (reply != NOT_YET) {
           return reply;
         }
         if (fill()) {
@@ -217,22 +217,21 @@ final class ChannelLine extends NodeLine {
     }
   }
 
-  // --- waiting together with other lines --------------------------------------------------------
+  // --- waiting for several nodes ----------------------------------------------------------------
 
-  /** Registers with a selector that several lines share, to be told when a reply comes. */
-  void listenBy(Selector several, NodePipeline pipeline) throws IOException {
-    SelectionKey present = common;
+  /** Registers with a selector that the nodes share. */
+  void listenOn(Selector shared, NodePipeline pipeline) throws IOException {
+    SelectionKey present = sharedKey;
     if (present == null) {
-      common = channel.register(several, SelectionKey.OP_READ, pipeline);
+      sharedKey = channel.register(shared, SelectionKey.OP_READ, pipeline);
     } else if (present.interestOps() == 0) {
       present.interestOps(SelectionKey.OP_READ);
     }
   }
 
-  /** Ends that. */
   void stopListening() {
-    if (common != null) {
-      ignore(common);
+    if (sharedKey != null) {
+      ignore(sharedKey);
     }
   }
 
