@@ -108,9 +108,9 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
     return (int) Math.min(usual, deadline.remaining().toMillis() + 1);
   }
 
-  /** Sets its time-out before every read while there is a limit. Afterwards, looks for replies. */
+  /** Sets its time-out before every read while there is a limit. Afterwards, polls for replies. */
   private final class LimitedSocket extends Socket {
-    private final ReplyLookout lookout = new ReplyLookout();
+    private final BusyPoll poll = new BusyPoll();
 
     @Override
     public InputStream getInputStream() throws IOException {
@@ -124,7 +124,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
         @Override
         public int read(byte[] bytes, int offset, int length) throws IOException {
           if (limit == null) {
-            return lookout.read(in, bytes, offset, length);
+            return poll.read(in, bytes, offset, length);
           }
           limitRead();
           return super.read(bytes, offset, length);

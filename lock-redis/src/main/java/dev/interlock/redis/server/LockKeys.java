@@ -21,7 +21,7 @@ public final class LockKeys {
 
   private static final byte[] FENCE = ":fence".getBytes(StandardCharsets.UTF_8);
 
-  /** Leases keep it; everything else is made from it when it is needed. */
+  /** Leases keep it, so the rest is made from it when it is needed. */
   private final byte[] lock;
 
   private LockKeys(String text) {
