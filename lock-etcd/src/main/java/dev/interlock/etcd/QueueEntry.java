@@ -81,7 +81,7 @@ final class QueueEntry {
     }
   }
 
-  /** Nobody waits for it any longer. */
+  /** The lock is granted, so no waiter needs to be woken. */
   void granted() {
     wakeUp = null;
   }

@@ -53,7 +53,7 @@ final class Session {
     this.confirmation = confirmation;
   }
 
-  /** What the keys of its entries begin with. */
+  /** The prefix of its entries' keys. */
   String namespace() {
     return namespace;
   }

@@ -27,7 +27,7 @@ final class LockPaths {
   }
 
   /** The beginning of the path of a claim's node, to which the servers append a number. */
-  static String ofNode(String namespacePath, Claim claim) {
+  static String nodePrefix(String namespacePath, Claim claim) {
     return of(namespacePath, claim.name()) + "/" + NodeName.prefix(claim);
   }
 

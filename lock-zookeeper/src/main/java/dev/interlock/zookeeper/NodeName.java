@@ -67,7 +67,7 @@ record NodeName(String full, String claimId, Share share, int number)
         number < 0 ? Integer.MAX_VALUE : number);
   }
 
-  /** Ten characters at least, as the servers write it. */
+  /** At least ten characters, as the servers write it. */
   private static String digits(int number) {
     return number < 0
         ? "-" + Strings.padStart(Long.toString(-(long) number), 9, '0')

@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
  * claim when they are needed.
  *
  * @param session the session that owns the node, which is ephemeral
- * @param claim whose node it is
+ * @param claim the claim that created the node
  * @param number the number that the servers appended to the node's name
  * @param token the id of the transaction that created the node
  * @param soleUse what to remember of it when it has been deleted; null unless it was alone in the

@@ -66,7 +66,7 @@ final class Session {
   private final Watches watches = new Watches();
   private final SoleUses soleUses = new SoleUses();
 
-  /** Those whose nodes may exist. */
+  /** The claims whose nodes may exist. */
   private final Set<Claim> nodes = ConcurrentHashMap.newKeySet();
 
   /** The time-out in milliseconds to which a server agreed first; 0 before that. */
@@ -192,7 +192,7 @@ final class Session {
    */
   Duration validityPerConfirmation() {
     Duration present = timeout().multipliedBy(99).dividedBy(100).minus(usualAge());
-    // Every lease keeps it, so they share one.
+    // Every lease keeps it, so all share one object.
     Duration last = validity;
     if (present.equals(last)) {
       return last;
@@ -313,7 +313,7 @@ final class Session {
       abandoned = true;
     }
     nodes.forEach(
-        claim -> new OrphanCleanup(driver, LockPaths.ofNode(namespacePath, claim)).start());
+        claim -> new OrphanCleanup(driver, LockPaths.nodePrefix(namespacePath, claim)).start());
   }
 
   /** Adds a grant that ends with the session; false if the session has ended. */

@@ -147,7 +147,7 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
     String lock = lockPath(claim);
-    String prefix = LockPaths.ofNode(namespacePath, claim);
+    String prefix = LockPaths.nodePrefix(namespacePath, claim);
     byte[] label = label(claim);
     Session session = sessions.current();
     SoleUse before = session.soleUses().take(lock);

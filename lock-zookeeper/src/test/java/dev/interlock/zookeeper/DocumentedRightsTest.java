@@ -82,7 +82,7 @@ class DocumentedRightsTest {
         Claim left = Backends.claim("left");
         Backends.take(backend, left);
         QueueNode node = (QueueNode) left.attachment();
-        String prefix = LockPaths.ofNode("/interlock", left);
+        String prefix = LockPaths.nodePrefix("/interlock", left);
         new OrphanCleanup(curator.getZookeeperClient().getZooKeeper(), prefix).start();
         Eventually.holds("it is gone", () -> curator.checkExists().forPath(node.path()) == null);
       }

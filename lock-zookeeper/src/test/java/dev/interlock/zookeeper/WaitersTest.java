@@ -142,7 +142,7 @@ class WaitersTest {
     }
   }
 
-  /** What waiters for one lock have asked for. Requests are counted when they have been sent. */
+  /** Counts the requests of those who wait for one lock, once they have been sent. */
   private static final class Looks {
     private final AtomicInteger listings = new AtomicInteger();
     private final AtomicInteger reads = new AtomicInteger();
@@ -187,7 +187,7 @@ class WaitersTest {
   }
 
   @Test
-  void whenAWaiterLeavesOneOfTheOthersLooks() throws Exception {
+  void oneOtherWaiterLooksWhenAWaiterLeaves() throws Exception {
     Looks looks = new Looks();
     try (CuratorFramework curator = looks.at("/interlock/leavers");
         ZooKeeperBackend counted = Backends.on(curator)) {
@@ -222,8 +222,8 @@ class WaitersTest {
       assertEquals(left, looks.listings.get());
       assertEquals(left, looks.reads.get());
 
-      // A waiter looks once more when it has become the fourth. So looks that others were late to
-      // take would be too many.
+      // A waiter looks once more when it has become the fourth, so late looks of others would make
+      // too many.
       assertTrue(counted.release(held.claim(), Backends.soon()));
       for (int i = 0; i < claims.size(); i++) {
         Backends.granted(waiting.get(i).get(60, TimeUnit.SECONDS));

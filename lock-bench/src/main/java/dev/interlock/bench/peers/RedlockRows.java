@@ -25,17 +25,17 @@ final class RedlockRows {
 
   static void measure(Bench bench) throws InterruptedException {
     Peer<Locking> redisson = RedissonClients.redLock();
-    Peer<Locking> floor = OneThreadRedlock.peer();
+    Peer<Locking> oneThread = OneThreadRedlock.peer();
     Series<String> own =
-        bench.uncontended(null, List.of(Peer.baseline(), floor, Peer.ours(), redisson));
+        bench.uncontended(null, List.of(Peer.baseline(), oneThread, Peer.ours(), redisson));
     bench.row(
         "uncontended: p50 of a pair, to one thread that writes to five sockets and reads them",
         Target.atMost(1.2, Unit.RATIO),
-        own.ratios(Figure.PAIR_P50, Peer.OURS, floor.name()));
+        own.ratios(Figure.PAIR_P50, Peer.OURS, oneThread.name()));
     bench.row(
         "uncontended: the client's processor time, to the same",
         Target.atMost(1.4, Unit.RATIO),
-        own.ratios(Figure.PROCESSOR, Peer.OURS, floor.name()));
+        own.ratios(Figure.PROCESSOR, Peer.OURS, oneThread.name()));
     bench.row(
         "uncontended: p50 of a pair, to five bare calls in parallel",
         Target.atMost(1.25, Unit.RATIO),
@@ -45,11 +45,11 @@ final class RedlockRows {
         Target.atMost(0.4, Unit.RATIO),
         own.ratios(Figure.PAIR_P50, Peer.OURS, redisson.name()));
 
-    Series<String> two = bench.contention(2, 1, null, List.of(Peer.ours(), floor, redisson));
+    Series<String> two = bench.contention(2, 1, null, List.of(Peer.ours(), oneThread, redisson));
     bench.row(
         "one name, 2 clients × 1: pairs a second, to bare Redlock on one thread each",
         Target.atLeast(0.8, Unit.RATIO),
-        two.ratios(Figure.HANDOFFS, Peer.OURS, floor.name()));
+        two.ratios(Figure.HANDOFFS, Peer.OURS, oneThread.name()));
     bench.row(
         "the same, to RedissonRedLock's",
         Target.atLeast(3, Unit.RATIO),
