@@ -38,7 +38,9 @@ class CallerIoTest {
 
   private final List<RedisServer> nodes = new ArrayList<>();
   private final List<NodePipeline> pipelines = new ArrayList<>();
-  private @Nullable CallerIo made;
+
+  @SuppressWarnings("NullAway.Init")
+  private CallerIo callerIo;
 
   @BeforeEach
   void open() throws Exception {
@@ -62,7 +64,7 @@ class CallerIoTest {
               20_000,
               run -> {}));
     }
-    made = new CallerIo(pipelines);
+    callerIo = new CallerIo(pipelines);
     // Connects, and makes the script known.
     eventually("ready", () -> ask("ready").stream().allMatch(Ask::isAnswered));
     assertTrue(askItself("before").stream().allMatch(Ask::isAnswered));
@@ -71,16 +73,8 @@ class CallerIoTest {
   @AfterEach
   void close() {
     pipelines.forEach(NodePipeline::close);
-    callerIo().close();
+    callerIo.close();
     nodes.forEach(RedisServer::close);
-  }
-
-  private CallerIo callerIo() {
-    CallerIo present = made;
-    if (present == null) {
-      throw new IllegalStateException("not open");
-    }
-    return present;
   }
 
   /** A question to one node. */
@@ -139,21 +133,21 @@ class CallerIoTest {
     try {
       List<Ask> asked = send(text);
       for (Ask each : asked) {
-        while (each.reply == null && callerIo().await(each.wakeUp, soon())) {}
+        while (each.reply == null && callerIo.await(each.wakeUp, soon())) {}
       }
       return asked;
     } finally {
-      callerIo().end();
+      callerIo.end();
     }
   }
 
   private List<Ask> send(String text) {
-    WakeUp wakeUp = callerIo().wakeUp(TIME);
+    WakeUp wakeUp = callerIo.wakeUp(TIME);
     List<Ask> asked = new ArrayList<>();
     for (int node = 0; node < 3; node++) {
       Ask ask = new Ask(text, wakeUp);
       asked.add(ask);
-      if (!callerIo().send(node, ask)) {
+      if (!callerIo.send(node, ask)) {
         pipelines.get(node).send(ask);
       }
     }
@@ -162,7 +156,7 @@ class CallerIoTest {
 
   /** Begins as soon as the pipelines' threads are idle. */
   private void begin() throws Exception {
-    eventually("its own I/O", () -> callerIo().begin());
+    eventually("its own I/O", () -> callerIo.begin());
   }
 
   private List<Ask> askItself(String text) throws Exception {
@@ -189,7 +183,7 @@ class CallerIoTest {
   void repliesThatACallerLeavesAreReadByAnotherThread() throws Exception {
     begin();
     List<Ask> left = send("left");
-    callerIo().end();
+    callerIo.end();
     for (Ask each : left) {
       eventually("answered", each::isAnswered);
       assertNotSame(Thread.currentThread(), each.by);
@@ -201,7 +195,7 @@ class CallerIoTest {
     begin();
     List<Ask> left = send("left");
     List<Ask> next = send("next");
-    callerIo().end();
+    callerIo.end();
     for (int node = 0; node < 3; node++) {
       eventually("answered", next.get(node)::isAnswered);
       assertTrue(left.get(node).isAnswered(), "in order");
@@ -226,7 +220,7 @@ class CallerIoTest {
     begin();
     List<Ask> asked = send("withdrawn");
     asked.forEach(each -> each.isWithdrawn = true);
-    callerIo().end();
+    callerIo.end();
     for (Ask each : asked) {
       eventually("failed", () -> each.reply instanceof LockException);
     }
@@ -244,9 +238,8 @@ class CallerIoTest {
     begin();
     List<Ask> left = send("left");
     Thread.currentThread().interrupt();
-    assertThrows(
-        InterruptedException.class, () -> callerIo().await(callerIo().wakeUp(TIME), soon()));
-    callerIo().end();
+    assertThrows(InterruptedException.class, () -> callerIo.await(callerIo.wakeUp(TIME), soon()));
+    callerIo.end();
     assertFalse(Thread.interrupted());
     for (Ask each : left) {
       eventually("answered", each::isAnswered);
@@ -257,10 +250,10 @@ class CallerIoTest {
   @Test
   void aRequestThatCannotBeMadeFails() throws Exception {
     begin();
-    Ask broken = new Ask("broken", callerIo().wakeUp(TIME));
+    Ask broken = new Ask("broken", callerIo.wakeUp(TIME));
     broken.isBroken = true;
-    assertTrue(callerIo().send(0, broken));
-    callerIo().end();
+    assertTrue(callerIo.send(0, broken));
+    callerIo.end();
     eventually("failed", () -> broken.reply instanceof LockException);
     eventually("used again", () -> ask("after").stream().allMatch(Ask::isAnswered));
   }
@@ -293,7 +286,7 @@ class CallerIoTest {
 
   @Test
   void thePipelinesWorkAfterCallersMayNoLongerDoTheirOwnIo() throws Exception {
-    callerIo().close();
+    callerIo.close();
     for (Ask each : ask("after")) {
       assertTrue(each.isAnswered());
     }
@@ -302,7 +295,7 @@ class CallerIoTest {
   @Test
   void oneCallerAtATimeDoesItsOwnIo() throws Exception {
     begin();
-    assertFalse(CompletableFuture.supplyAsync(callerIo()::begin).join());
-    callerIo().end();
+    assertFalse(CompletableFuture.supplyAsync(callerIo::begin).join());
+    callerIo.end();
   }
 }
