@@ -59,7 +59,7 @@ final class NodePipeline implements AutoCloseable {
   /** A script with its keys and arguments. */
   record Call(Script script, List<byte[]> keys, List<byte[]> arguments) {}
 
-  /** A request. The thread that uses the connection calls it, any thread {@link #failed}. */
+  /** A request. Called by the thread that uses the connection, {@link #failed} by any thread. */
   interface Request {
     /**
      * Decides at the last moment what to send.
