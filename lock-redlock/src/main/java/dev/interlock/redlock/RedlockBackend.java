@@ -264,10 +264,11 @@ final class RedlockBackend implements LockBackend {
   }
 
   /**
-   * Says when to poll. Without a known holder the vote may have been split, and the others will
-   * withdraw: soon then, at random, and later each time, because a holder's majority may also be
-   * out of reach. Of several that hold a name together, each node names another one. So where there
-   * may be several, what looks like a split for too long is taken for that.
+   * Says when to poll: at the end of a known holder's TTL, but soon if no message of its release is
+   * expected. Without a known holder the vote may have been split, and the others will withdraw:
+   * soon then, at random, and later each time, because a holder's majority may also be out of
+   * reach. Of several that hold a name together, each node names another one. So where there may be
+   * several, what looks like a split for too long is taken for that.
    */
   private Attempt.Busy busy(Requests requests, Acquisition acquisition) {
     Claim claim = requests.claim;
