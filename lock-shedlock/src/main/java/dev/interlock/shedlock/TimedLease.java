@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A lease that ends by itself at a time that can be moved. It is renewed before that only if the
- * time was moved beyond its validity.
+ * time was moved to the end of its validity or beyond.
  */
 final class TimedLease {
 
@@ -27,6 +27,9 @@ final class TimedLease {
 
   /** The same for long times: a client subtracts a thousandth, because clocks drift. */
   private static final int MARGIN_DIVISOR = 500;
+
+  /** By how much its validity has to exceed the time at least, or else it is renewed. */
+  private static final Duration LEAST_MARGIN = MARGIN.dividedBy(2);
 
   private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
 
@@ -45,7 +48,7 @@ final class TimedLease {
   @GuardedBy("this")
   private @Nullable CompletableFuture<@Nullable Void> timer;
 
-  private TimedLease(Lease lease, Duration atMost) {
+  TimedLease(Lease lease, Duration atMost) {
     this.lease = lease;
     synchronized (this) {
       endIn(atMost);
@@ -155,12 +158,16 @@ final class TimedLease {
       timer.cancel(false);
     }
     long pause = end - System.nanoTime();
-    long validity = lease.remainingValidity().toNanos();
-    if (validity < pause) {
-      pause = Math.max(validity / 2, SHORTEST_PAUSE.toNanos());
+    if (!isValidBeyond(pause)) {
+      long half = lease.remainingValidity().toNanos() / 2;
+      pause = Math.min(pause, Math.max(half, SHORTEST_PAUSE.toNanos()));
     }
     timer = new CompletableFuture<@Nullable Void>();
     var unused = timer.completeOnTimeout(null, pause, TimeUnit.NANOSECONDS).thenRun(this::onTime);
+  }
+
+  private boolean isValidBeyond(long left) {
+    return lease.remainingValidity().toNanos() - left >= LEAST_MARGIN.toNanos();
   }
 
   /** Runs on the JDK's timer thread, so it must not block. */
@@ -171,7 +178,7 @@ final class TimedLease {
         return;
       }
       if (left > 0 && lease.isHeld()) {
-        if (lease.remainingValidity().toNanos() < left) {
+        if (!isValidBeyond(left)) {
           var unused = lease.renewAsync();
         }
         schedule();
