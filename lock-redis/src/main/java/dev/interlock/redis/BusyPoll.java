@@ -11,9 +11,10 @@ import java.util.function.LongSupplier;
  * Polls for a reply for a moment before its thread sleeps until there is one.
  *
  * <p>A server nearby answers in less time than it takes to put a thread to sleep and wake it, above
- * all if the processor goes idle in between. Polling then takes no more processor time, either.
- * Only a thread that is alone in this process in waiting for a reply polls: several would take the
- * processors from each other and from the server.
+ * all if the processor goes idle in between. Polling then takes more of this process's processor
+ * time, but less of this process's and the server's together. Only a thread that is alone in this
+ * process in waiting for a reply polls: several would take the processors from each other and from
+ * the server.
  *
  * <p>For one connection, by one thread at a time. After polling in vain, the next reads skip it, up
  * to 63 of them, so it costs next to nothing where the server is far away.

@@ -16,7 +16,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A lease that ends by itself at a time that can be moved. It is renewed before that only if the
- * time was moved to the end of its validity or beyond.
+ * time was moved, or is beyond its validity.
  */
 final class TimedLease {
 
@@ -28,7 +28,7 @@ final class TimedLease {
   /** The same for long times: a client subtracts a thousandth, because clocks drift. */
   private static final int MARGIN_DIVISOR = 500;
 
-  /** By how much its validity has to exceed the time at least, or else it is renewed. */
+  /** By how much the validity has to exceed a time that was moved, or else it is renewed. */
   private static final Duration LEAST_MARGIN = MARGIN.dividedBy(2);
 
   private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
@@ -40,6 +40,9 @@ final class TimedLease {
   /** When it ends, by {@link System#nanoTime()}. */
   @GuardedBy("this")
   private long end;
+
+  @GuardedBy("this")
+  private boolean extended;
 
   @GuardedBy("this")
   private boolean ended;
@@ -100,6 +103,7 @@ final class TimedLease {
       if (ended) {
         return false;
       }
+      extended = true;
       endIn(atMost);
       return lease.isHeld();
     }
@@ -166,8 +170,11 @@ final class TimedLease {
     var unused = timer.completeOnTimeout(null, pause, TimeUnit.NANOSECONDS).thenRun(this::onTime);
   }
 
+  /** A lock that was not extended is not renewed for a margin: its holder may die afterwards. */
+  @GuardedBy("this")
   private boolean isValidBeyond(long left) {
-    return lease.remainingValidity().toNanos() - left >= LEAST_MARGIN.toNanos();
+    long margin = extended ? LEAST_MARGIN.toNanos() : 0;
+    return lease.remainingValidity().toNanos() - left >= margin;
   }
 
   /** Runs on the JDK's timer thread, so it must not block. */
