@@ -682,7 +682,11 @@ public abstract class RuleTest {
   }
 
   static void assertStruck(Disturbance disturbance) throws InterruptedException {
-    if (!disturbance.awaitHit(Duration.ofMillis(1))) {
+    assertStruck(Duration.ofMillis(1), disturbance);
+  }
+
+  static void assertStruck(Duration within, Disturbance disturbance) throws InterruptedException {
+    if (!disturbance.awaitHit(within)) {
       throw new NotTestedException(
           "the fault had no effect: the client's requests do not pass the proxy");
     }
