@@ -17,14 +17,19 @@ import java.util.function.LongSupplier;
  * the server.
  *
  * <p>For one connection, by one thread at a time. After polling in vain, the next reads skip it, up
- * to 63 of them, so it costs next to nothing where the server is far away.
+ * to 255 of them, so it costs next to nothing where the server is far away. As the server may sleep
+ * meanwhile, the first poll after them may take longer. The next one shows how soon a server answers
+ * that is awake.
  */
 final class BusyPoll {
 
   /** About what it takes to sleep and be woken. */
-  static final Duration MAX_TIME = Duration.ofNanos(50_000);
+  static final Duration MAX_TIME = Duration.ofNanos(75_000);
 
-  private static final int MAX_SKIPPED = 63;
+  /** The same, if the server has to be woken, too. */
+  static final Duration MAX_TIME_AFTER_SLEEP = MAX_TIME.multipliedBy(2);
+
+  private static final int MAX_SKIPPED = 255;
 
   /** How many threads of this process read. */
   private static final AtomicInteger READING = new AtomicInteger();
@@ -32,8 +37,15 @@ final class BusyPoll {
   private final AtomicInteger reading;
   private final LongSupplier nanoTime;
   private final boolean possible;
+
+  /** How many reads did not poll after the last poll in vain; 0 while replies come soon. */
+  private int backoff;
+
+  /** How many of these are left. */
   private int toSkip;
-  private int skipped;
+
+  /** Whether the last read did not poll, so that the server may sleep. */
+  private boolean mayBeAsleep;
 
   BusyPoll() {
     this(READING, System::nanoTime, Runtime.getRuntime().availableProcessors());
@@ -61,19 +73,27 @@ final class BusyPoll {
   }
 
   private void poll(InputStream in) throws IOException {
-    if (skipped < toSkip) {
-      skipped++;
+    if (toSkip > 0) {
+      toSkip--;
+      mayBeAsleep = true;
       return;
     }
-    skipped = 0;
+    long max = (mayBeAsleep ? MAX_TIME_AFTER_SLEEP : MAX_TIME).toNanos();
+    mayBeAsleep = false;
     long start = nanoTime.getAsLong();
+    long took = 0;
     while (in.available() == 0) {
-      if (nanoTime.getAsLong() - start >= MAX_TIME.toNanos()) {
-        toSkip = Math.min(MAX_SKIPPED, 2 * toSkip + 1);
+      took = nanoTime.getAsLong() - start;
+      if (took >= max) {
+        backoff = Math.min(MAX_SKIPPED, 2 * backoff + 1);
+        toSkip = backoff;
         return;
       }
       Thread.onSpinWait();
     }
-    toSkip = 0;
+    // What did not have to be waited for may be the rest of a reply, as it is with TLS.
+    if (0 < took && took < MAX_TIME.toNanos()) {
+      backoff = 0;
+    }
   }
 }

@@ -25,18 +25,58 @@ class BusyPollTest {
 
   @Test
   void sleepsIfNoReplyComesSoon() throws Exception {
-    assertEquals(50, read(poll(2)));
+    assertEquals(75, read(poll(2)));
     assertEquals(1, replies.reads);
   }
 
   @Test
   void pollsRarelyAfterPollingInVain() throws Exception {
-    BusyPoll poll = poll(2);
-    int vain = 0;
-    for (int i = 0; i < 1 + 2 + 4 + 8 + 16 + 32 + 64 + 64; i++) {
-      vain += read(poll) > 0 ? 1 : 0;
+    assertEquals(10, readsThatPoll(poll(2)));
+  }
+
+  @Test
+  void pollsRarelyIfAnAwakeServerIsSlow() throws Exception {
+    replies.arrivesAtPoll = 100;
+    assertEquals(17, readsThatPoll(poll(2)));
+  }
+
+  /** Returns how many of some reads polled. */
+  private int readsThatPoll(BusyPoll poll) throws IOException {
+    int polled = 0;
+    for (int i = 0; i < 1 + 2 + 4 + 8 + 16 + 32 + 64 + 128 + 256 + 256; i++) {
+      polled += read(poll) > 0 ? 1 : 0;
     }
-    assertEquals(8, vain);
+    return polled;
+  }
+
+  @Test
+  void pollsForLongerWhileTheServerMayBeAsleep() throws Exception {
+    BusyPoll poll = poll(2);
+    assertEquals(75, read(poll));
+    replies.arrivesAtPoll = 100;
+    assertEquals(0, read(poll));
+    assertEquals(100, read(poll)); // the server was woken
+    replies.arrivesAtPoll = 30; // and is awake
+    for (int i = 0; i < 10; i++) {
+      assertEquals(30, read(poll));
+    }
+    replies.arrivesAtPoll = Integer.MAX_VALUE;
+    assertEquals(75, read(poll));
+    assertEquals(0, read(poll)); // one, not three, as replies came soon
+    assertEquals(150, read(poll));
+  }
+
+  @Test
+  void doesNotTakeTheRestOfAReplyForAReplyThatCameSoon() throws Exception {
+    BusyPoll poll = poll(2);
+    int polled = 0;
+    for (int i = 0; i < 100; i++) {
+      replies.arrivesAtPoll = 100;
+      polled += read(poll) > 1 ? 1 : 0;
+      replies.arrivesAtPoll = 1;
+      read(poll);
+    }
+    assertTrue(polled < 20, polled + " of 100 replies");
   }
 
   @Test

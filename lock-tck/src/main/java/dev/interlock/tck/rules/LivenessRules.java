@@ -197,8 +197,8 @@ public abstract class LivenessRules extends RuleTest {
     Future<Optional<Lease>> attempt;
     try (Disturbance outage = network.everywhere(fault)) {
       attempt = inThread(() -> lock.tryAcquire(timing().longTtl()));
-      assertStruck(bound(), outage);
       never(Duration.ofMillis(500), attempt, "a timed attempt did not ride out the outage");
+      assertStruck(bound(), outage);
     }
     assertTrue(
         within(renewed().ttl().plus(bound()), attempt, "the lock was not acquired after the outage")
