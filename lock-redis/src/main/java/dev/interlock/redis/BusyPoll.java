@@ -18,8 +18,8 @@ import java.util.function.LongSupplier;
  *
  * <p>For one connection, by one thread at a time. After polling in vain, the next reads skip it, up
  * to 255 of them, so it costs next to nothing where the server is far away. As the server may sleep
- * meanwhile, the first poll after them may take longer. The next one shows how soon a server answers
- * that is awake.
+ * meanwhile, the first poll after them may take longer. The next one shows how soon a server
+ * answers that is awake.
  */
 final class BusyPoll {
 
