@@ -3,7 +3,6 @@ package dev.interlock.redis;
 import dev.interlock.redis.server.VirtualThreads;
 import java.io.IOException;
 import java.io.InputStream;
-import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 
@@ -17,17 +16,17 @@ import java.util.function.LongSupplier;
  * the server.
  *
  * <p>For one connection, by one thread at a time. After polling in vain, the next reads skip it, up
- * to 255 of them, so it costs next to nothing where the server is far away. As the server may sleep
- * meanwhile, the first poll after them may take longer. The next one shows how soon a server
- * answers that is awake.
+ * to 255 of them, so it costs next to nothing where the server is far away. The server may sleep
+ * meanwhile, so the next poll may take twice as long; the one after it shows how soon an awake
+ * server answers.
  */
 final class BusyPoll {
 
   /** About what it takes to sleep and be woken. */
-  static final Duration MAX_TIME = Duration.ofNanos(75_000);
+  private static final long MAX_NANOS = 75_000;
 
   /** The same, if the server has to be woken, too. */
-  static final Duration MAX_TIME_AFTER_SLEEP = MAX_TIME.multipliedBy(2);
+  private static final long MAX_NANOS_AFTER_SLEEP = 2 * MAX_NANOS;
 
   private static final int MAX_SKIPPED = 255;
 
@@ -38,13 +37,13 @@ final class BusyPoll {
   private final LongSupplier nanoTime;
   private final boolean possible;
 
-  /** How many reads did not poll after the last poll in vain; 0 while replies come soon. */
+  /** How many reads skip the poll after one in vain; 0 once a reply came soon. */
   private int backoff;
 
   /** How many of these are left. */
   private int toSkip;
 
-  /** Whether the last read did not poll, so that the server may sleep. */
+  /** Whether the last read skipped its poll, so that the server may sleep. */
   private boolean mayBeAsleep;
 
   BusyPoll() {
@@ -78,7 +77,7 @@ final class BusyPoll {
       mayBeAsleep = true;
       return;
     }
-    long max = (mayBeAsleep ? MAX_TIME_AFTER_SLEEP : MAX_TIME).toNanos();
+    long max = mayBeAsleep ? MAX_NANOS_AFTER_SLEEP : MAX_NANOS;
     mayBeAsleep = false;
     long start = nanoTime.getAsLong();
     long took = 0;
@@ -91,8 +90,8 @@ final class BusyPoll {
       }
       Thread.onSpinWait();
     }
-    // What did not have to be waited for may be the rest of a reply, as it is with TLS.
-    if (0 < took && took < MAX_TIME.toNanos()) {
+    // What was there at once may be the rest of a reply, as with TLS.
+    if (0 < took && took < MAX_NANOS) {
       backoff = 0;
     }
   }
