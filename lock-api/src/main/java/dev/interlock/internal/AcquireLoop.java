@@ -293,7 +293,10 @@ final class AcquireLoop {
           // place, so that the loop notices an earlier release.
           watch = watch();
         }
-        LeaseState offered = pause().await(request, most);
+        // A message is no sign that a store that has failed has recovered: waiters whose attempts
+        // are
+        // undone would wake each other without a pause.
+        LeaseState offered = pause().await(request, most, held);
         if (offered != null) {
           // The thread that offered it may be slow to publish it.
           Timer.survive("the beginning of a lease", offered::publish);
@@ -319,31 +322,48 @@ final class AcquireLoop {
     @GuardedBy("this")
     private @Nullable LeaseState offered;
 
+    /** By this client, not by the store. */
+    private volatile boolean ended;
+
     Pause(WakeUp wakeUp) {
       this.wakeUp = wakeUp;
     }
 
-    /** Returns what was offered meanwhile, or null. */
-    @Nullable LeaseState await(Request wanted, Duration most) throws InterruptedException {
+    /**
+     * Returns what was offered meanwhile, or null.
+     *
+     * @param forMessages whether a message of the store ends it, too
+     */
+    @Nullable LeaseState await(Request wanted, Duration most, boolean forMessages)
+        throws InterruptedException {
       LeaseState taken = null;
-      boolean ended = false;
+      boolean interrupted = true;
       synchronized (this) {
         request = wanted;
       }
       try {
-        wakeUp.await(wanted.deadline().orIn(most));
-        ended = true;
+        Deadline until = wanted.deadline().orIn(most);
+        while (wakeUp.await(until) && !forMessages && !ended) {
+          // Goes on pausing.
+        }
+        ended = false;
+        interrupted = false;
       } finally {
         synchronized (this) {
           request = null;
           taken = offered;
           offered = null;
         }
-        if (taken != null && !ended) {
+        if (taken != null && interrupted) {
           taken.giveUp(null);
         }
       }
       return taken;
+    }
+
+    void end() {
+      ended = true;
+      wakeUp.signal();
     }
 
     synchronized @Nullable LeaseState offer(Function<Request, @Nullable LeaseState> maker) {
@@ -381,7 +401,7 @@ final class AcquireLoop {
   void wake() {
     Pause current = pause;
     if (current != null) {
-      current.wakeUp.signal();
+      current.end();
     }
   }
 

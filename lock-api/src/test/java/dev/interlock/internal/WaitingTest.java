@@ -151,6 +151,26 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
+  void messagesDoNotShortenThePausesOfAnOutage() throws Exception {
+    store.occupy("a", LONG);
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    Waits.until("the watch", () -> store.watchers() == 1);
+    time.awaitAsleep(waiter.thread);
+    store.down(true);
+    store.free("a");
+    time.awaitAsleep(waiter.thread);
+    int failed = store.calls(FakeStore.Op.ACQUIRE);
+    for (int i = 0; i < 10; i++) {
+      store.free("a");
+      time.awaitAsleep(waiter.thread);
+    }
+    assertEquals(failed, store.calls(FakeStore.Op.ACQUIRE));
+    store.down(false);
+    advanceUntil("the grant", waiter.result::isDone);
+    assertTrue(waiter.get().isHeld());
+  }
+
+  @Test
   void anInterruptEndsTheWaitAndLeavesNothing() throws Exception {
     store.occupy("a", LONG);
     Background<Lease> contender = inBackground(() -> engine.lock("a").acquire());

@@ -61,7 +61,8 @@ class SimulationTest {
   @ValueSource(
       longs = {
         28_616_446_704L, // a late grant to a client that is being closed
-        425_602_189_038L // a reader that continues in the place of an earlier one
+        425_602_189_038L, // a reader that continues in the place of an earlier one
+        290_390_831_537L // waiters that wake each other while most servers are down
       })
   void seedsOfAllKindsThatFindWhatIsMissing(long seed) {
     requireWell(seed);
