@@ -293,9 +293,7 @@ final class AcquireLoop {
           // place, so that the loop notices an earlier release.
           watch = watch();
         }
-        // A message is no sign that a store that has failed has recovered: waiters whose attempts
-        // are
-        // undone would wake each other without a pause.
+        // No sign that a failed store has recovered: undone attempts send messages, too.
         LeaseState offered = pause().await(request, most, held);
         if (offered != null) {
           // The thread that offered it may be slow to publish it.
@@ -322,8 +320,7 @@ final class AcquireLoop {
     @GuardedBy("this")
     private @Nullable LeaseState offered;
 
-    /** By this client, not by the store. */
-    private volatile boolean ended;
+    private volatile boolean endedByClient;
 
     Pause(WakeUp wakeUp) {
       this.wakeUp = wakeUp;
@@ -343,10 +340,10 @@ final class AcquireLoop {
       }
       try {
         Deadline until = wanted.deadline().orIn(most);
-        while (wakeUp.await(until) && !forMessages && !ended) {
+        while (wakeUp.await(until) && !forMessages && !endedByClient) {
           // Goes on pausing.
         }
-        ended = false;
+        endedByClient = false;
         interrupted = false;
       } finally {
         synchronized (this) {
@@ -362,7 +359,7 @@ final class AcquireLoop {
     }
 
     void end() {
-      ended = true;
+      endedByClient = true;
       wakeUp.signal();
     }
 

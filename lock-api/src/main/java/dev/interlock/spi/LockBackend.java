@@ -97,7 +97,8 @@ public interface LockBackend extends AutoCloseable {
   /**
    * Asks the store to signal when a lock may have become free. Signals are hints: an extra one does
    * no harm, and polling makes up for a lost one. The backend signals once when the watch is in
-   * place, so that waiters notice an earlier release. Must not block on the store.
+   * place, so that waiters notice an earlier release. After a failed attempt, the client pauses
+   * whatever the signals. Must not block on the store.
    *
    * <p>By default there are no signals, and waiters poll at the times that {@link Attempt.Busy}
    * gives.

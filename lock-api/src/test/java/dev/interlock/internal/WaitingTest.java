@@ -171,6 +171,17 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
+  void closingEndsThePauseOfAnOutage() throws Exception {
+    store.down(true);
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(waiter.thread);
+    engine.close();
+    assertInstanceOf(
+        IllegalStateException.class,
+        assertThrows(ExecutionException.class, waiter::get).getCause());
+  }
+
+  @Test
   void anInterruptEndsTheWaitAndLeavesNothing() throws Exception {
     store.occupy("a", LONG);
     Background<Lease> contender = inBackground(() -> engine.lock("a").acquire());
