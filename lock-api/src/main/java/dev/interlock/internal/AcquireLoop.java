@@ -334,7 +334,7 @@ final class AcquireLoop {
     @Nullable LeaseState await(Request wanted, Duration most, boolean forMessages)
         throws InterruptedException {
       LeaseState taken = null;
-      boolean interrupted = true;
+      boolean ended = false;
       synchronized (this) {
         request = wanted;
       }
@@ -344,14 +344,14 @@ final class AcquireLoop {
           // Goes on pausing.
         }
         endedByClient = false;
-        interrupted = false;
+        ended = true;
       } finally {
         synchronized (this) {
           request = null;
           taken = offered;
           offered = null;
         }
-        if (taken != null && interrupted) {
+        if (taken != null && !ended) {
           taken.giveUp(null);
         }
       }

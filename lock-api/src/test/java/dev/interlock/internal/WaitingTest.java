@@ -175,10 +175,20 @@ class WaitingTest extends EngineFixture {
     store.down(true);
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(waiter.thread);
-    engine.close();
-    assertInstanceOf(
-        IllegalStateException.class,
-        assertThrows(ExecutionException.class, waiter::get).getCause());
+    Background<Boolean> closing =
+        inBackground(
+            () -> {
+              engine.close();
+              return true;
+            });
+    try {
+      assertInstanceOf(
+          IllegalStateException.class,
+          assertThrows(ExecutionException.class, waiter::get).getCause());
+    } finally {
+      // Closing waits for the waiter, so it would not end either.
+      advanceUntil("the end of the client", closing.result::isDone);
+    }
   }
 
   @Test

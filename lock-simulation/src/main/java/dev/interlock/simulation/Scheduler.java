@@ -412,7 +412,7 @@ final class Scheduler {
     SimThread first = next();
     if (first != null) {
       first.giveBaton();
-      int seen = steps;
+      int seen = steps; // Not synchronized: it suffices to see a change within a minute.
       long seenAt = System.nanoTime();
       while (!stopped) {
         LockSupport.parkNanos(this, TimeUnit.SECONDS.toNanos(1));
