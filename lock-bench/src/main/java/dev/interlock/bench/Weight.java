@@ -62,13 +62,13 @@ public final class Weight {
       int threads = ManagementFactory.getThreadMXBean().getThreadCount();
       List<Lease> leases = hold(client, "held", LEASES);
       long perLease = (OwnProcess.heapBytes() - heap) / LEASES;
-      int more = ManagementFactory.getThreadMXBean().getThreadCount() - threads;
       Thread.sleep(RENEWALS.toMillis()); // until what renews is compiled
       long commands = commands(servers);
       long processor = OwnProcess.processorNanos();
       Thread.sleep(RENEWALS.toMillis());
       double share = (double) (OwnProcess.processorNanos() - processor) / RENEWALS.toNanos();
       String requests = perSecond(servers, commands, RENEWALS);
+      int more = ManagementFactory.getThreadMXBean().getThreadCount() - threads;
       long lost = leases.stream().filter(lease -> !lease.isHeld()).count();
       release(leases);
       return String.format(
