@@ -69,11 +69,14 @@ final class CallSites {
     return site;
   }
 
+  /**
+   * Whether they are printed alike. For descriptors, newer JDKs want a walker that keeps classes.
+   */
   private static boolean isSame(StackFrame one, StackFrame other) {
     return one.getByteCodeIndex() == other.getByteCodeIndex()
         && one.getClassName().equals(other.getClassName())
         && one.getMethodName().equals(other.getMethodName())
-        && one.getDescriptor().equals(other.getDescriptor());
+        && one.getLineNumber() == other.getLineNumber();
   }
 
   private boolean isDue(int place) {

@@ -1,9 +1,13 @@
 package dev.interlock.internal;
 
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Overloads;
 import dev.interlock.spi.TimeSource;
+import java.util.concurrent.Callable;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
 class CallSitesTest {
@@ -45,6 +49,13 @@ class CallSitesTest {
 
   private Object here() {
     return sites.current("a");
+  }
+
+  @Test
+  void placesInMethodsOfOneNameAreToldApart() throws Exception {
+    Object supplied = Overloads.call((Supplier<Object>) this::here);
+    Object called = Overloads.call((Callable<Object>) this::here);
+    assertNotEquals(String.valueOf(supplied), String.valueOf(called));
   }
 
   @Test
