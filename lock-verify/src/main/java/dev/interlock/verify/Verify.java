@@ -132,7 +132,10 @@ public final class Verify {
     List<Suite> selected = new ArrayList<>();
     for (int i = 0; i < repeat; i++) {
       for (Suite suite : suites) {
-        if (only.isEmpty() || suite.name().equals(only) || suite.className().equals(only)) {
+        if (only.isEmpty()
+            || suite.module().name().equals(only)
+            || suite.name().equals(only)
+            || suite.className().equals(only)) {
           selected.add(suite);
         }
       }
