@@ -70,7 +70,7 @@ final class CallSites {
   }
 
   /**
-   * Whether they are printed alike. For descriptors, newer JDKs want a walker that keeps classes.
+   * Whether they are one place, as far as lines tell. For descriptors, JDK 25 wants more access.
    */
   private static boolean isSame(StackFrame one, StackFrame other) {
     return one.getByteCodeIndex() == other.getByteCodeIndex()

