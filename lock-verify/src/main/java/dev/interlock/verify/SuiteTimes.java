@@ -16,7 +16,7 @@ import java.util.TreeMap;
  */
 final class SuiteTimes {
   static final String HEADER =
-      "# Module, test class, seconds; alone: nothing else runs beside it. See docs/testing.md";
+      "# Module, test class, seconds; alone: nothing else runs beside it. See docs/how-it-is-tested.md";
 
   /** For a suite that has never been run. */
   private static final Duration GUESS = Duration.ofSeconds(10);
