@@ -69,9 +69,7 @@ final class CallSites {
     return site;
   }
 
-  /**
-   * Whether they are one place, as far as lines tell. For descriptors, JDK 25 wants more access.
-   */
+  // Not by descriptors: on JDK 25 a frame refuses them unless the walker retains classes.
   private static boolean isSame(StackFrame one, StackFrame other) {
     return one.getByteCodeIndex() == other.getByteCodeIndex()
         && one.getClassName().equals(other.getClassName())
