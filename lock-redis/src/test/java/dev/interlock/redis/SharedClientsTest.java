@@ -337,7 +337,8 @@ class SharedClientsTest {
       // Not the next reply, which may be the greeting of another lane's new connection.
       try (NetworkFault lost = proxy.loseReplies("interlock:{job}")) {
         release = CompletableFuture.supplyAsync(lease::release);
-        Eventually.holds("it is carried out", () -> direct.inspect("job").holders().size() == 1);
+        assertTrue(lost.awaitHit(Duration.ofSeconds(15)), "the server has answered");
+        assertEquals(1, direct.inspect("job").holders().size(), "it was carried out");
       }
       assertEquals(ReleaseOutcome.UNKNOWN, release.get());
       assertFalse(lease.lost().isDone(), "it was not taken away");
