@@ -519,7 +519,7 @@ public abstract class LeaseRules extends RuleTest {
     long before = System.nanoTime();
     Lease lease = acquireNow(client(limited).lock(newName()));
     long acquired = System.nanoTime();
-    long end = acquired; // of the validity that the lease told last
+    long end = acquired + lease.remainingValidity().toNanos(); // as the lease told last
     try {
       while (since(before).compareTo(most.plus(bound())) < 0) {
         renewNow(lease, bound());
