@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
@@ -93,8 +94,10 @@ class RedisBackendTest {
   /** The fence goes by the same clock as the tokens, so it is there for as long as it is needed. */
   @Test
   void tokensRiseWhereverTheClockIsSetWhileTheLockIsHeldAndAnHourLater() throws Exception {
-    try (RedisServer moved = Testbed.redis().clockAhead(Duration.ZERO).start();
+    try (RedisServer moved =
+            Testbed.firstAvailable(Testbed.redis().clockAhead(Duration.ZERO), Testbed.redis());
         LockBackend there = Backends.open(moved.uri())) {
+      assumeTrue(moved.canSetClock() || Testbed.requiresAll(), "a wrong clock needs a C compiler");
       moved.setClock(Duration.ofHours(9));
       long token = take(there, claim("job", Duration.ofHours(2))).token();
       // Past an hour after the grant, and not past an hour after the end of the lease.

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.Claim;
@@ -175,9 +176,12 @@ class MembershipTest {
   void aNodeWhoseClockIsSetBackIsOneAllTheSame() throws Exception {
     Duration ahead = Duration.ofMinutes(10);
     try (RedlockNodes others =
-            Testbed.redlockNodes().nodes(3).clocksAhead(ahead).forFaults().start();
+            Testbed.firstAvailable(
+                Testbed.redlockNodes().nodes(3).clocksAhead(ahead).forFaults(),
+                Testbed.redlockNodes().nodes(3).forFaults());
         LockBackend backend = Backends.open(others.uri() + QUERY + "2s")) {
       RedisServer first = others.members().get(0);
+      assumeTrue(first.canSetClock() || Testbed.requiresAll(), "a wrong clock needs a C compiler");
       var unused = use(backend);
       eventually("it knows itself", () -> isListed(first, first));
       String before = noted(first, first);

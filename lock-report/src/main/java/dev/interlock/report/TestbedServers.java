@@ -3,9 +3,6 @@ package dev.interlock.report;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
-import dev.interlock.testbed.server.Deployment;
-import dev.interlock.testbed.server.DeploymentBuilder;
-import dev.interlock.testbed.server.NoServerException;
 import java.time.Duration;
 import java.util.List;
 
@@ -62,7 +59,7 @@ public final class TestbedServers implements ServerSource {
             FORCED,
             () -> Testbed.postgresql().start(),
             () ->
-                withClocks(
+                Testbed.firstAvailable(
                     Testbed.postgresql().forFaults().clockAhead(Duration.ZERO),
                     Testbed.postgresql().forFaults())),
         new Offer(
@@ -72,7 +69,7 @@ public final class TestbedServers implements ServerSource {
             FORCED,
             () -> Testbed.mariadb().start(),
             () ->
-                withClocks(
+                Testbed.firstAvailable(
                     Testbed.mariadb().forFaults().clockAhead(Duration.ZERO),
                     Testbed.mariadb().forFaults())),
         new Offer(
@@ -106,27 +103,16 @@ public final class TestbedServers implements ServerSource {
   }
 
   private static RedisServer redisForFaults() {
-    return withClocks(
+    return Testbed.firstAvailable(
         Testbed.redis().forFaults().clockAhead(Duration.ZERO), Testbed.redis().forFaults());
   }
 
   private static RedlockNodes redlockForFaults() {
-    RedlockNodes.Builder nodes = Testbed.redlockNodes().forFaults().parameters(SHORT_TTLS);
-    return withClocks(
+    return Testbed.firstAvailable(
         Testbed.redlockNodes()
             .forFaults()
             .parameters(SHORT_TTLS)
             .clocksAhead(TEN_MINUTES, TEN_MINUTES.negated(), Duration.ZERO),
-        nodes);
-  }
-
-  /** A server's clock cannot be set on every system. */
-  private static <D extends Deployment> D withClocks(
-      DeploymentBuilder<?, D> wanted, DeploymentBuilder<?, D> otherwise) {
-    try {
-      return wanted.start();
-    } catch (NoServerException e) {
-      return otherwise.start();
-    }
+        Testbed.redlockNodes().forFaults().parameters(SHORT_TTLS));
   }
 }

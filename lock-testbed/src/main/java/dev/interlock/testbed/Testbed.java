@@ -10,6 +10,9 @@ import dev.interlock.testbed.redis.RedisCluster;
 import dev.interlock.testbed.redis.RedisSentinels;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
+import dev.interlock.testbed.server.Deployment;
+import dev.interlock.testbed.server.DeploymentBuilder;
+import dev.interlock.testbed.server.NoServerException;
 import dev.interlock.testbed.server.Way;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 
@@ -51,6 +54,21 @@ public final class Testbed {
    */
   public static int freePort() {
     return Ports.reserve();
+  }
+
+  /**
+   * Starts one deployment or, where none of its ways can serve, another: one that asks less of the
+   * machine.
+   *
+   * @throws NoServerException if the other one cannot be started either
+   */
+  public static <D extends Deployment> D firstAvailable(
+      DeploymentBuilder<?, ? extends D> wanted, DeploymentBuilder<?, ? extends D> otherwise) {
+    try {
+      return wanted.start();
+    } catch (NoServerException e) {
+      return otherwise.start();
+    }
   }
 
   /** One Redis server. */

@@ -3,47 +3,58 @@
  * leaves the monotonic clock alone. INTERLOCK_CLOCK_FILE names a file of eight bytes that says how
  * many seconds, as a signed number in the machine's order of bytes; it may change at any time.
  *
- * The kernel is asked directly. To look the C library's functions up would allocate memory, and
- * allocators that ask for the time while they start (jemalloc, in Redis) would never end.
+ * It includes no headers of the C library, since a compiler often comes without them. The kernel is
+ * asked directly: to look the C library's functions up would allocate memory, and allocators that
+ * ask for the time while they start (jemalloc, in Redis) would never end.
  */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <pthread.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <sys/mman.h>
+#ifndef __LP64__
+#error "the declarations below are those of 64-bit Linux"
+#endif
+#if defined __x86_64__
+#define SYS_clock_gettime 228
+#elif defined __aarch64__
+#define SYS_clock_gettime 113
+#else
 #include <sys/syscall.h>
-#include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
+#endif
+enum { CLOCK_REALTIME = 0, CLOCK_MONOTONIC = 1, CLOCK_REALTIME_COARSE = 5 };
+enum { O_RDONLY = 0, O_CLOEXEC = 02000000, PROT_READ = 1, MAP_SHARED = 1 };
+struct timespec { long tv_sec, tv_nsec; };
+struct timeval { long tv_sec, tv_usec; };
+char *getenv(const char *name);
+int open(const char *name, int flags, ...);
+int close(int file);
+void *mmap(void *address, unsigned long size, int protection, int flags, int file, long offset);
+long syscall(long number, ...);
+int pthread_cond_clockwait(void *condition, void *mutex, int clock, const struct timespec *deadline);
 
-static const volatile int64_t right = 0;
-static const volatile int64_t *ahead = &right;
+static const volatile long right = 0;
+static const volatile long *ahead = &right;
 
 __attribute__((constructor)) static void find_ahead(void) {
   const char *name = getenv("INTERLOCK_CLOCK_FILE");
-  int file = name == NULL ? -1 : open(name, O_RDONLY | O_CLOEXEC);
+  int file = name == 0 ? -1 : open(name, O_RDONLY | O_CLOEXEC);
   if (file >= 0) {
-    void *mapped = mmap(NULL, sizeof *ahead, PROT_READ, MAP_SHARED, file, 0);
-    if (mapped != MAP_FAILED) {
+    void *mapped = mmap(0, sizeof *ahead, PROT_READ, MAP_SHARED, file, 0);
+    if (mapped != (void *)-1) {
       ahead = mapped;
     }
     close(file);
   }
 }
 
-int clock_gettime(clockid_t clock, struct timespec *now) {
+int clock_gettime(int clock, struct timespec *now) {
   int failed = (int)syscall(SYS_clock_gettime, clock, now);
   if (!failed && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
-    now->tv_sec += (time_t)*ahead;
+    now->tv_sec += (long)*ahead;
   }
   return failed;
 }
 
-int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+int gettimeofday(struct timeval *now, void *zone) {
   struct timespec precise;
   (void)zone;
-  if (now != NULL) {
+  if (now != 0) {
     clock_gettime(CLOCK_REALTIME, &precise);
     now->tv_sec = precise.tv_sec;
     now->tv_usec = precise.tv_nsec / 1000;
@@ -51,33 +62,28 @@ int gettimeofday(struct timeval *restrict now, void *restrict zone) {
   return 0;
 }
 
-time_t time(time_t *now) {
+long time(long *now) {
   struct timespec precise;
   clock_gettime(CLOCK_REALTIME, &precise);
-  if (now != NULL) {
+  if (now != 0) {
     *now = precise.tv_sec;
   }
   return precise.tv_sec;
 }
 
-/* Other C libraries, and glibc before 2.30, cannot wait by a clock that is named. */
-#ifdef __GLIBC__
-#if __GLIBC_PREREQ(2, 30)
 /*
  * A program adds to the time that it was shown, and the C library waits by the right one: a second
  * would last an hour and a second. (MariaDB, which now and then has only the end of a wait to wake
  * it, never got through its start.) Deadlines by the monotonic clock count from the start of the
- * machine, so one that lies years ahead is by the time of day.
+ * machine, so one that lies years ahead is by the time of day. (C libraries without
+ * pthread_cond_clockwait, as glibc before 2.30, end a program that gets here, and no other.)
  */
-int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
-                           const struct timespec *restrict shown) {
-  const time_t twenty_years = 20 * 365 * 24 * 3600;
+int pthread_cond_timedwait(void *condition, void *mutex, const struct timespec *shown) {
+  const long twenty_years = 20L * 365 * 24 * 3600;
   struct timespec deadline = *shown;
   if (deadline.tv_sec < twenty_years) {
     return pthread_cond_clockwait(condition, mutex, CLOCK_MONOTONIC, &deadline);
   }
-  deadline.tv_sec -= (time_t)*ahead;
+  deadline.tv_sec -= (long)*ahead;
   return pthread_cond_clockwait(condition, mutex, CLOCK_REALTIME, &deadline);
 }
-#endif
-#endif

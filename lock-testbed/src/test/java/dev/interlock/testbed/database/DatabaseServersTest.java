@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.server.BindConflictException;
@@ -185,8 +186,9 @@ class DatabaseServersTest {
   @EnumSource
   void theClockIsTheServersOwn(Kind kind) throws Exception {
     Duration hour = Duration.ofHours(1);
-    try (DatabaseServer server = kind.builder().clockAhead(hour).start()) {
-      assertTrue(server.canSetClock());
+    try (DatabaseServer server =
+        Testbed.firstAvailable(kind.builder().clockAhead(hour), kind.builder())) {
+      assumeTrue(server.canSetClock() || Testbed.requiresAll(), "a wrong clock needs a C compiler");
       assertEquals(hour, server.clockAhead()); // and the server has told so when it was started
       server.query(kind.sleep(1)); // not for an hour and a second
       server.setClock(hour.negated());
