@@ -14,13 +14,14 @@ import java.util.List;
  * the Java that runs this; {@code ./verify --help} explains the options.
  */
 public final class Verify {
-  private static final String EXTENDED = "extended";
+  /** Of the tests that run by default. */
+  private static final String DEFAULT = "!extended";
   private static final Path OPTIONS = Path.of("tools/test-jvm-options");
   private static final Path TIMES = Path.of("tools/suite-times");
   private static final Path LOG = Path.of(".interlock/verify.log");
   private static final Path LAST_TIMES = Path.of(".interlock/suite-times");
 
-  private boolean all;
+  private String tags = DEFAULT;
   private String only = "";
   private String method = "";
   private int repeat = 1;
@@ -32,7 +33,8 @@ public final class Verify {
     while (!rest.isEmpty()) {
       String argument = rest.pop();
       switch (argument) {
-        case "--all" -> all = true;
+        case "--all" -> tags = "";
+        case "--tags" -> tags = value(argument, rest);
         case "--only" -> {
           String[] names = value(argument, rest).split("#", 2);
           only = names[0];
@@ -102,7 +104,7 @@ public final class Verify {
                 Path.of(System.getProperty("java.home"), "bin", "java"),
                 top.resolve(OPTIONS),
                 System.getProperty("java.class.path"),
-                all || !only.isEmpty() ? "" : EXTENDED,
+                only.isEmpty() ? tags : "",
                 method,
                 properties),
             jobs,
