@@ -109,7 +109,7 @@ class CompareCommandTest {
     Result result = runHere("compare", "--quick", "--scenarios", "uncontended", "memory:x");
     assertEquals(0, result.exitCode(), result::toString);
     Path index = Path.of("interlock-compare-quick", "index.html");
-    assertTrue(result.out().endsWith("The report is in " + index + "\n"), result::out);
+    assertTrue(result.out().endsWith("The report is in " + index), result::out);
     assertTrue(Files.exists(directory.resolve(index)));
     Files.writeString(directory.resolve("interlock-compare"), "a file of the user's");
     runHere("compare", "memory:x").assertFailed(2, "cannot write to interlock-compare: ");
