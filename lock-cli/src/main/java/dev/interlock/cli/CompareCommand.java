@@ -26,7 +26,7 @@ import picocli.CommandLine.Spec;
           + " machine, and stops it afterwards. With URIs it measures on those stores, which nothing"
           + " else should use meanwhile.",
       "",
-      "It takes about four minutes, and about one with --quick. Control-C ends it and reports the"
+      "It takes about five minutes, and about two with --quick. Control-C ends it and reports the"
           + " results so far."
     },
     footer = {
@@ -72,7 +72,9 @@ final class CompareCommand implements Callable<Integer> {
       description = "Run only some of ${COMPLETION-CANDIDATES}. Default: all.")
   private List<String> scenarios = new ArrayList<>();
 
-  @Option(names = "--quick", description = "Take about a minute, with fewer, shorter rounds.")
+  @Option(
+      names = "--quick",
+      description = "Take about two minutes: shorter rounds, fewer circumstances.")
   private boolean quick;
 
   @Option(
@@ -83,7 +85,10 @@ final class CompareCommand implements Callable<Integer> {
   @Option(
       names = "--out",
       paramLabel = "DIR",
-      description = "Write index.html, results.json and results.md there.")
+      description =
+          "Write index.html, results.json and results.md there, in place of an earlier report."
+              + " Default: interlock-compare in the current directory, interlock-compare-quick with"
+              + " --quick.")
   private @Nullable Path directory;
 
   @Option(
@@ -103,11 +108,12 @@ final class CompareCommand implements Callable<Integer> {
             .kitReports(kitReports)
             .quick(quick)
             .clusters(clusters)
+            .directory(
+                directory != null
+                    ? directory
+                    : Path.of(quick ? "interlock-compare-quick" : "interlock-compare"))
             .terminal(Terminal.isOne())
             .version(new Version().getVersion()[0]);
-    if (directory != null) {
-      comparison.directory(directory);
-    }
     AtomicReference<@Nullable TerminationSignal> received = new AtomicReference<>();
     Thread measuring = Thread.currentThread();
     TerminationSignal.handle(

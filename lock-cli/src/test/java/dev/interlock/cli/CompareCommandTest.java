@@ -12,6 +12,9 @@ import dev.interlock.cli.extra.TinyProvider;
 import dev.interlock.testbed.Testbed;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -94,12 +97,29 @@ class CompareCommandTest {
   void aStoreThatDoesNotAnswerIsOneLine() throws Exception {
     int port = Testbed.freePort();
     String uri = "redis://:s3cret@127.0.0.1:" + port;
-    interlock.run("compare", uri).assertFailed(2, "127.0.0.1:" + port);
-    Result partial =
-        interlock.run("compare", "--quick", "--scenarios", "uncontended", uri, "memory:x");
+    runHere("compare", uri).assertFailed(2, "127.0.0.1:" + port);
+    Result partial = runHere("compare", "--quick", "--scenarios", "uncontended", uri, "memory:x");
     assertEquals(1, partial.exitCode(), partial::toString);
     assertTrue(partial.out().contains("\n  memory "), partial::out);
     assertFalse((partial.out() + partial.err()).contains("s3cret"), partial::toString);
+  }
+
+  @Test
+  void theReportIsInTheCurrentDirectoryUnlessTheUserNamesAnother() throws Exception {
+    Result result = runHere("compare", "--quick", "--scenarios", "uncontended", "memory:x");
+    assertEquals(0, result.exitCode(), result::toString);
+    Path index = Path.of("interlock-compare-quick", "index.html");
+    assertTrue(result.out().endsWith("The report is in " + index), result::out);
+    assertTrue(Files.exists(directory.resolve(index)));
+    Files.writeString(directory.resolve("interlock-compare"), "a file of the user's");
+    runHere("compare", "memory:x").assertFailed(2, "cannot write to interlock-compare: ");
+  }
+
+  private Result runHere(String... arguments) throws Exception {
+    List<String> command = new ArrayList<>(List.of("sh", "-c", "cd \"$0\" && exec \"$@\""));
+    command.add(directory.toString());
+    command.addAll(Interlock.commandLine(arguments));
+    return interlock.launch(Map.of(), command).await();
   }
 
   @Test

@@ -88,7 +88,7 @@ public final class Comparison {
     return this;
   }
 
-  /** Takes less than a minute, with fewer and shorter rounds. */
+  /** Takes about two minutes, with shorter rounds under fewer circumstances. */
   public Comparison quick(boolean quick) {
     this.profile = quick ? Profile.quick() : Profile.usual();
     return this;

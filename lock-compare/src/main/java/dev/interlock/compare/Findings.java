@@ -162,7 +162,7 @@ record Findings(
   String summary() {
     return String.format(
         Locale.ROOT,
-        "Medians of %d interleaved rounds of %d ms each, after one warm-up round; %s × %s; took"
+        "Medians of %d interleaved rounds of %d ms each, after warming up; %s × %s; took"
             + " %d s%s.",
         profile.rounds(),
         profile.slice().toMillis(),

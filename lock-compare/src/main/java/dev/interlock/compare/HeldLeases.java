@@ -28,6 +28,7 @@ final class HeldLeases extends Scenario {
   /** Fewer are lost in what else happens on the heap. */
   private static final int ENOUGH_FOR_HEAP = 100;
 
+  private static final int MIN_SIGNAL_TO_NOISE = 4;
   private static final int ACQUIRERS = 16;
   private static final int WARM_UP = 200;
   private static final Duration ANSWER = Duration.ofSeconds(60);
@@ -82,25 +83,44 @@ final class HeldLeases extends Scenario {
       throws IOException, InterruptedException {
     String uri = network.map(Network::uri).orElse(contender.uri());
     try (OtherProcess process = contender.otherProcess(uri, OpenContender.options())) {
-      Usage none = Usage.parse(process.call(ANSWER, Hold.class, contender.newName(), "0"));
       String prefix = contender.newName();
+      usage(process, prefix, 0); // the start leaves behind what only goes a moment later
+      Usage before = usage(process, prefix, 0);
+      Usage none = usage(process, prefix, 0);
       for (int leases : run.profile().leases()) {
-        Usage usage =
-            Usage.parse(process.call(ANSWER, Hold.class, prefix, Integer.toString(leases)));
+        Usage usage = usage(process, prefix, leases);
         Point at = new Point(LEASES, leases);
         run.measured(contender, THREADS, at, List.of((double) usage.threads()));
         network.ifPresent(
             way ->
                 run.measured(contender, CONNECTIONS, at, List.of((double) way.traffic().open())));
         if (leases >= ENOUGH_FOR_HEAP) {
-          double heap = (double) (usage.heap() - none.heap()) / leases;
-          run.measured(contender, HEAP, at, List.of(heap));
+          long grown = usage.heap() - none.heap();
+          long noise = Math.abs(none.heap() - before.heap());
+          if (standsOut(grown, noise)) {
+            run.measured(contender, HEAP, at, List.of((double) grown / leases));
+          } else {
+            String why =
+                "heap is not shown, as it changed by %s with %s, and by %s without any"
+                    .formatted(Unit.BYTES.format(grown), at.label(), Unit.BYTES.format(noise));
+            run.gap(contender, Results.Reason.UNCERTAIN, why);
+          }
         }
       }
       if (contender.deployment().isEmpty()) { // the user's store is left as it was
         process.call(ANSWER, Close.class);
       }
     }
+  }
+
+  private static Usage usage(OtherProcess process, String prefix, int leases)
+      throws IOException, InterruptedException {
+    return Usage.parse(process.call(ANSWER, Hold.class, prefix, Integer.toString(leases)));
+  }
+
+  /** Whether what leases added to the heap is more than what comes and goes on it anyway. */
+  static boolean standsOut(long grown, long noise) {
+    return grown > 0 && grown >= MIN_SIGNAL_TO_NOISE * noise;
   }
 
   /** What a client takes. */

@@ -131,7 +131,7 @@ record HtmlReport(
     facts.add(
         List.of(
             "profile",
-            "%s: %d rounds of %d ms after one warm-up round; faults %d ×"
+            "%s: %d rounds of %d ms after warming up; faults %d ×"
                 .formatted(
                     profile.name(),
                     profile.rounds(),

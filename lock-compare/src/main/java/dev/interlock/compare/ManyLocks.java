@@ -61,7 +61,7 @@ final class ManyLocks extends Scenario {
           (contender, series, lock, baseline) -> {
             run.measured(contender, RATE, at, series.values(lock, Figure.PAIRS));
             run.measured(contender, BASELINE, at, series.values(baseline, Figure.PAIRS));
-            run.measured(contender, RATIO, at, series.ratios(Figure.PAIRS, lock, baseline));
+            run.ratio(contender, RATIO, at, series.ratios(Figure.PAIRS, lock, baseline));
           });
     }
   }

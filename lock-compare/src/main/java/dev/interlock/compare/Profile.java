@@ -10,7 +10,8 @@ import java.util.List;
  * @param name as the report calls it
  * @param rounds how many interleaved rounds there are
  * @param slice how long one contender is measured in one round, at most
- * @param budget how long all interleaved rounds together may take
+ * @param warmUp how long one contender warms up before its rounds, at most
+ * @param budget about how long all interleaved rounds together may take
  * @param faultRounds how many times each fault happens
  * @param threads how many threads work at once, each on its own lock
  * @param waiters how many threads of one process want one lock
@@ -24,6 +25,7 @@ record Profile(
     String name,
     int rounds,
     Duration slice,
+    Duration warmUp,
     Duration budget,
     int faultRounds,
     List<Integer> threads,
@@ -34,15 +36,20 @@ record Profile(
     List<Integer> leases,
     Duration ttl) {
 
-  private static final Duration SHORTEST_SLICE = Duration.ofMillis(20);
+  private static final Duration MIN_SLICE = Duration.ofMillis(50);
+  private static final int MIN_WARM_UP_ROUNDS = 2;
 
-  /** A whole comparison in less than five minutes. */
+  /** About how many rounds it takes until two in a row agree. */
+  private static final int USUAL_WARM_UP_ROUNDS = 3;
+
+  /** A whole comparison in about five minutes. */
   static Profile usual() {
     return new Profile(
         "usual",
         5,
         Duration.ofMillis(500),
-        Duration.ofSeconds(130),
+        Duration.ofSeconds(2),
+        Duration.ofSeconds(105),
         3,
         List.of(1, 10, 100, 1000),
         List.of(1, 10, 100, 1000),
@@ -53,13 +60,14 @@ record Profile(
         Duration.ofSeconds(3));
   }
 
-  /** A whole comparison in less than a minute. */
+  /** A whole comparison in about two minutes. */
   static Profile quick() {
     return new Profile(
         "quick",
-        3,
+        5,
         Duration.ofMillis(150),
-        Duration.ofSeconds(7),
+        Duration.ofSeconds(2),
+        Duration.ofSeconds(40),
         1,
         List.of(1, 100),
         List.of(1, 100),
@@ -73,13 +81,14 @@ record Profile(
   /** Divides the time for interleaved rounds among the backends. */
   Profile amongBackends(int backends) {
     long points = 2 + 2L * threads.size() + 2L * waiters.size() + 3 + 2L * roundTrips.size();
-    Duration share = budget.dividedBy(points * (rounds + 1) * Math.max(1, backends));
+    Duration share = budget.dividedBy(points * allRounds() * Math.max(1, backends));
     share = share.compareTo(slice) > 0 ? slice : share;
-    share = share.compareTo(SHORTEST_SLICE) < 0 ? SHORTEST_SLICE : share;
+    share = share.compareTo(MIN_SLICE) < 0 ? MIN_SLICE : share;
     return new Profile(
         name,
         rounds,
         share,
+        warmUp,
         budget,
         faultRounds,
         threads,
@@ -91,13 +100,16 @@ record Profile(
         ttl);
   }
 
-  /** The first round is for warming up. */
   Rounds.Plan plan() {
-    return new Rounds.Plan(rounds, 1, 0, Duration.ZERO);
+    return new Rounds.Plan(rounds, MIN_WARM_UP_ROUNDS, 0, warmUp);
   }
 
-  /** How long the rounds take for a number of contenders. */
+  /** About how long the rounds take for a number of contenders. */
   Duration roundsOf(int contenders) {
-    return slice.multipliedBy((rounds + 1L) * contenders);
+    return slice.multipliedBy(allRounds() * contenders);
+  }
+
+  private long allRounds() {
+    return USUAL_WARM_UP_ROUNDS + rounds;
   }
 }

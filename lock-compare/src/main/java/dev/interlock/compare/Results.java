@@ -1,5 +1,7 @@
 package dev.interlock.compare;
 
+import static java.util.stream.Collectors.joining;
+
 import dev.interlock.compare.rounds.Spread;
 import dev.interlock.report.Unit;
 import java.util.List;
@@ -17,6 +19,9 @@ record Results(
     List<Distribution> distributions,
     List<TimeLine> timeLines,
     List<Gap> gaps) {
+
+  private static final int MIN_RATIO_ROUNDS = 3;
+  private static final double MAX_RATIO_SPREAD = 1.3;
 
   /**
    * One number of the comparison.
@@ -51,7 +56,9 @@ record Results(
     /** It makes no sense on that backend, or needs what is not there. */
     NOT_APPLICABLE,
     /** It went wrong. */
-    FAILED
+    FAILED,
+    /** It was measured, but not well enough for a figure. */
+    UNCERTAIN
   }
 
   /** What was not measured; an empty scenario means all of them. */
@@ -72,6 +79,26 @@ record Results(
       measurements.add(
           new Measurement(
               scenario, backend, metric.id(), metric.unit(), at, median, List.copyOf(rounds)));
+    }
+  }
+
+  /**
+   * Notes a ratio whose rounds agree, or else that they do not. One round in five may be off, since
+   * the median does not follow it.
+   */
+  void ratio(
+      String scenario, String backend, Metric metric, @Nullable Point at, List<Double> rounds) {
+    List<Double> counted = rounds.stream().sorted().toList();
+    counted = counted.size() < 5 ? counted : counted.subList(1, counted.size() - 1);
+    Spread spread = Spread.of(counted);
+    if (counted.size() >= MIN_RATIO_ROUNDS
+        && spread.highest() <= MAX_RATIO_SPREAD * spread.lowest()) {
+      measured(scenario, backend, metric, at, rounds);
+    } else if (!rounds.isEmpty()) {
+      String where = at == null ? "" : " (" + at.dimension() + ": " + at.number() + ")";
+      String each = rounds.stream().map(metric.unit()::format).collect(joining(", "));
+      String why = metric.label() + where + " is not shown, as the rounds gave " + each;
+      gaps.add(new Gap(scenario, backend, Reason.UNCERTAIN, why));
     }
   }
 

@@ -98,9 +98,12 @@ final class Run {
 
   /** Notes that the scenario makes no sense on a backend. */
   void skip(OpenContender contender, String why) {
-    results
-        .gaps()
-        .add(new Results.Gap(scenario.id(), contender.name(), Results.Reason.NOT_APPLICABLE, why));
+    gap(contender, Results.Reason.NOT_APPLICABLE, why);
+  }
+
+  /** Notes that something is not shown. */
+  void gap(OpenContender contender, Results.Reason reason, String why) {
+    results.gaps().add(new Results.Gap(scenario.id(), contender.name(), reason, why));
   }
 
   /** Notes that something went wrong. A store that does not answer is left alone from now on. */
@@ -114,9 +117,7 @@ final class Run {
       }
     }
     String text = Failures.describe(failure);
-    results
-        .gaps()
-        .add(new Results.Gap(scenario.id(), contender.name(), Results.Reason.FAILED, text));
+    gap(contender, Results.Reason.FAILED, text);
     say.accept(contender + ", " + scenario.id() + ": " + text);
   }
 
@@ -126,6 +127,11 @@ final class Run {
 
   void measured(OpenContender contender, Metric metric, double... rounds) {
     measured(contender, metric, null, Arrays.stream(rounds).boxed().toList());
+  }
+
+  /** As {@link #measured}, for a ratio: it is not shown if its rounds disagree. */
+  void ratio(OpenContender contender, Metric metric, @Nullable Point at, List<Double> rounds) {
+    results.ratio(scenario.id(), contender.name(), metric, at, rounds);
   }
 
   /** Notes events, each with the nanoseconds since the first one, in their order. */

@@ -64,7 +64,7 @@ final class Uncontended extends Scenario {
           run.measured(contender, P99, null, series.values(lock, Figure.PAIR_P99));
           run.measured(contender, RATE, null, series.values(lock, Figure.PAIRS));
           run.measured(contender, BASELINE_P50, null, series.values(baseline, Figure.PAIR_P50));
-          run.measured(contender, RATIO, null, series.ratios(Figure.PAIR_P50, lock, baseline));
+          run.ratio(contender, RATIO, null, series.ratios(Figure.PAIR_P50, lock, baseline));
           PairTrial trial = trials.get(contender);
           if (trial != null && series.contenders().contains(lock)) {
             distribution(run, contender, trial.all());

@@ -35,6 +35,7 @@ class ComparisonTest {
           "tiny",
           2,
           Duration.ofMillis(20),
+          Duration.ZERO,
           Duration.ofSeconds(1),
           1,
           List.of(1, 3),

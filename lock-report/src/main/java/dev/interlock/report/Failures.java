@@ -1,6 +1,7 @@
 package dev.interlock.report;
 
 import dev.interlock.spi.LockUri;
+import java.nio.file.FileSystemException;
 import java.util.regex.Pattern;
 
 /** Describes failures in one line, without passwords. */
@@ -14,7 +15,8 @@ public final class Failures {
   public static String describe(Throwable failure) {
     String message = failure.getMessage();
     String text = message == null || message.isBlank() ? failure.toString() : message;
-    if (failure instanceof LinkageError) { // its message is only the name of what is missing
+    if (failure instanceof LinkageError // its message is only the name of what is missing,
+        || (failure instanceof FileSystemException file && file.getReason() == null)) { // or wrong
       text = failure.toString();
     }
     String line = LINE_BREAKS.matcher(text.strip()).replaceAll("; ");

@@ -50,8 +50,9 @@ final class Report {
     facts.put("date", began.toString().replace('T', ' '));
     facts.put(
         "rounds",
-        "%d, after at least %d until a contender has acquired %d locks or warmed up for %d s; %d ms of"
-            .concat(" pairs or %d ms of contention in each; %d starts of clients")
+        "%d, after at least %d until a contender has acquired %d locks and two in a row agree, or"
+            .concat(" it has warmed up for %d s; %d ms of pairs or %d ms of contention in each;")
+            .concat(" %d starts of clients")
             .formatted(
                 profile.plan().rounds(),
                 profile.plan().warmUps(),

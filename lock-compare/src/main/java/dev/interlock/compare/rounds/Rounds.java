@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
+import java.util.function.LongSupplier;
 
 /**
  * Measures contenders in interleaved rounds: each round goes through all contenders and begins with
@@ -17,14 +18,18 @@ import java.util.function.BiConsumer;
  */
 public final class Rounds<K> {
 
+  /** By how much the rates of two rounds of a contender that is warm differ at most. */
+  private static final double MAX_CHANGE = 1.1;
+
   /**
-   * How many rounds there are.
+   * The number of rounds. Before those that count, each contender warms up until two consecutive
+   * rounds agree: a virtual machine compiles what has run often, and code that ran seldom looks
+   * slow.
    *
    * @param rounds how many count
    * @param warmUps how many rounds of each contender before them do not, at least
-   * @param enough how many locks a contender has acquired when it is warm: a virtual machine
-   *     compiles what has run often, and code that ran seldom looks slow
-   * @param limit how long a contender is warmed up for that at most
+   * @param enough how many locks a contender that is warm has acquired, at least
+   * @param limit how long a contender warms up at most, beyond its {@code warmUps}
    */
   public record Plan(int rounds, int warmUps, int enough, Duration limit) {}
 
@@ -42,6 +47,7 @@ public final class Rounds<K> {
   private final Plan plan;
   private final Series<K> series;
   private final BiConsumer<K, Throwable> failed;
+  private final LongSupplier nanoTime;
   private final Map<K, Trial> trials = new LinkedHashMap<>();
   private final Map<K, WarmUp> warmUps = new HashMap<>();
 
@@ -52,9 +58,14 @@ public final class Rounds<K> {
    * @param failed gets the failures; a contender that fails leaves the measurement
    */
   public Rounds(Plan plan, Series<K> series, BiConsumer<K, Throwable> failed) {
+    this(plan, series, failed, System::nanoTime);
+  }
+
+  Rounds(Plan plan, Series<K> series, BiConsumer<K, Throwable> failed, LongSupplier nanoTime) {
     this.plan = plan;
     this.series = series;
     this.failed = failed;
+    this.nanoTime = nanoTime;
   }
 
   /**
@@ -103,11 +114,13 @@ public final class Rounds<K> {
       attempt(
           contender,
           () -> {
-            long start = System.nanoTime();
+            long start = nanoTime.getAsLong();
             Map<Figure, Double> figures = trial.round();
             if (warming) {
-              warmUps.merge(
-                  contender, WarmUp.of(figures, (System.nanoTime() - start) / 1e9), WarmUp::plus);
+              double seconds = (nanoTime.getAsLong() - start) / 1e9;
+              warmUps.compute(
+                  contender,
+                  (key, done) -> (done == null ? WarmUp.NONE : done).plus(figures, seconds));
             } else {
               series.add(contender, figures);
             }
@@ -119,9 +132,10 @@ public final class Rounds<K> {
   }
 
   private boolean isWarm(K contender) {
-    WarmUp done = warmUps.getOrDefault(contender, new WarmUp(0, 0, 0));
+    WarmUp done = warmUps.getOrDefault(contender, WarmUp.NONE);
     return done.rounds >= plan.warmUps
-        && (done.locks >= plan.enough || done.seconds >= plan.limit.toNanos() / 1e9);
+        && ((done.steady && done.locks >= plan.enough)
+            || done.seconds >= plan.limit.toNanos() / 1e9);
   }
 
   private interface Step {
@@ -149,16 +163,20 @@ public final class Rounds<K> {
     }
   }
 
-  /** What a contender has done to get warm. */
-  private record WarmUp(int rounds, double seconds, double locks) {
-    static WarmUp of(Map<Figure, Double> figures, double seconds) {
-      double perSecond =
-          figures.getOrDefault(Figure.PAIRS, 0.0) + figures.getOrDefault(Figure.HANDOFFS, 0.0);
-      return new WarmUp(1, seconds, perSecond * seconds);
-    }
+  /** A contender's warm-up so far; steady if its last two rounds agree. */
+  private record WarmUp(
+      int rounds, double seconds, double locks, double perSecond, boolean steady) {
+    static final WarmUp NONE = new WarmUp(0, 0, 0, Double.NaN, false);
 
-    WarmUp plus(WarmUp other) {
-      return new WarmUp(rounds + other.rounds, seconds + other.seconds, locks + other.locks);
+    WarmUp plus(Map<Figure, Double> figures, double roundSeconds) {
+      double rate =
+          figures.getOrDefault(Figure.PAIRS, 0.0) + figures.getOrDefault(Figure.HANDOFFS, 0.0);
+      return new WarmUp(
+          rounds + 1,
+          seconds + roundSeconds,
+          locks + rate * roundSeconds,
+          rate,
+          Math.max(rate, perSecond) <= MAX_CHANGE * Math.min(rate, perSecond));
     }
   }
 }
