@@ -47,7 +47,7 @@ final class TestJvm implements AutoCloseable {
    * @param java the program
    * @param options a file of options for it
    * @param runner the class path of this runner
-   * @param tags the tag expression of the tests to run; empty for all
+   * @param excludedTag the tag of the tests to leave out; empty for none
    * @param method the method to run of each suite; empty for all
    * @param properties more system properties, as -D options
    */
@@ -55,7 +55,7 @@ final class TestJvm implements AutoCloseable {
       Path java,
       Path options,
       String runner,
-      String tags,
+      String excludedTag,
       String method,
       List<String> properties) {}
 
@@ -70,7 +70,7 @@ final class TestJvm implements AutoCloseable {
             module.classPath() + File.pathSeparator + settings.runner(),
             Worker.class.getName(),
             what,
-            settings.tags(),
+            settings.excludedTag(),
             settings.method()));
     Path output = Files.createTempFile("interlock-verify-", ".log");
     return new TestJvm(

@@ -14,14 +14,13 @@ import java.util.List;
  * the Java that runs this; {@code ./verify --help} explains the options.
  */
 public final class Verify {
-  /** Of the tests that run by default. */
-  private static final String DEFAULT = "!extended";
+  private static final String EXTENDED = "extended";
   private static final Path OPTIONS = Path.of("tools/test-jvm-options");
   private static final Path TIMES = Path.of("tools/suite-times");
   private static final Path LOG = Path.of(".interlock/verify.log");
   private static final Path LAST_TIMES = Path.of(".interlock/suite-times");
 
-  private String tags = DEFAULT;
+  private boolean all;
   private String only = "";
   private String method = "";
   private int repeat = 1;
@@ -33,8 +32,7 @@ public final class Verify {
     while (!rest.isEmpty()) {
       String argument = rest.pop();
       switch (argument) {
-        case "--all" -> tags = "";
-        case "--tags" -> tags = value(argument, rest);
+        case "--all" -> all = true;
         case "--only" -> {
           String[] names = value(argument, rest).split("#", 2);
           only = names[0];
@@ -104,7 +102,7 @@ public final class Verify {
                 Path.of(System.getProperty("java.home"), "bin", "java"),
                 top.resolve(OPTIONS),
                 System.getProperty("java.class.path"),
-                only.isEmpty() ? tags : "",
+                all || !only.isEmpty() ? "" : EXTENDED,
                 method,
                 properties),
             jobs,

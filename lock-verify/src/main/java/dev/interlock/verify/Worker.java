@@ -47,20 +47,20 @@ final class Worker {
 
   private final PrintStream out;
   private final Launcher launcher = LauncherFactory.create();
-  private final String tags;
+  private final String excludedTag;
   private final String method;
 
-  private Worker(PrintStream out, String tags, String method) {
+  private Worker(PrintStream out, String excludedTag, String method) {
     this.out = out;
-    this.tags = tags;
+    this.excludedTag = excludedTag;
     this.method = method;
   }
 
   /**
    * Runs the worker.
    *
-   * @param arguments a directory of compiled tests to list, or {@code run}; the tag
-   *     expression of the tests to run; the only method to run. The last two may be empty.
+   * @param arguments a directory of compiled tests to list, or {@code run}; the tag of the tests to
+   *     leave out; the only method to run. The last two may be empty.
    */
   public static void main(String[] arguments) throws Exception {
     PrintStream messages = System.out;
@@ -156,8 +156,8 @@ final class Worker {
   private LauncherDiscoveryRequestBuilder request(DiscoverySelector selector) {
     LauncherDiscoveryRequestBuilder request =
         LauncherDiscoveryRequestBuilder.request().selectors(selector);
-    if (!tags.isEmpty()) {
-      request.filters(TagFilter.includeTags(tags));
+    if (!excludedTag.isEmpty()) {
+      request.filters(TagFilter.excludeTags(excludedTag));
     }
     if (!method.isEmpty()) {
       PostDiscoveryFilter named =

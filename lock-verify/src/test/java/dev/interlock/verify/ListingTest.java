@@ -52,7 +52,7 @@ class ListingTest {
             Path.of(System.getProperty("java.home"), "bin", "java"),
             directory.resolve("options"),
             "",
-            "!extended",
+            "extended",
             "",
             List.of()),
         new MavenModule(

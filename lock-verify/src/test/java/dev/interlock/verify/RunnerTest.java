@@ -66,7 +66,7 @@ class RunnerTest {
 
   @Test
   void everyTestIsReportedAsItEnded() throws Exception {
-    SuiteResult mixed = run("!extended", "", Samples.Mixed.class).get("Samples$Mixed");
+    SuiteResult mixed = run("extended", "", Samples.Mixed.class).get("Samples$Mixed");
     assertEquals(List.of("passes()", "passes()"), titles(mixed, Status.PASSED));
     assertEquals(List.of("fails()"), titles(mixed, Status.FAILED));
     assertEquals(List.of("isAborted()", "isDisabled()"), titles(mixed, Status.SKIPPED));
@@ -115,7 +115,7 @@ class RunnerTest {
   void aClassWithoutTestsFails() throws Exception {
     assertEquals(
         "it ran no test",
-        run("!extended", "", Samples.OnlyExtended.class)
+        run("extended", "", Samples.OnlyExtended.class)
             .get("Samples$OnlyExtended")
             .tests()
             .get(0)
@@ -124,7 +124,7 @@ class RunnerTest {
 
   @Test
   void failuresAndRerunCommandsComeLast() throws Exception {
-    var results = run("!extended", "", Samples.Mixed.class, Samples.Passes.class);
+    var results = run("extended", "", Samples.Mixed.class, Samples.Passes.class);
     printed.reset();
     assertFalse(
         new Summary(out, new Log(logFile)).print(List.copyOf(results.values()), Duration.ZERO));
