@@ -835,15 +835,14 @@ final class Journal {
     }
   }
 
-  /** Fails if a name was two things at once. */
+  /** Fails if a name was two things at once. What was over when it was granted was never held. */
   private void checkAgreement() {
     for (Held held : leases) {
       for (Held other : leases) {
         if (other.name.equals(held.name) && !other.share.agreesWith(held.share)) {
           held.require(
-              other.grantedAt < held.grantedAt
-                  ? other.heldUntil() <= held.grantedAt
-                  : held.heldUntil() <= other.grantedAt,
+              Math.min(held.heldUntil(), other.heldUntil())
+                  <= Math.max(held.grantedAt, other.grantedAt),
               "KIND",
               "was held together with " + other);
         }
