@@ -4,8 +4,9 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
-import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
 
@@ -15,19 +16,19 @@ final class BackendOpener {
   private static final int TICKS_UNTIL_CONTACT = 3;
   private static final Duration UNTIL_NEXT_TRY = Duration.ofMillis(20);
 
-  private final CuratorFramework curator;
   private final AccessLists accessLists;
   private final ZooKeeperSettings settings;
   private final BackendContext context;
+  private final int maxNodeBytes;
   private final Failures failures;
 
   BackendOpener(
-      CuratorFramework curator,
       String endpoint,
       AccessLists accessLists,
       ZooKeeperSettings settings,
-      BackendContext context) {
-    this.curator = curator;
+      BackendContext context,
+      int maxNodeBytes) {
+    this.maxNodeBytes = maxNodeBytes;
     this.accessLists = accessLists;
     this.settings = settings;
     this.context = context;
@@ -35,25 +36,41 @@ final class BackendOpener {
   }
 
   /**
-   * Opens a backend on the started framework.
+   * Opens a backend on the started framework of the program.
    *
    * @param servers how many addresses the framework has
-   * @param ours the factory of the framework's drivers, if the framework belongs to this client
-   * @param disconnect run when the backend is closed, or could not be opened
    */
-  ZooKeeperBackend open(int servers, @Nullable FastReconnectDrivers ours, Runnable disconnect) {
-    Sessions sessions = new Sessions(curator, ours, context, failures, settings);
+  ZooKeeperBackend open(int servers, CuratorFramework program) {
+    return open(servers, new SessionPool(sessions(program, null), null, failures));
+  }
+
+  /**
+   * Opens a backend on frameworks of its own.
+   *
+   * @param servers how many addresses they have
+   */
+  ZooKeeperBackend open(int servers, CuratorFrameworkFactory.Builder frameworks) {
+    Supplier<Sessions> next =
+        () -> {
+          FastReconnectDrivers drivers = new FastReconnectDrivers(context.time());
+          CuratorFramework curator = frameworks.zookeeperFactory(drivers).build();
+          curator.start();
+          return sessions(curator, drivers);
+        };
+    return open(servers, new SessionPool(next.get(), next, failures));
+  }
+
+  private Sessions sessions(CuratorFramework curator, @Nullable FastReconnectDrivers ours) {
+    return new Sessions(curator, ours, context, failures, settings, maxNodeBytes);
+  }
+
+  private ZooKeeperBackend open(int servers, SessionPool sessions) {
     boolean opened = false;
     try {
-      greet(sessions);
+      greet(sessions.first());
       ZooKeeperBackend backend =
           new ZooKeeperBackend(
-              ZooKeeperTopology.info(servers, settings),
-              sessions,
-              accessLists,
-              context,
-              failures,
-              disconnect);
+              ZooKeeperTopology.info(servers, settings), sessions, accessLists, context, failures);
       opened = true;
       return backend;
     } catch (InterruptedException e) {
@@ -62,7 +79,6 @@ final class BackendOpener {
     } finally {
       if (!opened) {
         sessions.close();
-        disconnect.run();
       }
     }
   }
@@ -82,7 +98,7 @@ final class BackendOpener {
   private Session firstAnswered(Sessions sessions, Deadline deadline) throws InterruptedException {
     KeeperException broken = null;
     while (true) {
-      awaitConnection(deadline, broken);
+      awaitConnection(sessions, deadline, broken);
       Session session = sessions.current();
       try {
         requireRoot(session, deadline);
@@ -117,10 +133,10 @@ final class BackendOpener {
     }
   }
 
-  private void awaitConnection(Deadline deadline, @Nullable KeeperException broken)
+  private void awaitConnection(
+      Sessions sessions, Deadline deadline, @Nullable KeeperException broken)
       throws InterruptedException {
-    if (curator.blockUntilConnected(
-        (int) Math.max(1, deadline.remaining().toMillis()), TimeUnit.MILLISECONDS)) {
+    if (sessions.awaitConnection(deadline)) {
       return;
     }
     String within = "within " + context.options().requestTimeout().toMillis() + " ms";

@@ -58,6 +58,16 @@ final class Failures {
     return temporary("our node in the queue was deleted", null);
   }
 
+  LockConfigurationException sessionFull() {
+    return misconfigured(
+        "the locks and waiters on the CuratorFramework's session would need more than "
+            + NodeAccount.MAX_BYTES / 1024
+            + " KiB for the paths of their nodes; servers could not read the transaction that ends"
+            + " such a session. Use further CuratorFrameworks, or open clients by a URI, which"
+            + " begin further sessions themselves",
+        null);
+  }
+
   LockConfigurationException foreignNode(String path) {
     return misconfigured(
         "the node \""

@@ -27,6 +27,7 @@ final class OrphanCleanup {
   private final ZooKeeper driver;
   private final String prefix;
   private final String lock;
+  private final Runnable whenDone;
   private volatile long pause = SHORTEST_PAUSE_MILLIS;
   private volatile boolean refusalIsLogged;
 
@@ -35,11 +36,13 @@ final class OrphanCleanup {
    *
    * @param driver the session's
    * @param prefix the beginning of the node's path
+   * @param whenDone called when the node certainly does not exist, and the session lives on
    */
-  OrphanCleanup(ZooKeeper driver, String prefix) {
+  OrphanCleanup(ZooKeeper driver, String prefix, Runnable whenDone) {
     this.driver = driver;
     this.prefix = prefix;
     this.lock = parent(prefix);
+    this.whenDone = whenDone;
   }
 
   private static String parent(String path) {
@@ -70,11 +73,13 @@ final class OrphanCleanup {
       retryUnlessDone(code);
       return;
     }
-    for (String name : names) {
-      String node = lock + "/" + name;
-      if (node.startsWith(prefix)) {
-        driver.delete(node, -1, (outcome, asked, ignored) -> retryUnlessDone(outcome), null);
-      }
+    List<String> left =
+        names.stream().map(name -> lock + "/" + name).filter(n -> n.startsWith(prefix)).toList();
+    if (left.isEmpty()) {
+      whenDone.run();
+    }
+    for (String node : left) {
+      driver.delete(node, -1, (outcome, asked, ignored) -> retryUnlessDone(outcome), null);
     }
   }
 
@@ -83,7 +88,9 @@ final class OrphanCleanup {
       refusalIsLogged = true;
       log.warn("the server refuses to delete {}*; retrying until its session ends", prefix);
     }
-    if (code != Code.OK.intValue() && code != Code.NONODE.intValue()) {
+    if (code == Code.OK.intValue() || code == Code.NONODE.intValue()) {
+      whenDone.run();
+    } else {
       CompletableFuture.delayedExecutor(pause, MILLISECONDS, Runnable::run).execute(this::start);
       pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
     }

@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -55,7 +56,9 @@ final class Session {
   private static final int URGENT_HEARTBEATS_PER_TICK = 4;
   private static final Duration SHORTEST_PAUSE = Duration.ofMillis(20);
 
+  private final Sessions succession;
   private final ZooKeeper driver;
+  private final NodeAccount account;
   private final TimeSource time;
   private final String namespacePath;
   private final ZooKeeperSettings settings;
@@ -66,8 +69,8 @@ final class Session {
   private final Watches watches = new Watches();
   private final SoleUses soleUses = new SoleUses();
 
-  /** The claims whose nodes may exist. */
-  private final Set<Claim> nodes = ConcurrentHashMap.newKeySet();
+  /** The claims whose nodes may exist, and how many bytes each takes in the account. */
+  private final Map<Claim, Integer> nodes = new ConcurrentHashMap<>();
 
   /** The time-out in milliseconds to which a server agreed first; 0 before that. */
   private final AtomicInteger agreed = new AtomicInteger();
@@ -85,7 +88,9 @@ final class Session {
   /**
    * Begins a session.
    *
+   * @param succession what this is one of
    * @param driver the driver's object for this session alone
+   * @param account what is counted of the nodes on it
    * @param time the clock
    * @param namespacePath the path of the node below which the locks are stored
    * @param settings tell the servers' tickTime
@@ -93,13 +98,17 @@ final class Session {
    * @param beginning when the driver was created, if that is known, or long before
    */
   Session(
+      Sessions succession,
       ZooKeeper driver,
+      NodeAccount account,
       TimeSource time,
       String namespacePath,
       ZooKeeperSettings settings,
       Duration patience,
       ClockReading beginning) {
+    this.succession = succession;
     this.driver = driver;
+    this.account = account;
     this.time = time;
     this.namespacePath = namespacePath;
     this.settings = settings;
@@ -110,6 +119,11 @@ final class Session {
 
   boolean isOf(ZooKeeper other) {
     return driver == other;
+  }
+
+  /** This session and those that follow it when it has ended. */
+  Sessions succession() {
+    return succession;
   }
 
   long id() {
@@ -286,11 +300,25 @@ final class Session {
   // --- nodes, grants and waiters --------------------------------------------------------------
 
   /**
-   * Creates a claim's ephemeral sequential node, which counts as existing until {@link #nodeGone}.
+   * Reserves room for a claim's node, which counts as existing until {@link #nodeGone}.
    *
-   * @param prefix the beginning of its path
+   * @return false if the session has too many nodes
    */
-  ReplyFuture<Created> createOwn(Claim claim, String prefix, byte[] data, List<ACL> access) {
+  boolean reserve(Claim claim) {
+    int bytes = succession.nodeBytes(claim);
+    synchronized (nodes) {
+      if (!abandoned) { // otherwise the creation is refused
+        if (!account.reserve(bytes)) {
+          return false;
+        }
+        nodes.put(claim, bytes);
+      }
+      return true;
+    }
+  }
+
+  /** Creates an ephemeral sequential node for which there is room. */
+  ReplyFuture<Created> createOwn(String prefix, byte[] data, List<ACL> access) {
     synchronized (nodes) {
       if (abandoned) {
         // The cleanup would not know of it.
@@ -298,13 +326,24 @@ final class Session {
         refusal.complete(Code.SESSIONEXPIRED.intValue(), null);
         return refusal;
       }
-      nodes.add(claim);
       return create(prefix, data, access, CreateMode.EPHEMERAL_SEQUENTIAL);
     }
   }
 
+  /** A claim's node certainly does not exist. After the abandonment, only the cleanup knows. */
   void nodeGone(Claim claim) {
-    nodes.remove(claim);
+    synchronized (nodes) {
+      if (!abandoned) {
+        giveBack(claim);
+      }
+    }
+  }
+
+  private void giveBack(Claim claim) {
+    Integer bytes = nodes.remove(claim);
+    if (bytes != null) {
+      account.giveBack(bytes);
+    }
   }
 
   /** Deletes the nodes that may exist, in the background: the session outlives this client. */
@@ -312,8 +351,10 @@ final class Session {
     synchronized (nodes) {
       abandoned = true;
     }
-    nodes.forEach(
-        claim -> new OrphanCleanup(driver, LockPaths.nodePrefix(namespacePath, claim)).start());
+    for (Claim claim : nodes.keySet()) {
+      String prefix = LockPaths.nodePrefix(namespacePath, claim);
+      new OrphanCleanup(driver, prefix, () -> giveBack(claim)).start();
+    }
   }
 
   /** Adds a grant that ends with the session; false if the session has ended. */

@@ -1,12 +1,15 @@
 package dev.interlock.zookeeper;
 
+import com.google.common.base.Utf8;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.imps.CuratorFrameworkState;
 import org.apache.curator.framework.state.ConnectionState;
@@ -18,7 +21,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The sessions of one client, one after the other. Curator begins a new one when the last has
+ * The sessions of one framework, one after the other. Curator begins a new one when the last has
  * ended; the grants on the old one are lost then.
  *
  * <p>A suspended connection loses no grant: their validity runs out if it lasts.
@@ -27,12 +30,19 @@ final class Sessions {
 
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
+  /** What a path takes in a transaction besides its characters: its length before it. */
+  private static final int LENGTH_BYTES = Integer.BYTES;
+
+  private static final int MAX_NUMBER_BYTES = 11;
+
   private final CuratorFramework curator;
   private final @Nullable FastReconnectDrivers ours;
   private final BackendContext context;
   private final Failures failures;
   private final ZooKeeperSettings settings;
+  private final int maxNodeBytes;
   private final String namespacePath;
+  private final String chroot;
   private final Duration patience;
   private final ConnectionStateListener listener = this::stateChanged;
   private volatile @Nullable Session current;
@@ -44,19 +54,24 @@ final class Sessions {
    * Follows the sessions of a framework.
    *
    * @param ours the factory of the framework's drivers, if the framework belongs to this client
-   *     alone, which may then end its sessions
+   *     alone, which may then end its sessions, and closes it
+   * @param maxNodeBytes the limit of each session's {@link NodeAccount}
    */
   Sessions(
       CuratorFramework curator,
       @Nullable FastReconnectDrivers ours,
       BackendContext context,
       Failures failures,
-      ZooKeeperSettings settings) {
+      ZooKeeperSettings settings,
+      int maxNodeBytes) {
     this.curator = curator;
     this.ours = ours;
     this.context = context;
     this.failures = failures;
     this.settings = settings;
+    this.maxNodeBytes = maxNodeBytes;
+    String servers = curator.getZookeeperClient().getCurrentConnectionString();
+    this.chroot = servers.contains("/") ? servers.substring(servers.indexOf('/')) : "";
     String outer = curator.getNamespace();
     this.namespacePath =
         (outer == null || outer.isEmpty() ? "" : "/" + outer) + "/" + settings.namespace();
@@ -68,6 +83,22 @@ final class Sessions {
   /** The path of the node below which the locks are stored. */
   String namespacePath() {
     return namespacePath;
+  }
+
+  /** How many bytes a claim's node takes in the transaction that ends its session. */
+  int nodeBytes(Claim claim) {
+    String prefix = chroot + LockPaths.nodePrefix(namespacePath, claim);
+    return LENGTH_BYTES + Utf8.encodedLength(prefix) + MAX_NUMBER_BYTES;
+  }
+
+  boolean isConnected() {
+    return curator.getZookeeperClient().isConnected();
+  }
+
+  /** Waits for a connection; false if there is none by the deadline. */
+  boolean awaitConnection(Deadline deadline) throws InterruptedException {
+    return curator.blockUntilConnected(
+        (int) Math.max(1, deadline.remaining().toMillis()), TimeUnit.MILLISECONDS);
   }
 
   /**
@@ -131,8 +162,17 @@ final class Sessions {
           ours == null || (before != null && before.isOf(driver))
               ? ClockReading.longBefore(context.time())
               : ours.beginningOf(driver);
-      next = new Session(driver, context.time(), namespacePath, settings, patience, beginning);
-      if (curator.getZookeeperClient().isConnected()) {
+      next =
+          new Session(
+              this,
+              driver,
+              NodeAccount.of(driver, maxNodeBytes),
+              context.time(),
+              namespacePath,
+              settings,
+              patience,
+              beginning);
+      if (isConnected()) {
         next.connection().up();
       }
       current = next;
@@ -217,7 +257,10 @@ final class Sessions {
     }
   }
 
-  /** Ends the reports of losses, and what this client keeps going on the present session. */
+  /**
+   * Ends the reports of losses, and what this client keeps going on the present session; and that
+   * session with its nodes, if the framework belongs to this client.
+   */
   void close() {
     curator.getConnectionStateListenable().removeListener(listener);
     Session known;
@@ -230,6 +273,9 @@ final class Sessions {
       if (ours == null) {
         known.abandon();
       }
+    }
+    if (ours != null) {
+      curator.close();
     }
   }
 }

@@ -7,7 +7,6 @@ import dev.interlock.BackendInfo;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockState;
-import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
@@ -18,11 +17,9 @@ import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
-import dev.interlock.spi.WakeUp;
 import dev.interlock.zookeeper.SoleUses.SoleUse;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -57,29 +54,26 @@ final class ZooKeeperBackend implements QueueingBackend {
   private static final byte[] NO_DATA = new byte[0];
 
   private final BackendInfo info;
-  private final Sessions sessions;
+  private final SessionPool sessions;
   private final String namespacePath;
   private final AccessLists accessLists;
   private final BackendContext context;
   private final TimeSource time;
   private final Failures failures;
-  private final Runnable disconnect;
 
   ZooKeeperBackend(
       BackendInfo info,
-      Sessions sessions,
+      SessionPool sessions,
       AccessLists accessLists,
       BackendContext context,
-      Failures failures,
-      Runnable disconnect) {
+      Failures failures) {
     this.info = info;
     this.sessions = sessions;
-    this.namespacePath = sessions.namespacePath();
+    this.namespacePath = sessions.first().namespacePath();
     this.accessLists = accessLists;
     this.context = context;
     this.time = context.time();
     this.failures = failures;
-    this.disconnect = disconnect;
   }
 
   @Override
@@ -146,10 +140,21 @@ final class ZooKeeperBackend implements QueueingBackend {
   private record Entered(QueueNode node, LockQueue queue, int position) {}
 
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
+    Session session = sessions.reserve(claim, deadline);
+    try {
+      return enter(session, claim, deadline);
+    } finally {
+      if (claim.attachment() == null) {
+        session.nodeGone(claim);
+      }
+    }
+  }
+
+  private Entered enter(Session session, Claim claim, Deadline deadline)
+      throws InterruptedException {
     String lock = lockPath(claim);
     String prefix = LockPaths.nodePrefix(namespacePath, claim);
     byte[] label = label(claim);
-    Session session = sessions.current();
     SoleUse before = session.soleUses().take(lock);
     boolean skipsLook = before != null && before.isLikelyToProve();
     for (boolean first = true; ; first = false) {
@@ -159,7 +164,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       claim.attach(session);
       long sentAt = time.nanoTime();
       ReplyFuture<Session.Created> created =
-          session.createOwn(claim, prefix, label, accessLists.of(prefix));
+          session.createOwn(prefix, label, accessLists.of(prefix));
       ReplyFuture<Session.Children> listing = skipsLook ? null : session.children(lock);
       try {
         // Replies come in order: with the last one all have arrived, for one wake-up.
@@ -189,7 +194,6 @@ final class ZooKeeperBackend implements QueueingBackend {
       } catch (KeeperException e) {
         if (created.isRefused()) {
           claim.attach(null);
-          session.nodeGone(claim);
         }
         skipsLook = false;
         if (!Failures.isNoNode(e)) {
@@ -324,59 +328,24 @@ final class ZooKeeperBackend implements QueueingBackend {
     return renewAll(List.of(grant), deadline).get(0);
   }
 
-  /** One committed transaction for all: it confirms the session, and finds the deleted nodes. */
+  /**
+   * One committed transaction for each session: it confirms the session, and finds the deleted
+   * nodes. All are sent before the first is waited for, so a session without a connection costs
+   * only its own grants.
+   */
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
-    Session session = sessions.current();
-    @Nullable Renewal[] outcomes = new Renewal[grants.size()];
-    List<Integer> open = new ArrayList<>();
-    for (int i = 0; i < outcomes.length; i++) {
-      if (node(grants.get(i)).session() == session) {
-        open.add(i);
-      } else {
-        outcomes[i] = gone(grants.get(i), LossReason.SESSION_ENDED, "the session has ended");
-      }
+    Map<Session, List<Grant>> bySession = new LinkedHashMap<>();
+    for (Grant grant : grants) {
+      bySession.computeIfAbsent(node(grant).session(), any -> new ArrayList<>()).add(grant);
     }
-    while (!open.isEmpty()) {
-      long sentAt = time.nanoTime();
-      List<Integer> codes = check(session, grants, open, deadline);
-      List<Integer> left = new ArrayList<>();
-      for (int i = 0; i < codes.size(); i++) {
-        if (codes.get(i) == Code.NONODE.intValue()) {
-          outcomes[open.get(i)] =
-              gone(grants.get(open.get(i)), LossReason.TAKEN, "its node was deleted");
-        } else {
-          left.add(open.get(i));
-        }
-      }
-      if (left.size() == open.size()) {
-        if (!session.confirm(sentAt)) {
-          // The validity would be short: after a fault it takes some heartbeats.
-          if (!session.awaitLeaderContact(new WakeUp(time), deadline)) {
-            throw failures.noLeaderContact(null);
-          }
-          continue;
-        }
-        if (session.hasEnded()) {
-          throw failures.sessionEnded();
-        }
-        long until = session.confirmedAt() + session.validityPerConfirmation().toNanos();
-        left.forEach(i -> outcomes[i] = new Renewal.Renewed(until));
-        left.clear();
-      }
-      open = left;
+    List<SessionRenewal> renewals = new ArrayList<>();
+    bySession.forEach((session, its) -> renewals.add(new SessionRenewal(this, session, its)));
+    Map<Grant, Renewal> outcomes = new HashMap<>();
+    for (SessionRenewal renewal : renewals) {
+      outcomes.putAll(renewal.await(deadline));
     }
-    return Arrays.asList(outcomes);
-  }
-
-  private List<Integer> check(
-      Session session, List<Grant> grants, List<Integer> which, Deadline deadline)
-      throws InterruptedException {
-    try {
-      return check(session, which.stream().map(i -> node(grants.get(i)).path()).toList(), deadline);
-    } catch (KeeperException e) {
-      throw failures.explain(e);
-    }
+    return grants.stream().map(outcomes::get).toList();
   }
 
   /**
@@ -387,25 +356,23 @@ final class ZooKeeperBackend implements QueueingBackend {
   List<Integer> check(Session session, List<String> paths, Deadline deadline)
       throws KeeperException, InterruptedException {
     List<Integer> codes = session.check(paths).await(deadline);
+    requireKnown(codes, paths.get(0));
+    return codes;
+  }
+
+  /** Refuses what a check may answer besides that nodes exist or do not exist. */
+  static void requireKnown(List<Integer> codes, String path) throws KeeperException {
     for (int code : codes) {
       if (code != 0
           && code != Code.NONODE.intValue()
           && code != Code.RUNTIMEINCONSISTENCY.intValue()) {
         Code known = Code.get(code);
-        throw KeeperException.create(known == null ? Code.SYSTEMERROR : known, paths.get(0));
+        throw KeeperException.create(known == null ? Code.SYSTEMERROR : known, path);
       }
     }
-    return codes;
   }
 
-  private static Renewal gone(Grant grant, LossReason reason, String detail) {
-    QueueNode node = node(grant);
-    node.session().drop(grant.claim());
-    node.session().nodeGone(node.claim());
-    return new Renewal.Gone(reason, detail);
-  }
-
-  private static QueueNode node(Grant grant) {
+  static QueueNode node(Grant grant) {
     if (grant.claim().attachment() instanceof QueueNode node) {
       return node;
     }
@@ -432,8 +399,8 @@ final class ZooKeeperBackend implements QueueingBackend {
     // Whether the node was created is in doubt; the listing comes after that request.
     boolean any = false;
     String lock = lockPath(claim);
-    Session session = sessions.current();
-    for (NodeName name : listCommitted(lock, deadline).of(claim.id())) {
+    Session session = (Session) claim.attachment();
+    for (NodeName name : listCommitted(session.succession(), lock, deadline).of(claim.id())) {
       any |= deleteOwn(session, lock + "/" + name.full(), name, deadline);
     }
     session.nodeGone(claim);
@@ -443,7 +410,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   private boolean deleteOwn(Session session, String path, NodeName name, Deadline deadline)
       throws InterruptedException {
     try {
-      return delete(path, name, deadline);
+      return delete(name, deletion(session.succession(), path), deadline);
     } catch (LockConfigurationException e) {
       // The servers check the permission before they look whether the node exists.
       if (session.hasEnded() || !mayExist(path, name, deadline)) {
@@ -465,12 +432,14 @@ final class ZooKeeperBackend implements QueueingBackend {
       return false;
     }
     if (refusedFor.compareTo(session.timeout()) >= 0) {
-      sessions.giveUp(
-          session,
-          "the servers refuse to delete our node at "
-              + lockPath(claim)
-              + ": "
-              + refusal.getMessage());
+      session
+          .succession()
+          .giveUp(
+              session,
+              "the servers refuse to delete our node at "
+                  + lockPath(claim)
+                  + ": "
+                  + refusal.getMessage());
     }
     return true;
   }
@@ -479,7 +448,8 @@ final class ZooKeeperBackend implements QueueingBackend {
   private boolean mayExist(String path, NodeName name, Deadline deadline)
       throws InterruptedException {
     try {
-      return listCommitted(path.substring(0, path.lastIndexOf('/')), deadline).positionOf(name)
+      return listCommitted(sessions.first(), path.substring(0, path.lastIndexOf('/')), deadline)
+              .positionOf(name)
           >= 0;
     } catch (LockException e) {
       return true;
@@ -493,7 +463,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     // All at the same time: of hundreds, one after the other, some would be left at the deadline.
     Map<NodeName, Deletion> deletions = new LinkedHashMap<>();
     for (NodeName holder : queue.nodes().subList(0, queue.holders())) {
-      deletions.put(holder, deletion(lock + "/" + holder.full()));
+      deletions.put(holder, deletion(sessions.first(), lock + "/" + holder.full()));
     }
     boolean held = false;
     for (var each : deletions.entrySet()) {
@@ -505,14 +475,9 @@ final class ZooKeeperBackend implements QueueingBackend {
   /** A request to delete a node, and the session that sent it. */
   private record Deletion(Session session, String path, ReplyFuture<Boolean> reply) {}
 
-  private Deletion deletion(String path) {
-    Session session = sessions.current();
+  private static Deletion deletion(Sessions way, String path) {
+    Session session = way.current();
     return new Deletion(session, path, session.delete(path));
-  }
-
-  private boolean delete(String path, NodeName name, Deadline deadline)
-      throws InterruptedException {
-    return delete(name, deletion(path), deadline);
   }
 
   /** Deletes a node. No other node ever gets its name, so the request may be repeated. */
@@ -540,7 +505,7 @@ final class ZooKeeperBackend implements QueueingBackend {
         inDoubt = true;
       }
       try {
-        deletion = deletion(deletion.path());
+        deletion = deletion(deletion.session().succession(), deletion.path());
       } catch (LockConfigurationException e) {
         throw afterDoubt(e);
       }
@@ -610,7 +575,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   @Override
   public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
-    Session session = sessions.current();
+    Session session = sessions.first().current();
     try {
       session.requireKnownFormat(failures, deadline);
       return new Listing(session, namespacePath, failures, deadline).page(prefix, cursor, limit);
@@ -622,7 +587,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   /** The data of a queue's nodes, without those that were deleted meanwhile. */
   private Map<NodeName, Session.NodeData> present(String lock, LockQueue queue, Deadline deadline)
       throws InterruptedException {
-    Session session = sessions.current();
+    Session session = sessions.first().current();
     Map<NodeName, ReplyFuture<Session.NodeData>> replies = new LinkedHashMap<>();
     queue.nodes().forEach(node -> replies.put(node, session.data(lock + "/" + node.full())));
     Map<NodeName, Session.NodeData> data = new HashMap<>();
@@ -640,7 +605,7 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   /** The queue at a moment within this call; refused if it has a foreign node. */
   private LockQueue committedQueue(String lock, Deadline deadline) throws InterruptedException {
-    return checked(lock, listCommitted(lock, deadline));
+    return checked(lock, listCommitted(sessions.first(), lock, deadline));
   }
 
   /**
@@ -649,19 +614,21 @@ final class ZooKeeperBackend implements QueueingBackend {
    * waiting until it has applied what the followers already have (<a
    * href="https://issues.apache.org/jira/browse/ZOOKEEPER-1675">ZOOKEEPER-1675</a>).
    */
-  private LockQueue listCommitted(String lock, Deadline deadline) throws InterruptedException {
-    return list(lock, session -> session.check(List.of(namespacePath)), deadline);
+  private LockQueue listCommitted(Sessions way, String lock, Deadline deadline)
+      throws InterruptedException {
+    return list(way, lock, session -> session.check(List.of(namespacePath)), deadline);
   }
 
   /** The queue as the connected server sees it once it has caught up with its leader. */
   private LockQueue listAfterSync(String lock, Deadline deadline) throws InterruptedException {
-    return list(lock, session -> session.sync(lock), deadline);
+    return list(sessions.first(), lock, session -> session.sync(lock), deadline);
   }
 
-  private LockQueue list(String lock, Function<Session, ReplyFuture<?>> catchUp, Deadline deadline)
+  private LockQueue list(
+      Sessions way, String lock, Function<Session, ReplyFuture<?>> catchUp, Deadline deadline)
       throws InterruptedException {
     while (true) {
-      Session session = sessions.current();
+      Session session = way.current();
       ReplyFuture<?> caughtUp = catchUp.apply(session);
       ReplyFuture<Session.Children> listing = session.children(lock);
       try {
@@ -694,6 +661,5 @@ final class ZooKeeperBackend implements QueueingBackend {
   @Override
   public void close() {
     sessions.close();
-    disconnect.run();
   }
 }

@@ -39,6 +39,12 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
  *       tenth of the session's time-out. This happens at most once in half a session's time-out.
  *       Other users of the framework see a suspended connection, and their pending requests fail as
  *       they do when a connection breaks.
+ *   <li>The lock client has this one session. It refuses an acquisition with a {@link
+ *       LockConfigurationException} if the paths of its nodes would take more than 512 KiB, which
+ *       is about 2,000 locks with names of 200 characters: servers cannot read the transaction that
+ *       ends a session with too many nodes. All lock clients on the framework count together, and
+ *       nodes of the program's own do not count. A client that was opened by a URI begins further
+ *       sessions instead.
  *   <li>If the session's time-out changes when the framework reconnects, all leases are lost: the
  *       session may end before their validity does.
  * </ul>
@@ -101,7 +107,8 @@ public final class ZooKeeperLocks {
     String servers = curator.getZookeeperClient().getCurrentConnectionString();
     int slash = servers.indexOf('/');
     String addresses = slash < 0 ? servers : servers.substring(0, slash);
-    return new BackendOpener(curator, servers, AccessLists.of(curator), settings, context)
-        .open(addresses.split(",").length, null, () -> {});
+    return new BackendOpener(
+            servers, AccessLists.of(curator), settings, context, NodeAccount.MAX_BYTES)
+        .open(addresses.split(",").length, curator);
   }
 }

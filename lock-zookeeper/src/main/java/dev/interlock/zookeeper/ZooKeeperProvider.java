@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import org.apache.curator.framework.AuthInfo;
-import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 
 /**
@@ -28,8 +27,17 @@ public final class ZooKeeperProvider implements LockProvider {
 
   private static final int MEMBERS_OF_AN_ENSEMBLE = 3;
 
+  private final int maxNodeBytes;
+
   /** Does nothing. */
-  public ZooKeeperProvider() {}
+  public ZooKeeperProvider() {
+    this(NodeAccount.MAX_BYTES);
+  }
+
+  /** For tests, which need many sessions of a client sooner. */
+  ZooKeeperProvider(int maxNodeBytes) {
+    this.maxNodeBytes = maxNodeBytes;
+  }
 
   @Override
   public Set<String> schemes() {
@@ -56,7 +64,6 @@ public final class ZooKeeperProvider implements LockProvider {
     ZooKeeperUri zookeeper = new ZooKeeperUri(uri);
     Duration requestTimeout = context.options().requestTimeout();
     Duration sessionTimeout = zookeeper.sessionTimeout(context.options().ttl());
-    FastReconnectDrivers drivers = new FastReconnectDrivers(context.time());
     CuratorFrameworkFactory.Builder builder =
         CuratorFrameworkFactory.builder()
             .connectString(zookeeper.endpoint())
@@ -65,21 +72,18 @@ public final class ZooKeeperProvider implements LockProvider {
             // Nothing that Curator could repeat is sent through it.
             .retryPolicy((count, elapsed, sleeper) -> false)
             .ensembleTracker(false)
-            .zookeeperFactory(drivers)
             .zkClientConfig(zookeeper.clientConfig(requestTimeout));
     builder.authorization(
         zookeeper.logins().stream()
             .map(login -> new AuthInfo("digest", login.getBytes(UTF_8)))
             .toList());
-    CuratorFramework curator = builder.build();
-    curator.start();
     return new BackendOpener(
-            curator,
             zookeeper.endpoint(),
             AccessLists.forUser(zookeeper.isForUserAlone(), "/" + zookeeper.settings().namespace()),
             zookeeper.settings(),
-            context)
-        .open(zookeeper.servers(), drivers, curator::close); // and with the session go its nodes
+            context,
+            maxNodeBytes)
+        .open(zookeeper.servers(), builder);
   }
 
   private static Duration shorter(Duration one, Duration other) {

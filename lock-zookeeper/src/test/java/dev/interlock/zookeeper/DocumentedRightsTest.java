@@ -2,6 +2,7 @@ package dev.interlock.zookeeper;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -16,11 +17,13 @@ import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.api.ACLProvider;
 import org.apache.zookeeper.ZooDefs.Ids;
+import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
@@ -83,8 +86,11 @@ class DocumentedRightsTest {
         Backends.take(backend, left);
         QueueNode node = (QueueNode) left.attachment();
         String prefix = LockPaths.nodePrefix("/interlock", left);
-        new OrphanCleanup(curator.getZookeeperClient().getZooKeeper(), prefix).start();
-        Eventually.holds("it is gone", () -> curator.checkExists().forPath(node.path()) == null);
+        CountDownLatch done = new CountDownLatch(1);
+        ZooKeeper driver = curator.getZookeeperClient().getZooKeeper();
+        new OrphanCleanup(driver, prefix, done::countDown).start();
+        assertTrue(done.await(60, TimeUnit.SECONDS));
+        assertNull(curator.checkExists().forPath(node.path()));
       }
     }
   }

@@ -45,7 +45,8 @@ final class HerdBackend implements LockBackend {
     this.curator = curator;
     this.context = context;
     this.failures = new Failures(curator.getZookeeperClient().getCurrentConnectionString());
-    this.sessions = new Sessions(curator, drivers, context, failures, Backends.SETTINGS);
+    this.sessions =
+        new Sessions(curator, drivers, context, failures, Backends.SETTINGS, NodeAccount.MAX_BYTES);
   }
 
   private static String path(String name) {
@@ -286,6 +287,5 @@ final class HerdBackend implements LockBackend {
   @Override
   public void close() {
     sessions.close();
-    curator.close();
   }
 }

@@ -1,0 +1,280 @@
+package dev.interlock.zookeeper;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.summingInt;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.spi.Renewal;
+import dev.interlock.tck.Proxies;
+import dev.interlock.tck.fault.Disturbance;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.testbed.Eventually;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.curator.framework.CuratorFramework;
+import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** A client whose nodes take more than one session, as with thousands of leases. */
+class ManySessionsTest {
+
+  /** What a node takes whose lock's name has one character. */
+  private static final int NODE = 4 + "/interlock/x/".length() + 27 + 1 + 11;
+
+  @AutoClose private static ZooKeeperEnsemble server;
+
+  private final Map<Claim, String> lost = new ConcurrentHashMap<>();
+
+  @BeforeAll
+  static void start() {
+    server = Backends.server();
+  }
+
+  /** Each session has room for some nodes. */
+  private ZooKeeperBackend open(int nodes) {
+    return open(nodes, Backends.uri(server));
+  }
+
+  private ZooKeeperBackend open(int nodes, String uri) {
+    return (ZooKeeperBackend)
+        new ZooKeeperProvider(nodes * NODE)
+            .open(LockUri.parse(uri), Backends.context(Backends.OPTIONS, lost::put));
+  }
+
+  private static Session sessionOf(Grant grant) {
+    return ((QueueNode) grant.claim().attachment()).session();
+  }
+
+  private static Grant take(ZooKeeperBackend backend, String name) throws Exception {
+    return Backends.take(backend, Backends.claim(name));
+  }
+
+  @Test
+  void aNodeIsCreatedOnTheFirstSessionThatHasRoom() throws Exception {
+    try (ZooKeeperBackend backend = open(2)) {
+      Grant a = take(backend, "a");
+      Grant b = take(backend, "b");
+      Grant c = take(backend, "c");
+      assertSame(sessionOf(a), sessionOf(b));
+      assertNotSame(sessionOf(a), sessionOf(c));
+      assertTrue(backend.release(a.claim(), Backends.soon()));
+      Grant d = take(backend, "d");
+      assertSame(sessionOf(b), sessionOf(d));
+      assertTrue(backend.release(c.claim(), Backends.soon()));
+      assertSame(sessionOf(c), sessionOf(take(backend, "e")));
+      assertTrue(a.token() < b.token() && b.token() < c.token() && c.token() < d.token());
+    }
+  }
+
+  @Test
+  void anAttemptThatIsTurnedAwayLeavesItsRoom() throws Exception {
+    try (ZooKeeperBackend other = open(1);
+        ZooKeeperBackend backend = open(1)) {
+      Grant held = take(other, "h");
+      Session session = sessionOf(take(backend, "a"));
+      Claim waiter = Backends.claim("h");
+      try (Place place = backend.join(waiter, Backends.soon())) {
+        Session second = ((QueueNode) waiter.attachment()).session();
+        assertNotSame(session, second);
+        assertInstanceOf(
+            Attempt.Busy.class, place.await(Deadline.in(Backends.TIME, Duration.ofMillis(1))));
+        backend.release(waiter, Backends.soon());
+        assertSame(second, sessionOf(take(backend, "b")));
+      }
+      other.release(held.claim(), Backends.soon());
+    }
+  }
+
+  @Test
+  void theEndOfASessionCostsItsOwnLeasesAlone() throws Exception {
+    try (ZooKeeperBackend backend = open(1)) {
+      List<Grant> grants = List.of(take(backend, "a"), take(backend, "b"), take(backend, "c"));
+      String id = server.endSession(1).orElseThrow();
+      Grant ended = null;
+      List<Grant> others = new ArrayList<>();
+      for (Grant grant : grants) {
+        if (Long.toHexString(sessionOf(grant).id()).equals(id)) {
+          ended = grant;
+        } else {
+          others.add(grant);
+        }
+      }
+      Claim claim = ended.claim();
+      Eventually.holds("its loss is reported", () -> lost.containsKey(claim));
+      assertEquals(1, lost.size());
+      List<Renewal> renewals =
+          backend.renewAll(List.of(others.get(0), ended, others.get(1)), Backends.soon());
+      assertInstanceOf(Renewal.Renewed.class, renewals.get(0));
+      assertEquals(
+          LossReason.SESSION_ENDED, assertInstanceOf(Renewal.Gone.class, renewals.get(1)).reason());
+      assertInstanceOf(Renewal.Renewed.class, renewals.get(2));
+      // The next session has the whole room again.
+      Grant next = take(backend, claim.name());
+      assertSame(sessionOf(ended).succession(), sessionOf(next).succession());
+      assertTrue(next.token() > ended.token());
+    }
+  }
+
+  @Test
+  void waitersOnDifferentSessionsAreServedInTheOrderOfTheirArrival() throws Exception {
+    try (ZooKeeperBackend backend = open(1)) {
+      Grant filler = take(backend, "f");
+      Grant held = take(backend, "h");
+      Claim first = Backends.claim("h");
+      Claim second = Backends.claim("h");
+      try (Place earlier = backend.join(first, Backends.soon())) {
+        assertTrue(backend.release(filler.claim(), Backends.soon()));
+        try (Place later = backend.join(second, Backends.soon())) {
+          // The one that came later is on the older session.
+          assertSame(sessionOf(filler), ((QueueNode) second.attachment()).session());
+          assertTrue(backend.release(held.claim(), Backends.soon()));
+          Grant one = Backends.granted(earlier.await(Backends.soon()));
+          assertInstanceOf(
+              Attempt.Busy.class, later.await(Deadline.in(Backends.TIME, Duration.ofMillis(1))));
+          assertTrue(backend.release(first, Backends.soon()));
+          Grant two = Backends.granted(later.await(Backends.soon()));
+          assertTrue(held.token() < one.token() && one.token() < two.token());
+        }
+      }
+    }
+  }
+
+  @Test
+  void aNodeThatAnotherClientDeletedLeavesItsRoom() throws Exception {
+    try (ZooKeeperBackend other = open(1);
+        ZooKeeperBackend backend = open(1)) {
+      Grant taken = take(backend, "t");
+      assertTrue(other.forceRelease("t", Backends.soon()));
+      assertInstanceOf(Renewal.Gone.class, backend.renew(taken, Backends.soon()));
+      assertSame(sessionOf(taken), sessionOf(take(backend, "u")));
+    }
+  }
+
+  @Test
+  void anAttemptInDoubtKeepsItsRoomUntilItIsUndone() throws Exception {
+    try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
+        ZooKeeperBackend backend = open(1, network.uri() + "?tickTime=200ms")) {
+      Grant before = take(backend, "z");
+      assertTrue(backend.release(before.claim(), Backends.soon()));
+      Claim doubtful = Backends.claim("d");
+      try (Disturbance lost = network.everywhere(way -> way.loseReplies("/interlock/d/"))) {
+        assertThrows(
+            LockUnavailableException.class,
+            () -> backend.join(doubtful, Deadline.in(Backends.TIME, Duration.ofSeconds(1))));
+      }
+      assertSame(sessionOf(before), doubtful.attachment());
+      Grant other = takeOnceConnected(backend, "o");
+      assertNotSame(sessionOf(before), sessionOf(other));
+      backend.release(doubtful, Backends.soon());
+      assertSame(sessionOf(before), sessionOf(take(backend, "p")));
+    }
+  }
+
+  @Test
+  void anOutageDoesNotBeginFurtherSessions() throws Exception {
+    try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
+        ZooKeeperBackend backend = open(1, network.uri() + "?tickTime=200ms")) {
+      Grant held = take(backend, "h");
+      try (Disturbance cut = network.cut()) {
+        Eventually.holds("it notices", () -> !sessionOf(held).succession().isConnected());
+        LockUnavailableException refusal =
+            assertThrows(
+                LockUnavailableException.class,
+                () ->
+                    backend.join(
+                        Backends.claim("x"), Deadline.in(Backends.TIME, Duration.ofMillis(100))));
+        assertTrue(refusal.getMessage().contains("no session with a connection"));
+      }
+      assertNotSame(sessionOf(held), sessionOf(takeOnceConnected(backend, "x")));
+    }
+  }
+
+  private static Grant takeOnceConnected(ZooKeeperBackend backend, String name) throws Exception {
+    List<Grant> grants = new ArrayList<>();
+    Eventually.holds(
+        "granted",
+        () -> {
+          Claim claim = Backends.claim(name);
+          try {
+            return grants.add(Backends.take(backend, claim));
+          } catch (LockUnavailableException e) {
+            return false;
+          }
+        });
+    return grants.get(0);
+  }
+
+  @Test
+  void manyThreadsTogetherKeepEverySessionWithinItsLimitAndClosingEndsThemAll() throws Exception {
+    int nodes = 20;
+    int sessions = 6;
+    try (ZooKeeperBackend backend = open(nodes)) {
+      List<Callable<Grant>> tasks = new ArrayList<>();
+      for (int i = 0; i < nodes * sessions; i++) {
+        String name = Character.toString(0x400 + i); // letters of two bytes
+        tasks.add(() -> take(backend, name));
+      }
+      ExecutorService threads = Executors.newFixedThreadPool(16);
+      List<Grant> grants = new ArrayList<>();
+      try {
+        for (Future<Grant> each : threads.invokeAll(tasks)) {
+          grants.add(each.get());
+        }
+      } finally {
+        threads.shutdownNow();
+      }
+      Map<Session, Integer> bytes =
+          grants.stream()
+              .collect(groupingBy(ManySessionsTest::sessionOf, summingInt(g -> written(g, ""))));
+      assertTrue(bytes.size() >= sessions);
+      bytes.values().forEach(sum -> assertTrue(sum <= nodes * NODE, () -> "bytes: " + sum));
+    }
+    Eventually.holds("the sessions end", () -> owners() == 0);
+  }
+
+  private static int written(Grant grant, String chroot) {
+    QueueNode node = (QueueNode) grant.claim().attachment();
+    return 4 + (chroot + node.path()).getBytes(UTF_8).length;
+  }
+
+  private static long owners() throws Exception {
+    String dump = server.members().get(0).ask("dump");
+    return dump.lines().filter(line -> line.matches("0x\\p{XDigit}+:")).count();
+  }
+
+  @Test
+  void aNodeCountsWithTheChrootThatTheServersPutBeforeItsPath() throws Exception {
+    try (CuratorFramework curator = Backends.curator(server.connectString())) {
+      curator.create().forPath("/chroot");
+    }
+    String chroot = "/chroot";
+    try (ZooKeeperBackend backend = open(10, server.uri() + chroot + "?tickTime=200ms")) {
+      Grant grant = take(backend, "n");
+      int counted = sessionOf(grant).succession().nodeBytes(grant.claim());
+      assertEquals(written(grant, chroot) + 1, counted); // a number may have a sign
+    }
+  }
+}
