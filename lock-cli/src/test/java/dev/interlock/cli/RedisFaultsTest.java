@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.cli.Interlock.Result;
-import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.util.UUID;
@@ -30,8 +29,8 @@ class RedisFaultsTest {
 
   @AfterEach
   void endAll() {
+    redis.heal(); // first, for the releases
     interlock.close();
-    redis.heal();
   }
 
   @Test
@@ -124,7 +123,6 @@ class RedisFaultsTest {
     candidate.err().await("despite an outage");
     assertEquals(69, waiter.await().exitCode());
     assertTrue(candidate.isAlive());
-    leader.signal("KILL");
     redis.heal();
     redis.call("DEL", "interlock:{" + name + "}");
     candidate.out().await("in");
