@@ -14,6 +14,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
 /** Measures backends side by side. */
@@ -49,6 +50,10 @@ final class CompareCommand implements Callable<Integer> {
   @Spec
   @SuppressWarnings("NullAway.Init") // set by picocli
   private CommandSpec spec;
+
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private Main main;
 
   @Parameters(
       paramLabel = "URI",
@@ -116,14 +121,15 @@ final class CompareCommand implements Callable<Integer> {
             .version(new Version().getVersion()[0]);
     AtomicReference<@Nullable TerminationSignal> received = new AtomicReference<>();
     Thread measuring = Thread.currentThread();
-    TerminationSignal.handle(
-        signal -> {
-          if (received.compareAndSet(null, signal)) {
-            measuring.interrupt();
-          } else { // twice: now, without a report; shutdown hooks still end the servers
-            System.exit(signal.exitCode());
-          }
-        });
+    main.process()
+        .handleSignals(
+            signal -> {
+              if (received.compareAndSet(null, signal)) {
+                measuring.interrupt();
+              } else { // twice: now, without a report; shutdown hooks still end the servers
+                System.exit(signal.exitCode());
+              }
+            });
     try {
       return switch (comparison.run()) {
         case COMPLETE -> 0;

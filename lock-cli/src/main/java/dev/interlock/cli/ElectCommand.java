@@ -78,7 +78,7 @@ final class ElectCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     LockOptions options = guarded.lockOptions().outageTimeout(UNLIMITED).build();
-    SignalRelay signals = SignalRelay.install();
+    SignalRelay signals = SignalRelay.install(target.process());
     try (guarded;
         LockClient client = target.open(options)) {
       Election election = target.onName(client::election);

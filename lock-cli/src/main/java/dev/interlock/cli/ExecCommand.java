@@ -105,7 +105,7 @@ final class ExecCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     share.requireCapability(target);
     LockOptions options = options();
-    SignalRelay signals = SignalRelay.install();
+    SignalRelay signals = SignalRelay.install(target.process());
     try (guarded;
         LockClient client = target.open(options)) {
       Acquirable<Lease> lock = target.onName(name -> share.of(client, name));

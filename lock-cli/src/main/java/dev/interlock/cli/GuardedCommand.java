@@ -137,7 +137,11 @@ final class GuardedCommand implements AutoCloseable {
     Job job;
     try {
       // Without its own token, the command must not inherit that of an outer lock.
-      job = signals.start(() -> Job.start(command, environment, Set.of(TOKEN_VARIABLE), this::say));
+      job =
+          signals.start(
+              () ->
+                  Job.start(
+                      command, environment, Set.of(TOKEN_VARIABLE), this::say, target.process()));
     } catch (IOException e) {
       throw cannotStart(command.get(0), e);
     }

@@ -53,20 +53,22 @@ final class Job {
    * @param environment what to set, on top of this process's own
    * @param unset what to leave out
    * @param report takes lines for the user
+   * @param process starts it
    * @throws IOException if the program cannot be started
    */
   static Job start(
       List<String> command,
       Map<String, String> environment,
       Set<String> unset,
-      Consumer<String> report)
+      Consumer<String> report,
+      ProcessContext process)
       throws IOException {
     String id = UUID.randomUUID().toString();
-    ProcessBuilder builder = new ProcessBuilder(command).inheritIO();
+    ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().keySet().removeAll(unset);
     builder.environment().putAll(environment);
     builder.environment().put(MARK, id);
-    return new Job(builder.start(), MARK + "=" + id, report);
+    return new Job(process.start(builder), MARK + "=" + id, report);
   }
 
   /** Completes when the child itself has ended. */
@@ -198,7 +200,7 @@ final class Job {
     if (!child.isAlive()) {
       alive().forEach(ProcessHandle::destroy);
     } else if (signal == TerminationSignal.TERM) {
-      child.destroy();
+      child.toHandle().destroy(); // that of Process would close the streams as well
     } else {
       // Java sends no other signals; kill is built into every shell.
       try {

@@ -51,7 +51,7 @@ final class LeaderCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    SignalRelay signals = SignalRelay.install();
+    SignalRelay signals = SignalRelay.install(target.process());
     try (LockClient client = target.open(LockOptions.defaults())) {
       Election election = target.onName(client::election);
       // Unlike an observer, this reports why the store does not answer.

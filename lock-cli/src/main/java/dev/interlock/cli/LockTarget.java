@@ -16,6 +16,7 @@ import picocli.CommandLine;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
 /** The lock that a command is about. */
@@ -24,6 +25,10 @@ final class LockTarget {
   @Spec(Spec.Target.MIXEE)
   @SuppressWarnings("NullAway.Init") // set by picocli
   private CommandSpec spec;
+
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private Main main;
 
   @Parameters(
       index = "0",
@@ -46,6 +51,10 @@ final class LockTarget {
 
   String name() {
     return name;
+  }
+
+  ProcessContext process() {
+    return main.process();
   }
 
   CommandLine command() {

@@ -69,7 +69,11 @@ public final class Main implements Runnable {
       description = "Show stack traces, and the log of library and driver.")
   private boolean debug;
 
-  private Main() {}
+  private final ProcessContext process;
+
+  private Main(ProcessContext process) {
+    this.process = process;
+  }
 
   /**
    * Runs the command and ends the process.
@@ -77,17 +81,23 @@ public final class Main implements Runnable {
    * @param arguments see {@code interlock --help}
    */
   public static void main(String[] arguments) {
-    System.exit(run(arguments));
+    System.exit(
+        run(
+            arguments,
+            writer(FileDescriptor.out, StandardCharsets.UTF_8),
+            writer(FileDescriptor.err, Charset.defaultCharset()),
+            ProcessContext.OWN));
   }
 
-  private static int run(String[] arguments) {
-    Main main = new Main();
+  /** Runs the command, and returns its exit code. */
+  static int run(String[] arguments, PrintWriter out, PrintWriter err, ProcessContext process) {
+    Main main = new Main(process);
     Failures failures = new Failures(() -> main.debug);
     CommandLine command =
         addInstruments(new CommandLine(main))
             .addSubcommand(CommandLine.HelpCommand.class)
-            .setOut(writer(FileDescriptor.out, StandardCharsets.UTF_8))
-            .setErr(writer(FileDescriptor.err, Charset.defaultCharset()))
+            .setOut(out)
+            .setErr(err)
             // Neither @files nor quotes in a child's arguments are for this command to interpret.
             .setExpandAtFiles(false)
             .setExecutionExceptionHandler(failures)
@@ -117,6 +127,10 @@ public final class Main implements Runnable {
     return new PrintWriter(new FileOutputStream(descriptor), true, charset);
   }
 
+  ProcessContext process() {
+    return process;
+  }
+
   private void prepare(String[] arguments) {
     for (String argument : arguments) {
       if (argument.indexOf(REPLACEMENT) >= 0) {
@@ -128,7 +142,7 @@ public final class Main implements Runnable {
                 + "); set LC_ALL=C.UTF-8");
       }
     }
-    Logging.configure(debug);
+    process.configureLog(debug);
     if (!classPath.isEmpty()) {
       ExtraClassPath.install(classPath, spec.commandLine());
     }

@@ -25,9 +25,9 @@ final class SignalRelay {
   private SignalRelay() {}
 
   /** Handles signals from now on; they interrupt the calling thread. */
-  static SignalRelay install() {
+  static SignalRelay install(ProcessContext process) {
     SignalRelay relay = new SignalRelay();
-    TerminationSignal.handle(relay::accept);
+    process.handleSignals(relay::accept);
     return relay;
   }
 

@@ -13,6 +13,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
 /** Injects faults for a while, and reports which guarantees held. */
@@ -41,6 +42,10 @@ final class StormCommand implements Callable<Integer> {
   @Spec
   @SuppressWarnings("NullAway.Init") // set by picocli
   private CommandSpec spec;
+
+  @ParentCommand
+  @SuppressWarnings("NullAway.Init") // set by picocli
+  private Main main;
 
   @Parameters(
       paramLabel = "URI",
@@ -113,12 +118,13 @@ final class StormCommand implements Callable<Integer> {
             stopped::get,
             spec.commandLine().getOut(),
             spec.commandLine().getErr());
-    TerminationSignal.handle(
-        signal -> {
-          if (stopped.getAndSet(true)) { // the second one; shutdown hooks still end the servers
-            System.exit(signal.exitCode());
-          }
-        });
+    main.process()
+        .handleSignals(
+            signal -> {
+              if (stopped.getAndSet(true)) { // the second one; shutdown hooks still end the servers
+                System.exit(signal.exitCode());
+              }
+            });
     try {
       return switch (storms.run()) {
         case KEPT -> 0;

@@ -29,7 +29,6 @@ class ClassPathTest {
     String jar = ExtraJar.in(directory, TinyProvider.class).toString();
     Result listed = interlock.run("backends", "--classpath", jar).assertDone();
     assertTrue(listed.out().contains("tiny:any"), listed::out);
-    interlock.run("--classpath", jar, "exec", "tiny:x", "job", "--", "true").assertDone();
   }
 
   @Test
@@ -57,21 +56,18 @@ class ClassPathTest {
         .assertDone();
   }
 
+  /** In a process, whose own class path lacks the backend. */
   @Test
   void aChildOfABackendWithoutTokensGetsNone() throws Exception {
     String jar = ExtraJar.in(directory, TinyProvider.class).toString();
+    String script = "echo \"$INTERLOCK_NAME,${INTERLOCK_TOKEN-none}\"";
     Result result =
-        interlock.run(
-            Map.of("INTERLOCK_TOKEN", "somebody else's"),
-            "exec",
-            "--classpath",
-            jar,
-            "tiny:x",
-            "job",
-            "--",
-            "sh",
-            "-c",
-            "echo \"$INTERLOCK_NAME,${INTERLOCK_TOKEN-none}\"");
+        interlock
+            .launch(
+                Map.of("INTERLOCK_TOKEN", "somebody else's"),
+                Interlock.commandLine(
+                    "exec", "--classpath", jar, "tiny:x", "job", "--", "sh", "-c", script))
+            .await();
     assertEquals("job,none", result.out(), result::err);
   }
 

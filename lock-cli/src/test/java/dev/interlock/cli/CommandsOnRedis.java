@@ -1,6 +1,5 @@
 package dev.interlock.cli;
 
-import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.util.ArrayList;

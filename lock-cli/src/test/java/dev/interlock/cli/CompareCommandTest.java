@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
-import dev.interlock.cli.Interlock.Run;
 import dev.interlock.cli.extra.TinyProvider;
 import dev.interlock.testbed.Testbed;
 import java.nio.file.Files;

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
-import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Eventually;
 import java.util.ArrayList;
 import java.util.List;
@@ -62,7 +61,7 @@ class ElectTest extends CommandsOnRedis {
 
   @Test
   void whenTheLeaderIsKilledAnotherTakesOver() throws Exception {
-    Run leader = interlock.start(elect(LEAD, "--ttl", "4s"));
+    Run leader = interlock.launch(elect(LEAD, "--ttl", "4s"));
     long token = token(leader);
     Run next = interlock.start(elect(LEAD, "--verbose"));
     next.err().await("campaigning");

@@ -6,15 +6,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.interlock.cli.Interlock.Result;
-import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Testbed;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.UUID;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -22,12 +23,13 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** How {@code exec} treats its child; for all of this one process is enough, and no server. */
 class ExecTest {
-  private static final String URI = "memory:exec";
-
   /** What is wrong with a command line is said before any server is asked. */
   private static final String UNREACHABLE = "redis://127.0.0.1:1";
 
   private static final String SHOW_TOKEN = "echo $INTERLOCK_TOKEN; exit 5";
+
+  /** Other tests in this JVM use other stores. */
+  private final String uri = "memory:exec-" + UUID.randomUUID();
 
   @AutoClose private final Interlock interlock = new Interlock();
 
@@ -49,19 +51,15 @@ class ExecTest {
   }
 
   @Test
-  void tellsTheChildNameAndToken() throws Exception {
-    Result result =
-        interlock.run(
+  void leavesInputOutputAndErrorToTheChildAndTellsItNameAndToken() throws Exception {
+    Run run =
+        interlock.launch(
             Map.of("INTERLOCK_TOKEN", "outer", "INTERLOCK_NAME", "outer"),
-            exec("echo \"$INTERLOCK_NAME\"; echo \"$INTERLOCK_TOKEN\""));
-    String[] lines = result.out().split("\n");
-    assertEquals("job", lines[0]);
-    assertTrue(Long.parseLong(lines[1]) > 0, result::toString);
-  }
-
-  @Test
-  void leavesInputOutputAndErrorToTheChild() throws Exception {
-    Run run = interlock.start(exec("read line; echo \"out $line\"; echo \"err $line\" >&2; cat"));
+            Interlock.commandLine(
+                exec(
+                    "echo \"$INTERLOCK_NAME $INTERLOCK_TOKEN\"; read line; echo \"out $line\";"
+                        + " echo \"err $line\" >&2; cat")));
+    assertTrue(Long.parseLong(run.out().await("job ").substring("job ".length())) > 0);
     run.type("first");
     run.out().await("out first");
     run.err().await("err first");
@@ -72,25 +70,28 @@ class ExecTest {
   }
 
   @Test
-  void passesArgumentsOnAsTheyAre() throws Exception {
+  void passesArgumentsOnAsTheyAre(@TempDir Path directory) throws Exception {
     List<String> arguments =
         List.of("@file", "'quoted'", "two words", "", "--", "-v", "--help", "ü€😀", "${user.home}");
-    String[] command = {
-      "exec", URI, "job", "--", "sh", "-c", "for a in \"$@\"; do echo \"<$a>\"; done", "sh"
-    };
-    String[] all = new String[command.length + arguments.size()];
-    System.arraycopy(command, 0, all, 0, command.length);
-    for (int i = 0; i < arguments.size(); i++) {
-      all[command.length + i] = arguments.get(i);
-    }
-    Result result = interlock.run(Map.of("LC_ALL", "C.UTF-8"), all);
-    assertEquals("<" + String.join(">\n<", arguments) + ">", result.out(), result::err);
+    List<String> command =
+        Interlock.commandLine(
+            "exec",
+            uri,
+            "ü job",
+            "--",
+            "sh",
+            "-c",
+            "echo \"<$INTERLOCK_NAME>\"; for a in \"$@\"; do echo \"<$a>\"; done",
+            "sh");
+    command.addAll(arguments);
+    Result result = interlock.runIn("C.UTF-8", command, directory);
+    assertEquals("<ü job>\n<" + String.join(">\n<", arguments) + ">", result.out(), result::err);
   }
 
   @Test
-  void refusesArgumentsThatTheLocaleMutilates() throws Exception {
-    Result result = interlock.run(Map.of("LC_ALL", "C"), "exec", URI, "ü", "--", "true");
-    result.assertFailed(2, "set LC_ALL=C.UTF-8");
+  void refusesArgumentsThatTheLocaleMutilates(@TempDir Path directory) throws Exception {
+    List<String> command = Interlock.commandLine("exec", uri, "ü", "--", "true");
+    interlock.runIn("C", command, directory).assertFailed(2, "set LC_ALL=C.UTF-8");
   }
 
   @Test
@@ -106,18 +107,19 @@ class ExecTest {
     interlock.run(execute(directory.toString())).assertFailed(126, directory + " cannot be run");
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"INT", "TERM", "HUP"})
-  void passesSignalsOnAndWaitsForTheChild(String signal) throws Exception {
+  @Test
+  void passesSignalsOnAndWaitsForTheChild() throws Exception {
     Run run =
-        interlock.start(
+        interlock.launch(
             exec(
-                "trap 'echo got; read go; exit 5' "
-                    + signal
-                    + "; echo ready; while :; do sleep 0.1; done"));
+                "trap 'echo got HUP' HUP; trap 'echo got INT' INT;"
+                    + " trap 'echo got TERM; read go; exit 5' TERM;"
+                    + " echo ready; while :; do sleep 0.1; done"));
     run.out().await("ready");
-    run.signal(signal);
-    run.out().await("got");
+    for (String signal : List.of("HUP", "INT", "TERM")) {
+      run.signal(signal);
+      run.out().await("got " + signal);
+    }
     assertTrue(run.isAlive());
     run.type("go");
     assertEquals(5, run.await().exitCode());
@@ -132,6 +134,7 @@ class ExecTest {
   }
 
   @Test
+  @Tag("machine") // script(1) and a pseudo-terminal
   void leavesWhatIsTypedAtTheTerminalToTheTerminal(@TempDir Path directory) throws Exception {
     requireTerminal();
     Path script =
@@ -144,13 +147,17 @@ class ExecTest {
             read go
             echo "read $go"
             """);
-    List<String> inner = Interlock.commandLine("exec", URI, "job", "--", "bash", script.toString());
-    StringBuilder quoted = new StringBuilder("exec");
-    inner.forEach(word -> quoted.append(" '").append(word).append("'"));
+    List<String> inner = Interlock.commandLine("exec", uri, "job", "--", "bash", script.toString());
     Run run =
         interlock.launch(
             Map.of("SHELL", "/bin/sh"),
-            List.of("script", "--quiet", "--return", "--command", quoted.toString(), "/dev/null"));
+            List.of(
+                "script",
+                "--quiet",
+                "--return",
+                "--command",
+                Interlock.script(inner),
+                "/dev/null"));
     run.out().await("terminal");
     run.type("\3"); // Control-C, and a line end for the first read
     run.out().await("interrupted");
@@ -170,24 +177,14 @@ class ExecTest {
   }
 
   @Test
-  void keepsTheLockUntilWhatTheChildLeftBehindHasEnded() throws Exception {
-    Run run =
-        interlock.start(exec("exec 3<&0; (setsid sh -c 'read go <&3; echo over' &); echo left"));
-    String line = run.err().await("left processes");
-    assertTrue(run.isAlive(), line);
-    run.type("go");
-    run.out().await("over");
-    assertEquals(0, run.await().exitCode());
-  }
-
-  @Test
   void doesNotKeepTheLockForADaemonThatDropsTheMark() throws Exception {
     Run run =
         interlock.start(
             exec(
-                "(unset INTERLOCK_EXEC; exec setsid sleep 600 >/dev/null 2>&1 </dev/null) & p=$!;"
+                "(unset INTERLOCK_EXEC; exec sleep 600 >/dev/null 2>&1 </dev/null) & p=$!;"
                     // Until then it has what its parent has.
-                    + " until grep -q sleep /proc/$p/comm; do sleep 0.05; done; echo $p"));
+                    + " until read -r name </proc/$p/comm && test \"$name\" = sleep;"
+                    + " do sleep 0.05; done; echo $p"));
     Result result = run.await();
     long daemon = Long.parseLong(result.out());
     try {
@@ -201,11 +198,13 @@ class ExecTest {
 
   @Test
   void endsTheChildAndItsDescendantsWhenTheLeaseIsLost() throws Exception {
-    Result result =
-        interlock.run(
-            "exec", URI + "?maxHold=8s", "job", "--", "sh", "-c", "sleep 600 & sleep 601; wait");
+    String script = "sleep 600 & sleep 601 & echo in; wait";
+    Run run = interlock.start("exec", "--ttl", "6s", uri, "job", "--", "sh", "-c", script);
+    run.out().await("in");
+    interlock.run("release", "--force", uri, "job").assertDone();
+    Result result = run.await();
     assertEquals(76, result.exitCode());
-    assertTrue(result.err().contains("lease of \"job\" lost (MAX_HOLD)"), result::err);
+    assertTrue(result.err().contains("lease of \"job\" lost (TAKEN)"), result::err);
     assertTrue(result.err().contains("SIGTERM now, SIGKILL in 10.0 s"), result::err);
     assertFalse(result.err().contains("killed"), result::err);
   }
@@ -227,27 +226,30 @@ class ExecTest {
                     + unread
                     + "' oflag=nonblock 2>/dev/null; exec \"$@\" 2>&3",
                 "sh"));
-    command.addAll(Interlock.commandLine("exec", URI + "?maxHold=8s", "job", "--", "sleep", "600"));
+    command.addAll(
+        Interlock.commandLine("exec", uri + "?maxHold=500ms", "job", "--", "sleep", "600"));
     assertEquals(76, interlock.launch(Map.of(), command).await().exitCode());
   }
 
   @Test
   void losesTheLeaseOfAUriThatForbidsRenewalAtItsTtl() throws Exception {
     Result result =
-        interlock.run("exec", "--ttl", "1s", URI + "?autoRenew=false", "job", "--", "sleep", "600");
+        interlock.run(
+            "exec", "--ttl", "200ms", uri + "?autoRenew=false", "job", "--", "sleep", "600");
     assertEquals(76, result.exitCode());
     assertTrue(result.err().contains("(EXPIRED)"), result::err);
   }
 
   @Test
   void saysWhatItDoesIfAsked() throws Exception {
-    Result result = interlock.run("exec", "--verbose", URI, "job", "--", "true");
+    Result result = interlock.run("exec", "--verbose", uri, "job", "--", "true");
     assertEquals(
         """
-        interlock: waiting for "job" at exec
+        interlock: waiting for "job" at %s
         interlock: acquired "job"
         interlock: released "job\"\
-        """,
+        """
+            .formatted(uri.substring("memory:".length())),
         result.err());
   }
 
@@ -256,7 +258,7 @@ class ExecTest {
   void runsTheChildWithEveryShareOfTheName(String share) throws Exception {
     Result result =
         interlock.run(
-            "exec", share, "--wait=0s", "--ttl=9s", URI, "job", "--", "sh", "-c", SHOW_TOKEN);
+            "exec", share, "--wait=0s", "--ttl=9s", uri, "job", "--", "sh", "-c", SHOW_TOKEN);
     assertEquals(new Result(5, result.out(), ""), result);
     assertTrue(Long.parseLong(result.out()) > 0, result::toString);
   }
@@ -265,7 +267,7 @@ class ExecTest {
   @ValueSource(strings = {"--shared", "--exclusive", "--permits=2/3"})
   void endsTheChildWhenAShareIsLost(String share) throws Exception {
     Result result =
-        interlock.run("exec", share, URI + "?maxHold=2s", "job", "--", "sh", "-c", "sleep 600");
+        interlock.run("exec", share, uri + "?maxHold=500ms", "job", "--", "sh", "-c", "sleep 600");
     assertEquals(76, result.exitCode());
     assertTrue(result.err().contains("lease of \"job\" lost (MAX_HOLD)"), result::err);
   }
@@ -286,7 +288,7 @@ class ExecTest {
           .run("exec", "--permits", permits, UNREACHABLE, "job", "--", "true")
           .assertFailed(2, "at most 2147483647");
     }
-    interlock.run("exec", "--permits=1/2147483647", URI, "job", "--", "true").assertDone();
+    interlock.run("exec", "--permits=1/2147483647", uri, "job", "--", "true").assertDone();
   }
 
   @Test
@@ -313,37 +315,33 @@ class ExecTest {
   @Test
   void refusesATtlThatIsGivenTwice() throws Exception {
     interlock
-        .run("exec", "--ttl", "5s", URI + "?ttl=9s", "job", "--", "true")
+        .run("exec", "--ttl", "5s", uri + "?ttl=9s", "job", "--", "true")
         .assertFailed(2, "give it once");
   }
 
   @Test
   void refusesAMinimumHoldThatIsLongerThanTheMaximum() throws Exception {
     interlock
-        .run("exec", "--min-hold", "5m", URI + "?maxHold=1m", "job", "--", "true")
+        .run("exec", "--min-hold", "5m", uri + "?maxHold=1m", "job", "--", "true")
         .assertFailed(2, "minHold must be at most maxHold");
   }
 
   @Test
   void refusesATtlThatCannotBe() throws Exception {
-    interlock.run("exec", "--ttl", "0s", URI, "job", "--", "true").assertFailed(2, "--ttl");
+    interlock.run("exec", "--ttl", "0s", uri, "job", "--", "true").assertFailed(2, "--ttl");
     interlock
-        .run("exec", "--ttl", "5", URI, "job", "--", "true")
+        .run("exec", "--ttl", "5", uri, "job", "--", "true")
         .assertFailed(2, "write a whole number and a unit");
   }
 
-  private static String[] exec(String script) {
+  private String[] exec(String script) {
     return execute("sh", "-c", script);
   }
 
-  private static String[] execute(String... command) {
-    String[] arguments = new String[command.length + 4];
-    arguments[0] = "exec";
-    arguments[1] = URI;
-    arguments[2] = "job";
-    arguments[3] = "--";
-    System.arraycopy(command, 0, arguments, 4, command.length);
-    return arguments;
+  private String[] execute(String... command) {
+    List<String> arguments = new ArrayList<>(List.of("exec", uri, "job", "--"));
+    arguments.addAll(List.of(command));
+    return arguments.toArray(String[]::new);
   }
 
   private static int count(String text, String in) {

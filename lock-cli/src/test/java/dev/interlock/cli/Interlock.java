@@ -6,20 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.File;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** The command in its own JVM. {@link #close()} ends every process that was started. */
+/**
+ * The command: in this JVM, or in a process where that is what a test is about. {@link #close()}
+ * ends all runs and their children.
+ */
 final class Interlock implements AutoCloseable {
 
   /** How a run ended. */
@@ -43,59 +44,15 @@ final class Interlock implements AutoCloseable {
     }
   }
 
-  /** A run under way. */
-  static final class Run {
-    private final Process process;
-    private final Output out;
-    private final Output err;
-
-    private Run(Process process) {
-      this.process = process;
-      this.out = new Output(process.getInputStream(), "out of " + process.pid());
-      this.err = new Output(process.getErrorStream(), "err of " + process.pid());
-    }
-
-    long pid() {
-      return process.pid();
-    }
-
-    Output out() {
-      return out;
-    }
-
-    Output err() {
-      return err;
-    }
-
-    boolean isAlive() {
-      return process.isAlive();
-    }
-
-    /** Writes a line to the standard input. */
-    void type(String line) throws IOException {
-      process.getOutputStream().write((line + "\n").getBytes(StandardCharsets.UTF_8));
-      process.getOutputStream().flush();
-    }
-
-    /** Sends a signal, by its name without SIG. */
-    void signal(String name) throws IOException, InterruptedException {
-      int exitCode =
-          new ProcessBuilder("sh", "-c", "kill -s " + name + " " + process.pid()).start().waitFor();
-      if (exitCode != 0) {
-        throw new AssertionError("SIG" + name + " could not be sent");
-      }
-    }
-
-    Result await() throws InterruptedException {
-      if (!process.waitFor(2, TimeUnit.MINUTES)) {
-        throw new AssertionError("still running; err so far: " + err.soFar());
-      }
-      return new Result(process.exitValue(), out.all(), err.all());
-    }
-  }
-
   /** What a build under nohup, or in the background of a script, would have its children ignore. */
   private static final List<String> HEED_SIGNALS = List.of("env", "--default-signal=HUP,INT");
+
+  /** Lets a program handle signals also where this JVM has been started to ignore them. */
+  static List<String> heedingSignals(List<String> command) throws IOException {
+    List<String> heeding = new ArrayList<>(ignoresSignals() ? HEED_SIGNALS : List.of());
+    heeding.addAll(command);
+    return heeding;
+  }
 
   private static boolean ignoresSignals() throws IOException {
     Path status = Path.of("/proc/self/status");
@@ -110,7 +67,7 @@ final class Interlock implements AutoCloseable {
     }
   }
 
-  private final Set<Process> started = ConcurrentHashMap.newKeySet();
+  private final Queue<Run> started = new ConcurrentLinkedQueue<>();
 
   /** Adds a request time-out that outlasts the stalls of a busy machine. */
   static String patient(String uri) {
@@ -146,43 +103,53 @@ final class Interlock implements AutoCloseable {
         .collect(Collectors.joining(File.pathSeparator));
   }
 
-  Run start(String... arguments) throws IOException {
-    return start(Map.of(), arguments);
+  /** Starts the command in this JVM. */
+  Run start(String... arguments) {
+    return added(LocalRun.start(/* hasInput= */ true, arguments));
   }
 
-  Run start(Map<String, String> environment, String... arguments) throws IOException {
-    return launch(environment, commandLine(arguments));
+  /** Runs the command in this JVM, without an input. */
+  Result run(String... arguments) throws InterruptedException {
+    return added(LocalRun.start(/* hasInput= */ false, arguments)).await();
+  }
+
+  /** Starts the command in a process of its own. */
+  Run launch(String... arguments) throws IOException {
+    return launch(Map.of(), commandLine(arguments));
   }
 
   /** Starts any command line, for instance one that has {@link #commandLine} in it. */
   Run launch(Map<String, String> environment, List<String> command) throws IOException {
-    List<String> wakeful = new ArrayList<>(ignoresSignals() ? HEED_SIGNALS : List.of());
-    wakeful.addAll(command);
-    ProcessBuilder builder = new ProcessBuilder(wakeful);
+    ProcessBuilder builder = new ProcessBuilder(heedingSignals(command));
     builder.environment().keySet().removeIf(name -> name.startsWith("INTERLOCK_"));
     builder.environment().putAll(environment);
-    Process process = builder.start();
-    started.add(process);
-    return new Run(process);
+    return added(new ProcessRun(builder.start()));
   }
 
-  Result run(String... arguments) throws IOException, InterruptedException {
-    return run(Map.of(), arguments);
-  }
-
-  Result run(Map<String, String> environment, String... arguments)
+  /**
+   * Runs a command line in a locale, from a script in the directory: it can hold words that the
+   * locale of the tests cannot express.
+   */
+  Result runIn(String locale, List<String> command, Path directory)
       throws IOException, InterruptedException {
-    Run run = start(environment, arguments);
-    run.process.getOutputStream().close();
-    return run.await();
+    Path script = Files.writeString(directory.resolve("script"), script(command));
+    return launch(Map.of("LC_ALL", locale), List.of("sh", script.toString())).await();
+  }
+
+  /** Writes a command line for a shell. */
+  static String script(List<String> command) {
+    return command.stream()
+        .map(word -> "'" + word.replace("'", "'\\''") + "'")
+        .collect(Collectors.joining(" ", "exec ", ""));
+  }
+
+  private Run added(Run run) {
+    started.add(run);
+    return run;
   }
 
   @Override
   public void close() {
-    for (Process process : started) {
-      List<ProcessHandle> family =
-          Stream.concat(process.descendants(), Stream.of(process.toHandle())).toList();
-      family.forEach(ProcessHandle::destroyForcibly);
-    }
+    started.forEach(Run::end);
   }
 }

@@ -98,12 +98,9 @@ class MainTest {
   }
 
   @Test
-  void theUriMayBeInTheEnvironmentOrInAFile(@TempDir Path directory) throws Exception {
+  void theUriMayBeInAFile(@TempDir Path directory) throws Exception {
     Path file = Files.writeString(directory.resolve("uri"), "memory:x?holder=me\n");
     interlock.run("inspect", "file:" + file, "job").assertDone();
-    interlock
-        .run(Map.of("INTERLOCK_URI", "memory:x"), "exec", "env:INTERLOCK_URI", "job", "--", "true")
-        .assertDone();
     interlock.run("inspect", "env:NO_SUCH", "job").assertFailed(2, "environment variable NO_SUCH");
     interlock.run("inspect", "file:" + directory, "job").assertFailed(2, "cannot be read");
     Files.writeString(file, "redis://:s3cret@h\nmemory:y");
@@ -144,10 +141,21 @@ class MainTest {
   }
 
   @Test
-  void theLogIsForThoseWhoAskForIt() throws Exception {
-    String[] command = {"exec", "memory:x?autoRenew=false&ttl=200ms", "job", "--", "sleep", "600"};
-    Result result = interlock.run(Map.of("INTERLOCK_LOG", "trace"), command);
-    assertEquals(76, result.exitCode());
-    assertFalse(interlock.run(command).err().contains("LockClient"), result::err);
+  void theUriAndTheWishForALogMayBeInTheEnvironment() throws Exception {
+    String uri = "memory:x?autoRenew=false&ttl=200ms";
+    Result quiet = runInEnvironment(Map.of("INTERLOCK_URI", uri));
+    assertEquals(76, quiet.exitCode());
+    assertFalse(quiet.err().contains("LockClient"), quiet::err);
+    Result loud = runInEnvironment(Map.of("INTERLOCK_URI", uri, "INTERLOCK_LOG", "trace"));
+    assertEquals(76, loud.exitCode());
+    assertTrue(loud.err().contains("LockClient"), loud::err);
+  }
+
+  private Result runInEnvironment(Map<String, String> environment) throws Exception {
+    return interlock
+        .launch(
+            environment,
+            Interlock.commandLine("exec", "env:INTERLOCK_URI", "job", "--", "sleep", "600"))
+        .await();
   }
 }

@@ -8,16 +8,16 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
-import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.UUID;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** {@code inspect}, {@code list} and {@code release}, as an operator uses them. */
 class OperatorTest {
@@ -78,22 +78,13 @@ class OperatorTest {
   }
 
   @Test
-  void inspectTakesAndShowsAnyName() throws Exception {
+  void inspectTakesAndShowsAnyName(@TempDir Path directory) throws Exception {
     String odd = "ü/{a}: \"€\" 😀 " + UUID.randomUUID();
-    Run holder =
-        interlock.start(
-            Map.of("LC_ALL", "C.UTF-8"),
-            "exec",
-            uri,
-            odd,
-            "--",
-            "sh",
-            "-c",
-            "echo \"in $INTERLOCK_NAME\"; read go");
-    assertEquals("in " + odd, holder.out().await("in "));
-    JsonObject json =
-        json(interlock.run(Map.of("LC_ALL", "C.UTF-8"), "inspect", uri, odd, "--json"));
+    interlock.start("exec", uri, odd, "--", "sh", "-c", "echo in; read go").out().await("in");
+    JsonObject json = json(interlock.run("inspect", uri, odd, "--json"));
     assertEquals(odd, json.get("name").getAsString());
+    Result text = interlock.runIn("C.UTF-8", Interlock.commandLine("inspect", uri, odd), directory);
+    assertTrue(text.assertDone().out().startsWith("lock       " + odd + "\nheld by"), text::out);
     assertTrue(json.get("held").getAsBoolean());
   }
 
@@ -152,7 +143,7 @@ class OperatorTest {
     }
   }
 
-  private Run hold(String parameters) throws Exception {
+  private Run hold(String parameters) {
     return interlock.start(
         "exec", uri + parameters, name, "--", "sh", "-c", "echo in $INTERLOCK_TOKEN; read go");
   }

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
-import dev.interlock.cli.Interlock.Run;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.nio.file.Files;
@@ -23,42 +22,34 @@ class StormCommandTest {
   @AutoClose private final Interlock interlock = new Interlock();
 
   @Test
-  void aStormIsReported() throws Exception {
-    Result result =
-        interlock.run(
-            "storm", "memory:storm", "--for", "6s", "--seed", "5", "--report", directory + "");
-    assertEquals(0, result.exitCode(), result::toString);
-    assertTrue(result.err().contains("seed 5"), result::err);
-    assertTrue(result.out().contains("\n  memory "), result::out);
+  void aStormOverANamedServerIsReportedAndLeavesTheServerAlone() throws Exception {
+    try (RedisServer redis = Testbed.redis().forFaults().start()) {
+      String before = redis.info("server", "run_id");
+      Result result =
+          interlock.run(
+              "storm", redis.uri(), "--for", "6s", "--seed", "5", "--report", directory + "");
+      assertEquals(0, result.exitCode(), result::toString);
+      assertEquals(before, redis.info("server", "run_id"), "the server was restarted");
+      assertTrue(result.err().contains("seed 5"), result::err);
+      assertTrue(result.out().contains("\n  redis "), result::out);
+    }
     JsonObject json = results();
     assertEquals(5, json.get("seed").getAsLong());
     assertTrue(json.get("passed").getAsBoolean());
     JsonObject storm = json.getAsJsonArray("storms").get(0).getAsJsonObject();
     assertTrue(storm.getAsJsonObject("operations").get("grants").getAsLong() > 0, storm::toString);
+    assertFalse(storm.getAsJsonArray("faults").isEmpty(), "nothing was done at all");
+    storm
+        .getAsJsonArray("faults")
+        .forEach(
+            fault ->
+                assertTrue(
+                    fault.getAsJsonObject().get("target").getAsString().startsWith("client-"),
+                    fault::toString));
     String page = Files.readString(directory.resolve("index.html"));
     assertTrue(page.contains("<svg class=\"storm\""), "no picture");
     assertFalse(page.contains("<script"), "a script");
     assertTrue(Files.exists(directory.resolve("results.md")));
-  }
-
-  @Test
-  void aNamedServerIsLeftAlone() throws Exception {
-    try (RedisServer redis = Testbed.redis().forFaults().start()) {
-      String before = redis.info("server", "run_id");
-      Result result =
-          interlock.run("storm", redis.uri(), "--for", "12s", "--report", directory.toString());
-      assertEquals(0, result.exitCode(), result::toString);
-      assertEquals(before, redis.info("server", "run_id"), "the server was restarted");
-      JsonObject storm = results().getAsJsonArray("storms").get(0).getAsJsonObject();
-      assertFalse(storm.getAsJsonArray("faults").isEmpty(), "nothing was done at all");
-      storm
-          .getAsJsonArray("faults")
-          .forEach(
-              fault ->
-                  assertTrue(
-                      fault.getAsJsonObject().get("target").getAsString().startsWith("client-"),
-                      fault::toString));
-    }
   }
 
   @Test

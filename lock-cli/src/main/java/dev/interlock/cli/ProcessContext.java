@@ -1,0 +1,39 @@
+package dev.interlock.cli;
+
+import java.io.IOException;
+import java.util.function.Consumer;
+
+/**
+ * The parts of its process that a command uses and that exist only once in each JVM: the signals,
+ * the settings of the log, and the streams that a child inherits.
+ */
+interface ProcessContext {
+
+  /** The process of a command that has a JVM to itself. */
+  ProcessContext OWN =
+      new ProcessContext() {
+        @Override
+        public void handleSignals(Consumer<TerminationSignal> handler) {
+          TerminationSignal.handle(handler);
+        }
+
+        @Override
+        public void configureLog(boolean debug) {
+          Logging.configure(debug);
+        }
+
+        @Override
+        public Process start(ProcessBuilder child) throws IOException {
+          return child.inheritIO().start();
+        }
+      };
+
+  /** Calls the handler for each signal from now on, in place of ending the process. */
+  void handleSignals(Consumer<TerminationSignal> handler);
+
+  /** Configures the log, before anything is logged. */
+  void configureLog(boolean debug);
+
+  /** Starts a child with the standard streams of the command. */
+  Process start(ProcessBuilder child) throws IOException;
+}
