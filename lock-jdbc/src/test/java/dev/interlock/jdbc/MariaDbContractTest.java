@@ -3,9 +3,13 @@ package dev.interlock.jdbc;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.verify.HalfOfTests;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** MariaDB keeps the contract. */
 class MariaDbContractTest extends LockTck {
+
+  @RegisterExtension static final HalfOfTests SAMPLE = HalfOfTests.second("databases");
 
   @Override
   protected Harness harness() {

@@ -6,14 +6,26 @@ import dev.interlock.tck.Server;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisBuilder.AppendOnly;
 import dev.interlock.testbed.redis.RedisRights;
+import dev.interlock.verify.HalfOfTests;
 import java.io.IOException;
 import java.nio.file.Path;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * Five nodes that write every change to their disks keep the contract, for a user with the
  * documented rights.
  */
 class RedlockContractTest extends LockTck {
+
+  @RegisterExtension
+  static final HalfOfTests SAMPLE =
+      HalfOfTests.first(
+          "redlock",
+          // on no other store that is tested by default
+          "withoutSemaphoresTheyAreRefused",
+          "aMinorityMayDieAndTheClientRecoversFromADeadMajority",
+          "waitersDoNotPollWhenTheHolderLacksSomeNodes",
+          "waitersDoNotPollWithAMinorityOutOfReach");
 
   @Override
   protected Harness harness() {

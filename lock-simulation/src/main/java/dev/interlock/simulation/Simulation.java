@@ -29,7 +29,7 @@ final class Simulation {
     String test =
         plan.store() == Plan.Store.MEMORY
             ? "MutantsTest#theReferenceItselfIsWell"
-            : "SimulationTest#freshSeedsForAMinute";
+            : "SimulationTest#freshSeeds";
     String head =
         """
         seed %d: %s

@@ -7,7 +7,9 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.specimen.MemorySpecimens;
 import dev.interlock.tck.specimen.Specimen;
+import dev.interlock.verify.Sample;
 import java.util.Map;
+import java.util.stream.LongStream;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.DynamicTest;
@@ -18,6 +20,9 @@ import org.junit.jupiter.api.TestFactory;
 class MutantsTest {
 
   private static final int MOST_WORLDS = 100;
+
+  /** One in so many is in the sample of a commit. */
+  private static final int SAMPLE_PARTS = 3;
 
   private static final String NAMES = "it is about names, of which worlds have seven";
   private static final String ADDRESSES = "it is about how clients are opened by their URI";
@@ -49,15 +54,25 @@ class MutantsTest {
   Stream<DynamicTest> everyMutantIsFound() {
     return MemorySpecimens.all().stream()
         .filter(mutant -> !OUT_OF_REACH.containsKey(mutant.name()))
-        .map(mutant -> DynamicTest.dynamicTest(mutant.name(), () -> find(mutant)));
+        .map(
+            mutant ->
+                DynamicTest.dynamicTest(
+                    mutant.name(),
+                    () -> {
+                      Sample.require(sample -> includes(sample, mutant.name()));
+                      find(mutant);
+                    }));
   }
 
   @Test
   void theReferenceItselfIsWell() {
     Long repeated = Long.getLong("interlock.seed");
-    long first = repeated == null ? 1 : repeated;
-    long last = repeated == null ? 60 : repeated;
-    for (long seed = first; seed <= last; seed++) {
+    LongStream seeds =
+        repeated == null
+            ? LongStream.rangeClosed(1, 60)
+                .filter(seed -> Sample.runs(sample -> includes(sample, "seed " + seed)))
+            : LongStream.of(repeated);
+    for (long seed : seeds.toArray()) {
       World.ClientOpener opener = Simulation.onMemory(seed);
       Plan plan = Plan.of(seed, Plan.Store.MEMORY);
       Failure failure = World.run(plan, opener, false).failure();
@@ -65,6 +80,10 @@ class MutantsTest {
         fail(Simulation.report(plan, failure, opener));
       }
     }
+  }
+
+  private static boolean includes(Sample sample, String key) {
+    return sample.draw(key) % SAMPLE_PARTS == 0;
   }
 
   private static void find(Specimen mutant) throws Exception {

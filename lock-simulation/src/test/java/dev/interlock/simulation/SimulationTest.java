@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.interlock.verify.Sample;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -14,9 +16,24 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The client keeps the contract in every world. */
 class SimulationTest {
 
+  private static final long MAX_SEED = 1_000_000_000_000L;
+  private static final int WORLDS_OF_A_SAMPLE = 60;
+
+  /** Those of the sample, the one to be repeated, or as many as a minute allows. */
   @Test
-  void freshSeedsForAMinute() {
-    simulate(TimeUnit.MINUTES.toNanos(1));
+  void freshSeeds() {
+    Long repeated = Long.getLong("interlock.seed");
+    Optional<Sample> sample = Sample.ofRun();
+    if (repeated != null) {
+      requireWell(repeated);
+    } else if (sample.isPresent()) {
+      long first = sample.get().draw("worlds") % MAX_SEED;
+      for (long seed = first; seed < first + WORLDS_OF_A_SAMPLE; seed++) {
+        requireWell(seed);
+      }
+    } else {
+      simulate(TimeUnit.MINUTES.toNanos(1));
+    }
   }
 
   @Test
@@ -28,13 +45,8 @@ class SimulationTest {
 
   /** Seeds are counted from a random one on, so that the last one that ran suffices to continue. */
   private static void simulate(long nanos) {
-    Long repeated = Long.getLong("interlock.seed");
-    if (repeated != null) {
-      requireWell(repeated);
-      return;
-    }
     long until = System.nanoTime() + nanos;
-    long first = Math.floorMod(System.nanoTime() * 7_919, 1_000_000_000_000L);
+    long first = Math.floorMod(System.nanoTime() * 7_919, MAX_SEED);
     long seed = first;
     while (System.nanoTime() - until < 0) {
       requireWell(seed++);

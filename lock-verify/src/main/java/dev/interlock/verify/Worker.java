@@ -36,6 +36,7 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 import org.junit.platform.launcher.core.LauncherDiscoveryRequestBuilder;
 import org.junit.platform.launcher.core.LauncherFactory;
+import org.opentest4j.TestAbortedException;
 
 /**
  * Runs suites in a separate JVM, on JUnit: it reads their names from its standard input and runs
@@ -228,7 +229,8 @@ final class Worker {
 
     private static String reason(Throwable cause) {
       String message = cause.getMessage();
-      return cause instanceof AssertionError && message != null ? message : cause.toString();
+      boolean plain = cause instanceof AssertionError || cause instanceof TestAbortedException;
+      return plain && message != null ? message : cause.toString();
     }
 
     private static String trace(Throwable cause) {

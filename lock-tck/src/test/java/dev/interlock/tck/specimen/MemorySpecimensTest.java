@@ -1,14 +1,41 @@
 package dev.interlock.tck.specimen;
 
+import static java.util.Comparator.comparingLong;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import dev.interlock.verify.Sample;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
 
-/** The kit refuses every mutant of the in-memory reference for the right reason. */
+/**
+ * The kit refuses every mutant of the in-memory reference for the right reason. A default run takes
+ * a sample of them, in which every rule still refuses at least one.
+ */
 class MemorySpecimensTest extends SpecimenSuite {
+
+  /** Goes through the mutants in the order drawn, and takes each that a new rule refuses. */
+  private static Set<String> drawn(Sample sample) {
+    Set<String> rules = new HashSet<>();
+    return MemorySpecimens.all().stream()
+        .sorted(comparingLong(specimen -> sample.draw(specimen.name())))
+        .filter(specimen -> rules.addAll(specimen.refusedBy()))
+        .map(Specimen::name)
+        .collect(Collectors.toSet());
+  }
 
   @Override
   protected List<Specimen> specimens() {
     return MemorySpecimens.all();
+  }
+
+  @Override
+  void checkIncluded(Specimen specimen) {
+    Sample.require(sample -> drawn(sample).contains(specimen.name()));
   }
 
   /** They use little processor time: most of the time they wait. */
@@ -20,5 +47,23 @@ class MemorySpecimensTest extends SpecimenSuite {
   @Override
   protected Optional<SpecimenTable> table() {
     return Optional.of(new SpecimenTable(SpecimenCoverageTest.DOCUMENT, "lock-tck"));
+  }
+
+  @Test
+  void everyRuleRefusesAMutantOfEachSampleAndEveryMutantIsInSome() {
+    Set<String> ever = new HashSet<>();
+    for (int commit = 0; commit < 50; commit++) {
+      Set<String> drawn = drawn(new Sample("commit " + commit));
+      assertEquals(rules(specimen -> true), rules(specimen -> drawn.contains(specimen.name())));
+      ever.addAll(drawn);
+    }
+    assertEquals(MemorySpecimens.all().size(), ever.size());
+  }
+
+  private static Set<String> rules(Predicate<Specimen> some) {
+    return MemorySpecimens.all().stream()
+        .filter(some)
+        .flatMap(specimen -> specimen.refusedBy().stream())
+        .collect(Collectors.toSet());
   }
 }

@@ -1,0 +1,57 @@
+package dev.interlock.verify;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Predicate;
+import org.opentest4j.TestAbortedException;
+
+/**
+ * The part of the specimens, seeds and rules that a default run takes. The commit decides it: every
+ * commit draws another part, and the same part can be drawn again.
+ *
+ * @param commit the hash of the commit, or any other text
+ */
+public record Sample(String commit) {
+
+  /** System property, set by {@code ./verify}: the commit. Without it everything runs. */
+  private static final String PROPERTY = "interlock.sample";
+
+  /** Returns the sample of this run; empty if everything runs. */
+  public static Optional<Sample> ofRun() {
+    return Optional.ofNullable(System.getProperty(PROPERTY)).map(Sample::new);
+  }
+
+  /** Returns a number, not negative, that the commit and a key decide. */
+  public long draw(String key) {
+    return UUID.nameUUIDFromBytes((commit + '/' + key).getBytes(UTF_8)).getLeastSignificantBits()
+        & Long.MAX_VALUE;
+  }
+
+  /** Returns whether this run takes no sample, or one that includes something. */
+  public static boolean runs(Predicate<Sample> included) {
+    return ofRun().map(included::test).orElse(true);
+  }
+
+  /** Skips the test that calls this unless it {@linkplain #runs runs}. */
+  public static void require(Predicate<Sample> included) {
+    if (!runs(included)) {
+      throw new NotInSampleException();
+    }
+  }
+
+  private static final class NotInSampleException extends TestAbortedException {
+    private static final long serialVersionUID = 1L;
+
+    NotInSampleException() {
+      super("not in the sample of this commit (./verify --all runs it)");
+    }
+
+    /** No stack trace: there are hundreds of them in the log of a run. */
+    @Override
+    public synchronized Throwable fillInStackTrace() {
+      return this;
+    }
+  }
+}
