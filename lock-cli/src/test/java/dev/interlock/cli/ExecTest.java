@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.UUID;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -134,7 +133,6 @@ class ExecTest {
   }
 
   @Test
-  @Tag("machine") // script(1) and a pseudo-terminal
   void leavesWhatIsTypedAtTheTerminalToTheTerminal(@TempDir Path directory) throws Exception {
     requireTerminal();
     Path script =
