@@ -8,6 +8,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -174,16 +175,16 @@ public final class LockUri {
       int c = text.codePointAt(i);
       if (c == '%') {
         boolean complete = i + 2 < text.length();
-        int high = complete ? Character.digit(text.charAt(i + 1), 16) : -1;
-        int low = complete ? Character.digit(text.charAt(i + 2), 16) : -1;
-        if (high < 0 || low < 0) {
+        if (!complete
+            || !HexFormat.isHexDigit(text.charAt(i + 1))
+            || !HexFormat.isHexDigit(text.charAt(i + 2))) {
           throw malformed(
               scheme,
               "% in the "
                   + part
                   + " must be followed by two hexadecimal digits; write % itself as %25");
         }
-        bytes.write(high * 16 + low);
+        bytes.write(HexFormat.fromHexDigits(text, i + 1, i + 3));
         i += 3;
       } else {
         bytes.writeBytes(Character.toString(c).getBytes(StandardCharsets.UTF_8));
@@ -266,8 +267,8 @@ public final class LockUri {
       throw malformed(
           scheme,
           String.format(
-              "what stands before the path is not a host and port; write host:%1$d, or"
-                  + " [address]:%1$d for IPv6",
+              "what stands before the path is not a host and port; write host:%1$s, or"
+                  + " [address]:%1$s for IPv6",
               defaultPort));
     }
     String host = address.group(1) == null ? address.group(2) : address.group(1);

@@ -134,7 +134,7 @@ public final class UriParameter<T> {
           long value = text.matches("-?\\d{1,10}") ? Long.parseLong(text) : Long.MIN_VALUE;
           if (value < min || value > max) {
             throw new IllegalArgumentException(
-                String.format("must be a whole number from %d to %d, not \"%s\"", min, max, text));
+                String.format("must be a whole number from %s to %s, not \"%s\"", min, max, text));
           }
           return (int) value;
         });

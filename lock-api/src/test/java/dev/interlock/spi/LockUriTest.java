@@ -98,7 +98,14 @@ class LockUriTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"redis://h/%", "redis://h/%1", "redis://h/%zz", "redis://h/%ff"})
+  @ValueSource(
+      strings = {
+        "redis://h/%",
+        "redis://h/%1",
+        "redis://h/%zz",
+        "redis://h/%\uff14\uff11",
+        "redis://h/%ff"
+      })
   void brokenPercentEncodingIsRefused(String text) {
     assertThrows(LockConfigurationException.class, () -> LockUri.parse(text));
   }

@@ -1,9 +1,13 @@
 package dev.interlock.cli;
 
 import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
+import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static org.junit.jupiter.api.Assertions.assertEquals;
@@ -25,6 +29,8 @@ import com.tngtech.archunit.lang.SimpleConditionEvent;
 import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.tck.process.StderrLogger;
 import java.nio.file.Path;
+import java.text.Collator;
+import java.text.Normalizer;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Stream;
@@ -52,6 +58,13 @@ class ArchitectureTest {
     "dev.interlock.etcd..",
     "dev.interlock.jdbc.."
   };
+
+  /** Methods of {@link Character} that ask the JVM's Unicode tables. */
+  private static final String TABLES =
+      "getType|is(Defined|Letter|Digit|LetterOrDigit|Alphabetic|Ideographic|Emoji.*|Whitespace"
+          + "|SpaceChar|UpperCase|LowerCase|TitleCase|Mirrored|.*Identifier.*)|to.*Case|digit"
+          + "|getNumericValue|getName|getDirectionality";
+
   private static final String SHEDLOCK = "dev.interlock.shedlock..";
   private static final String SPRING_INTEGRATION = "dev.interlock.spring.integration..";
   private static final String TESTING = "dev.interlock.testing..";
@@ -261,6 +274,19 @@ class ArchitectureTest {
               .dependOnClassesThat(resideInAnyPackage(others).or(resideInAnyPackage(TCK, TESTBED)))
               .allowEmptyShould(true));
     }
+  }
+
+  /** They would store one lock under two keys, and both hold it. {@code NameEncoding} does it. */
+  @Test
+  void nothingThatTwoVersionsOfJavaAnswerDifferentlyDecidesWhatIsStored() {
+    check(
+        noClasses()
+            .that(resideInAnyPackage(API).or(resideInAnyPackage(BACKENDS)))
+            .should()
+            .callMethodWhere(
+                target(owner(assignableTo(Character.class))).and(target(nameMatching(TABLES))))
+            .orShould()
+            .dependOnClassesThat(belongToAnyOf(Normalizer.class, Collator.class)));
   }
 
   @Test

@@ -3,10 +3,9 @@ package dev.interlock.etcd;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.LockKind;
+import dev.interlock.spi.NameEncoding;
 import dev.interlock.spi.Share;
 import io.etcd.jetcd.ByteSequence;
-import java.net.URLDecoder;
-import java.util.HexFormat;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LockKeys {
 
-  private static final HexFormat HEX = HexFormat.of().withUpperCase();
+  private static final NameEncoding NAMES = NameEncoding.ofVisible("/");
 
   private static final String WRITER = "write/";
 
@@ -56,13 +55,8 @@ final class LockKeys {
     if (end <= start) {
       return null;
     }
-    try {
-      // In a form, which URLDecoder reads, a plus would be a space.
-      String name = URLDecoder.decode(text.substring(start, end).replace("+", "%2B"), UTF_8);
-      return key.startsWith(of(namespace, name).prefix()) ? name : null;
-    } catch (IllegalArgumentException e) {
-      return null;
-    }
+    String name = NAMES.decode(text.substring(start, end));
+    return name != null && key.startsWith(of(namespace, name).prefix()) ? name : null;
   }
 
   private static String locks(String namespace) {
@@ -70,33 +64,7 @@ final class LockKeys {
   }
 
   static String encoded(String name) {
-    StringBuilder encoded = new StringBuilder(name.length());
-    for (int i = 0; i < name.length(); ) {
-      int c = name.codePointAt(i);
-      i += Character.charCount(c);
-      if (mustBeEncoded(c)) {
-        for (byte b : Character.toString(c).getBytes(UTF_8)) {
-          encoded.append('%').append(HEX.toHexDigits(b));
-        }
-      } else {
-        encoded.appendCodePoint(c);
-      }
-    }
-    return encoded.toString();
-  }
-
-  private static boolean mustBeEncoded(int c) {
-    if (c == '%' || c == '/') {
-      return true;
-    }
-    return switch (Character.getType(c)) {
-      case Character.CONTROL,
-          Character.FORMAT,
-          Character.LINE_SEPARATOR,
-          Character.PARAGRAPH_SEPARATOR ->
-          true;
-      default -> false;
-    };
+    return NAMES.encode(name);
   }
 
   /** The prefix of all entries in the queue. */

@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.hash.Hasher;
+import com.google.common.hash.Hashing;
 import dev.interlock.redis.server.LockKeys;
 import java.util.HashMap;
 import java.util.List;
@@ -46,6 +48,23 @@ class LockKeysTest {
   @Test
   void whatCannotBeSeenIsEncoded() {
     assertEquals("n:{%00%0A%C2%85%E2%80%8B%E2%80%AE}", key("\u0000\n\u0085\u200b\u202e"));
+  }
+
+  /** Two versions of Java that store a name differently would both hold it. */
+  @Test
+  void everyCharacterIsStoredAsByJava17() {
+    Hasher stored = Hashing.sha256().newHasher();
+    for (int c = 0; c <= Character.MAX_CODE_POINT; c++) {
+      String name = "job-" + Character.toString(c);
+      String key = key(name);
+      stored.putUnencodedChars(key).putChar('\n');
+      if (Character.getType(c) != Character.SURROGATE) {
+        assertEquals(name, LockKeys.name("n", key.getBytes(UTF_8)));
+      }
+    }
+    assertEquals(
+        "6193fd028b3dde8f8490d92a4e9f29465465e463eeae36731b90f3a36e1e0cd6",
+        stored.hash().toString());
   }
 
   @Test

@@ -1,10 +1,12 @@
 package dev.interlock.spring;
 
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Date;
 import java.util.List;
 import java.util.Set;
+import java.util.TimeZone;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.BeanUtils;
@@ -152,15 +154,33 @@ final class NameExpression {
               + value.getClass().getName()
               + "; it must give text, a number, an enum, a date of java.time or a UUID");
     }
-    if (value instanceof Date) {
+    String varying = varyingText(value);
+    if (varying != null) {
       throw new IllegalArgumentException(
           "the expression "
               + part.getExpressionString()
               + " gives a "
               + value.getClass().getName()
-              + ", whose text depends on the machine's time zone; use a class of java.time, or its"
-              + " property time");
+              + ", whose text depends on "
+              + varying);
     }
     return value;
+  }
+
+  /** Returns what the text of a value depends on besides the value, and what to use instead. */
+  private static @Nullable String varyingText(Object value) {
+    if (value instanceof Date) {
+      return "the machine's time zone; use a class of java.time, or its property time";
+    }
+    if (value instanceof Double || value instanceof Float) {
+      return "the version of Java; use a whole number, a BigDecimal, or text";
+    }
+    if (value instanceof TimeZone) {
+      return "the JVM's table of time zones; use its property ID";
+    }
+    if (value instanceof InetAddress) {
+      return "whether its host name is known; use its property hostAddress";
+    }
+    return null;
   }
 }

@@ -1,10 +1,7 @@
 package dev.interlock.zookeeper;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.interlock.spi.Claim;
-import java.net.URLDecoder;
-import java.util.HexFormat;
+import dev.interlock.spi.NameEncoding;
 import java.util.Optional;
 
 /**
@@ -18,7 +15,10 @@ import java.util.Optional;
  */
 final class LockPaths {
 
-  private static final HexFormat HEX = HexFormat.of().withUpperCase();
+  private static final NameEncoding NAMES = NameEncoding.ofLettersAndDigits(" /");
+
+  /** Without it, a first dot could make the whole a relative path. */
+  private static final String FIRST_DOT = "%2E";
 
   private LockPaths() {}
 
@@ -33,37 +33,13 @@ final class LockPaths {
 
   /** The name of a lock's node. */
   static String node(String name) {
-    StringBuilder encoded = new StringBuilder(name.length());
-    for (int i = 0; i < name.length(); ) {
-      int c = name.codePointAt(i);
-      // A first dot could make the whole a relative path.
-      if (isPlain(c) && !(i == 0 && c == '.')) {
-        encoded.appendCodePoint(c);
-      } else {
-        for (byte b : Character.toString(c).getBytes(UTF_8)) {
-          encoded.append('%').append(HEX.toHexDigits(b));
-        }
-      }
-      i += Character.charCount(c);
-    }
-    return encoded.toString();
-  }
-
-  private static boolean isPlain(int c) {
-    if (c < 0x80) {
-      return c > ' ' && c != '/' && c != '%' && c != 0x7F;
-    }
-    return Character.isBmpCodePoint(c) && Character.isLetterOrDigit(c);
+    String encoded = NAMES.encode(name);
+    return encoded.startsWith(".") ? FIRST_DOT + encoded.substring(1) : encoded;
   }
 
   /** The name of the lock whose node is called so; empty if no lock has such a node. */
   static Optional<String> nameOf(String node) {
-    try {
-      // The decoder is made for forms, where a plus is a space.
-      String name = URLDecoder.decode(node.replace("+", "%2B"), UTF_8);
-      return node(name).equals(node) ? Optional.of(name) : Optional.empty();
-    } catch (IllegalArgumentException e) {
-      return Optional.empty();
-    }
+    String encoded = node.startsWith(FIRST_DOT) ? "." + node.substring(FIRST_DOT.length()) : node;
+    return Optional.ofNullable(NAMES.decode(encoded)).filter(name -> node(name).equals(node));
   }
 }

@@ -3,6 +3,8 @@ package dev.interlock.zookeeper;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import com.google.common.hash.Hasher;
+import com.google.common.hash.Hashing;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
@@ -60,6 +62,23 @@ class LockPathsTest {
         assertNull(other);
       }
     }
+  }
+
+  /** Two versions of Java that store a name differently would both hold it. */
+  @Test
+  void everyCharacterIsStoredAsByJava17() {
+    Hasher stored = Hashing.sha256().newHasher();
+    for (int c = 0; c <= Character.MAX_CODE_POINT; c++) {
+      String name = "job-" + Character.toString(c);
+      String node = LockPaths.node(name);
+      stored.putUnencodedChars(node).putChar('\n');
+      if (Character.getType(c) != Character.SURROGATE) {
+        assertEquals(Optional.of(name), LockPaths.nameOf(node));
+      }
+    }
+    assertEquals(
+        "e4851027b45b3febda2d902d0256939ba67bbca2fa01bc3612f39c109dc4427a",
+        stored.hash().toString());
   }
 
   @ParameterizedTest

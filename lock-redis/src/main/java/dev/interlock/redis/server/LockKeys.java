@@ -1,9 +1,8 @@
 package dev.interlock.redis.server;
 
 import com.google.common.primitives.Bytes;
-import java.net.URLDecoder;
+import dev.interlock.spi.NameEncoding;
 import java.nio.charset.StandardCharsets;
-import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
@@ -17,7 +16,7 @@ import redis.clients.jedis.util.JedisClusterCRC16;
  */
 public final class LockKeys {
 
-  private static final HexFormat HEX = HexFormat.of().withUpperCase();
+  private static final NameEncoding NAMES = NameEncoding.ofVisible("{}");
 
   private static final byte[] FENCE = ":fence".getBytes(StandardCharsets.UTF_8);
 
@@ -35,20 +34,7 @@ public final class LockKeys {
    * @param name the lock's name
    */
   public static LockKeys of(String namespace, String name) {
-    StringBuilder key = new StringBuilder(namespace.length() + name.length() + 3);
-    key.append(namespace).append(":{");
-    for (int i = 0; i < name.length(); ) {
-      int c = name.codePointAt(i);
-      i += Character.charCount(c);
-      if (mustBeEncoded(c)) {
-        for (byte b : Character.toString(c).getBytes(StandardCharsets.UTF_8)) {
-          key.append('%').append(HEX.toHexDigits(b));
-        }
-      } else {
-        key.appendCodePoint(c);
-      }
-    }
-    return new LockKeys(key.append('}').toString());
+    return new LockKeys(namespace + ":{" + NAMES.encode(name) + '}');
   }
 
   /**
@@ -79,28 +65,8 @@ public final class LockKeys {
     if (!text.startsWith(start) || !text.endsWith("}")) {
       return null;
     }
-    String encoded = text.substring(start.length(), text.length() - 1);
-    try {
-      // A plus stands for itself here.
-      String name = URLDecoder.decode(encoded.replace("+", "%2B"), StandardCharsets.UTF_8);
-      return !name.isEmpty() && of(namespace, name).toString().equals(text) ? name : null;
-    } catch (IllegalArgumentException e) {
-      return null;
-    }
-  }
-
-  private static boolean mustBeEncoded(int c) {
-    if (c == '%' || c == '{' || c == '}') {
-      return true;
-    }
-    return switch (Character.getType(c)) {
-      case Character.CONTROL,
-          Character.FORMAT,
-          Character.LINE_SEPARATOR,
-          Character.PARAGRAPH_SEPARATOR ->
-          true;
-      default -> false;
-    };
+    String name = NAMES.decode(text.substring(start.length(), text.length() - 1));
+    return name == null || name.isEmpty() ? null : name;
   }
 
   /** {@return the key that exists while the lock is held; not to be changed} */

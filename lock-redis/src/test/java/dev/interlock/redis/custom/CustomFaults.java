@@ -1,5 +1,6 @@
 package dev.interlock.redis.custom;
 
+import static java.nio.charset.Charset.defaultCharset;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import dev.interlock.LockConfigurationException;
@@ -940,6 +941,10 @@ final class CustomFaults {
             "names in ASCII",
             "Characters beyond ASCII become question marks.",
             stored(name -> new String(name.getBytes(US_ASCII), US_ASCII))),
+        new Wrong(
+            "names in the default charset",
+            "Characters that the JVM's default charset lacks become question marks.",
+            stored(name -> new String(name.getBytes(defaultCharset()), defaultCharset()))),
         new Wrong(
             "names normalised",
             "Composed and decomposed accents are the same.",

@@ -81,6 +81,7 @@ final class CustomSpecimens {
       both | names trimmed | EXCL-02 | is taken for another name
       both | names in lower case | EXCL-02 | is taken for another name
       both | names in ASCII | EXCL-02 | is taken for another name
+      both | names in the default charset | EXCL-02 | of another version or locale acquired a held lock
       both | names normalised | EXCL-02 | is taken for another name
       both | names hashed | EXCL-02 | is taken for another name
       both | long names cut | EXCL-02 | is taken for another name

@@ -13,9 +13,9 @@ public enum RedisError {
   /** The server has become a replica. */
   READONLY("READONLY You can't write against a read only replica."),
   /** Another node serves the slot; here the error names the same address. */
-  MOVED("MOVED 866 %2$s:%3$d"),
+  MOVED("MOVED 866 %2$s:%3$s"),
   /** The slot is being moved to another node; here the error names the same address. */
-  ASK("ASK 866 %2$s:%3$d");
+  ASK("ASK 866 %2$s:%3$s");
 
   private final String format;
 

@@ -44,6 +44,16 @@ import org.slf4j.event.Level;
 public final class OtherProcess implements AutoCloseable {
   private static final Duration START = Duration.ofMinutes(1);
 
+  /** Turkish has other cases of {@code i}, and Egypt other digits. */
+  private static final List<String> FOREIGN =
+      List.of(
+          "-Duser.language=tr",
+          "-Duser.country=TR",
+          "-Duser.language.format=ar",
+          "-Duser.country.format=EG",
+          "-Duser.timezone=Asia/Kathmandu",
+          "-Dfile.encoding=ISO-8859-1");
+
   /** Limits JVMs that start at once, since they take processor time from running tests. */
   private static final Semaphore STARTING = new Semaphore(2);
 
@@ -113,11 +123,31 @@ public final class OtherProcess implements AutoCloseable {
    * @throws InterruptedException if the thread is interrupted
    */
   public static OtherProcess start(Settings settings) throws IOException, InterruptedException {
+    return start(Jdks.own(), settings, List.of());
+  }
+
+  /**
+   * Starts a JVM that differs from this one in everything that must not matter to a lock: in its
+   * version, if the machine has another JDK, and in locale, time zone and default charset.
+   *
+   * @param settings its settings
+   * @return the process
+   * @throws IOException if it does not start; the message has its output
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public static OtherProcess startForeign(Settings settings)
+      throws IOException, InterruptedException {
+    return start(Jdks.other(), settings, FOREIGN);
+  }
+
+  private static OtherProcess start(Path javaHome, Settings settings, List<String> foreign)
+      throws IOException, InterruptedException {
     Path log = Files.createTempFile("interlock-tck-", ".log");
     List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(javaHome.resolve("bin/java").toString());
     command.addAll(List.of("-cp", classPath(), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
     command.addAll(StderrLogger.options(settings.trace ? Level.TRACE : Level.WARN));
+    command.addAll(foreign);
     command.addAll(settings.jvmArguments);
     command.add(Worker.class.getName());
     command.add(opensByUri(settings.harness) ? "-" : className(settings.harness).orElseThrow());

@@ -9,6 +9,7 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 
@@ -43,7 +44,7 @@ public final class ServerProcess implements Server, ServerNode {
     try (ServerSocket probe = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       this.port = probe.getLocalPort();
     }
-    this.uri = String.format(uriPattern, port);
+    this.uri = String.format(Locale.ROOT, uriPattern, port);
     this.command = List.copyOf(command.apply(port));
     this.process = launch();
   }

@@ -36,6 +36,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
@@ -209,7 +210,7 @@ public abstract class ExclusionRules extends RuleTest {
     List<String> names =
         List.of(
             base,
-            base.toUpperCase(java.util.Locale.ROOT),
+            base.toUpperCase(Locale.ROOT),
             base + "/",
             base + "//",
             "/" + base,
@@ -277,6 +278,86 @@ public abstract class ExclusionRules extends RuleTest {
 
   private static DistributedLock[] locks(LockClient client, List<String> names) {
     return names.stream().map(client::lock).toArray(DistributedLock[]::new);
+  }
+
+  /** Tells for each page of Unicode what this JVM knows of its characters. */
+  static final class UnicodePages implements RemoteTask {
+    static final int SIZE = 128;
+
+    static List<String> hashes() {
+      List<String> hashes = new ArrayList<>();
+      for (int page = 0; page <= Character.MAX_CODE_POINT; page += SIZE) {
+        int hash = 0;
+        for (int c = page; c < page + SIZE; c++) {
+          hash = 31 * hash + Character.getType(c);
+          hash = 31 * hash + Character.toLowerCase(c);
+          hash = 31 * hash + Character.toUpperCase(c);
+        }
+        hashes.add(Integer.toHexString(hash));
+      }
+      return hashes;
+    }
+
+    @Override
+    public String run(Worker worker, List<String> arguments) {
+      return String.join(" ", hashes());
+    }
+  }
+
+  /** Tries to acquire each of the names, and returns the index of each that it was granted. */
+  static final class TryEach implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> names) throws Exception {
+      List<String> granted = new ArrayList<>();
+      for (int i = 0; i < names.size(); i++) {
+        Optional<Lease> lease = worker.client().lock(names.get(i)).tryAcquire();
+        if (lease.isPresent()) {
+          lease.get().release();
+          granted.add(Integer.toString(i));
+        }
+      }
+      return String.join(" ", granted);
+    }
+  }
+
+  @Test
+  @Rule("EXCL-02")
+  void aNameIsTheSameLockInAJvmOfAnotherVersionAndLocale() throws Exception {
+    OtherProcess foreign = foreignProcess(lasting());
+    String base = newName();
+    List<String> names = new ArrayList<>();
+    names.add(base + "TITLE title \u0130\u0131 \u00c9\u00e9 \ud83d\udd12 42 \u0664\u0662");
+    String theirs = foreign.call(timing().longTtl(), UnicodePages.class);
+    List<String> ours = UnicodePages.hashes();
+    int page = 0;
+    for (String hash : theirs.split(" ", -1)) {
+      if (!hash.equals(ours.get(page))) {
+        StringBuilder name = new StringBuilder(base);
+        int first = page * UnicodePages.SIZE;
+        for (int c = first; c < first + UnicodePages.SIZE; c++) {
+          name.appendCodePoint(c);
+        }
+        names.add(name.toString());
+      }
+      page++;
+    }
+
+    LockClient client = client();
+    List<Lease> leases = new ArrayList<>();
+    for (String name : names) {
+      leases.add(acquireNow(client.lock(name)));
+    }
+    String granted = foreign.call(timing().longTtl(), TryEach.class, names.toArray(String[]::new));
+    for (String index : granted.isEmpty() ? new String[0] : granted.split(" ", -1)) {
+      String name = names.get(Integer.parseInt(index));
+      fail(
+          String.format(
+              Locale.ROOT,
+              "a JVM of another version or locale acquired a held lock, whose name has the"
+                  + " characters from U+%04X on",
+              name.codePointAt(base.length())));
+    }
+    leases.forEach(Lease::release);
   }
 
   // --- EXCL-03 ---

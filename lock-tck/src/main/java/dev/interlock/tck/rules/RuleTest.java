@@ -279,10 +279,14 @@ public abstract class RuleTest {
   }
 
   final OtherProcess process(LockOptions options) throws Exception {
+    requireOtherProcesses();
+    return separateProcess(options);
+  }
+
+  private void requireOtherProcesses() {
     if (cannotHappen(Fault.CLIENT_KILLED)) {
       throw new NotApplicableException(info().name() + " lives within one process");
     }
-    return separateProcess(options);
   }
 
   /** Loads the classes that a client needs, so that no test measures class loading. */
@@ -311,15 +315,23 @@ public abstract class RuleTest {
 
   final OtherProcess anyProcess(
       String uri, LockOptions options, boolean trace, String... jvmArguments) throws Exception {
+    return closing(OtherProcess.start(settings(uri, options, trace, jvmArguments)));
+  }
+
+  /** {@return a process whose JDK, locale, time zone and default charset are different} */
+  final OtherProcess foreignProcess(LockOptions options) throws Exception {
+    requireOtherProcesses();
+    return closing(OtherProcess.startForeign(settings(kit().server().uri(), options, false)));
+  }
+
+  private OtherProcess.Settings settings(
+      String uri, LockOptions options, boolean trace, String... jvmArguments) {
     if (!OtherProcess.canMake(kit().harness())) {
       throw new NotTestedException(
           "other processes cannot create the harness: it must be a class with a constructor without"
               + " parameters");
     }
-    return closing(
-        OtherProcess.start(
-            new OtherProcess.Settings(
-                kit().harness(), uri, options, List.of(jvmArguments), trace)));
+    return new OtherProcess.Settings(kit().harness(), uri, options, List.of(jvmArguments), trace);
   }
 
   // --- threads ---

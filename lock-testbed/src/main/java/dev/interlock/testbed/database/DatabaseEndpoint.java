@@ -37,7 +37,7 @@ record DatabaseEndpoint(
 
   /** As lock clients take it, password included. */
   String uri() {
-    return "%s://%s:%s@%s:%d/%s"
+    return "%s://%s:%s@%s:%s/%s"
         .formatted(
             scheme,
             EndpointUri.encode(user),
@@ -48,7 +48,7 @@ record DatabaseEndpoint(
   }
 
   String jdbcUrl() {
-    return "jdbc:%s://%s:%d/%s".formatted(scheme, host, port, database);
+    return "jdbc:%s://%s:%s/%s".formatted(scheme, host, port, database);
   }
 
   Connection connect(Duration limit) throws SQLException {

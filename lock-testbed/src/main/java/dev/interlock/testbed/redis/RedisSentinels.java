@@ -315,7 +315,7 @@ public final class RedisSentinels extends RedisDeployment {
       int quorum = SENTINELS / 2 + 1;
       lines.add(
           String.format(
-              "sentinel monitor %s %s %d %d", MASTER_NAME, master.host(), master.port(), quorum));
+              "sentinel monitor %s %s %s %s", MASTER_NAME, master.host(), master.port(), quorum));
       lines.add("sentinel down-after-milliseconds " + MASTER_NAME + " " + downAfter.toMillis());
       // Another try is made after twice this time, so an attempt that splits the votes costs
       // little.

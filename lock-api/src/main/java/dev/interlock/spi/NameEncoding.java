@@ -1,0 +1,111 @@
+package dev.interlock.spi;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.net.URLDecoder;
+import java.util.Arrays;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Percent-encoding of lock names, for stores that do not take every character. A person can still
+ * read most names.
+ *
+ * <p>Every version of Java encodes a name in the same way. Which characters stay as they are is
+ * fixed here, because a JVM's own tables, such as those of {@link Character}, grow with each
+ * version of Unicode: two JVMs would store one lock under two keys, and both would hold it.
+ *
+ * <p>Two names never have the same encoding. Immutable.
+ */
+public final class NameEncoding {
+
+  private static final HexFormat HEX = HexFormat.of().withUpperCase();
+
+  private final String reserved;
+
+  /** Of ranges beyond ASCII: where each begins, and where the characters after it begin. */
+  private final int[] boundaries;
+
+  private final boolean keepsRanges;
+
+  private NameEncoding(String reserved, String ranges, boolean keepsRanges) {
+    this.reserved = reserved;
+    this.boundaries = UnicodeRanges.boundaries(ranges);
+    this.keepsRanges = keepsRanges;
+  }
+
+  /**
+   * Returns an encoding that keeps every character that can be seen, and spaces. It encodes control
+   * characters, invisible format characters, and line and paragraph separators.
+   *
+   * @param reserved ASCII characters that are encoded, too, as {@code %} always is
+   * @return the encoding
+   */
+  public static NameEncoding ofVisible(String reserved) {
+    return new NameEncoding(reserved, UnicodeRanges.INVISIBLE, false);
+  }
+
+  /**
+   * Returns an encoding that keeps the ASCII characters that can be seen, spaces, and the letters
+   * and digits of Unicode's basic plane.
+   *
+   * @param reserved ASCII characters that are encoded, too, as {@code %} always is
+   * @return the encoding
+   */
+  public static NameEncoding ofLettersAndDigits(String reserved) {
+    return new NameEncoding(reserved, UnicodeRanges.LETTERS_AND_DIGITS, true);
+  }
+
+  /**
+   * Encodes a name, or the beginning of one.
+   *
+   * @param name any text of well-formed Unicode
+   * @return the text, with {@code %} and two hexadecimal digits for each byte, in UTF-8, of a
+   *     character that is not kept
+   */
+  public String encode(String name) {
+    StringBuilder encoded = null;
+    for (int i = 0; i < name.length(); ) {
+      int c = name.codePointAt(i);
+      int next = i + Character.charCount(c);
+      if (!keeps(c)) {
+        if (encoded == null) {
+          encoded = new StringBuilder(name.length() + 16).append(name, 0, i);
+        }
+        for (byte b : name.substring(i, next).getBytes(UTF_8)) {
+          encoded.append('%').append(HEX.toHexDigits(b));
+        }
+      } else if (encoded != null) {
+        encoded.appendCodePoint(c);
+      }
+      i = next;
+    }
+    return encoded == null ? name : encoded.toString();
+  }
+
+  private boolean keeps(int c) {
+    if (c < 0x80) {
+      return c >= ' ' && c != 0x7F && c != '%' && reserved.indexOf(c) < 0;
+    }
+    // Even places begin a range, and odd ones end it. Between two places p - 1 and p the search
+    // answers -p - 1, which is even where p is odd.
+    boolean isInRange = Arrays.binarySearch(boundaries, c) % 2 == 0;
+    return isInRange == keepsRanges;
+  }
+
+  /**
+   * Decodes a name.
+   *
+   * @param encoded any text that was found in the store
+   * @return the name that {@link #encode} turns into exactly this text, or null if there is none
+   */
+  public @Nullable String decode(String encoded) {
+    try {
+      // The decoder is made for forms, where a plus is a space.
+      String name = URLDecoder.decode(encoded.replace("+", "%2B"), UTF_8);
+      return encode(name).equals(encoded) ? name : null;
+    } catch (IllegalArgumentException e) {
+      return null;
+    }
+  }
+}
