@@ -38,6 +38,11 @@ class RunnerTest {
 
   private Map<String, SuiteResult> run(String tag, String method, Class<?>... suites)
       throws Exception {
+    return run(List.of(), tag, method, suites);
+  }
+
+  private Map<String, SuiteResult> run(
+      List<String> properties, String tag, String method, Class<?>... suites) throws Exception {
     List<Suite> all =
         Stream.of(suites)
             .map(type -> new Suite(module, type.getName(), Duration.ofSeconds(1), false, true))
@@ -49,7 +54,7 @@ class RunnerTest {
             "",
             tag,
             method,
-            List.of());
+            properties);
     Progress progress = new Progress(out, 2, all);
     new Runner(settings, 2, new Log(logFile)).run(all, progress);
     return progress.results().stream()
@@ -85,6 +90,32 @@ class RunnerTest {
     assertEquals(
         List.of("fails()", "isExtended()"),
         titles(run("", "", Samples.Mixed.class).get("Samples$Mixed"), Status.FAILED));
+  }
+
+  @Test
+  void ofTwoHalvesEachTestIsInOneAndTheSkippedOnesSayWhy() throws Exception {
+    var halves =
+        run(
+            List.of("-Dinterlock.sample=0123456"),
+            "",
+            "",
+            Samples.FirstHalf.class,
+            Samples.SecondHalf.class);
+    SuiteResult first = halves.get("Samples$FirstHalf");
+    SuiteResult second = halves.get("Samples$SecondHalf");
+    assertEquals(titles(first, Status.PASSED), titles(second, Status.SKIPPED));
+    assertEquals(titles(first, Status.SKIPPED), titles(second, Status.PASSED));
+    assertEquals(4, first.count(Status.PASSED) + second.count(Status.PASSED));
+    first.tests().stream()
+        .filter(test -> test.status() == Status.SKIPPED)
+        .forEach(
+            test ->
+                assertEquals(
+                    "not in the sample of this commit (./verify --all runs it)", test.reason()));
+    assertEquals(
+        "4 passed",
+        run("", "", Samples.FirstHalf.class).get("Samples$FirstHalf").summary(),
+        "without a sample");
   }
 
   @Test

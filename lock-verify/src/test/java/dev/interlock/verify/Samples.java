@@ -9,6 +9,7 @@ import org.junit.jupiter.api.Disabled;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Suites to be run by the tests of the runner, and by nothing else. */
 final class Samples {
@@ -82,6 +83,31 @@ final class Samples {
     void exits() {
       System.exit(3);
     }
+  }
+
+  abstract static class Halves {
+    @Test
+    void one() {}
+
+    @Test
+    void two() {}
+
+    @Nested
+    final class Inner {
+      @Test
+      void three() {}
+
+      @Test
+      void four() {}
+    }
+  }
+
+  static final class FirstHalf extends Halves {
+    @RegisterExtension static final HalfOfTests SAMPLE = HalfOfTests.first("key");
+  }
+
+  static final class SecondHalf extends Halves {
+    @RegisterExtension static final HalfOfTests SAMPLE = HalfOfTests.second("key");
   }
 
   static final class OnlyExtended {
