@@ -17,6 +17,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jetbrains.lincheck.datastructures.Operation;
 import org.jetbrains.lincheck.datastructures.StressOptions;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** The lease's states under concurrent release, loss, renewal and looks: as if one by one. */
@@ -97,8 +98,18 @@ class LeaseLincheckTest {
 
   @Test
   void transitionsAreAtomic() {
+    assertAtomic(8);
+  }
+
+  @Test
+  @Tag("extended")
+  void transitionsAreAtomicInManyScenarios() {
+    assertAtomic(40);
+  }
+
+  private static void assertAtomic(int scenarios) {
     new StressOptions()
-        .iterations(30)
+        .iterations(scenarios)
         .invocationsPerIteration(500)
         .threads(3)
         .actorsPerThread(3)

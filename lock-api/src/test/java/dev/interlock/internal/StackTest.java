@@ -79,7 +79,7 @@ class StackTest extends EngineFixture {
 
   private void assertNothingHeldAfter(Acquiring acquiring) throws Exception {
     acquiring.acquire("n0").close(); // so that all classes are loaded
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 2; i++) {
       List<Lease> leases = new ArrayList<>(1_000);
       Diver diver = new Diver(number -> leases.add(acquiring.acquire("n" + number)));
       diver.dive();
@@ -114,7 +114,7 @@ class StackTest extends EngineFixture {
   @Test
   void aReleaseThatRunsOutOfStackCanBeRepeated() throws Exception {
     engine.lock("n0").acquire().close();
-    for (int round = 0; round < 5; round++) {
+    for (int round = 0; round < 2; round++) {
       List<Lease> leases = new ArrayList<>();
       for (int i = 1; i <= 1_000; i++) {
         leases.add(engine.lock("n" + i).acquire());

@@ -565,7 +565,7 @@ class EtcdSharedLocksTest {
                     return null;
                   }));
         }
-        for (int resets = 0; resets < 10; resets++) {
+        for (int resets = 0; resets < 4; resets++) {
           int before = grants.get();
           Eventually.holds("it goes on", () -> grants.get() > before + 20);
           proxy.reset();

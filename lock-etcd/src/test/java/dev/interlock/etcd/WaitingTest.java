@@ -91,7 +91,7 @@ class WaitingTest {
 
   /** For how long connections are reset; more than the build has time for can be asked for. */
   private static final Duration RESETS =
-      Duration.ofSeconds(Integer.getInteger("interlock.etcd.resets", 5));
+      Duration.ofSeconds(Integer.getInteger("interlock.etcd.resets", 2));
 
   private static final int CLIENTS = 20;
 

@@ -629,7 +629,7 @@ abstract class BackendCases {
           }
         };
     int clients = 4;
-    int rounds = 10;
+    int rounds = 3;
     List<Future<Integer>> results = new ArrayList<>();
     try (LockBackend opened = Backends.open(strict, settings)) {
       for (int i = 0; i < clients; i++) {

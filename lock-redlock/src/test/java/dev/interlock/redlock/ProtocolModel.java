@@ -91,8 +91,9 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
    * @param hints the clocks that an attempt may go by
    * @param lostFences how many fences may vanish
    * @param restarts how many restarts there may be
+   * @param firstFence the highest that a node begins with, at most 2
    */
-  record Bounds(int attempts, List<Integer> hints, int lostFences, int restarts) {}
+  record Bounds(int attempts, List<Integer> hints, int lostFences, int restarts, int firstFence) {}
 
   // Per node.
   private static final int OWNER = 0;
@@ -139,7 +140,8 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
     for (int first = 0; first < 27; first++) {
       int[] fences = {first % 3, first / 3 % 3, first / 9};
       // Nodes are alike: one order of the first fences stands for all.
-      if (fences[0] >= fences[1] && fences[1] >= fences[2]) {
+      boolean ordered = fences[0] >= fences[1] && fences[1] >= fences[2];
+      if (ordered && fences[0] <= bounds.firstFence()) {
         byte[] start = new byte[globalsAt + 3];
         for (int n = 0; n < NODES; n++) {
           start[at(n, FENCE)] = (byte) fences[n];

@@ -49,7 +49,7 @@ import org.junit.jupiter.params.provider.CsvSource;
  */
 class StormTest {
 
-  private static final Duration SHORT = Duration.ofSeconds(5);
+  private static final Duration SHORT = Duration.ofSeconds(2);
   private static final Duration LONG = Duration.ofSeconds(10);
 
   /** On a busy machine a storm goes on until there is something to be looked at. */

@@ -28,7 +28,10 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Waiters send few requests, and are woken when the lock is free. */
 class WaitersTest {
@@ -186,11 +189,20 @@ class WaitersTest {
 
   @Test
   void waitersAreWokenByAReleaseAndNotByEachOther() {
+    watchAll(3);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 5})
+  @Tag("extended")
+  void soIsOneWaiterAndSoAreMany(int waiters) {
+    watchAll(waiters);
+  }
+
+  private void watchAll(int waiters) {
     List<Future<Void>> watched = new ArrayList<>();
     for (Trouble trouble : Trouble.values()) {
-      for (int waiters : List.of(1, 5)) {
-        watched.add(threads.submit(() -> watch(trouble, waiters)));
-      }
+      watched.add(threads.submit(() -> watch(trouble, waiters)));
     }
     assertAll(watched.stream().map(each -> () -> each.get(3, TimeUnit.MINUTES)));
   }

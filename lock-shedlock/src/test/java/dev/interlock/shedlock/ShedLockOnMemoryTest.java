@@ -6,9 +6,4 @@ class ShedLockOnMemoryTest extends ShedLockTests {
   String uri() {
     return "memory:shedlock";
   }
-
-  @Override
-  int iterations() {
-    return 100;
-  }
 }

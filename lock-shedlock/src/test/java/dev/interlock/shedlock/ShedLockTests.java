@@ -18,15 +18,16 @@ import org.junit.jupiter.api.Test;
  * 6.6.1, the last to be had, and run with the present release.
  */
 abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTest {
+  /**
+   * How often each of eight threads takes a lock, which it asks for without a pause. ShedLock makes
+   * a hundred of them; few spare the processors.
+   */
+  private static final int ITERATIONS = 10;
+
   private LockClient client;
   private LockClient observer;
 
   abstract String uri();
-
-  /** How often each of eight threads takes a lock, which it asks for without a pause. */
-  int iterations() {
-    return 20; // of which ShedLock makes 100; for the sake of the servers' processor time
-  }
 
   @BeforeEach
   void open() {
@@ -58,7 +59,7 @@ abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTe
   @Override
   @Test
   public void fuzzTestShouldPass() throws ExecutionException, InterruptedException {
-    new FuzzTester(getLockProvider(), Duration.ofMillis(1), Duration.ofMinutes(5), iterations())
+    new FuzzTester(getLockProvider(), Duration.ofMillis(1), Duration.ofMinutes(5), ITERATIONS)
         .doFuzzTest();
   }
 

@@ -145,16 +145,29 @@ class BadInputTest {
     }
   }
 
+  /** One ensemble for both, as three servers cost much. */
   @Test
-  void aServerWithoutAQuorumIsToldWhetherItRefusesOrOnlyReads() throws Exception {
+  void serversWhoseSessionsOwnNothingAreRefusedAndOneWithoutAQuorumSaysWhatItDoes()
+      throws Exception {
     try (ZooKeeperEnsemble ensemble =
         Testbed.zookeeper()
             .members(3)
             .tick(Backends.TICK)
             .jvmFlags("-Dreadonlymode.enabled=true")
-            // Without them a read-only server admits no client.
-            .config("localSessionsEnabled=true", "localSessionsUpgradingEnabled=true")
+            .config(
+                // Without them a read-only server admits no client.
+                "localSessionsEnabled=true",
+                "localSessionsUpgradingEnabled=false",
+                // A member that stalls must not leave the quorum: its local sessions would end.
+                "syncLimit=300")
             .start()) {
+      try (LockClient client = Backends.client(ensemble)) {
+        assertSays(
+            LockConfigurationException.class,
+            "set localSessionsUpgradingEnabled",
+            () -> client.lock("job").tryAcquire());
+      }
+
       List<ZooKeeperServer> members = ensemble.members();
       members.get(1).kill();
       members.get(2).kill();
@@ -202,27 +215,6 @@ class BadInputTest {
       return server.ask("srvr");
     } catch (IOException e) {
       return "";
-    }
-  }
-
-  @Test
-  void serversWhoseSessionsOwnNothingAreRefused() {
-    try (ZooKeeperEnsemble ensemble =
-        Testbed.zookeeper()
-            .members(3)
-            .tick(Backends.TICK)
-            .config(
-                "localSessionsEnabled=true",
-                "localSessionsUpgradingEnabled=false",
-                // A member that stalls must not leave the quorum: its local sessions would end.
-                "syncLimit=300")
-            .start()) {
-      try (LockClient client = Backends.client(ensemble)) {
-        assertSays(
-            LockConfigurationException.class,
-            "set localSessionsUpgradingEnabled",
-            () -> client.lock("job").tryAcquire());
-      }
     }
   }
 

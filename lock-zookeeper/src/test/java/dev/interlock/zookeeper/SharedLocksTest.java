@@ -217,7 +217,7 @@ class SharedLocksTest {
           users.add(
               threads.submit(
                   () -> {
-                    for (int round = 0; round < 60; round++) {
+                    for (int round = 0; round < 20; round++) {
                       useReadWriteLock(client, random, readers, writers);
                       useSemaphore(client, random, taken);
                     }

@@ -5,13 +5,16 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -38,6 +41,10 @@ class SharedQueueModelTest {
   private final List<Change> history = new ArrayList<>();
 
   private final List<Client> clients = new ArrayList<>();
+
+  /** The queue after each beginning of the history that somebody has looked at. */
+  private final Map<Integer, LockQueue> queues = new HashMap<>();
+
   private int numbers;
 
   /** A client that waits or holds, at a server of its own. */
@@ -169,6 +176,10 @@ class SharedQueueModelTest {
   }
 
   private LockQueue queueAt(int seen) {
+    return queues.computeIfAbsent(seen, this::listAt);
+  }
+
+  private LockQueue listAt(int seen) {
     Set<String> names = new HashSet<>();
     for (Change change : history.subList(0, seen)) {
       if (change.kind() == Change.Kind.CREATED) {
@@ -197,9 +208,21 @@ class SharedQueueModelTest {
   @ParameterizedTest
   @ValueSource(strings = {"whole", "rw", "permits", "mixed"})
   void lagExcludesNobodyForEverAndLetsNobodyInTooEarly(String shares) {
-    for (int seed = 0; seed < 3_000; seed++) {
+    runAll(1_000, shares);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"whole", "rw", "permits", "mixed"})
+  @Tag("extended")
+  void norDoesItInManyMoreRuns(String shares) {
+    runAll(10_000, shares);
+  }
+
+  private void runAll(int seeds, String shares) {
+    for (int seed = 0; seed < seeds; seed++) {
       history.clear();
       clients.clear();
+      queues.clear();
       numbers = 0;
       run(new Random(seed), shares, shares + " " + seed + ": ");
     }

@@ -8,6 +8,7 @@ import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.process.LocalProcess;
 import dev.interlock.testbed.server.Way;
 import java.io.File;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -70,12 +71,21 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
     return new ZooKeeperInstallation(
         jvm,
         configuration -> {
-          List<String> arguments = new ArrayList<>(flags);
+          List<String> arguments = new ArrayList<>(forShortLives());
+          arguments.addAll(flags);
           arguments.addAll(List.of("-Xmx512m", "-cp", classPath()));
           arguments.addAll(StderrLogger.options(Level.INFO));
           arguments.addAll(List.of(SERVER, configuration.toString()));
           return arguments;
         });
+  }
+
+  /** The options of our own JVM, if it has them: a server beside a short test is as short-lived. */
+  private static List<String> forShortLives() {
+    List<String> options =
+        new ArrayList<>(ManagementFactory.getRuntimeMXBean().getInputArguments());
+    options.retainAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+    return options;
   }
 
   private static String classPath() {

@@ -23,110 +23,123 @@ import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.Watcher;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class ZooKeeperEnsembleTest {
+  @AutoClose private static @Nullable ZooKeeperEnsemble alone;
+  @AutoClose private static @Nullable ZooKeeperEnsemble separable;
+
   private static ZooKeeperEnsemble start(int members) {
     return Testbed.zookeeper().using(Way.EMBEDDED).members(members).start();
   }
 
-  @Test
-  void aSingleServerServesAndLeadsItself() throws IOException {
-    try (ZooKeeperEnsemble zookeeper = start(1)) {
-      ZooKeeperServer server = zookeeper.members().get(0);
-      assertEquals("zookeeper://127.0.0.1:" + server.port(), zookeeper.uri());
-      assertEquals("127.0.0.1:" + server.port(), zookeeper.connectString());
-      assertEquals(List.of(server), zookeeper.leaders());
-      assertTrue(zookeeper.version().startsWith("3."), zookeeper.version());
-      assertFalse(zookeeper.canChangeLeader());
+  /** One server, for all tests that bring it back to running. */
+  private static ZooKeeperEnsemble alone() {
+    if (alone == null) {
+      alone = start(1);
     }
+    return alone;
+  }
+
+  /** The same with three that can be cut off. */
+  private static ZooKeeperEnsemble separable() {
+    if (separable == null) {
+      separable = Testbed.zookeeper().using(Way.EMBEDDED).members(3).separable().start();
+    }
+    return separable;
+  }
+
+  @Test
+  void aSingleServerServesAndLeadsItself() {
+    ZooKeeperEnsemble zookeeper = alone();
+    ZooKeeperServer server = zookeeper.members().get(0);
+    assertEquals("zookeeper://127.0.0.1:" + server.port(), zookeeper.uri());
+    assertEquals("127.0.0.1:" + server.port(), zookeeper.connectString());
+    assertEquals(List.of(server), zookeeper.leaders());
+    assertTrue(zookeeper.version().startsWith("3."), zookeeper.version());
+    assertFalse(zookeeper.canChangeLeader());
   }
 
   @Test
   void aSessionIsEndedBehindItsClientsBack() throws Exception {
-    try (ZooKeeperEnsemble zookeeper = start(1)) {
+    ZooKeeperEnsemble zookeeper = alone();
+    assertEquals(Optional.empty(), zookeeper.endSession(0));
+    CountDownLatch expired = new CountDownLatch(1);
+    ZooKeeper client =
+        new ZooKeeper(
+            zookeeper.connectString(),
+            30_000,
+            event -> {
+              if (event.getState() == Watcher.Event.KeeperState.Expired) {
+                expired.countDown();
+              }
+            });
+    try {
+      client.create("/job", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL);
+      assertEquals(Optional.of(Long.toHexString(client.getSessionId())), zookeeper.endSession(3));
+      assertTrue(expired.await(30, TimeUnit.SECONDS), "its client was not told");
       assertEquals(Optional.empty(), zookeeper.endSession(0));
-      CountDownLatch expired = new CountDownLatch(1);
-      ZooKeeper client =
-          new ZooKeeper(
-              zookeeper.connectString(),
-              30_000,
-              event -> {
-                if (event.getState() == Watcher.Event.KeeperState.Expired) {
-                  expired.countDown();
-                }
-              });
-      try {
-        client.create("/job", new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.EPHEMERAL);
-        assertEquals(Optional.of(Long.toHexString(client.getSessionId())), zookeeper.endSession(3));
-        assertTrue(expired.await(30, TimeUnit.SECONDS), "its client was not told");
-        assertEquals(Optional.empty(), zookeeper.endSession(0));
-      } finally {
-        client.close();
-      }
+    } finally {
+      client.close();
     }
   }
 
   @Test
   void aSingleServerCanBePausedKilledAndRestarted() throws IOException {
-    try (ZooKeeperEnsemble zookeeper = start(1)) {
-      ZooKeeperServer server = zookeeper.members().get(0);
-      server.pause();
-      assertFalse(server.answers(Duration.ofMillis(200)));
-      server.resume();
-      assertEquals("imok", server.ask("ruok"));
-      server.kill();
-      assertThrows(ConnectException.class, () -> server.ask("ruok"));
-      server.restart();
-      zookeeper.heal();
-      assertEquals(server, zookeeper.leader());
-    }
+    ZooKeeperEnsemble zookeeper = alone();
+    ZooKeeperServer server = zookeeper.members().get(0);
+    server.pause();
+    assertFalse(server.answers(Duration.ofMillis(200)));
+    server.resume();
+    assertEquals("imok", server.ask("ruok"));
+    server.kill();
+    assertThrows(ConnectException.class, () -> server.ask("ruok"));
+    server.restart();
+    zookeeper.heal();
+    assertEquals(server, zookeeper.leader());
   }
 
   @Test
   void theEnsembleReplacesAKilledLeaderAndTakesItBack() throws IOException {
-    try (ZooKeeperEnsemble zookeeper = start(3)) {
-      ZooKeeperServer lost = zookeeper.leader();
-      assertEquals(2, zookeeper.followers().size());
-      lost.kill();
-      ZooKeeperServer successor = zookeeper.awaitLeaderOtherThan(lost);
-      assertNotEquals(lost, successor);
-      zookeeper.heal();
-      assertEquals("follower", lost.mode());
-    }
+    ZooKeeperEnsemble zookeeper = separable();
+    ZooKeeperServer lost = zookeeper.leader();
+    assertEquals(2, zookeeper.followers().size());
+    lost.kill();
+    ZooKeeperServer successor = zookeeper.awaitLeaderOtherThan(lost);
+    assertNotEquals(lost, successor);
+    zookeeper.heal();
+    assertEquals("follower", lost.mode());
   }
 
   @Test
   void aLeaderThatIsCutOffIsReplacedAndFollowsWhenItIsReconnected() throws IOException {
-    try (ZooKeeperEnsemble zookeeper =
-        Testbed.zookeeper().using(Way.EMBEDDED).members(3).separable().start()) {
-      assertTrue(zookeeper.canCutOff());
-      ZooKeeperServer lost = zookeeper.leader();
-      zookeeper.cutOff(lost);
-      assertServesNobody(lost);
-      assertNotEquals(lost, zookeeper.awaitLeaderOtherThan(lost));
-      // It is still there, and alone.
-      assertServesNobody(lost);
-      zookeeper.heal();
-      assertEquals("follower", lost.mode());
-    }
+    ZooKeeperEnsemble zookeeper = separable();
+    assertTrue(zookeeper.canCutOff());
+    ZooKeeperServer lost = zookeeper.leader();
+    zookeeper.cutOff(lost);
+    assertServesNobody(lost);
+    assertNotEquals(lost, zookeeper.awaitLeaderOtherThan(lost));
+    // It is still there, and alone.
+    assertServesNobody(lost);
+    zookeeper.heal();
+    assertEquals("follower", lost.mode());
   }
 
   @Test
   @Tag("extended")
   void aFollowerThatIsCutOffLeavesALeaderThatGoesOn() throws IOException {
-    try (ZooKeeperEnsemble zookeeper =
-        Testbed.zookeeper().using(Way.EMBEDDED).members(3).separable().start()) {
-      ZooKeeperServer leader = zookeeper.leader();
-      ZooKeeperServer lost = zookeeper.followers().get(0);
-      zookeeper.cutOff(lost);
-      assertServesNobody(lost);
-      assertEquals("leader", leader.mode());
-      zookeeper.heal();
-      assertTrue(List.of("follower", "leader").contains(lost.mode()));
-    }
+    ZooKeeperEnsemble zookeeper = separable();
+    ZooKeeperServer leader = zookeeper.leader();
+    ZooKeeperServer lost = zookeeper.followers().get(0);
+    zookeeper.cutOff(lost);
+    assertServesNobody(lost);
+    assertEquals("leader", leader.mode());
+    zookeeper.heal();
+    assertTrue(List.of("follower", "leader").contains(lost.mode()));
   }
 
   /** One that gives its office up may leave a question unanswered. */
@@ -190,7 +203,8 @@ class ZooKeeperEnsembleTest {
         """
         #!/bin/sh
         [ "$1 $3" = "--config start-foreground" ] || exit 64
-        exec '%s/bin/java' -cp '%s' org.apache.zookeeper.server.quorum.QuorumPeerMain "$2/zoo.cfg"
+        exec '%s/bin/java' -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp '%s' \\
+          org.apache.zookeeper.server.quorum.QuorumPeerMain "$2/zoo.cfg"
         """
             .formatted(System.getProperty("java.home"), System.getProperty("java.class.path")));
     assertTrue(script.toFile().setExecutable(true));
