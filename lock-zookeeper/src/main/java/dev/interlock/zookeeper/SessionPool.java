@@ -4,6 +4,7 @@ import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -14,13 +15,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The sessions that one client has at the same time: as many as it takes to keep each below its
- * {@linkplain NodeAccount limit}. A node is created on the first session that has room for it, and
- * a further session is begun when none has. Sessions stay until the client is closed, to be used
- * again.
+ * {@linkplain NodeAccount limit}. A node is created on the first session that has a connection and
+ * room for it, and a further session is begun when all have connections and none has room. Sessions
+ * stay until the client is closed, to be used again.
  */
 final class SessionPool {
 
   private static final Logger log = LoggerFactory.getLogger(SessionPool.class);
+
+  /** Another session may get room or a connection first, and the client may be closed. */
+  private static final Duration UNTIL_NEXT_LOOK = Duration.ofMillis(100);
 
   private final List<Sessions> all = new CopyOnWriteArrayList<>();
   private final @Nullable Supplier<Sessions> next;
@@ -47,30 +51,35 @@ final class SessionPool {
   }
 
   /**
-   * Reserves room for a claim's node, until {@link Session#nodeGone}.
+   * Reserves room for a claim's node, until {@link Session#nodeGone}, on the first session that has
+   * a connection and room. What is requested without a connection stays in doubt until there is one
+   * again, and counts: an outage would fill one session after the other.
    *
    * @return the session on which the node may be created
    */
   Session reserve(Claim claim, Deadline deadline) throws InterruptedException {
     while (true) {
-      List<Sessions> full = List.copyOf(all);
-      for (Sessions each : full) {
+      List<Sessions> present = List.copyOf(all);
+      Sessions unconnected = null;
+      for (Sessions each : present) {
         Session session = each.current();
-        if (session.reserve(claim)) {
+        // On one that has ended, the request fails at once and tells why.
+        if (!each.isConnected() && !session.hasEnded()) {
+          unconnected = each;
+        } else if (session.reserve(claim)) {
           return session;
         }
       }
-      if (next == null) {
-        throw failures.sessionFull();
-      }
-      // Nodes whose creation was not answered count as well. Without this an outage would fill one
-      // session after the other.
-      for (Sessions each : full) {
-        if (!each.awaitConnection(deadline)) {
+      if (unconnected != null) {
+        if (deadline.hasPassed()) {
           throw failures.temporary("no session with a connection has room for another node", null);
         }
+        unconnected.awaitConnection(deadline.orIn(UNTIL_NEXT_LOOK));
+      } else if (next == null) {
+        throw failures.sessionFull();
+      } else {
+        extend(present.size(), next);
       }
-      extend(full.size(), next);
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.interlock.zookeeper;
 
 import com.google.common.base.Utf8;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
 import dev.interlock.LossReason;
@@ -96,6 +97,7 @@ final class Sessions {
   }
 
   /** Waits for a connection; false if there is none by the deadline. */
+  @CanIgnoreReturnValue
   boolean awaitConnection(Deadline deadline) throws InterruptedException {
     return curator.blockUntilConnected(
         (int) Math.max(1, deadline.remaining().toMillis()), TimeUnit.MILLISECONDS);
@@ -228,10 +230,7 @@ final class Sessions {
 
   private void stateChanged(CuratorFramework client, ConnectionState state) {
     Session known = current;
-    if (known == null) {
-      return;
-    }
-    if (state == ConnectionState.LOST || state.isConnected()) {
+    if (known != null && (state == ConnectionState.LOST || state.isConnected())) {
       try {
         current();
       } catch (LockException e) {

@@ -24,15 +24,20 @@ import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+import java.net.InetAddress;
+import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
@@ -210,6 +215,103 @@ class ManySessionsTest {
       }
       assertNotSame(sessionOf(held), sessionOf(takeOnceConnected(backend, "x")));
     }
+  }
+
+  @Test
+  void closingEndsTheWaitForAConnection() throws Exception {
+    ExecutorService thread = Executors.newSingleThreadExecutor();
+    try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
+        ZooKeeperBackend backend = open(1, network.uri() + "?tickTime=200ms")) {
+      Grant held = take(backend, "h");
+      try (Disturbance cut = network.cut()) {
+        Eventually.holds("it notices", () -> !sessionOf(held).succession().isConnected());
+        Deadline late = Deadline.in(Backends.TIME, Duration.ofHours(1));
+        Future<Place> waiting = thread.submit(() -> backend.join(Backends.claim("x"), late));
+        assertThrows(TimeoutException.class, () -> waiting.get(200, TimeUnit.MILLISECONDS));
+        backend.close();
+        assertThrows(ExecutionException.class, () -> waiting.get(1, TimeUnit.MINUTES));
+      }
+    } finally {
+      thread.shutdownNow();
+    }
+  }
+
+  /** What was requested meanwhile would count until it was undone, although it was never sent. */
+  @Test
+  void anOutageDoesNotFillTheSessionOfAProgramsFramework() throws Exception {
+    try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
+        CuratorFramework curator = Backends.curator(addresses(network));
+        ZooKeeperBackend backend =
+            new BackendOpener(
+                    network.uri(),
+                    AccessLists.of(curator),
+                    Backends.SETTINGS,
+                    Backends.context(Backends.OPTIONS),
+                    2 * NODE)
+                .open(1, curator)) {
+      Grant held = take(backend, "h");
+      try (Disturbance cut = network.cut()) {
+        Eventually.holds("it notices", () -> !sessionOf(held).succession().isConnected());
+        for (int i = 0; i < 3; i++) {
+          assertThrows(
+              LockUnavailableException.class,
+              () ->
+                  backend.join(
+                      Backends.claim("x"), Deadline.in(Backends.TIME, Duration.ofMillis(50))));
+        }
+      }
+    }
+  }
+
+  /** The driver fails what waits for a connection as soon as one address has failed. */
+  @Test
+  void aFurtherSessionIsUsedWhenItHasAConnection() throws Exception {
+    int unused;
+    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      unused = socket.getLocalPort();
+    }
+    String addresses = "127.0.0.1:" + unused + "," + server.connectString();
+    try (ZooKeeperBackend backend = open(1, "zookeeper://" + addresses + "?tickTime=200ms")) {
+      for (int i = 0; i < 12; i++) { // the order of the addresses is random
+        take(backend, "" + (char) ('a' + i));
+      }
+    }
+  }
+
+  @Test
+  void aSessionWithoutAConnectionKeepsNothingFromTheOthers() throws Exception {
+    try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
+        CuratorFramework one = Backends.curator(addresses(network));
+        CuratorFramework two = Backends.curator(server.connectString())) {
+      SessionPool pool =
+          new SessionPool(sessions(one), () -> sessions(two), new Failures(server.uri()));
+      Claim claim = Backends.claim("a");
+      Session first = pool.reserve(claim, Backends.soon());
+      Claim other = Backends.claim("b");
+      Session second = pool.reserve(other, Backends.soon());
+      assertNotSame(first, second);
+      first.nodeGone(claim);
+      second.nodeGone(other);
+      try (Disturbance cut = network.cut()) {
+        Eventually.holds("it notices", () -> !first.succession().isConnected());
+        assertSame(second, pool.reserve(Backends.claim("c"), Backends.soon()));
+      }
+      pool.close();
+    }
+  }
+
+  private static String addresses(Network network) {
+    return network.uri().substring("zookeeper://".length());
+  }
+
+  private static Sessions sessions(CuratorFramework curator) {
+    return new Sessions(
+        curator,
+        null,
+        Backends.context(Backends.OPTIONS),
+        new Failures("server"),
+        Backends.SETTINGS,
+        NODE);
   }
 
   private static Grant takeOnceConnected(ZooKeeperBackend backend, String name) throws Exception {
