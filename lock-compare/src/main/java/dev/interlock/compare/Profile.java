@@ -110,6 +110,6 @@ record Profile(
   }
 
   private long allRounds() {
-    return USUAL_WARM_UP_ROUNDS + rounds;
+    return (long) USUAL_WARM_UP_ROUNDS + rounds;
   }
 }
