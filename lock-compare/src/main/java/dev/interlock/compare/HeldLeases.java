@@ -102,7 +102,10 @@ final class HeldLeases extends Scenario {
           } else {
             String why =
                 "heap is not shown, as it changed by %s with %s, and by %s without any"
-                    .formatted(Unit.BYTES.format(grown), at.label(), Unit.BYTES.format(noise));
+                    .formatted(
+                        Unit.BYTES.format((double) grown),
+                        at.label(),
+                        Unit.BYTES.format((double) noise));
             run.gap(contender, Results.Reason.UNCERTAIN, why);
           }
         }
