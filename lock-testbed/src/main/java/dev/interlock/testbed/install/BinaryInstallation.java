@@ -7,6 +7,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -14,7 +15,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -135,18 +135,20 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
 
   /** Unpacked packages bring libraries that the system's loader does not know of. */
   private static Map<String, String> libraries(Path folder) {
-    Path lib = folder.resolve("usr/lib");
-    if (!Files.isDirectory(lib)) {
-      return Map.of();
+    List<String> directories = new ArrayList<>();
+    for (String lib : List.of("usr/lib", "lib")) { // of Debian's packages some still use the latter
+      Path directory = folder.resolve(lib).toAbsolutePath();
+      try (Stream<Path> below = Files.list(directory)) {
+        below.filter(Files::isDirectory).map(Path::toString).forEach(directories::add);
+        directories.add(directory.toString());
+      } catch (NoSuchFileException absent) {
+        // no package has it
+      } catch (IOException e) {
+        throw new UncheckedIOException("cannot read " + directory, e);
+      }
     }
-    try (Stream<Path> below = Files.list(lib)) {
-      String path =
-          Stream.concat(below.filter(Files::isDirectory), Stream.of(lib))
-              .map(directory -> directory.toAbsolutePath().toString())
-              .collect(Collectors.joining(File.pathSeparator));
-      return Map.of("LD_LIBRARY_PATH", path);
-    } catch (IOException e) {
-      throw new UncheckedIOException("cannot read " + lib, e);
-    }
+    return directories.isEmpty()
+        ? Map.of()
+        : Map.of("LD_LIBRARY_PATH", String.join(File.pathSeparator, directories));
   }
 }
