@@ -133,7 +133,14 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
         .findFirst();
   }
 
-  /** Unpacked packages bring libraries that the system's loader does not know of. */
+  /**
+   * The environment in which a program finds the libraries of unpacked packages, which the system's
+   * loader does not know of; empty if no packages have been unpacked.
+   */
+  public static Map<String, String> unpackedLibraries() {
+    return serversFolder().map(BinaryInstallation::libraries).orElse(Map.of());
+  }
+
   private static Map<String, String> libraries(Path folder) {
     List<String> directories = new ArrayList<>();
     for (String lib : List.of("usr/lib", "lib")) { // of Debian's packages some still use the latter

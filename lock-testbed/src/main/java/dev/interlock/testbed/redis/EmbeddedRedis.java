@@ -12,7 +12,6 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.stream.Stream;
 import redis.embedded.core.ExecutableProvider;
 import redis.embedded.error.UnknownOSName;
@@ -63,7 +62,8 @@ final class EmbeddedRedis implements Installation {
 
   @Override
   public ServerProcess process(Workspace workspace, Path directory, List<String> arguments) {
-    return new BinaryInstallation(how(), program(workspace), Map.of())
+    // It needs OpenSSL, which a minimal system lacks.
+    return new BinaryInstallation(how(), program(workspace), BinaryInstallation.unpackedLibraries())
         .process(workspace, directory, arguments);
   }
 
