@@ -14,6 +14,7 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Locale;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -51,6 +52,19 @@ class ServerProcessTest {
         System.getProperty("java.class.path"),
         program,
         Integer.toString(port));
+  }
+
+  @Test
+  void theUriHasAsciiDigitsInEveryLocale() throws Exception {
+    Locale own = Locale.getDefault(Locale.Category.FORMAT);
+    Locale.setDefault(Locale.Category.FORMAT, Locale.forLanguageTag("ar-EG"));
+    try (ServerProcess server =
+        new ServerProcess(
+            "mystore://127.0.0.1:%d", port -> java(Answering.class.getName(), port))) {
+      assertEquals("mystore://127.0.0.1:" + server.port(), server.uri());
+    } finally {
+      Locale.setDefault(Locale.Category.FORMAT, own);
+    }
   }
 
   @Test
