@@ -39,9 +39,6 @@ import picocli.CommandLine.Spec;
     })
 final class StormCommand implements Callable<Integer> {
 
-  /** So many clients are processes of their own. */
-  private static final int PROCESSES = 2;
-
   @Spec
   @SuppressWarnings("NullAway.Init") // set by picocli
   private CommandSpec spec;
@@ -113,7 +110,6 @@ final class StormCommand implements Callable<Integer> {
             clusters,
             lasting,
             seed == null ? System.nanoTime() % 1_000_000 : seed,
-            PROCESSES,
             withinModel,
             atOnce,
             directory,

@@ -40,7 +40,6 @@ import org.jspecify.annotations.Nullable;
  * @param clusters whether to start larger deployments, too
  * @param lasting for how long faults are injected
  * @param seed makes the schedule; the same seed repeats it
- * @param processes how many clients are processes of their own, beside those inside this process
  * @param withinModel whether to leave out faults that the failure models do not cover
  * @param atOnce how many storms run at the same time
  * @param directory gets {@code index.html}, {@code results.json} and {@code results.md}; null for
@@ -57,7 +56,6 @@ public record Storms(
     boolean clusters,
     Duration lasting,
     long seed,
-    int processes,
     boolean withinModel,
     int atOnce,
     @Nullable Path directory,
@@ -82,6 +80,9 @@ public record Storms(
   private static final Duration SHORTEST = Duration.ofSeconds(5);
   private static final Duration LONGEST = Duration.ofDays(7);
   private static final int MOST_AT_ONCE = 64;
+
+  /** Beside the clients inside this process. */
+  private static final int PROCESSES = 2;
 
   private static final int THREADS = 4;
 
@@ -226,7 +227,7 @@ public record Storms(
             lasting,
             seed,
             !withinModel,
-            processes,
+            PROCESSES,
             THREADS,
             histories,
             stopped,

@@ -34,23 +34,22 @@ class StormsTest {
   /** Every lane of the plan has its turn, within the failure model and beyond. */
   @Test
   void everyBackendKeepsTheContractInAShortStorm(@TempDir Path directory) throws Exception {
-    assertKept(Duration.ofSeconds(12), /* processes= */ 1, /* fewestFaults= */ 1, directory);
+    assertKept(Duration.ofSeconds(12), /* fewestFaults= */ 1, directory);
   }
 
   /** Two rounds with a calm in each. */
   @Test
   @Tag("extended")
   void everyBackendKeepsTheContractInAStorm(@TempDir Path directory) throws Exception {
-    assertKept(Duration.ofSeconds(65), /* processes= */ 2, /* fewestFaults= */ 10, directory);
+    assertKept(Duration.ofSeconds(65), /* fewestFaults= */ 10, directory);
   }
 
   /**
    * Has the storms, and looks at what is reported of them.
    *
-   * @param processes so many clients of each backend are processes of their own
    * @param fewestFaults so many must have taken effect on every backend that has servers
    */
-  private static void assertKept(Duration lasting, int processes, int fewestFaults, Path directory)
+  private static void assertKept(Duration lasting, int fewestFaults, Path directory)
       throws Exception {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
@@ -61,7 +60,6 @@ class StormsTest {
                 /* clusters= */ false,
                 lasting,
                 /* seed= */ System.nanoTime() % 1_000_000,
-                processes,
                 /* withinModel= */ false,
                 /* atOnce= */ BACKENDS.size(),
                 directory,
