@@ -14,7 +14,7 @@ import java.util.concurrent.ExecutorCompletionService;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 
-/** Runs suites in several JVMs at once, the slowest first, after those that run alone. */
+/** Runs suites in several JVMs at once, the slowest first. */
 final class Runner {
   private final TestJvm.Settings settings;
   private final int jobs;
@@ -44,14 +44,7 @@ final class Runner {
 
   /** Runs suites to their ends, and reports each start and end to the progress. */
   void run(List<Suite> suites, Progress progress) throws IOException, InterruptedException {
-    for (Suite suite : suites) {
-      if (suite.alone()) {
-        runBatch(List.of(suite), progress);
-      }
-    }
-    Queue<List<Suite>> left =
-        new ConcurrentLinkedQueue<>(
-            Batches.of(suites.stream().filter(suite -> !suite.alone()).toList()));
+    Queue<List<Suite>> left = new ConcurrentLinkedQueue<>(Batches.of(suites));
     inParallel(
         () -> {
           for (List<Suite> batch = left.poll(); batch != null; batch = left.poll()) {

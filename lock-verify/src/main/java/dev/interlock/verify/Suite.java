@@ -7,11 +7,9 @@ import java.time.Duration;
  *
  * @param className its full name
  * @param expected how long it is expected to take
- * @param alone whether nothing else may run beside it
- * @param known whether these are recorded, not guessed
+ * @param known whether that is recorded, not guessed
  */
-record Suite(
-    MavenModule module, String className, Duration expected, boolean alone, boolean known) {
+record Suite(MavenModule module, String className, Duration expected, boolean known) {
 
   /** The name without the package, which is unique within a module. */
   String name() {

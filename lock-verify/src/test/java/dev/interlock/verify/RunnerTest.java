@@ -45,7 +45,7 @@ class RunnerTest {
       List<String> properties, String tag, String method, Class<?>... suites) throws Exception {
     List<Suite> all =
         Stream.of(suites)
-            .map(type -> new Suite(module, type.getName(), Duration.ofSeconds(1), false, true))
+            .map(type -> new Suite(module, type.getName(), Duration.ofSeconds(1), true))
             .toList();
     TestJvm.Settings settings =
         new TestJvm.Settings(

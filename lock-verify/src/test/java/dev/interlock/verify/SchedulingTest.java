@@ -36,16 +36,16 @@ class SchedulingTest {
 
   @Test
   void timesAreReadAsTheyAreWritten(@TempDir Path directory) throws Exception {
-    Path file = Files.writeString(directory.resolve("times"), "# a comment\na KitTest 50 alone\n");
+    Path file = Files.writeString(directory.resolve("times"), "# a comment\na KitTest 50\n");
     SuiteTimes times = SuiteTimes.read(file);
     Suite kit = times.suite(A, "x.KitTest");
-    assertEquals(new Suite(A, "x.KitTest", Duration.ofSeconds(50), true, true), kit);
+    assertEquals(new Suite(A, "x.KitTest", Duration.ofSeconds(50), true), kit);
     took(times, kit, Duration.ofMillis(40_400));
     took(times, times.suite(A, "x.NewTest"), Duration.ofMillis(1));
     Path written = directory.resolve("new/times");
     times.write(written);
     assertEquals(
-        List.of(SuiteTimes.HEADER, "a KitTest 40 alone", "a NewTest 1"),
+        List.of(SuiteTimes.HEADER, "a KitTest 40", "a NewTest 1"),
         Files.readAllLines(written));
     assertEquals(suite(B, "x.KitTest", 10, false), SuiteTimes.read(written).suite(B, "x.KitTest"));
   }
@@ -55,6 +55,6 @@ class SchedulingTest {
   }
 
   private static Suite suite(MavenModule module, String name, int seconds, boolean known) {
-    return new Suite(module, name, Duration.ofSeconds(seconds), false, known);
+    return new Suite(module, name, Duration.ofSeconds(seconds), known);
   }
 }
