@@ -304,13 +304,19 @@ public abstract class ExclusionRules extends RuleTest {
     }
   }
 
-  /** Tries to acquire each of the names, and returns the index of each that it was granted. */
+  /**
+   * Tries to acquire each of the names, and returns the index of each that it was granted. A JVM
+   * that has just started on a busy machine may take longer than a request has time.
+   */
   static final class TryEach implements RemoteTask {
+    private static final Duration LIMIT = Duration.ofSeconds(30);
+
     @Override
     public String run(Worker worker, List<String> names) throws Exception {
       List<String> granted = new ArrayList<>();
       for (int i = 0; i < names.size(); i++) {
-        Optional<Lease> lease = worker.client().lock(names.get(i)).tryAcquire();
+        DistributedLock lock = worker.client().lock(names.get(i));
+        Optional<Lease> lease = answer(LIMIT, lock::tryAcquire);
         if (lease.isPresent()) {
           lease.get().release();
           granted.add(Integer.toString(i));

@@ -406,7 +406,7 @@ public abstract class RuleTest {
     return answer(bound(), question);
   }
 
-  private static <T, E extends Exception> T answer(Duration limit, Question<T, E> question)
+  static <T, E extends Exception> T answer(Duration limit, Question<T, E> question)
       throws E {
     return retry(
         limit, BREATH, () -> Optional.of(question.ask()), () -> fail("the store gave no answer"));
