@@ -45,8 +45,7 @@ class SchedulingTest {
     Path written = directory.resolve("new/times");
     times.write(written);
     assertEquals(
-        List.of(SuiteTimes.HEADER, "a KitTest 40", "a NewTest 1"),
-        Files.readAllLines(written));
+        List.of(SuiteTimes.HEADER, "a KitTest 40", "a NewTest 1"), Files.readAllLines(written));
     assertEquals(suite(B, "x.KitTest", 10, false), SuiteTimes.read(written).suite(B, "x.KitTest"));
   }
 

@@ -406,8 +406,7 @@ public abstract class RuleTest {
     return answer(bound(), question);
   }
 
-  static <T, E extends Exception> T answer(Duration limit, Question<T, E> question)
-      throws E {
+  static <T, E extends Exception> T answer(Duration limit, Question<T, E> question) throws E {
     return retry(
         limit, BREATH, () -> Optional.of(question.ask()), () -> fail("the store gave no answer"));
   }
