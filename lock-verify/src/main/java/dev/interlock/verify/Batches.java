@@ -14,8 +14,8 @@ import java.util.Map;
  * what its static fields hold is made once in a JVM, and closed at the suite's end.
  */
 final class Batches {
-  private static final Duration SLOW = Duration.ofSeconds(20);
-  private static final Duration LONGEST = Duration.ofSeconds(60);
+  private static final Duration SLOW = Duration.ofSeconds(5);
+  private static final Duration LONGEST = Duration.ofSeconds(20);
 
   private Batches() {}
 
