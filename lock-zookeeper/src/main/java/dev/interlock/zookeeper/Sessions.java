@@ -31,7 +31,7 @@ final class Sessions {
 
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
-  /** What a path takes in a transaction besides its characters: its length before it. */
+  /** The length that precedes each path in a transaction. */
   private static final int LENGTH_BYTES = Integer.BYTES;
 
   private static final int MAX_NUMBER_BYTES = 11;
@@ -86,7 +86,7 @@ final class Sessions {
     return namespacePath;
   }
 
-  /** How many bytes a claim's node takes in the transaction that ends its session. */
+  /** Returns the bytes of a claim's node in the transaction that ends its session. */
   int nodeBytes(Claim claim) {
     String prefix = chroot + LockPaths.nodePrefix(namespacePath, claim);
     return LENGTH_BYTES + Utf8.encodedLength(prefix) + MAX_NUMBER_BYTES;
