@@ -164,12 +164,13 @@ final class ZooKeeperUri {
     }
   }
 
-  /** Whether the driver would log in by SASL: looks for the configuration as the driver does. */
   private static boolean isSaslConfigured() {
     ZKClientConfig config = new ZKClientConfig();
-    if (!config.isSaslClientEnabled()) {
-      return false;
-    }
+    return config.isSaslClientEnabled() && hasSaslSection(config);
+  }
+
+  /** Looks for the configuration as the driver does. */
+  private static boolean hasSaslSection(ZKClientConfig config) {
     String section =
         config.getProperty(
             ZKClientConfig.LOGIN_CONTEXT_NAME_KEY, ZKClientConfig.LOGIN_CONTEXT_NAME_KEY_DEFAULT);
@@ -201,6 +202,13 @@ final class ZooKeeperUri {
     // Also bounds how long the driver takes to close.
     config.setProperty(
         ZKClientConfig.ZOOKEEPER_REQUEST_TIMEOUT, Long.toString(requestTimeout.toMillis()));
+    // Before each connection the driver asks the name service for the server's canonical name, which
+    // only SASL needs, and waits for as long as that takes. Not even loopback addresses have a name
+    // everywhere. A section that is named and missing is left for the driver to complain of.
+    if (config.getProperty(ZKClientConfig.LOGIN_CONTEXT_NAME_KEY) == null
+        && !hasSaslSection(config)) {
+      config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
+    }
     if (tls) {
       config.setProperty(ZKClientConfig.SECURE_CLIENT, "true");
       config.setProperty(

@@ -63,6 +63,12 @@ class ZooKeeperUriTest {
     assertEquals(SHORT, uri("zookeeper://h?tickTime=200ms").sessionTimeout(SHORT));
   }
 
+  /** With SASL it looks for the canonical name of each server before it connects. */
+  @Test
+  void withoutAUserOfSaslTheDriverAsksForNoNames() {
+    assertFalse(uri("zookeeper://127.0.0.1").clientConfig(SHORT).isSaslClientEnabled());
+  }
+
   @Test
   void addressesAndChrootGoToTheDriverAsTheyAre() {
     ZooKeeperUri uri = uri("zookeeper://user:secret@one:1,[::1],three:3/app/locks?namespace=n");
