@@ -2,7 +2,7 @@ package dev.interlock.etcd;
 
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
-import dev.interlock.verify.HalfOfTests;
+import dev.interlock.tck.sample.HalfOfTests;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** One etcd keeps the contract, with a user who may read and write locks' keys and nothing else. */

@@ -2,8 +2,8 @@ package dev.interlock.jdbc;
 
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
+import dev.interlock.tck.sample.HalfOfTests;
 import dev.interlock.testbed.Testbed;
-import dev.interlock.verify.HalfOfTests;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** PostgreSQL keeps the contract. */

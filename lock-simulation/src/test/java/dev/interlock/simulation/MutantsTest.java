@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Server;
+import dev.interlock.tck.sample.Sample;
 import dev.interlock.tck.specimen.MemorySpecimens;
 import dev.interlock.tck.specimen.Specimen;
-import dev.interlock.verify.Sample;
 import java.util.Map;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;

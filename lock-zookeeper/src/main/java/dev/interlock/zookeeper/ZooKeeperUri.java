@@ -202,7 +202,8 @@ final class ZooKeeperUri {
     // Also bounds how long the driver takes to close.
     config.setProperty(
         ZKClientConfig.ZOOKEEPER_REQUEST_TIMEOUT, Long.toString(requestTimeout.toMillis()));
-    // Before each connection the driver asks the name service for the server's canonical name, which
+    // Before each connection the driver asks the name service for the server's canonical name,
+    // which
     // only SASL needs, and waits for as long as that takes. Not even loopback addresses have a name
     // everywhere. A section that is named and missing is left for the driver to complain of.
     if (config.getProperty(ZKClientConfig.LOGIN_CONTEXT_NAME_KEY) == null

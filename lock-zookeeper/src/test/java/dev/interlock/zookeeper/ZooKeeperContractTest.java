@@ -2,7 +2,7 @@ package dev.interlock.zookeeper;
 
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
-import dev.interlock.verify.HalfOfTests;
+import dev.interlock.tck.sample.HalfOfTests;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** One ZooKeeper server keeps the contract, for a user with the documented rights. */

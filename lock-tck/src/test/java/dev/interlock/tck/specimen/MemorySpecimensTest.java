@@ -3,7 +3,7 @@ package dev.interlock.tck.specimen;
 import static java.util.Comparator.comparingLong;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.interlock.verify.Sample;
+import dev.interlock.tck.sample.Sample;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;

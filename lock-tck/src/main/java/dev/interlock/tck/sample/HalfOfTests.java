@@ -1,4 +1,4 @@
-package dev.interlock.verify;
+package dev.interlock.tck.sample;
 
 import java.lang.reflect.Method;
 import java.util.Set;

@@ -1,4 +1,4 @@
-package dev.interlock.verify;
+package dev.interlock.tck.sample;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,5 +1,0 @@
-/** Runs the test suites of all modules side by side; what {@code ./verify} calls. */
-@NullMarked
-package dev.interlock.verify;
-
-import org.jspecify.annotations.NullMarked;

@@ -1,2 +1,0 @@
-/** Tests of the test runner. */
-package dev.interlock.verify;
