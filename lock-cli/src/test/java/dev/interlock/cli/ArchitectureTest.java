@@ -10,6 +10,7 @@ import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nam
 import static com.tngtech.archunit.core.domain.properties.HasOwner.Predicates.With.owner;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.classes;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static java.util.regex.Pattern.MULTILINE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
@@ -28,11 +29,15 @@ import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
 import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.tck.process.StderrLogger;
+import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.text.Collator;
 import java.text.Normalizer;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.BeforeAll;
@@ -118,6 +123,31 @@ class ArchitectureTest {
       missing.removeIf(module -> location.contains("/" + module + "/target/"));
     }
     assertEquals(Set.of(), missing, "modules with no class on this class path");
+  }
+
+  @Test
+  void surefireFindsEveryClassWithTests() throws Exception {
+    Pattern tests =
+        Pattern.compile("^  @(Test|ParameterizedTest|RepeatedTest|TestFactory)$", MULTILINE);
+    Set<Path> overlooked = new TreeSet<>();
+    for (Path sources : testSources()) {
+      try (Stream<Path> files = Files.walk(sources)) {
+        for (Path file :
+            files.filter(each -> each.toString().matches(".*(?<!Test)\\.java")).toList()) {
+          String source = Files.readString(file);
+          if (tests.matcher(source).find() && !source.contains("abstract class ")) {
+            overlooked.add(file);
+          }
+        }
+      }
+    }
+    assertEquals(Set.of(), overlooked, "their names do not end with Test");
+  }
+
+  private static List<Path> testSources() throws IOException {
+    try (Stream<Path> modules = Files.list(Path.of(".."))) {
+      return modules.map(each -> each.resolve("src/test/java")).filter(Files::isDirectory).toList();
+    }
   }
 
   @Test

@@ -22,12 +22,24 @@ public final class HalfOfTests implements InvocationInterceptor {
     this.always = Set.of(always);
   }
 
-  /** Returns the first half under a key, and some methods that always run. */
+  /**
+   * Makes an extension for the first of the two classes.
+   *
+   * @param key the same for both
+   * @param always methods that run in any case
+   * @return the extension
+   */
   public static HalfOfTests first(String key, String... always) {
     return new HalfOfTests(key, 0, always);
   }
 
-  /** Returns the second half under a key, and some methods that always run. */
+  /**
+   * Makes an extension for the second of the two classes.
+   *
+   * @param key the same for both
+   * @param always methods that run in any case
+   * @return the extension
+   */
   public static HalfOfTests second(String key, String... always) {
     return new HalfOfTests(key, 1, always);
   }

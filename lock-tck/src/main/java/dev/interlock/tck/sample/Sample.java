@@ -18,23 +18,37 @@ public record Sample(String commit) {
   /** System property, set by {@code ./verify}: the commit. Without it everything runs. */
   private static final String PROPERTY = "interlock.sample";
 
-  /** Returns the sample of this run; empty if everything runs. */
+  /** {@return the sample of this run; empty if everything runs} */
   public static Optional<Sample> ofRun() {
     return Optional.ofNullable(System.getProperty(PROPERTY)).map(Sample::new);
   }
 
-  /** Returns a number, not negative, that the commit and a key decide. */
+  /**
+   * Draws a number.
+   *
+   * @param key what it is drawn for
+   * @return a number that is not negative, and the same for the same commit and key
+   */
   public long draw(String key) {
     return UUID.nameUUIDFromBytes((commit + '/' + key).getBytes(UTF_8)).getLeastSignificantBits()
         & Long.MAX_VALUE;
   }
 
-  /** Returns whether this run takes no sample, or one that includes something. */
+  /**
+   * Tells whether something runs.
+   *
+   * @param included whether a sample has it
+   * @return true also if this run takes no sample
+   */
   public static boolean runs(Predicate<Sample> included) {
     return ofRun().map(included::test).orElse(true);
   }
 
-  /** Skips the test that calls this unless it {@linkplain #runs runs}. */
+  /**
+   * Skips the test that calls this unless it {@linkplain #runs runs}.
+   *
+   * @param included whether a sample has it
+   */
   public static void require(Predicate<Sample> included) {
     if (!runs(included)) {
       throw new NotInSampleException();
