@@ -2,13 +2,13 @@ package dev.interlock.etcd;
 
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
-import dev.interlock.tck.sample.HalfOfTests;
+import dev.interlock.tck.sample.PartOfTests;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** One etcd keeps the contract, with a user who may read and write locks' keys and nothing else. */
 class EtcdContractTest extends LockTck {
 
-  @RegisterExtension static final HalfOfTests SAMPLE = HalfOfTests.first("queues");
+  @RegisterExtension static final PartOfTests SAMPLE = new PartOfTests("networked", 0, 3);
 
   @Override
   protected Harness harness() {

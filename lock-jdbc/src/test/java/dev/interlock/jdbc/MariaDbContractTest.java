@@ -2,14 +2,14 @@ package dev.interlock.jdbc;
 
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
-import dev.interlock.tck.sample.HalfOfTests;
+import dev.interlock.tck.sample.PartOfTests;
 import dev.interlock.testbed.Testbed;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** MariaDB keeps the contract. */
 class MariaDbContractTest extends LockTck {
 
-  @RegisterExtension static final HalfOfTests SAMPLE = HalfOfTests.second("databases");
+  @RegisterExtension static final PartOfTests SAMPLE = new PartOfTests("databases", 1, 2);
 
   @Override
   protected Harness harness() {

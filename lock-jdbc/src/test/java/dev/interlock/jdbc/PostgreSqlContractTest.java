@@ -2,14 +2,14 @@ package dev.interlock.jdbc;
 
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
-import dev.interlock.tck.sample.HalfOfTests;
+import dev.interlock.tck.sample.PartOfTests;
 import dev.interlock.testbed.Testbed;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** PostgreSQL keeps the contract. */
 class PostgreSqlContractTest extends LockTck {
 
-  @RegisterExtension static final HalfOfTests SAMPLE = HalfOfTests.first("databases");
+  @RegisterExtension static final PartOfTests SAMPLE = new PartOfTests("databases", 0, 2);
 
   @Override
   protected Harness harness() {

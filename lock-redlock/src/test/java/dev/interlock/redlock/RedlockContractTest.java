@@ -3,7 +3,7 @@ package dev.interlock.redlock;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
-import dev.interlock.tck.sample.HalfOfTests;
+import dev.interlock.tck.sample.PartOfTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisBuilder.AppendOnly;
 import dev.interlock.testbed.redis.RedisRights;
@@ -18,9 +18,11 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 class RedlockContractTest extends LockTck {
 
   @RegisterExtension
-  static final HalfOfTests SAMPLE =
-      HalfOfTests.first(
-          "redlock",
+  static final PartOfTests SAMPLE =
+      new PartOfTests(
+          "networked",
+          2,
+          3,
           // on no other store that is tested by default
           "withoutSemaphoresTheyAreRefused",
           "aMinorityMayDieAndTheClientRecoversFromADeadMajority",

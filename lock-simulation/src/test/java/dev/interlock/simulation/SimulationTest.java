@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SimulationTest {
 
   private static final long MAX_SEED = 1_000_000_000_000L;
-  private static final int WORLDS_OF_A_SAMPLE = 60;
+  private static final int WORLDS_OF_A_SAMPLE = 40;
 
   /** Those of the sample, the one to be repeated, or as many as a minute allows. */
   @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import dev.interlock.tck.sample.Sample;
 import java.io.PrintWriter;
 import java.io.StringReader;
 import java.io.StringWriter;
@@ -15,6 +16,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import javax.xml.parsers.DocumentBuilderFactory;
@@ -28,40 +30,60 @@ class StormsTest {
   private static final List<String> BACKENDS =
       List.of("memory", "redis", "redlock", "zookeeper", "etcd", "postgresql", "mariadb");
 
+  /** Of each of these a sample has one. */
+  private static final List<List<String>> ALIKE =
+      List.of(
+          List.of("memory"),
+          List.of("redis", "redlock"),
+          List.of("zookeeper", "etcd"),
+          List.of("postgresql", "mariadb"));
+
   /** Those with readers, or permits. */
   private static final Set<String> SHARED = Set.of("memory", "zookeeper");
 
   /** Every lane of the plan has its turn, within the failure model and beyond. */
   @Test
   void everyBackendKeepsTheContractInAShortStorm(@TempDir Path directory) throws Exception {
-    assertKept(Duration.ofSeconds(12), /* fewestFaults= */ 1, directory);
+    Optional<Sample> sample = Sample.ofRun();
+    List<String> backends = sample.map(StormsTest::drawn).orElse(BACKENDS);
+    long seed = sample.map(drawn -> drawn.draw("storms")).orElseGet(System::nanoTime);
+    assertKept(backends, Duration.ofSeconds(12), seed, /* fewestFaults= */ 1, directory);
+  }
+
+  private static List<String> drawn(Sample sample) {
+    return ALIKE.stream()
+        .map(alike -> alike.get((int) (sample.draw(alike.toString()) % alike.size())))
+        .toList();
   }
 
   /** Two rounds with a calm in each. */
   @Test
   @Tag("extended")
   void everyBackendKeepsTheContractInAStorm(@TempDir Path directory) throws Exception {
-    assertKept(Duration.ofSeconds(65), /* fewestFaults= */ 10, directory);
+    assertKept(
+        BACKENDS, Duration.ofSeconds(65), System.nanoTime(), /* fewestFaults= */ 10, directory);
   }
 
   /**
    * Has the storms, and looks at what is reported of them.
    *
+   * @param seed any number
    * @param fewestFaults so many must have taken effect on every backend that has servers
    */
-  private static void assertKept(Duration lasting, int fewestFaults, Path directory)
+  private static void assertKept(
+      List<String> backends, Duration lasting, long seed, int fewestFaults, Path directory)
       throws Exception {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
     Storms.Outcome outcome =
         new Storms(
                 List.of(),
-                BACKENDS,
+                backends,
                 /* clusters= */ false,
                 lasting,
-                /* seed= */ System.nanoTime() % 1_000_000,
+                seed % 1_000_000,
                 /* withinModel= */ false,
-                /* atOnce= */ BACKENDS.size(),
+                /* atOnce= */ backends.size(),
                 directory,
                 /* terminal= */ false,
                 "test",
@@ -88,16 +110,16 @@ class StormsTest {
           name.equals("memory") || tookEffect(storm) >= fewestFaults,
           name + ": " + tookEffect(storm));
     }
-    assertEquals(Set.copyOf(BACKENDS), Set.copyOf(names));
+    assertEquals(Set.copyOf(backends), Set.copyOf(names));
     String page = Files.readString(directory.resolve("index.html"));
-    for (int from = page.indexOf("<svg class=\"storm\""), n = 0; n < BACKENDS.size(); n++) {
-      assertTrue(from >= 0, "no picture for " + BACKENDS.get(n));
+    for (int from = page.indexOf("<svg class=\"storm\""), n = 0; n < backends.size(); n++) {
+      assertTrue(from >= 0, "no picture for " + backends.get(n));
       int end = page.indexOf("</svg>", from) + "</svg>".length();
       assertWellFormed(page.substring(from, end));
       from = page.indexOf("<svg class=\"storm\"", end);
     }
     String markdown = Files.readString(directory.resolve("results.md"));
-    BACKENDS.forEach(name -> assertTrue(markdown.contains("\n## " + name + "\n"), name));
+    backends.forEach(name -> assertTrue(markdown.contains("\n## " + name + "\n"), name));
     assertFalse(page.contains("<script"), "the page brings a script");
   }
 

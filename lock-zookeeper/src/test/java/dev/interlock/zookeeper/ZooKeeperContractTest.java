@@ -2,15 +2,15 @@ package dev.interlock.zookeeper;
 
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
-import dev.interlock.tck.sample.HalfOfTests;
+import dev.interlock.tck.sample.PartOfTests;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** One ZooKeeper server keeps the contract, for a user with the documented rights. */
 class ZooKeeperContractTest extends LockTck {
 
   @RegisterExtension
-  static final HalfOfTests SAMPLE =
-      HalfOfTests.second("queues", "withoutRevocationTheAttemptIsRefused");
+  static final PartOfTests SAMPLE =
+      new PartOfTests("networked", 1, 3, "withoutRevocationTheAttemptIsRefused");
 
   @Override
   protected Harness harness() {
