@@ -163,13 +163,14 @@ record Findings(
     return String.format(
         Locale.ROOT,
         "Medians of %d interleaved rounds of %d ms each, after warming up; %s × %s; took"
-            + " %d s%s.",
+            + " %d s%s.%s",
         profile.rounds(),
         profile.slice().toMillis(),
         machine.getOrDefault("processors", "?"),
         machine.getOrDefault("processor", "?"),
         took.toSeconds(),
-        stopped ? ", and was stopped early" : "");
+        stopped ? ", and was stopped early" : "",
+        profile.ratios() ? "" : " Its rounds are too short for ratios to the baselines.");
   }
 
   /** A line for each backend whose store did not answer. */

@@ -8,6 +8,7 @@ import java.util.List;
  * How much is measured, and for how long.
  *
  * @param name as the report calls it
+ * @param ratios whether its rounds are long enough to divide one by another
  * @param rounds how many interleaved rounds there are
  * @param slice how long one contender is measured in one round, at most
  * @param warmUp how long one contender warms up before its rounds, at most
@@ -23,6 +24,7 @@ import java.util.List;
  */
 record Profile(
     String name,
+    boolean ratios,
     int rounds,
     Duration slice,
     Duration warmUp,
@@ -46,6 +48,7 @@ record Profile(
   static Profile usual() {
     return new Profile(
         "usual",
+        /* ratios= */ true,
         5,
         Duration.ofMillis(500),
         Duration.ofSeconds(2),
@@ -64,6 +67,7 @@ record Profile(
   static Profile quick() {
     return new Profile(
         "quick",
+        /* ratios= */ false,
         5,
         Duration.ofMillis(150),
         Duration.ofSeconds(2),
@@ -86,6 +90,7 @@ record Profile(
     share = share.compareTo(MIN_SLICE) < 0 ? MIN_SLICE : share;
     return new Profile(
         name,
+        ratios,
         rounds,
         share,
         warmUp,

@@ -129,9 +129,11 @@ final class Run {
     measured(contender, metric, null, Arrays.stream(rounds).boxed().toList());
   }
 
-  /** As {@link #measured}, for a ratio: it is not shown if its rounds disagree. */
+  /** As {@link #measured}, for a ratio: it is not shown if its rounds are short or disagree. */
   void ratio(OpenContender contender, Metric metric, @Nullable Point at, List<Double> rounds) {
-    results.ratio(scenario.id(), contender.name(), metric, at, rounds);
+    if (profile.ratios()) {
+      results.ratio(scenario.id(), contender.name(), metric, at, rounds);
+    }
   }
 
   /** Notes events, each with the nanoseconds since the first one, in their order. */
