@@ -105,8 +105,9 @@ record Profile(
         ttl);
   }
 
-  Rounds.Plan plan() {
-    return new Rounds.Plan(rounds, MIN_WARM_UP_ROUNDS, 0, warmUp);
+  /** {@return the rounds of contenders that warm up until each has acquired enough locks} */
+  Rounds.Plan plan(int enough) {
+    return new Rounds.Plan(rounds, MIN_WARM_UP_ROUNDS, enough, warmUp);
   }
 
   /** About how long the rounds take for a number of contenders. */

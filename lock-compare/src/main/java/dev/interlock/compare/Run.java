@@ -161,6 +161,12 @@ final class Run {
    * @param baselines what the bare driver does, for the stores that have one
    */
   void interleaved(Entry locks, Entry baselines, Report report) throws InterruptedException {
+    interleaved(0, locks, baselines, report);
+  }
+
+  /** As the other, and each warms up until it has acquired enough locks. */
+  void interleaved(int enough, Entry locks, Entry baselines, Report report)
+      throws InterruptedException {
     Map<Side, Rounds.Opener> openers = new LinkedHashMap<>();
     for (OpenContender contender : contenders()) {
       Rounds.Opener lock = locks.of(contender);
@@ -174,7 +180,7 @@ final class Run {
     }
     Series<Side> series = new Series<>(scenario.id());
     try {
-      new Rounds<>(profile.plan(), series, this::failed).measure(openers);
+      new Rounds<>(profile.plan(enough), series, this::failed).measure(openers);
     } finally {
       for (OpenContender contender : contenders()) {
         report.of(contender, series, new Side(contender, false), new Side(contender, true));

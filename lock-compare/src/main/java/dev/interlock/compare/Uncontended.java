@@ -22,6 +22,9 @@ final class Uncontended extends Scenario {
       new Metric("baseline-latency-p50", "baseline p50", Unit.SECONDS);
   static final Metric RATIO = new Metric("latency-p50-to-baseline", "p50 / baseline", Unit.RATIO);
 
+  /** It is the first scenario: with fewer pairs before it, it would show what compiling costs. */
+  private static final int WARM = 5_000;
+
   /** With fewer pairs the percentile would be one or two of the slowest. */
   private static final int ENOUGH_FOR_P999 = 5_000;
 
@@ -52,6 +55,7 @@ final class Uncontended extends Scenario {
   void run(Run run) throws InterruptedException {
     Map<OpenContender, PairTrial> trials = new ConcurrentHashMap<>();
     run.interleaved(
+        WARM,
         contender ->
             () -> {
               PairTrial trial = trial(run, contender, Locking.by(contender.open()));

@@ -33,6 +33,7 @@ class ComparisonTest {
   private static final Profile TINY =
       new Profile(
           "tiny",
+          /* ratios= */ true,
           2,
           Duration.ofMillis(20),
           Duration.ZERO,

@@ -8,7 +8,15 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** One etcd keeps the contract, with a user who may read and write locks' keys and nothing else. */
 class EtcdContractTest extends LockTck {
 
-  @RegisterExtension static final PartOfTests SAMPLE = new PartOfTests("networked", 0, 3);
+  @RegisterExtension
+  static final PartOfTests SAMPLE =
+      new PartOfTests(
+          "networked",
+          0,
+          3,
+          // on queues of stores only, which ZooKeeper has, too
+          "aWaiterThatTheStoreHasForgottenEntersTheQueueAgain",
+          "aWaiterThatWasStoppedForLongIsServed");
 
   @Override
   protected Harness harness() {

@@ -10,7 +10,14 @@ class ZooKeeperContractTest extends LockTck {
 
   @RegisterExtension
   static final PartOfTests SAMPLE =
-      new PartOfTests("networked", 1, 3, "withoutRevocationTheAttemptIsRefused");
+      new PartOfTests(
+          "networked",
+          1,
+          3,
+          "withoutRevocationTheAttemptIsRefused",
+          // on queues of stores only, which etcd has, too
+          "theCostOfAReleaseDoesNotGrowWithTheWaiters",
+          "theCostOfAReadersReleaseDoesNotGrowWithTheWritersThatWait");
 
   @Override
   protected Harness harness() {

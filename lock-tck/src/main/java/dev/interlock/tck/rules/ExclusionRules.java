@@ -315,8 +315,8 @@ public abstract class ExclusionRules extends RuleTest {
     public String run(Worker worker, List<String> names) throws Exception {
       List<String> granted = new ArrayList<>();
       for (int i = 0; i < names.size(); i++) {
-        DistributedLock lock = worker.client().lock(names.get(i));
-        Optional<Lease> lease = answer(LIMIT, lock::tryAcquire);
+        String name = names.get(i);
+        Optional<Lease> lease = answer(LIMIT, () -> worker.client().lock(name).tryAcquire());
         if (lease.isPresent()) {
           lease.get().release();
           granted.add(Integer.toString(i));
