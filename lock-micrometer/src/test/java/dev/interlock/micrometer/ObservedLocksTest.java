@@ -105,11 +105,10 @@ class ObservedLocksTest {
       assertEquals("done", done);
       assertSame(request, registry.getCurrentObservation());
     }
-    request.stop();
-
     Observation.Context acquire = ended.take();
     Observation.Context work = ended.take();
-    Observation.Context hold = ended.take();
+    Observation.Context hold = ended.take(); // by the thread of events
+    request.stop();
     assertEquals("interlock.lock.acquire", acquire.getName());
     assertEquals("interlock.acquire", acquire.getContextualName());
     assertEquals("interlock.lock.hold", hold.getName());

@@ -22,6 +22,9 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooKeeper;
+import org.apache.zookeeper.client.ConnectStringParser;
+import org.apache.zookeeper.client.StaticHostProvider;
+import org.apache.zookeeper.client.ZKClientConfig;
 
 /** Opens servers, and backends without the engine, and calls them as the engine would. */
 final class Backends {
@@ -76,9 +79,17 @@ final class Backends {
             .sessionTimeoutMs(Math.toIntExact(session.toMillis()))
             .connectionTimeoutMs(2_000)
             .retryPolicy((count, elapsed, sleeper) -> false)
+            .zkClientConfig(withoutSasl())
             .build();
     curator.start();
     return curator;
+  }
+
+  /** With SASL a driver asks the name service before it connects, which may take long. */
+  static ZKClientConfig withoutSasl() {
+    ZKClientConfig config = new ZKClientConfig();
+    config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
+    return config;
   }
 
   /** Ends the session as the servers would: its nodes go, and its client learns of it. */
@@ -95,7 +106,10 @@ final class Backends {
               }
             },
             driver.getSessionId(),
-            driver.getSessionPasswd());
+            driver.getSessionPasswd(),
+            false,
+            new StaticHostProvider(new ConnectStringParser(connectString).getServerAddresses()),
+            withoutSasl());
     connected.await();
     twin.close();
   }

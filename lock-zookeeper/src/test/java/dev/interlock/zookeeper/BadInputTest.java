@@ -190,6 +190,7 @@ class BadInputTest {
               .connectString("127.0.0.1:" + members.get(0).port())
               .sessionTimeoutMs(Math.toIntExact(Backends.TTL.toMillis()))
               .retryPolicy((count, elapsed, sleeper) -> false)
+              .zkClientConfig(Backends.withoutSasl())
               .canBeReadOnly(true)
               .build()) {
         reader.start();

@@ -79,6 +79,7 @@ class DocumentedRightsTest {
             .authorization("digest", DocumentedRights.LOGIN.getBytes(UTF_8))
             .aclProvider(new PrivateAccess())
             .retryPolicy((count, elapsed, sleeper) -> false)
+            .zkClientConfig(Backends.withoutSasl())
             .build()) {
       curator.start();
       try (ZooKeeperBackend backend = Backends.on(curator)) {

@@ -42,6 +42,9 @@ class SaslTest {
   /** Of the mechanisms, it leaves none that does without Kerberos. */
   private static final String FIPS = "zookeeper.fips-mode";
 
+  /** Without it the driver asks the name service for the server's before it connects. */
+  private static final String PRINCIPAL = "zookeeper.server.principal";
+
   private static final String MODULE = DigestLoginModule.class.getName();
 
   @TempDir static Path directory;
@@ -140,6 +143,7 @@ class SaslTest {
   private static <T> T asUser(Callable<T> action) throws Exception {
     Configuration before = configured();
     System.setProperty(FIPS, "false");
+    System.setProperty(PRINCIPAL, "zookeeper/zk-sasl-md5");
     Configuration.setConfiguration(
         new Configuration() {
           @Override
@@ -159,6 +163,7 @@ class SaslTest {
     } finally {
       Configuration.setConfiguration(before);
       System.clearProperty(FIPS);
+      System.clearProperty(PRINCIPAL);
     }
   }
 

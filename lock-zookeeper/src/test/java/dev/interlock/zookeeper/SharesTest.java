@@ -506,6 +506,7 @@ class SharesTest {
     try (CuratorFramework curator =
             CuratorFrameworkFactory.builder()
                 .connectString(server.connectString())
+                .zkClientConfig(Backends.withoutSasl())
                 .aclProvider(
                     new ACLProvider() {
                       @Override

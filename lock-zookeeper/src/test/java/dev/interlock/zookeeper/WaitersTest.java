@@ -164,7 +164,7 @@ class WaitersTest {
     private ZooKeeper driver(String servers, int timeout, Watcher watcher, String lockPath)
         throws IOException {
       // The methods that take no watcher call these.
-      return new ZooKeeper(servers, timeout, watcher) {
+      return new ZooKeeper(servers, timeout, watcher, Backends.withoutSasl()) {
         @Override
         public void getChildren(
             String path, @Nullable Watcher own, Children2Callback callback, Object context) {

@@ -84,8 +84,11 @@ class ZooKeeperLocksTest {
   @Test
   void aFrameworkThatIsNotRunningIsRefused() throws Exception {
     CuratorFramework curator =
-        CuratorFrameworkFactory.newClient(
-            server.connectString(), (count, elapsed, sleeper) -> false);
+        CuratorFrameworkFactory.builder()
+            .connectString(server.connectString())
+            .retryPolicy((count, elapsed, sleeper) -> false)
+            .zkClientConfig(Backends.withoutSasl())
+            .build();
     LockConfigurationException latent =
         assertThrows(LockConfigurationException.class, () -> ZooKeeperLocks.using(curator));
     assertTrue(latent.getMessage().contains("call its start() first"), latent::getMessage);
@@ -119,6 +122,7 @@ class ZooKeeperLocksTest {
             .aclProvider(provider)
             .authorization("digest", "ann:secret".getBytes(UTF_8))
             .retryPolicy((count, elapsed, sleeper) -> false)
+            .zkClientConfig(Backends.withoutSasl())
             .build()) {
       curator.start();
       try (LockClient client = ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS)) {

@@ -46,7 +46,11 @@ final class ZooKeeperUnderTest implements Server, StoreView {
             + (tick == null ? "" : "?tickTime=" + tick.toMillis() + "ms");
     this.onLocks = onLocks;
     this.observer =
-        new ZooKeeper(ensemble.connectString(), Math.toIntExact(SESSION.toMillis()), event -> {});
+        new ZooKeeper(
+            ensemble.connectString(),
+            Math.toIntExact(SESSION.toMillis()),
+            event -> {},
+            Backends.withoutSasl());
   }
 
   static ZooKeeperUnderTest start(int members, String... jvmFlags) throws IOException {
