@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** One storm at a time; those over all backends are in {@link StormsTest}. */
+/** One storm at a time; those over all backends are in the command's StormsTest. */
 class StormRunTest {
   private static final Duration LONG = Duration.ofMinutes(10);
 
