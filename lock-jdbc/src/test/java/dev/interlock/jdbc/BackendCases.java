@@ -305,7 +305,7 @@ abstract class BackendCases {
 
   @Test
   void aRowThatIsLockedByOthersDoesNotReviveALease() throws Exception {
-    assumeTrue(looksAtTheClockLast());
+    assumeTrue(looksAtTheClockLast(), "another statement comes last on this database");
     Claim ended = claim("job", Share.EXCLUSIVE, Duration.ofMillis(300), Duration.ZERO);
     Claim shared = claim("book", Share.READ, Duration.ofMillis(300), Duration.ZERO);
     List<Future<Renewal>> renewals = new ArrayList<>();
@@ -365,7 +365,7 @@ abstract class BackendCases {
 
   @Test
   void aRowThatIsLockedByOthersDoesNotKeepOthersFromBeingRenewed() throws Exception {
-    assumeTrue(dialect() == Dialect.POSTGRESQL);
+    assumeTrue(dialect() == Dialect.POSTGRESQL, "only PostgreSQL does that");
     List<Grant> grants = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
       grants.add(take(backend, claim("job/" + i)));
