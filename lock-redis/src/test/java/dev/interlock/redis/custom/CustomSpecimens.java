@@ -100,7 +100,7 @@ final class CustomSpecimens {
       queue | line by the clients' clocks | FAIR-01 | not served in the order of arrival
       queue | dead waiters never leave | FAIR-02 | the store keeps the queue entry of a waiter that is cut off
       queue | place lost by asking | FAIR-01 | was not served within
-      queue | any waiter served | FAIR-01 | grants to another client came first
+      queue | any waiter served | FAIR-01 | not served in the order of arrival
       queue | first in line served at once | EXCL-01 | two leases were valid at once
       queue | leaver takes the first along | FAIR-02 |
       queue | line that never expires | REL-03 | a waiter that was killed left something

@@ -62,7 +62,7 @@ public record Sample(String commit) {
       super("not in the sample of this commit (./verify --all runs it)");
     }
 
-    /** No stack trace: there are hundreds of them in the log of a run. */
+    /** No stack trace: a run has hundreds of them. */
     @Override
     public synchronized Throwable fillInStackTrace() {
       return this;
