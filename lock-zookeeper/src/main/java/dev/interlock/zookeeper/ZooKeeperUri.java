@@ -202,11 +202,11 @@ final class ZooKeeperUri {
     // Also bounds how long the driver takes to close.
     config.setProperty(
         ZKClientConfig.ZOOKEEPER_REQUEST_TIMEOUT, Long.toString(requestTimeout.toMillis()));
-    // Before each connection the driver asks the name service for the server's canonical name,
-    // which
-    // only SASL needs, and waits for as long as that takes. Not even loopback addresses have a name
-    // everywhere. A section that is named and missing is left for the driver to complain of.
-    if (config.getProperty(ZKClientConfig.LOGIN_CONTEXT_NAME_KEY) == null
+    // For SASL, the driver asks the name service for the server's canonical name before each
+    // connection, and waits for as long as that takes. Not even loopback addresses have a name
+    // everywhere. If a file or a section is named and missing, the driver has to complain of it.
+    if (config.getJaasConfKey() == null
+        && config.getProperty(ZKClientConfig.LOGIN_CONTEXT_NAME_KEY) == null
         && !hasSaslSection(config)) {
       config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
     }

@@ -13,6 +13,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a URI may say, and what is wrong with those that cannot work, before any connection. */
 class ZooKeeperUriTest {
@@ -67,6 +68,17 @@ class ZooKeeperUriTest {
   @Test
   void withoutAUserOfSaslTheDriverAsksForNoNames() {
     assertFalse(uri("zookeeper://127.0.0.1").clientConfig(SHORT).isSaslClientEnabled());
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"java.security.auth.login.config", "zookeeper.sasl.clientconfig"})
+  void aConfigurationThatIsNamedAndMissingIsLeftForTheDriverToComplainOf(String property) {
+    System.setProperty(property, "missing");
+    try {
+      assertTrue(uri("zookeeper://127.0.0.1").clientConfig(SHORT).isSaslClientEnabled());
+    } finally {
+      System.clearProperty(property);
+    }
   }
 
   @Test
