@@ -700,7 +700,7 @@ final class AcquireLoop {
     if (present.backoff == null) {
       present.backoff = new Backoff(engine.platform, request.options().ttl());
     }
-    return present.backoff.next();
+    return present.backoff.next(request.options().ttl());
   }
 
   private @Nullable LeaseState giveUp() {

@@ -18,10 +18,18 @@ final class Backoff {
 
   Backoff(Platform platform, Duration ttl) {
     this.platform = platform;
-    this.cap = Math.max(FIRST / 4, Math.min(LONGEST, ttl.toNanos() / 10));
+    this.cap = cap(ttl);
+  }
+
+  private static long cap(Duration ttl) {
+    return Math.max(FIRST / 4, Math.min(LONGEST, ttl.toNanos() / 10));
   }
 
   long nextNanos() {
+    return nextNanos(cap);
+  }
+
+  private long nextNanos(long cap) {
     long pause = Math.min(next, cap);
     next = Math.min(next * 2, LONGEST);
     return pause - platform.random(pause / 2 + 1);
@@ -29,6 +37,11 @@ final class Backoff {
 
   Duration next() {
     return Duration.ofNanos(nextNanos());
+  }
+
+  /** The next pause of one who continues with another TTL. */
+  Duration next(Duration ttl) {
+    return Duration.ofNanos(nextNanos(cap(ttl)));
   }
 
   void reset() {
