@@ -106,16 +106,14 @@ public abstract class MultiLockRules extends RuleTest {
   @Test
   @Rule("MULTI-02")
   void membersAreRenewedDuringTheWaitAndBeforeTheGrant() throws Exception {
-    int attempts = 3; // a busy store may leave renewals unanswered
-    while (!areMembersRenewed()) {
-      if (--attempts == 0) {
-        throw new NotTestedException("the store left renewals unanswered each time");
-      }
+    int attempts = 3; // a busy store may leave renewals unanswered, or answer them late
+    while (!areMembersRenewed(attempts == 1)) {
+      attempts--;
     }
   }
 
-  /** {@return false if the store left renewals unanswered} */
-  private boolean areMembersRenewed() throws Exception {
+  /** {@return false if the store left renewals unanswered, or less of the validity than usual} */
+  private boolean areMembersRenewed(boolean lastAttempt) throws Exception {
     String base = newName();
     String first = base + "-1";
     String second = base + "-2";
@@ -151,6 +149,9 @@ public abstract class MultiLockRules extends RuleTest {
         within(gathering, "the set was not acquired after the release").release();
         assertTrue(
             unanswered.get(), "the first member was freed while the set waited for the second");
+        if (lastAttempt) {
+          throw new NotTestedException("the store left renewals unanswered each time");
+        }
         return false;
       }
       letPass(Duration.ofMillis(100));
@@ -160,9 +161,12 @@ public abstract class MultiLockRules extends RuleTest {
     MultiLease lease = within(gathering, "the set was not acquired after the release");
     Duration left = lease.remainingValidity();
     Duration least = whole.minus(since(released)).minus(whole.dividedBy(10));
-    assertTrue(
-        left.compareTo(least) >= 0,
-        () -> "only " + text(left) + " of " + text(whole) + " were left");
+    // A session may count from a contact before the renewal, by up to a quarter of the validity.
+    if (left.compareTo(least) < 0) {
+      lease.release();
+      assertFalse(lastAttempt, () -> "only " + text(left) + " of " + text(whole) + " were left");
+      return false;
+    }
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     acquireWithin(prober, "the first member was not released").close();
     return true;
