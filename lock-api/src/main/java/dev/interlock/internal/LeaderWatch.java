@@ -51,9 +51,6 @@ final class LeaderWatch extends Timer.Event {
   private boolean again;
 
   @GuardedBy("this")
-  private long answered;
-
-  @GuardedBy("this")
   private LockBackend.@Nullable Watch hints;
 
   @GuardedBy("this")
@@ -170,11 +167,11 @@ final class LeaderWatch extends Timer.Event {
 
   private void answered(long number, Optional<Leader> leader) {
     synchronized (this) {
-      // A pool that failed to start a request may have started it nevertheless.
-      if (over || number < answered) {
+      // After a sleep of the machine two may be in flight, and nobody knows which one the store saw
+      // first: the later one counts, or else an observer would see an earlier state again.
+      if (over || number != request) {
         return;
       }
-      answered = number;
       for (LeaderObserver observer : observers) {
         observer.see(number, leader);
       }

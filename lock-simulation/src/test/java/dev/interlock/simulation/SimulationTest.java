@@ -76,7 +76,8 @@ class SimulationTest {
         425_602_189_038L, // a reader that continues in the place of an earlier one
         290_390_831_537L, // waiters that wake each other while most servers are down
         748_719_035_621L, // a client that is stopped until what it acquired is over
-        846_326_072_742L // a waiter that continues the pauses of one with a shorter TTL
+        846_326_072_742L, // a waiter that continues the pauses of one with a shorter TTL
+        673_118_871_487L // an observer that asks anew after a stop, while its last request is late
       })
   void seedsOfAllKindsThatFindWhatIsMissing(long seed) {
     requireWell(seed);
