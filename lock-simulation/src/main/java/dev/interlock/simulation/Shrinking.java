@@ -2,6 +2,7 @@ package dev.interlock.simulation;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -9,12 +10,13 @@ import org.jspecify.annotations.Nullable;
 /** Finds a smaller plan that fails by the same rule. */
 final class Shrinking {
 
-  private static final int MOST_RUNS = 300;
+  /** Before JUnit ends the test, which would hide what was found. */
+  private static final long MOST_NANOS = TimeUnit.MINUTES.toNanos(2);
 
   private final Failure failure;
   private final World.@Nullable ClientOpener opener;
+  private final long begun = System.nanoTime();
   private Plan best;
-  private int runs;
 
   private Shrinking(Plan plan, Failure failure, World.@Nullable ClientOpener opener) {
     this.best = plan;
@@ -29,7 +31,7 @@ final class Shrinking {
       before = shrinking.size();
       shrinking.faults();
       shrinking.operations();
-    } while (shrinking.size() < before && shrinking.runs < MOST_RUNS);
+    } while (shrinking.size() < before && shrinking.hasTime());
     return shrinking.best;
   }
 
@@ -37,8 +39,12 @@ final class Shrinking {
     return best.operations() + best.faults().size();
   }
 
+  private boolean hasTime() {
+    return System.nanoTime() - begun < MOST_NANOS;
+  }
+
   private void tryOut(Plan plan) {
-    if (runs++ < MOST_RUNS) {
+    if (hasTime()) {
       Failure found = World.run(plan, opener, false).failure();
       if (found != null && found.rule().equals(failure.rule())) {
         best = plan;
