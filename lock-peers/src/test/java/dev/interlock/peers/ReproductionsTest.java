@@ -9,14 +9,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.parallel.Execution;
-import org.junit.jupiter.api.parallel.ExecutionMode;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** The programs print what the page shows, apart from the numbers. */
 @Tag("extended")
-@Execution(ExecutionMode.CONCURRENT)
 class ReproductionsTest {
 
   private static List<String> programs() {

@@ -473,11 +473,22 @@ class SharesTest {
     assertBusy(writer);
     nowhere(writer, 1);
     nodes.get(1).restart();
+    eventually(
+        "a connection to node 1",
+        () -> {
+          assertBusy(reader());
+          return isConnected(nodes.get(1));
+        });
     nodes.get(4).pause();
     assertBusy(reader());
     assertTrue(backend.release(first, soon()));
     assertBusy(reader());
     eventually("its turn", () -> tryTake(backend, waiting(Share.WRITE)).isPresent());
+  }
+
+  /** Whether it has another connection than this one. */
+  private static boolean isConnected(RedisServer node) throws IOException {
+    return String.valueOf(node.call("CLIENT", "LIST")).lines().count() > 1;
   }
 
   private static void nowhere(Claim claim, int dead) throws Exception {
