@@ -9,12 +9,12 @@ import java.time.Duration;
  */
 final class Backoff {
 
-  private static final long FIRST = Duration.ofMillis(20).toNanos();
-  private static final long LONGEST = Duration.ofSeconds(2).toNanos();
+  private static final long FIRST_PAUSE = Duration.ofMillis(20).toNanos();
+  private static final long MAX_PAUSE = Duration.ofSeconds(2).toNanos();
 
   private final Platform platform;
   private final long cap;
-  private long next = FIRST;
+  private long next = FIRST_PAUSE;
 
   Backoff(Platform platform, Duration ttl) {
     this.platform = platform;
@@ -22,7 +22,7 @@ final class Backoff {
   }
 
   private static long cap(Duration ttl) {
-    return Math.max(FIRST / 4, Math.min(LONGEST, ttl.toNanos() / 10));
+    return Math.max(FIRST_PAUSE / 4, Math.min(MAX_PAUSE, ttl.toNanos() / 10));
   }
 
   long nextNanos() {
@@ -31,7 +31,7 @@ final class Backoff {
 
   private long nextNanos(long cap) {
     long pause = Math.min(next, cap);
-    next = Math.min(next * 2, LONGEST);
+    next = Math.min(next * 2, MAX_PAUSE);
     return pause - platform.random(pause / 2 + 1);
   }
 
@@ -39,12 +39,12 @@ final class Backoff {
     return Duration.ofNanos(nextNanos());
   }
 
-  /** The next pause of one who continues with another TTL. */
+  /** Returns the next pause, for a caller whose TTL differs from that of the constructor. */
   Duration next(Duration ttl) {
     return Duration.ofNanos(nextNanos(cap(ttl)));
   }
 
   void reset() {
-    next = FIRST;
+    next = FIRST_PAUSE;
   }
 }

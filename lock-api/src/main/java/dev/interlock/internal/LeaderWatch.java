@@ -167,8 +167,8 @@ final class LeaderWatch extends Timer.Event {
 
   private void answered(long number, Optional<Leader> leader) {
     synchronized (this) {
-      // After a sleep of the machine two may be in flight, and nobody knows which one the store saw
-      // first: the later one counts, or else an observer would see an earlier state again.
+      // After the machine has slept, two requests may be in flight, and the store may see them in
+      // either order. Only the later one counts, so that no observer sees an earlier state again.
       if (over || number != request) {
         return;
       }

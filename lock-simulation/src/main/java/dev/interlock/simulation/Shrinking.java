@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
 /** Finds a smaller plan that fails by the same rule. */
 final class Shrinking {
 
-  /** Before JUnit ends the test, which would hide what was found. */
-  private static final long MOST_NANOS = TimeUnit.MINUTES.toNanos(2);
+  /** The time limit. It is shorter than JUnit's, whose message would hide the failure found. */
+  private static final long MAX_NANOS = TimeUnit.MINUTES.toNanos(2);
 
   private final Failure failure;
   private final World.@Nullable ClientOpener opener;
-  private final long begun = System.nanoTime();
+  private final long startedAt = System.nanoTime();
   private Plan best;
 
   private Shrinking(Plan plan, Failure failure, World.@Nullable ClientOpener opener) {
@@ -40,7 +40,7 @@ final class Shrinking {
   }
 
   private boolean hasTime() {
-    return System.nanoTime() - begun < MOST_NANOS;
+    return System.nanoTime() - startedAt < MAX_NANOS;
   }
 
   private void tryOut(Plan plan) {

@@ -106,7 +106,7 @@ public abstract class MultiLockRules extends RuleTest {
   @Test
   @Rule("MULTI-02")
   void membersAreRenewedDuringTheWaitAndBeforeTheGrant() throws Exception {
-    int attempts = 3; // a busy store may leave renewals unanswered, or answer them late
+    int attempts = 3; // a busy store may leave renewals unanswered, or confirm less
     while (!areMembersRenewed(attempts == 1)) {
       attempts--;
     }
@@ -161,7 +161,7 @@ public abstract class MultiLockRules extends RuleTest {
     MultiLease lease = within(gathering, "the set was not acquired after the release");
     Duration left = lease.remainingValidity();
     Duration least = whole.minus(since(released)).minus(whole.dividedBy(10));
-    // A session may count from a contact before the renewal, by up to a quarter of the validity.
+    // On a session a renewal may count from an earlier contact, by up to a quarter of the validity.
     if (left.compareTo(least) < 0) {
       lease.release();
       assertFalse(lastAttempt, () -> "only " + text(left) + " of " + text(whole) + " were left");
