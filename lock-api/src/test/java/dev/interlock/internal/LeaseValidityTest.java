@@ -128,6 +128,7 @@ class LeaseValidityTest extends EngineFixture {
     BlockingQueue<LockEvent> events = eventsOf(lease);
     time.sleepMachine(TTL.multipliedBy(2).dividedBy(3));
     time.advance(Duration.ofSeconds(1));
+    next(events, LockEvent.AtRisk.class);
     next(events, LockEvent.Renewed.class);
     time.advance(TTL.dividedBy(3));
     assertTrue(lease.isHeld());
