@@ -14,6 +14,7 @@ import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -33,6 +34,9 @@ import org.jspecify.annotations.Nullable;
  * that. So the client gives the place up if the next head gets no thread within a request time-out.
  */
 final class AcquireLoop {
+
+  /** A permit passes a head that asks the store so often, and then goes back there. */
+  private static final int MOST_OVERTAKINGS = 8;
 
   private enum Turn {
     /** A head makes attempts. */
@@ -86,6 +90,9 @@ final class AcquireLoop {
 
   /** For the pauses between attempts; made before the first. */
   private volatile @Nullable Pause pause;
+
+  /** How often the present head has been overtaken in its client. */
+  private final AtomicInteger overtaken = new AtomicInteger();
 
   // --- the current attempt, or else the last ---
 
@@ -387,6 +394,12 @@ final class AcquireLoop {
   /** There is another head. Called under the monitor of its queue. */
   void passTo(Request next) {
     wanted = next;
+    overtaken.set(0);
+  }
+
+  /** Whether one behind the head may still be served before it; asked once for each. */
+  boolean mayBeOvertaken() {
+    return overtaken.incrementAndGet() <= MOST_OVERTAKINGS;
   }
 
   /** Whether the head could use a grant of the request. */

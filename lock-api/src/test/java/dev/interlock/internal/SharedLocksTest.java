@@ -328,6 +328,28 @@ class SharedLocksTest extends EngineFixture {
   }
 
   @Test
+  void aHeadThatAsksTheStoreIsNotPassedTimeAndAgain() throws Exception {
+    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
+    Lease permit = semaphore.acquire();
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    CompletableFuture<Lease> head = semaphore.acquireAsync();
+    gate.awaitArrival();
+    for (int i = 0; i < 8; i++) {
+      CompletableFuture<Lease> behind = semaphore.acquireAsync();
+      awaitWaiting(1);
+      assertEquals(ReleaseOutcome.HANDED_OFF, permit.release());
+      permit = get(behind);
+    }
+    CompletableFuture<Lease> behind = semaphore.acquireAsync();
+    awaitWaiting(1);
+    assertEquals(ReleaseOutcome.RELEASED, permit.release());
+    assertFalse(behind.isDone());
+    gate.open();
+    get(head).close();
+    get(behind).close();
+  }
+
+  @Test
   void aPermitIsNotHandedOffPastAHeadThatNeedsMore() throws Exception {
     store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
     Lease permit = semaphore.acquire();

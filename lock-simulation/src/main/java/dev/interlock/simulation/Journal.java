@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
@@ -606,7 +607,8 @@ final class Journal {
   }
 
   /** A thread that waits. */
-  private record Waiter(Thread thread, long since, long until, Share share) {}
+  private record Waiter(
+      Thread thread, long since, long until, Share share, AtomicInteger overtaken) {}
 
   private Queueing queueing(Machine machine, String name) {
     return queueings
@@ -622,7 +624,8 @@ final class Journal {
   void waits(Machine machine, String name, Share share, long until) {
     Queueing here = queueing(machine, name);
     here.until = until;
-    here.threads.add(new Waiter(Thread.currentThread(), scheduler.now(), until, share));
+    here.threads.add(
+        new Waiter(Thread.currentThread(), scheduler.now(), until, share, new AtomicInteger()));
     here.share = share;
     here.writers = 0;
     if (here.waiters++ == 0) {
@@ -666,10 +669,10 @@ final class Journal {
   }
 
   /**
-   * Fails if another thread of the client, which came before, still waits a little later. No
-   * machine may have been disturbed.
+   * Fails if another thread of the client, which came before and has been overtaken as often as it
+   * may be, still waits a little later. No machine may have been disturbed.
    */
-  void checkLocalOrder(Held held, long margin) {
+  void checkLocalOrder(Held held, long margin, int allowed) {
     Queueing here = queueing(held.machine, held.name);
     for (Waiter waiter : here.threads) {
       if (held.requestedAt - waiter.since() > margin) {
@@ -678,7 +681,9 @@ final class Journal {
             () -> {
               boolean timesOut =
                   waiter.until() != NEVER && waiter.until() - held.machine.monotonic() < margin;
-              if (here.threads.contains(waiter) && !timesOut) {
+              if (here.threads.contains(waiter)
+                  && !timesOut
+                  && waiter.overtaken().incrementAndGet() > allowed) {
                 scheduler.fail(
                     "FAIR-01",
                     held
