@@ -14,6 +14,7 @@ import java.net.ConnectException;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.UnresolvedAddressException;
 import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertificateException;
@@ -284,7 +285,19 @@ final class Failures {
         || chain(failure).stream().anyMatch(e -> code(e) == Status.Code.UNAVAILABLE);
   }
 
+  /**
+   * What gRPC says of a failure. It does not know whether a request was sent whose connection
+   * closed just then (Utils.statusFromThrowable in grpc-netty); to us it was a connection like any
+   * other that broke.
+   */
   private static Status.@Nullable Code code(Throwable e) {
+    Status.Code code = reported(e);
+    return code == Status.Code.UNKNOWN && e.getCause() instanceof ClosedChannelException
+        ? Status.Code.UNAVAILABLE
+        : code;
+  }
+
+  private static Status.@Nullable Code reported(Throwable e) {
     if (e instanceof StatusRuntimeException status) {
       return status.getStatus().getCode();
     }

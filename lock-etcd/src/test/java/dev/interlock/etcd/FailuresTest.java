@@ -3,6 +3,7 @@ package dev.interlock.etcd;
 import static dev.interlock.etcd.Backends.base64;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,9 +19,13 @@ import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.etcd.EtcdServer;
 import dev.interlock.testbed.server.TlsIdentity;
+import io.etcd.jetcd.common.exception.EtcdException;
+import io.etcd.jetcd.common.exception.EtcdExceptionFactory;
+import io.grpc.Status;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
@@ -49,6 +54,22 @@ class FailuresTest {
     assertEquals("etcd", e.backend());
     assertEquals("127.0.0.1:" + port, e.endpoint());
     assertSays(e, "etcd at 127.0.0.1:" + port + ": the connection was refused");
+  }
+
+  @Test
+  void aConnectionThatClosesWhileARequestIsSent() {
+    EtcdException closed =
+        EtcdExceptionFactory.toEtcdException(
+            Status.UNKNOWN
+                .withDescription("channel closed")
+                .withCause(new ClosedChannelException())
+                .asRuntimeException());
+    // So a read is repeated over another connection, and a waiter keeps its place.
+    assertTrue(Failures.isOfConnection(closed));
+    LockUnavailableException e =
+        assertInstanceOf(LockUnavailableException.class, new Failures("a:1").explain(closed));
+    assertSays(e, "the connection broke or could not be made: channel closed");
+    assertTrue(e.isInDoubt());
   }
 
   @Test
