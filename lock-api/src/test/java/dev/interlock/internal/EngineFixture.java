@@ -13,6 +13,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -68,7 +69,24 @@ abstract class EngineFixture {
 
   /** Lets time pass until something holds. */
   void advanceUntil(String what, BooleanSupplier condition) {
-    advanceUntil(time, what, condition);
+    advanceUntil(
+        time,
+        what,
+        () -> {
+          awaitRenewalsToBegin();
+          return condition.getAsBoolean();
+        });
+  }
+
+  /** A thread that was woken for a renewal, and has not run yet, does not look busy. */
+  private void awaitRenewalsToBegin() {
+    CompletableFuture<Void> behind = new CompletableFuture<>();
+    try {
+      engine.threads.renewal.execute(() -> behind.complete(null));
+    } catch (RejectedExecutionException e) {
+      return; // the client was closed
+    }
+    behind.orTimeout(30, TimeUnit.SECONDS).join();
   }
 
   static void advanceUntil(ManualTime time, String what, BooleanSupplier condition) {
