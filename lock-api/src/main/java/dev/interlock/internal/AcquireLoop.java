@@ -35,8 +35,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class AcquireLoop {
 
-  /** A permit passes a head that asks the store so often, and then goes back there. */
-  private static final int MOST_OVERTAKINGS = 8;
+  /** The limit of {@link #tryOvertake}. */
+  private static final int MAX_OVERTAKINGS = 8;
 
   private enum Turn {
     /** A head makes attempts. */
@@ -91,8 +91,8 @@ final class AcquireLoop {
   /** For the pauses between attempts; made before the first. */
   private volatile @Nullable Pause pause;
 
-  /** How often the present head has been overtaken in its client. */
-  private final AtomicInteger overtaken = new AtomicInteger();
+  /** The number of times that a waiter behind the present head was served before it. */
+  private final AtomicInteger overtakings = new AtomicInteger();
 
   // --- the current attempt, or else the last ---
 
@@ -394,12 +394,12 @@ final class AcquireLoop {
   /** There is another head. Called under the monitor of its queue. */
   void passTo(Request next) {
     wanted = next;
-    overtaken.set(0);
+    overtakings.set(0);
   }
 
-  /** Whether one behind the head may still be served before it; asked once for each. */
-  boolean mayBeOvertaken() {
-    return overtaken.incrementAndGet() <= MOST_OVERTAKINGS;
+  /** Counts one overtaking of the head; false if it has been overtaken often enough. */
+  boolean tryOvertake() {
+    return overtakings.incrementAndGet() <= MAX_OVERTAKINGS;
   }
 
   /** Whether the head could use a grant of the request. */

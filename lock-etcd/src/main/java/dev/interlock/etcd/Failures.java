@@ -286,9 +286,9 @@ final class Failures {
   }
 
   /**
-   * What gRPC says of a failure. It does not know whether a request was sent whose connection
-   * closed just then (Utils.statusFromThrowable in grpc-netty); to us it was a connection like any
-   * other that broke.
+   * The status of a failure. gRPC reports UNKNOWN if the connection closes while a request is being
+   * sent (Utils.statusFromThrowable in grpc-netty). That is UNAVAILABLE here, like every other
+   * broken connection.
    */
   private static Status.@Nullable Code code(Throwable e) {
     Status.Code code = reported(e);

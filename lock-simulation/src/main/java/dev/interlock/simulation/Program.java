@@ -43,8 +43,8 @@ final class Program implements Runnable {
   private static final long LEAST_PER_REQUEST = 250 * MS;
   private static final int CROWD = 20;
 
-  /** How often the engine lets permits pass the head of a line that asks the store. */
-  private static final int MOST_OVERTAKINGS = 8;
+  /** The number of permits that the engine lets pass the head of a line. */
+  private static final int MAX_OVERTAKINGS = 8;
 
   private final World world;
   private final Plan.Setting setting;
@@ -543,7 +543,7 @@ final class Program implements Runnable {
     if (world.plan().faults().isEmpty() && way != Kind.TRY && !op.kind().isOfSet()) {
       // While the head of a line asks the store for a permit, the next one may get a local one.
       boolean passed = op.share().kind() == LockKind.SEMAPHORE && !setting.queueing();
-      journal.checkLocalOrder(held.get(0), margin(), passed ? MOST_OVERTAKINGS : 0);
+      journal.checkLocalOrder(held.get(0), margin(), passed ? MAX_OVERTAKINGS : 0);
     }
     boolean async = op.kind().isAsync();
     for (Journal.Held one : held) {
