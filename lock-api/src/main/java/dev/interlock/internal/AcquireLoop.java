@@ -397,9 +397,12 @@ final class AcquireLoop {
     overtakings.set(0);
   }
 
-  /** Counts one overtaking of the head; false if it has been overtaken often enough. */
+  /**
+   * Counts one overtaking of the head, but for those during its first request; false if it has been
+   * overtaken often enough.
+   */
   boolean tryOvertake() {
-    return overtakings.incrementAndGet() <= MAX_OVERTAKINGS;
+    return !waiting || overtakings.incrementAndGet() <= MAX_OVERTAKINGS;
   }
 
   /** Whether the head could use a grant of the request. */

@@ -46,6 +46,10 @@ final class LeaderWatch extends Timer.Event {
   @GuardedBy("this")
   private boolean inFlight;
 
+  /** Whether the last request has a thread; it may have to wait for one. */
+  @GuardedBy("this")
+  private boolean hasThread = true;
+
   /** Whether another request is to follow the one in flight. */
   @GuardedBy("this")
   private boolean again;
@@ -105,10 +109,13 @@ final class LeaderWatch extends Timer.Event {
       }
       inFlight = true;
       again = false;
-      number = ++request;
+      if (hasThread) {
+        request++;
+        hasThread = false;
+      }
+      number = request;
       requestedAt = now;
-      // In case the end of this request is never noted.
-      due(now + 3 * engine.requestTimeout().toNanos());
+      dueAgain(now);
     }
     engine.timer.update(this);
     try {
@@ -119,13 +126,21 @@ final class LeaderWatch extends Timer.Event {
     }
   }
 
+  /** In case the end of the request is never noted. */
+  @GuardedBy("this")
+  private void dueAgain(long now) {
+    due(now + 3 * engine.requestTimeout().toNanos());
+  }
+
   private void request(long number) {
     synchronized (this) {
-      if (number != request || over) {
-        // It has waited for a thread for so long that another one followed.
+      if (number != request || hasThread || over) {
         return;
       }
+      hasThread = true;
+      dueAgain(engine.platform.nanoTime());
     }
+    engine.timer.update(this);
     boolean failed = true;
     try {
       watchStore();

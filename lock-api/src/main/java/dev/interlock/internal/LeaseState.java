@@ -1214,8 +1214,8 @@ final class LeaseState extends Timer.Event {
   /**
    * Makes a {@link #successor} of a permit, if a local waiter wants as many: the head of the queue
    * if it pauses; or, while it asks the store for as many, the waiter behind it, which would wait
-   * for that answer otherwise. A head is passed by at most eight permits, and by none if it waits
-   * in the store's own queue.
+   * for that answer otherwise. From its second request on, a head is passed by at most eight
+   * permits; by none if it waits in the store's own queue.
    *
    * @return the waiter behind the head, if it gets the permit; null otherwise
    */

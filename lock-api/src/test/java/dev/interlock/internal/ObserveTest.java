@@ -1,5 +1,6 @@
 package dev.interlock.internal;
 
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -291,6 +292,28 @@ class ObserveTest extends EngineFixture {
         assertEquals(Optional.empty(), first.calls.take());
         assertEquals(Optional.empty(), second.calls.take());
         assertEquals(3, store.calls(Op.INSPECT));
+      }
+    }
+  }
+
+  @Test
+  void theTimeoutOfARequestBeginsWhenItHasAThread() throws Exception {
+    DefaultLockClient client = new DefaultLockClient(store::open, RENEWED, new OneThread(time));
+    FakeStore.Gate first = store.gate(Op.INSPECT);
+    Told told = new Told();
+    try (client;
+        Subscription slow = client.election("a").observe(new Told())) {
+      first.awaitArrival();
+      try (Subscription waiting = client.election("b").observe(told)) {
+        time.advance(REQUEST_TIMEOUT.multipliedBy(3).minusMillis(1));
+        FakeStore.Gate second = store.gate(Op.INSPECT);
+        first.open();
+        second.awaitArrival();
+        time.advance(Duration.ofMillis(2));
+        FakeStore.Gate third = store.gate(Op.INSPECT);
+        second.open();
+        assertEquals(Optional.empty(), told.calls.poll(10, SECONDS));
+        third.open();
       }
     }
   }

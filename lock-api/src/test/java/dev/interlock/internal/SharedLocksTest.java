@@ -331,15 +331,14 @@ class SharedLocksTest extends EngineFixture {
   void aHeadThatAsksTheStoreIsNotPassedTimeAndAgain() throws Exception {
     store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
     Lease permit = semaphore.acquire();
-    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    FakeStore.Gate first = store.gate(FakeStore.Op.ACQUIRE);
     CompletableFuture<Lease> head = semaphore.acquireAsync();
-    gate.awaitArrival();
-    for (int i = 0; i < 8; i++) {
-      CompletableFuture<Lease> behind = semaphore.acquireAsync();
-      awaitWaiting(1);
-      assertEquals(ReleaseOutcome.HANDED_OFF, permit.release());
-      permit = get(behind);
-    }
+    first.awaitArrival();
+    permit = passOn(permit, 20);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    first.open();
+    advanceUntil("the second request", gate::hasArrival);
+    permit = passOn(permit, 8);
     CompletableFuture<Lease> behind = semaphore.acquireAsync();
     awaitWaiting(1);
     ReleaseOutcome ninth = permit.release();
@@ -347,6 +346,17 @@ class SharedLocksTest extends EngineFixture {
     assertEquals(ReleaseOutcome.RELEASED, ninth);
     get(head).close();
     get(behind).close();
+  }
+
+  /** Hands the permit to as many waiters, one after the other. */
+  private Lease passOn(Lease permit, int waiters) throws Exception {
+    for (int i = 0; i < waiters; i++) {
+      CompletableFuture<Lease> behind = semaphore.acquireAsync();
+      awaitWaiting(1);
+      assertEquals(ReleaseOutcome.HANDED_OFF, permit.release());
+      permit = get(behind);
+    }
+    return permit;
   }
 
   @Test

@@ -352,7 +352,8 @@ public abstract class ApiRules extends RuleTest {
 
   /** On one carrier thread, one virtual thread waits for a lock while another one works. */
   static final class ShareOneCarrier implements RemoteTask {
-    private static final long MOST_SECONDS = 10;
+    private static final Duration MAX_WORK = Duration.ofSeconds(10);
+    private static final Duration MAX_WAIT = Duration.ofSeconds(30);
 
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -360,16 +361,15 @@ public abstract class ApiRules extends RuleTest {
       boolean slow = Boolean.parseBoolean(arguments.get(1));
       DistributedLock lock = worker.client().lock(name);
       if (slow) {
-        return share(worker, lock, Optional.empty());
+        return share(lock, Optional.empty());
       }
       // held by another client, so that the acquisition has to wait for the store
       try (LockClient other = worker.open(arguments.get(2))) {
-        return share(worker, lock, Optional.of(other.lock(name).acquire()));
+        return share(lock, Optional.of(other.lock(name).acquire()));
       }
     }
 
-    private static String share(Worker worker, DistributedLock lock, Optional<Lease> inTheWay)
-        throws Exception {
+    private static String share(DistributedLock lock, Optional<Lease> inTheWay) throws Exception {
       AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
       CountDownLatch waiting = new CountDownLatch(1);
       CountDownLatch waited = new CountDownLatch(1);
@@ -379,7 +379,7 @@ public abstract class ApiRules extends RuleTest {
           () -> {
             waiting.countDown();
             try {
-              lock.acquire().close();
+              lock.tryAcquire(MAX_WAIT).orElseThrow().close();
             } catch (Throwable e) {
               failure.set(e);
             }
@@ -392,9 +392,9 @@ public abstract class ApiRules extends RuleTest {
             worked.countDown();
           });
       boolean stillWaiting = waited.getCount() > 0;
-      boolean shared = worked.await(MOST_SECONDS, TimeUnit.SECONDS) && meanwhile.get();
+      boolean shared = worked.await(MAX_WORK.toMillis(), MILLIS) && meanwhile.get();
       inTheWay.ifPresent(Lease::close);
-      boolean ended = waited.await(worker.options().ttl().toMillis(), MILLIS);
+      boolean ended = waited.await(MAX_WAIT.plusSeconds(10).toMillis(), MILLIS);
       if (failure.get() != null) {
         return "failed: " + failure.get();
       }
@@ -445,20 +445,22 @@ public abstract class ApiRules extends RuleTest {
     requireVirtualThreads();
     Network network = network();
     OtherProcess process = processWithOneCarrier(network.uri());
-    // connects before the network becomes slow
-    assertEquals(
-        "shared",
-        process.call(timing().longTtl(), ShareOneCarrier.class, newName(), "false", network.uri()));
     Duration latency = timing().requestTimeout().dividedBy(3);
-    try (Disturbance delay = network.delay(Direction.CLIENT_TO_SERVER, latency)) {
-      String outcome = TOO_FAST;
-      for (int attempt = 0; attempt < 3 && outcome.equals(TOO_FAST); attempt++) {
-        outcome = process.call(timing().longTtl(), ShareOneCarrier.class, newName(), "true");
-      }
+    String outcome = TOO_FAST;
+    for (int i = 0; i < 3 && !List.of("shared", "pinned").contains(outcome); i++) {
+      // A connection takes several round trips, too many for the request time-out while they are
+      // slow: it is made before. If it breaks meanwhile, the outcome says nothing.
       assertEquals(
           "shared",
-          outcome,
-          () -> "a virtual thread beside one that waits for a store, with " + delay);
+          process.call(
+              timing().longTtl(), ShareOneCarrier.class, newName(), "false", network.uri()));
+      try (Disturbance delay = network.delay(Direction.CLIENT_TO_SERVER, latency)) {
+        outcome = process.call(timing().longTtl(), ShareOneCarrier.class, newName(), "true");
+      }
     }
+    assertEquals(
+        "shared",
+        outcome,
+        () -> "a virtual thread beside one that waits " + latency + " longer for a store");
   }
 }
