@@ -7,8 +7,8 @@ import org.junit.jupiter.api.extension.InvocationInterceptor;
 import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
 
 /**
- * The part of a test class that is in the {@link Sample}. Of several classes with the same tests
- * and the same key, each runs another part. Tests that do not apply are still reported as such.
+ * Runs one share of the tests that several classes have in common. The {@link Sample} decides
+ * which. A test that does not apply is still reported as such.
  */
 public final class PartOfTests implements InvocationInterceptor {
   private final String key;
@@ -19,10 +19,10 @@ public final class PartOfTests implements InvocationInterceptor {
   /**
    * Makes an extension for one of the classes.
    *
-   * @param key the same for all of them
-   * @param part from 0 on
-   * @param parts how many there are
-   * @param always methods that run in any case
+   * @param key the group's name without spaces, the same in all its classes
+   * @param part the number of this class, from 0
+   * @param parts the number of classes in the group
+   * @param always names of the methods that every sample includes
    */
   public PartOfTests(String key, int part, int parts, String... always) {
     this.key = key;
@@ -39,7 +39,10 @@ public final class PartOfTests implements InvocationInterceptor {
       throws Throwable {
     String name = method.getExecutable().getName();
     Sample.require(
-        sample -> always.contains(name) || sample.draw(key + '/' + name) % parts == part);
+        sample -> always.contains(name) || sample.draw(key + '/' + name) % parts == part,
+        // read by tools/test-results
+        "left to another of the %d classes of %s by the sample of this commit (./verify --all runs it)"
+            .formatted(parts, key));
     invocation.proceed();
   }
 }

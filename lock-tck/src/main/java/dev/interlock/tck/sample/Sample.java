@@ -8,8 +8,8 @@ import java.util.function.Predicate;
 import org.opentest4j.TestAbortedException;
 
 /**
- * The part of the specimens, seeds and rules that a default run takes. The commit decides it: every
- * commit draws another part, and the same part can be drawn again.
+ * The specimens, seeds and tests that a default run includes. The commit's hash draws them: another
+ * commit draws others, and the same commit the same.
  *
  * @param commit the hash of the commit, or any other text
  */
@@ -50,16 +50,20 @@ public record Sample(String commit) {
    * @param included whether a sample has it
    */
   public static void require(Predicate<Sample> included) {
+    require(included, "not in the sample of this commit (./verify --all runs it)");
+  }
+
+  static void require(Predicate<Sample> included, String reason) {
     if (!runs(included)) {
-      throw new NotInSampleException();
+      throw new NotInSampleException(reason);
     }
   }
 
   private static final class NotInSampleException extends TestAbortedException {
     private static final long serialVersionUID = 1L;
 
-    NotInSampleException() {
-      super("not in the sample of this commit (./verify --all runs it)");
+    NotInSampleException(String reason) {
+      super(reason);
     }
 
     /** No stack trace: a run has hundreds of them. */
