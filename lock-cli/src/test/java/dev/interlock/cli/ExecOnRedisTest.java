@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.cli.Interlock.Result;
 import dev.interlock.testbed.Eventually;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -151,11 +152,15 @@ class ExecOnRedisTest extends CommandsOnRedis {
   }
 
   @Test
-  void releasesTheLockOnlyWhenWhatTheChildLeftBehindHasEnded() throws Exception {
-    Run holder = interlock.start(exec("exec 3<&0; (sh -c 'read go <&3; echo over' &); echo left"));
+  void releasesTheLockOnlyWhenWhatTheChildLeftBehindHasEnded(@TempDir Path directory)
+      throws Exception {
+    Path go = directory.resolve("go"); // Java closes the input of a child that has ended
+    Run holder =
+        interlock.start(
+            exec("(sh -c 'while [ ! -e " + go + " ]; do sleep 0.1; done' &); echo left"));
     holder.err().await("left processes");
     interlock.run(exec("echo in", "--wait", "0s")).assertFailed(75, "could not acquire lock ");
-    holder.type("go");
+    Files.createFile(go);
     assertEquals(0, holder.await().exitCode());
     assertFree();
   }

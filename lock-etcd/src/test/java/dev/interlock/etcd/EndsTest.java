@@ -37,7 +37,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Execution(ExecutionMode.CONCURRENT)
 class EndsTest {
 
-  private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(4)).build();
+  private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
 
   private static LossReason reason(Lease lease) throws Exception {
     return lease.lost().get(60, TimeUnit.SECONDS).reason();

@@ -34,7 +34,7 @@ class ShedLockOnZooKeeperTest extends ShedLockTests {
 
   @Test
   void aLockOutlastsTheTimeOutOfTheSession() throws InterruptedException {
-    LockOptions brief = LockOptions.builder().ttl(Duration.ofSeconds(4)).build();
+    LockOptions brief = LockOptions.builder().ttl(Duration.ofSeconds(8)).build();
     try (LockClient client = LockClient.open(uri(), brief)) {
       SimpleLock lock =
           new InterlockLockProvider(client)

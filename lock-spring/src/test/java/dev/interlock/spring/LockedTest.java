@@ -69,7 +69,7 @@ class LockedTest {
     @Bean
     @Primary
     LockClient client(TestStore store) {
-      return store.open(LockOptions.builder().ttl(Duration.ofSeconds(1)).build());
+      return store.open(LockOptions.builder().ttl(Duration.ofSeconds(10)).build());
     }
 
     @Bean

@@ -42,7 +42,7 @@ class LockedTransactionTest {
 
     @Bean
     LockClient client(TestStore store) {
-      return store.open(LockOptions.builder().ttl(Duration.ofSeconds(1)).build());
+      return store.open(LockOptions.builder().ttl(Duration.ofSeconds(10)).build());
     }
 
     @Bean

@@ -392,7 +392,7 @@ class InterlockLockRegistryTest {
 
   @Test
   void theLockOfAThreadThatHasEndedIsGivenUp() throws Exception {
-    LockOptions brief = LockOptions.builder().ttl(Duration.ofSeconds(1)).build();
+    LockOptions brief = LockOptions.builder().ttl(Duration.ofSeconds(5)).build();
     try (LockClient forgetful = store.open(brief)) {
       InterlockLockRegistry forgotten = new InterlockLockRegistry(forgetful, "si/");
       onAnotherThread(() -> forgotten.obtain(KEY).tryLock());

@@ -44,7 +44,7 @@ import org.springframework.messaging.Message;
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 abstract class RegistryTests {
   private static final LockOptions OPTIONS =
-      LockOptions.builder().ttl(Duration.ofSeconds(3)).build();
+      LockOptions.builder().ttl(Duration.ofSeconds(10)).build();
   private static final String ROLE = "scheduler";
   private static final int SIZE = 20;
 
