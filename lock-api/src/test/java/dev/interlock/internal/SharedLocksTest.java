@@ -334,16 +334,20 @@ class SharedLocksTest extends EngineFixture {
     FakeStore.Gate first = store.gate(FakeStore.Op.ACQUIRE);
     CompletableFuture<Lease> head = semaphore.acquireAsync();
     first.awaitArrival();
-    permit = passOn(permit, 20);
-    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
-    first.open();
-    advanceUntil("the second request", gate::hasArrival);
-    permit = passOn(permit, 8);
-    CompletableFuture<Lease> behind = semaphore.acquireAsync();
-    awaitWaiting(1);
-    ReleaseOutcome ninth = permit.release();
-    gate.open(); // before anything fails: the client's end waits for this request
-    assertEquals(ReleaseOutcome.RELEASED, ninth);
+    FakeStore.Gate second = store.gate(FakeStore.Op.ACQUIRE);
+    CompletableFuture<Lease> behind;
+    try {
+      permit = passOn(permit, 20);
+      first.open();
+      advanceUntil("the second request", second::hasArrival);
+      permit = passOn(permit, 8);
+      behind = semaphore.acquireAsync();
+      awaitWaiting(1);
+      assertEquals(ReleaseOutcome.RELEASED, permit.release());
+    } finally {
+      first.open(); // the client's end waits for its requests
+      second.open();
+    }
     get(head).close();
     get(behind).close();
   }
