@@ -538,7 +538,7 @@ public abstract class LeaseRules extends RuleTest {
     long end = acquired + lease.remainingValidity().toNanos(); // as the lease told last
     try {
       while (true) {
-        boolean over = since(before).compareTo(most.plus(bound())) >= 0;
+        boolean over = since(acquired).compareTo(most.plus(bound())) >= 0;
         renewNow(lease, bound());
         assertFalse(over, "the lease was renewed for longer than its maximum hold time");
         end = System.nanoTime() + lease.remainingValidity().toNanos();
