@@ -19,9 +19,11 @@ import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.rules.Spoiler.Spoil;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
@@ -48,7 +50,8 @@ final class SpoiledAnswers {
   private final Spoiler spoiler;
   private final LockClient client;
   private final LockClient other;
-  private final Queue<LockEvent> losses = new ConcurrentLinkedQueue<>();
+  private final Queue<LockEvent.Lost> losses = new ConcurrentLinkedQueue<>();
+  private final Set<String> ranOut = new HashSet<>();
   private final List<CompletableFuture<LeaseLostException>> released = new ArrayList<>();
   private int earlier;
   private String name = "";
@@ -82,12 +85,9 @@ final class SpoiledAnswers {
 
   private boolean playAll(Scenario scenario) throws Exception {
     for (earlier = 0; earlier < ANSWERS; earlier++) {
-      name = test.newName();
-      try {
-        scenario.play(this);
-      } catch (AssertionError | LockException e) {
-        throw new AssertionError(
-            "answer " + (earlier + 1) + " " + spoiler.how() + ": " + e.getMessage(), e);
+      int attempts = 3; // on a busy machine a lease may run out in the middle
+      while (!isPlayed(scenario, attempts == 1)) {
+        attempts--;
       }
     }
     RuleTest.letPass(AFTERMATH);
@@ -95,8 +95,27 @@ final class SpoiledAnswers {
       assertFalse(
           lost.isDone(), () -> "lost() completed for a lease that was released: " + lost.join());
     }
+    losses.removeIf(lost -> ranOut.contains(lost.name()));
     assertEquals(List.of(), List.copyOf(losses), "leases that were not lost were reported as lost");
     return true;
+  }
+
+  /** {@return false if a lease ran out meanwhile} */
+  private boolean isPlayed(Scenario scenario, boolean required) throws Exception {
+    name = test.newName();
+    try {
+      scenario.play(this);
+      return true;
+    } catch (AssertionError | LockException e) {
+      if (!required
+          && e instanceof LeaseLostException lost
+          && lost.reason() == LossReason.EXPIRED) {
+        ranOut.add(name);
+        return false;
+      }
+      throw new AssertionError(
+          "answer " + (earlier + 1) + " " + spoiler.how() + ": " + e.getMessage(), e);
+    }
   }
 
   // --- shared by the scenarios ---
@@ -117,7 +136,7 @@ final class SpoiledAnswers {
     opened.onEvent(
         event -> {
           if (event instanceof LockEvent.Lost lost && lost.loss().reason() != LossReason.CLOSED) {
-            losses.add(event);
+            losses.add(lost);
           }
         });
     return opened;
@@ -145,10 +164,21 @@ final class SpoiledAnswers {
 
   /** Checks that the lease is still held and fully usable. */
   private void assertWorks(Lease lease) throws Exception {
-    assertTrue(lease.isHeld(), "the lease is no longer held");
-    assertNobodyElse("another client acquired the lock of a lease that is held");
-    RuleTest.renewNow(lease, test.bound());
-    RuleTest.assertReleased(lease, "the lease was gone");
+    try {
+      assertTrue(lease.isHeld(), "the lease is no longer held");
+      assertNobodyElse("another client acquired the lock of a lease that is held");
+      RuleTest.renewNow(lease, test.bound());
+      RuleTest.assertReleased(lease, "the lease was gone");
+    } catch (AssertionError e) {
+      if (lease.isHeld()) {
+        throw e;
+      }
+      try {
+        throw lease.lost().get(1, TimeUnit.SECONDS);
+      } catch (TimeoutException notLost) {
+        throw e;
+      }
+    }
     assertFreeInTime(untilExpired());
   }
 
@@ -247,15 +277,14 @@ final class SpoiledAnswers {
     long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
     try (Spoil spoil = spoil()) {
       if (!spoil.awaitHit(lease.effectiveTtl()) && lost.isDone()) {
-        throw new NotTestedException("the lease ended before a renewal was sent");
+        throw lost.join();
       }
       assertStruck(spoil);
     }
     try {
       LeaseLostException loss = lost.get(500, TimeUnit.MILLISECONDS);
-      boolean ranOut = loss.reason() == LossReason.EXPIRED && System.nanoTime() - validUntil >= 0;
-      assertTrue(ranOut, () -> "a lease that was not taken away was lost: " + loss.getMessage());
-      losses.clear(); // the machine stalled
+      assertTrue(System.nanoTime() - validUntil >= 0, () -> "lost too early: " + loss.getMessage());
+      throw loss;
     } catch (TimeoutException e) {
       assertWorks(lease);
     }
