@@ -117,8 +117,8 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
   void deliver(@Nullable LeaseState lease) {
     if (lease != null && !lease.isHeld() && !future.isDone()) {
       // The lease ended before it got here, which counts as not granted.
-      if (request.end().hasPassed()) {
-        timeOut();
+      if (request.isOver()) {
+        fail(engine.lostTooSoon(request, lease));
         return;
       }
       answered = true;

@@ -55,9 +55,8 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
       if (handed != null) {
         return handed;
       }
-      if (request.end().hasPassed()) {
-        engine.timedOutInLine(request);
-        return null;
+      if (request.isOver()) {
+        throw engine.lostTooSoon(request, lease);
       }
       current = current.again();
     }

@@ -395,6 +395,16 @@ final class DefaultLockClient implements LockClient {
     return timedOut(request);
   }
 
+  /** The failure of an acquisition whose grant was lost before its caller had it. */
+  RuntimeException lostTooSoon(Request request, LeaseState lease) {
+    return isClosed()
+        ? closed()
+        : unavailable(
+            request.name(),
+            "the lock was granted, but lost before the caller had it",
+            lease.loss());
+  }
+
   private @Nullable LeaseState timedOut(Request request) {
     if (request.timeoutIsFailure()) {
       throw new LockTimeoutException(

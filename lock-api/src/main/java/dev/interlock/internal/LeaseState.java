@@ -880,8 +880,8 @@ final class LeaseState extends Timer.Event {
 
   // --- its loss -------------------------------------------------------------------------------
 
-  @GuardedBy("this")
-  private @Nullable LeaseLostException loss() {
+  /** How it was lost; null if it was not. */
+  synchronized @Nullable LeaseLostException loss() {
     return ending instanceof LeaseLostException why ? why : null;
   }
 

@@ -2,18 +2,24 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.ThrowingSupplier;
 
 /** Attempts on the server, against what it says and does at awkward moments. */
 class AcquireLoopInterleavingTest extends EngineFixture {
@@ -42,7 +48,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     engine.onEvent(events::add);
     store.next(FakeStore.Op.ACQUIRE, takenBack);
-    try (Lease lease = engine.lock("a", like(FIXED)).tryAcquire().orElseThrow()) {
+    try (Lease lease = engine.lock("a", like(FIXED)).acquire()) {
       assertTrue(lease.isHeld());
       next(events, LockEvent.Acquired.class);
       assertEquals(LossReason.TAKEN, next(events, LockEvent.Lost.class).loss().reason());
@@ -51,6 +57,37 @@ class AcquireLoopInterleavingTest extends EngineFixture {
     Waits.until("nothing to be left", () -> engine.residue() == 0);
     // Another thread logs the loss, which is counted for a second.
     advanceUntil("nothing to be scheduled", () -> engine.timer.size() == 0);
+  }
+
+  /** An empty answer would say that another has the lock; another attempt may find this one's. */
+  @Test
+  void aGrantThatIsLostWhenTheTimeIsOverIsNotAnsweredAsBusy() {
+    DistributedLock lock = engine.lock("a", like(FIXED));
+    List<ThrowingSupplier<Object>> attempts =
+        List.of(
+            lock::tryAcquire,
+            () -> lock.tryAcquire(STEP),
+            () -> get(lock.tryAcquireAsync()),
+            () -> engine.lockAll(List.of("a"), like(FIXED)).tryAcquire());
+    for (ThrowingSupplier<Object> attempt : attempts) {
+      store.next(
+          FakeStore.Op.ACQUIRE,
+          new FakeStore.Fate() {
+            @Override
+            public void before() {
+              time.advance(STEP);
+            }
+
+            @Override
+            public void after() {
+              takenBack.after();
+            }
+          });
+      Throwable failure = assertThrows(Exception.class, attempt::get);
+      failure = failure instanceof ExecutionException ? failure.getCause() : failure;
+      assertInstanceOf(LockUnavailableException.class, failure);
+      assertInstanceOf(LeaseLostException.class, failure.getCause());
+    }
   }
 
   @Test

@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -14,8 +15,10 @@ import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
 class LeaseValidityTest extends EngineFixture {
@@ -157,7 +160,11 @@ class LeaseValidityTest extends EngineFixture {
     InterceptedTime intercepted = new InterceptedTime(time);
     try (DefaultLockClient slow = new DefaultLockClient(store::open, FIXED, intercepted)) {
       intercepted.when("deliver", () -> time.pass(TTL.multipliedBy(2)));
-      assertTrue(get(slow.lock("a").tryAcquireAsync(Duration.ofSeconds(1))).isEmpty());
+      CompletableFuture<Optional<Lease>> late =
+          slow.lock("a").tryAcquireAsync(Duration.ofSeconds(1));
+      assertInstanceOf(
+          LockUnavailableException.class,
+          assertThrows(ExecutionException.class, () -> get(late)).getCause());
       assertTrue(intercepted.steppedIn());
       assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
     }
