@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
 import java.time.Duration;
 import java.util.concurrent.ExecutionException;
 import net.javacrumbs.shedlock.core.ExtensibleLockProvider;
@@ -24,6 +25,10 @@ abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTe
    */
   private static final int ITERATIONS = 10;
 
+  /** ShedLock's tests expect answers, however busy the machine is. */
+  private static final LockOptions PATIENT =
+      LockOptions.builder().requestTimeout(Duration.ofSeconds(15)).build();
+
   private LockClient client;
   private LockClient observer;
 
@@ -31,8 +36,8 @@ abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTe
 
   @BeforeEach
   void open() {
-    client = LockClient.open(uri());
-    observer = LockClient.open(uri());
+    client = LockClient.open(uri(), PATIENT);
+    observer = LockClient.open(uri(), PATIENT);
   }
 
   @AfterEach
