@@ -181,8 +181,8 @@ class InterlockLockProviderTest {
 
   @Test
   void aLockThatWasDroppedStaysUntilItsEnd() throws Exception {
-    assertTrue(provider.lock(times(Duration.ofSeconds(2), Duration.ZERO)).isPresent());
     long since = System.nanoTime();
+    assertTrue(provider.lock(times(Duration.ofSeconds(2), Duration.ZERO)).isPresent());
     while (elsewhere.lock(aMinute()).isEmpty()) {
       System.gc();
       Thread.sleep(50);
@@ -207,7 +207,7 @@ class InterlockLockProviderTest {
             ends.add(event);
           }
         });
-    Duration both = Duration.ofSeconds(1);
+    Duration both = Duration.ofSeconds(3);
     provider.lock(times(both, both)).orElseThrow().unlock();
     assertTrue(elsewhere.lock(aMinute()).isEmpty());
     LockEvent end = ends.poll(1, TimeUnit.MINUTES);
@@ -217,11 +217,11 @@ class InterlockLockProviderTest {
 
   @Test
   void closingWithATimeWaitsForTheMinimum() {
-    provider.lock(times(MINUTE, Duration.ofSeconds(1))).orElseThrow().unlock();
     long since = System.nanoTime();
+    provider.lock(times(MINUTE, Duration.ofSeconds(1))).orElseThrow().unlock();
     client.close(MINUTE);
     Duration waited = Duration.ofNanos(System.nanoTime() - since);
-    assertTrue(waited.compareTo(Duration.ofMillis(500)) > 0, waited::toString);
+    assertTrue(waited.compareTo(Duration.ofSeconds(1)) >= 0, waited::toString);
     assertTrue(waited.compareTo(MINUTE) < 0, waited::toString);
     assertTrue(elsewhere.lock(aMinute()).isPresent());
   }

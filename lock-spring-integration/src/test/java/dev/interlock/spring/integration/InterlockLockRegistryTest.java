@@ -259,17 +259,23 @@ class InterlockLockRegistryTest {
 
   @Test
   void aLockIsRenewedUnlessTheClientDoesNot() throws Exception {
-    LockOptions unrenewed =
-        LockOptions.builder().autoRenew(false).ttl(Duration.ofMillis(300)).build();
-    try (LockClient plain = store.open(unrenewed)) {
+    LockOptions unrenewed = LockOptions.builder().autoRenew(false).ttl(MINUTE).build();
+    Duration half = MINUTE.dividedBy(2);
+    ManualClock clock = new ManualClock();
+    try (TestStore timed = new TestStore(clock);
+        LockClient plain = timed.open(unrenewed);
+        LockClient renewing = timed.open()) {
       Lock ends = new InterlockLockRegistry(plain, "si/").obtain("ends");
       ends.lock();
-      lock.lock(Duration.ofMillis(300));
-      Eventually.holds("free", () -> elsewhere.obtain("ends").tryLock());
+      DistributedLock stays = new InterlockLockRegistry(renewing, "si/").obtain(KEY);
+      stays.lock(MINUTE);
+      for (int i = 0; i < 3; i++) {
+        clock.advance(half);
+        Eventually.holds("the lock is renewed", () -> left(renewing).compareTo(half) > 0);
+      }
       assertThrows(ConcurrentModificationException.class, ends::unlock);
+      stays.unlock();
     }
-    assertFalse(elsewhere.obtain(KEY).tryLock());
-    lock.unlock();
   }
 
   @Test
