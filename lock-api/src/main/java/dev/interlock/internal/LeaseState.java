@@ -1346,10 +1346,7 @@ final class LeaseState extends Timer.Event {
       }
       known = engine().releaseOnServer(grant, deadline);
     } finally {
-      LeaseLostException found =
-          known == ReleaseOutcome.ALREADY_LOST
-              ? lossOf(LossReason.TAKEN, "the store no longer had it when it was released")
-              : null;
+      LeaseLostException found = known == ReleaseOutcome.ALREADY_LOST ? lossFoundAtRelease() : null;
       synchronized (this) {
         if (found == null) {
           released(known);
@@ -1364,6 +1361,12 @@ final class LeaseState extends Timer.Event {
       }
     }
     return known;
+  }
+
+  private synchronized LeaseLostException lossFoundAtRelease() {
+    return engine().remaining(validUntil, clockOffset) > 0
+        ? lossOf(LossReason.TAKEN, "the store no longer had it when it was released")
+        : lossOf(LossReason.EXPIRED, "its TTL passed before the store released it");
   }
 
   @GuardedBy("this")

@@ -145,6 +145,14 @@ class ReleaseTest extends EngineFixture {
   }
 
   @Test
+  void aTtlThatPassesDuringTheReleaseIsNotReportedAsTaken() throws Exception {
+    Lease lease = acquire(FIXED);
+    store.next(FakeStore.Op.RELEASE, () -> time.pass(TTL));
+    assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+  }
+
+  @Test
   void threadsThatReleaseAtTheSameTimeLearnOneOutcome() throws Exception {
     // In this order: what is unknown is released again in the background.
     ImmutableMap<ReleaseOutcome, Runnable> meanwhile =
