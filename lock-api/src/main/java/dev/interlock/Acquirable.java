@@ -25,7 +25,8 @@ import java.util.concurrent.CompletableFuture;
  * <p>In addition to the exceptions it lists, every method throws:
  *
  * <ul>
- *   <li>{@link LockUnavailableException} if the store could not be reached or cannot serve;
+ *   <li>{@link LockUnavailableException} if the store could not be reached or cannot serve, or the
+ *       lock was granted and its lease ended before the call could return it;
  *   <li>{@link LockConfigurationException} if it can never succeed with the current settings;
  *   <li>{@link IllegalStateException} if the client is or becomes closed.
  * </ul>
