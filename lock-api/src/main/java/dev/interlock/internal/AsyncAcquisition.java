@@ -118,7 +118,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
     if (lease != null && !lease.isHeld() && !future.isDone()) {
       // The lease ended before it got here, which counts as not granted.
       if (request.isOver()) {
-        fail(engine.lostTooSoon(request, lease));
+        fail(engine.lostBeforeReturn(request, lease));
         return;
       }
       answered = true;

@@ -56,7 +56,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
         return handed;
       }
       if (request.isOver()) {
-        throw engine.lostTooSoon(request, lease);
+        throw engine.lostBeforeReturn(request, lease);
       }
       current = current.again();
     }

@@ -395,13 +395,13 @@ final class DefaultLockClient implements LockClient {
     return timedOut(request);
   }
 
-  /** The failure of an acquisition whose grant was lost before its caller had it. */
-  RuntimeException lostTooSoon(Request request, LeaseState lease) {
+  /** The failure of an acquisition whose lease was lost before the call could return it. */
+  RuntimeException lostBeforeReturn(Request request, LeaseState lease) {
     return isClosed()
         ? closed()
         : unavailable(
             request.name(),
-            "the lock was granted, but lost before the caller had it",
+            "the lock was granted, but its lease was lost before the call could return it",
             lease.loss());
   }
 

@@ -880,7 +880,7 @@ final class LeaseState extends Timer.Event {
 
   // --- its loss -------------------------------------------------------------------------------
 
-  /** How it was lost; null if it was not. */
+  /** The loss of the lease; null if it has not been lost. */
   synchronized @Nullable LeaseLostException loss() {
     return ending instanceof LeaseLostException why ? why : null;
   }
@@ -1363,10 +1363,11 @@ final class LeaseState extends Timer.Event {
     return known;
   }
 
+  /** The loss of a lease that the store no longer had. Why is not known once the TTL has passed. */
   private synchronized LeaseLostException lossFoundAtRelease() {
     return engine().remaining(validUntil, clockOffset) > 0
         ? lossOf(LossReason.TAKEN, "the store no longer had it when it was released")
-        : lossOf(LossReason.EXPIRED, "its TTL passed before the store released it");
+        : lossOf(LossReason.EXPIRED, "its TTL passed before the store confirmed its release");
   }
 
   @GuardedBy("this")

@@ -31,11 +31,13 @@ class AcquireLoopInterleavingTest extends EngineFixture {
         throw FakeStore.noAnswer();
       };
 
-  /** The server takes the lock back, and says so, before the client has read the grant. */
+  /** After a while the server grants the lock, takes it back, and says so before it answers. */
   private final FakeStore.Fate takenBack =
       new FakeStore.Fate() {
         @Override
-        public void before() {}
+        public void before() {
+          time.advance(STEP);
+        }
 
         @Override
         public void after() {
@@ -70,19 +72,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
             () -> get(lock.tryAcquireAsync()),
             () -> engine.lockAll(List.of("a"), like(FIXED)).tryAcquire());
     for (ThrowingSupplier<Object> attempt : attempts) {
-      store.next(
-          FakeStore.Op.ACQUIRE,
-          new FakeStore.Fate() {
-            @Override
-            public void before() {
-              time.advance(STEP);
-            }
-
-            @Override
-            public void after() {
-              takenBack.after();
-            }
-          });
+      store.next(FakeStore.Op.ACQUIRE, takenBack);
       Throwable failure = assertThrows(Exception.class, attempt::get);
       failure = failure instanceof ExecutionException ? failure.getCause() : failure;
       assertInstanceOf(LockUnavailableException.class, failure);
