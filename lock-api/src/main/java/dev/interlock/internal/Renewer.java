@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Renews leases in batches: those that are due together go to the store together. At most two
@@ -63,7 +64,7 @@ final class Renewer {
   private void start(List<LeaseState> batch, Duration patience) {
     try {
       engine.threads.renewal.execute(() -> renewDue(batch, patience));
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       // The client was closed, or has no thread for it. Each lease asks again until it ends.
       DefaultLockClient.log.debug("{} renewals have to wait", batch.size(), e);
     }
@@ -71,7 +72,7 @@ final class Renewer {
 
   private void renewDue(List<LeaseState> batch, Duration patience) {
     try {
-      var unused = renew(batch, Deadline.in(engine.platform, patience), false);
+      var unused = renew(batch, Deadline.in(engine.platform, patience), false); // each lease knows
     } catch (InterruptedException e) {
       // Only a JVM that is shutting down interrupts these threads.
       Thread.currentThread().interrupt();
@@ -89,12 +90,11 @@ final class Renewer {
       throw engine.unavailable(names(leases), "no time was left to ask for a renewal", null);
     }
     for (List<LeaseState> batch : Lists.partition(leases, BATCH)) {
-      for (Renewal outcome : renew(batch, deadline, true)) {
-        if (outcome instanceof Renewal.Failed failed) {
-          throw failed.problem() instanceof LockUnavailableException problem
-              ? DefaultLockClient.of(names(leases), problem)
-              : failed.problem();
-        }
+      LockException failure = renew(batch, deadline, true);
+      if (failure != null) {
+        throw failure instanceof LockUnavailableException problem
+            ? DefaultLockClient.of(names(leases), problem)
+            : failure;
       }
     }
     leases.forEach(LeaseState::ensureHeld);
@@ -104,14 +104,19 @@ final class Renewer {
     return leases.stream().map(LeaseState::name).collect(Collectors.joining(", "));
   }
 
-  /** Renews with one request those that it can claim, and passes the outcome on to them. */
-  private List<Renewal> renew(List<LeaseState> wanted, Deadline deadline, boolean asked)
+  /**
+   * Renews with one request those that it can claim, and passes the outcome on to them.
+   *
+   * @return why one of them was not renewed, though it has not ended; null if there is none
+   */
+  private @Nullable LockException renew(List<LeaseState> wanted, Deadline deadline, boolean asked)
       throws InterruptedException {
     CompletableFuture<Boolean> round = new CompletableFuture<>();
     List<LeaseState> leases = new ArrayList<>(wanted.size());
     List<Renewal> outcomes = new ArrayList<>(wanted.size());
-    LockException brokenOff = engine.unavailable("the renewal was broken off", null);
-    LockException problem = brokenOff;
+    LockException aborted = engine.unavailable("the renewal was aborted", null);
+    LockException problem = aborted;
+    LockException failure = null;
     long sentAt = engine.platform.nanoTime();
     long offset = engine.clockOffset();
     try {
@@ -127,7 +132,7 @@ final class Renewer {
         offset = engine.clockOffset();
         // Readers may share a grant, which is renewed once for all of them.
         Map<Grant, Renewal> answers = new LinkedHashMap<>();
-        leases.forEach(lease -> answers.put(lease.grant(), new Renewal.Failed(brokenOff)));
+        leases.forEach(lease -> answers.put(lease.grant(), new Renewal.Failed(aborted)));
         List<Grant> grants = List.copyOf(answers.keySet());
         List<Renewal> renewals = engine.store.renewAll(grants, deadline);
         for (int i = 0; i < renewals.size(); i++) {
@@ -136,20 +141,28 @@ final class Renewer {
         leases.forEach(lease -> outcomes.add(answers.get(lease.grant())));
       }
     } catch (LockException e) {
+      // Also if no lease was claimed: one could not be, as its other renewal was not answered.
       problem = e;
-    } catch (RuntimeException | Error e) {
-      problem = engine.unavailable("the renewal was broken off", e);
+      failure = e;
+    } catch (InterruptedException e) {
+      throw e;
+    } catch (Throwable e) {
+      problem = engine.unavailable("the renewal was aborted", e);
+      failure = problem;
       DefaultLockClient.log.error("the backend failed to renew {} leases", leases.size(), e);
     } finally {
       while (outcomes.size() < leases.size()) {
         outcomes.add(new Renewal.Failed(problem));
       }
       for (int i = 0; i < leases.size(); i++) {
+        if (failure == null && outcomes.get(i) instanceof Renewal.Failed failed) {
+          failure = failed.problem();
+        }
         finish(leases.get(i), round, outcomes.get(i), sentAt, offset, asked);
       }
       round.complete(true);
     }
-    return outcomes;
+    return failure;
   }
 
   /** Adds to a confirmation until when the grant is certain, if the backend did not say so. */
@@ -169,7 +182,7 @@ final class Renewer {
       boolean asked) {
     try {
       lease.finishRenewal(round, outcome, sentAt, offset, asked);
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       DefaultLockClient.log.error("the renewal of \"{}\" could not be finished", lease.name(), e);
     }
   }

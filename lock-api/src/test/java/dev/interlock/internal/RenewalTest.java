@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -18,6 +19,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
 class RenewalTest extends EngineFixture {
@@ -151,6 +153,30 @@ class RenewalTest extends EngineFixture {
       assertEquals(TTL.minusSeconds(1), lease.remainingValidity());
       store.down(false);
     }
+  }
+
+  @Test
+  void aRenewalThatCouldNotBeginIsNoSuccess() throws Exception {
+    Lease lease = acquire(FIXED);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
+    Background<Boolean> first = renewal(lease);
+    gate.awaitArrival();
+    Background<Boolean> second = renewal(lease);
+    time.awaitAsleep(second.thread);
+    time.advance(REQUEST_TIMEOUT);
+    assertInstanceOf(
+        LockUnavailableException.class,
+        assertThrows(ExecutionException.class, second::get).getCause());
+    gate.open();
+    assertTrue(first.get());
+  }
+
+  private static Background<Boolean> renewal(Lease lease) {
+    return inBackground(
+        () -> {
+          lease.renew();
+          return true;
+        });
   }
 
   @Test
