@@ -67,9 +67,10 @@ public interface Election {
   /**
    * Campaigns repeatedly on a thread of the client, and calls the work on that thread with each
    * leadership. When the work returns or throws, the client resigns, and campaigns again; after a
-   * pause if the work threw. When the leadership is lost, at the end of its validity at the latest,
-   * the thread of the work is interrupted; the next campaign begins only after the work has ended.
-   * So each call of the work ends before the next one begins, whatever fails.
+   * pause, at most 2 s, if the work threw or took less than a second. When the leadership is lost,
+   * at the end of its validity at the latest, the thread of the work is interrupted; the next
+   * campaign begins only after the work has ended. So each call of the work ends before the next
+   * one begins, whatever fails.
    *
    * <p>Neither the store nor the work can end the candidacy. A campaign that fails, and work that
    * throws, even an {@link Error}, are logged, shown by {@link Candidacy#problem()}, and followed
@@ -166,9 +167,11 @@ public interface Election {
     /**
      * Withdraws: the leadership is no longer {@linkplain Lease#isHeld() held} for the work, whose
      * thread is interrupted once. When the work has ended, the client resigns, so that no other
-     * leader begins before. Blocks until then, and for at most a request time-out more. If called
-     * by the work itself, it does not wait. The interrupt status is kept. Closing again does
-     * nothing more.
+     * leader begins before. Blocks until then, but for at most the TTL and a request time-out. Work
+     * that has not ended by then loses its leadership: the client no longer renews it, and others
+     * can lead when it has expired. That is also what frees work that calls {@link System#exit}
+     * while a shutdown hook closes the candidacy: both would wait for each other. If called by the
+     * work itself, it does not wait. The interrupt status is kept. Closing again does nothing more.
      */
     @Override
     void close();

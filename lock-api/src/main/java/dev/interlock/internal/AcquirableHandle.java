@@ -35,7 +35,7 @@ class AcquirableHandle implements Acquirable<Lease> {
   }
 
   @Override
-  public Lease acquire() throws InterruptedException {
+  public LeaseHandle acquire() throws InterruptedException {
     return engine.acquire(untilHad(), LeaseHandle::new);
   }
 

@@ -1,13 +1,13 @@
 package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.DistributedLock;
 import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
+import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -25,13 +25,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class ElectionCandidacy implements Election.Candidacy {
 
+  /** Work that takes less does not end the pauses between leaderships. */
+  private static final Duration MIN_WORK = Duration.ofSeconds(1);
+
   private final DefaultLockClient engine;
-  private final DistributedLock lock;
+  private final LockHandle lock;
   private final Election.LeaderWork work;
   private final Thread thread;
   private final WakeUp pauses;
+  private final Duration closeTimeout;
   private final Backoff betweenCampaigns;
-  private final Backoff afterFailedWork;
+  private final Backoff afterWork;
   private final CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
 
   @GuardedBy("this")
@@ -57,8 +61,9 @@ final class ElectionCandidacy implements Election.Candidacy {
     this.work = work;
     this.thread = engine.platform.thread(engine.backend().name() + "-candidate", this::run);
     this.pauses = new WakeUp(engine.platform);
+    this.closeTimeout = options.ttl().plus(options.requestTimeout());
     this.betweenCampaigns = new Backoff(engine.platform, options.ttl());
-    this.afterFailedWork = new Backoff(engine.platform, options.ttl());
+    this.afterWork = new Backoff(engine.platform, options.ttl());
   }
 
   static ElectionCandidacy start(
@@ -85,7 +90,7 @@ final class ElectionCandidacy implements Election.Candidacy {
       while (!isOver()) {
         try {
           takeTurn();
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
           Timer.failed("a turn of a candidate", e);
         }
       }
@@ -102,32 +107,32 @@ final class ElectionCandidacy implements Election.Candidacy {
 
   /** One campaign, and one leadership if it succeeds. */
   private void takeTurn() {
-    Lease lease = campaign();
+    LeaseHandle lease = campaign();
     if (lease == null) {
       pause(betweenCampaigns);
       return;
     }
-    boolean failed = true;
+    boolean pauses = true;
     try {
-      failed = lead(lease);
+      pauses = lead(lease);
     } finally {
       resign(lease);
     }
-    if (failed) {
-      pause(afterFailedWork);
+    if (pauses) {
+      pause(afterWork);
     }
   }
 
   // --- campaigning ----------------------------------------------------------------------------
 
-  private @Nullable Lease campaign() {
+  private @Nullable LeaseHandle campaign() {
     campaigning = true;
     try {
-      Lease lease = interruptibly(lock::acquire);
+      LeaseHandle lease = interruptibly(lock::acquire);
       failureOfCampaign = null;
       betweenCampaigns.reset();
       return lease;
-    } catch (Exception | Error e) {
+    } catch (Throwable e) {
       if (!isOver()) {
         boolean first = failureOfCampaign == null;
         failureOfCampaign = e;
@@ -149,10 +154,11 @@ final class ElectionCandidacy implements Election.Candidacy {
 
   // --- leading --------------------------------------------------------------------------------
 
-  /** Returns whether the work failed. */
-  private boolean lead(Lease lease) {
+  /** Returns whether a pause follows: the work failed, or returned almost at once. */
+  private boolean lead(LeaseHandle lease) {
     boolean[] begun = new boolean[1];
     Leadership elected = new Leadership(lease);
+    long since = engine.platform.nanoTime();
     try {
       if (!begin(elected)) {
         return false;
@@ -163,10 +169,10 @@ final class ElectionCandidacy implements Election.Candidacy {
                   () -> {
                     begun[0] = true;
                     work.lead(elected);
-                    succeeded();
+                    failureOfWork = null;
                     return true;
                   }));
-      return false;
+      return !isLong(since);
     } catch (Throwable e) { // work in other languages may throw anything
       if (!begun[0] || isEndedFromOutside(elected, e)) {
         DefaultLockClient.log.debug("the work of the leader of \"{}\" was ended", name(), e);
@@ -187,10 +193,12 @@ final class ElectionCandidacy implements Election.Candidacy {
     return !withdrawn;
   }
 
-  /** The work has returned, in time or not. */
-  private void succeeded() {
-    failureOfWork = null;
-    afterFailedWork.reset();
+  private boolean isLong(long since) {
+    boolean isLong = engine.platform.nanoTime() - since >= MIN_WORK.toNanos();
+    if (isLong) {
+      afterWork.reset();
+    }
+    return isLong;
   }
 
   /** Whether the work ended because of the loss or the withdrawal. */
@@ -209,9 +217,9 @@ final class ElectionCandidacy implements Election.Candidacy {
       try {
         lease.release();
         return;
-      } catch (RuntimeException | Error e) {
+      } catch (Throwable e) {
         Timer.failed("the release of a leadership", e);
-        rest(afterFailedWork);
+        rest(afterWork);
       }
     }
   }
@@ -316,9 +324,14 @@ final class ElectionCandidacy implements Election.Candidacy {
   @Override
   public void close() {
     withdraw();
-    if (!isOwn(Thread.currentThread())) {
-      var unused =
-          Awaiting.doneUninterruptibly(engine.platform, ended, Deadline.never(engine.platform));
+    if (isOwn(Thread.currentThread())
+        || Awaiting.doneUninterruptibly(
+            engine.platform, ended, Deadline.in(engine.platform, closeTimeout))) {
+      return;
+    }
+    Leadership unfinished = leadership;
+    if (unfinished != null) {
+      unfinished.abandon();
     }
   }
 

@@ -18,15 +18,20 @@ import org.jspecify.annotations.Nullable;
  */
 final class Leadership implements Lease {
 
-  private final Lease lease;
+  private final LeaseHandle lease;
   private volatile boolean withdrawn;
 
-  Leadership(Lease lease) {
+  Leadership(LeaseHandle lease) {
     this.lease = lease;
   }
 
   void withdraw() {
     withdrawn = true;
+  }
+
+  /** Stops renewing it, because the work does not end: others lead once it has expired. */
+  void abandon() {
+    lease.abandon("its candidate was closed, and the work of the leader has not ended");
   }
 
   /** Whether the lease was lost, and not released. */

@@ -96,6 +96,10 @@ final class LeaseHandle implements Lease {
     return state.releaseAsync();
   }
 
+  void abandon(String why) {
+    state.abandon(why);
+  }
+
   @Override
   public void close() {
     release();

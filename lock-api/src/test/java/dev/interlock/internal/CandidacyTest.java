@@ -134,13 +134,13 @@ class CandidacyTest extends EngineFixture {
     try (Candidacy candidacy = run()) {
       long last = 0;
       for (int i = 0; i < 5; i++) {
-        long token = work.next().fencingToken();
+        long token = nextLeadership().fencingToken();
         assertTrue(token > last, token + " after " + last);
         last = token;
         assertEquals(i, store.calls(Op.RELEASE));
         work.end();
       }
-      work.next();
+      nextLeadership();
       assertTrue(candidacy.isLeader());
     }
     assertNothingLeft();
@@ -258,6 +258,38 @@ class CandidacyTest extends EngineFixture {
     }
   }
 
+  /** As work does that calls {@link System#exit} while a shutdown hook closes the candidacy. */
+  @Test
+  void workThatDoesNotEndIsNoLongerRenewedAfterItsCandidacyWasClosed() throws Exception {
+    work.end(leadership -> awaitUninterruptibly(over));
+    Candidacy candidacy = run();
+    Lease leadership = work.next();
+    Background<Boolean> closing =
+        inBackground(
+            () -> {
+              candidacy.close();
+              return true;
+            });
+    advanceUntil("the close to return", closing.result::isDone);
+    advanceUntil("the lock to be free", () -> !store.holds("a"));
+    assertEquals(LossReason.ABANDONED, get(leadership.lost()).reason());
+    over.countDown();
+    Waits.until("the candidate to end", () -> candidates().isEmpty());
+    assertEquals(1, work.starts.get());
+    assertNothingLeft();
+  }
+
+  @Test
+  void workThatReturnsAtOnceIsFollowedByAPause() throws Exception {
+    try (Candidacy candidacy = engine.election("a").run(leadership -> {})) {
+      Waits.until("a release", () -> store.calls(Op.RELEASE) > 0);
+      time.awaitAsleep(candidates().get(0));
+      int campaigns = store.calls(Op.ACQUIRE);
+      assertTrue(campaigns < 3, () -> campaigns + " campaigns");
+      assertFalse(candidacy.isLeader());
+    }
+  }
+
   @Test
   void aCandidateThatIsRefusedShowsItAndTriesAgain() throws Exception {
     store.refuse(true);
@@ -325,7 +357,7 @@ class CandidacyTest extends EngineFixture {
         nextLeadership();
         assertSame(failure, candidacy.problem().orElseThrow());
         work.end();
-        work.next();
+        nextLeadership();
         assertTrue(candidacy.problem().isEmpty());
         work.end();
       }
@@ -355,10 +387,10 @@ class CandidacyTest extends EngineFixture {
   void anInterruptThatTheWorkLeavesBehindEndsNoCampaign() throws Exception {
     try (Candidacy candidacy = run()) {
       for (int i = 0; i < 3; i++) {
-        work.next();
+        nextLeadership();
         work.end(leadership -> Thread.currentThread().interrupt());
       }
-      work.next();
+      nextLeadership();
       assertTrue(candidacy.problem().isEmpty());
     }
     assertNothingLeft();
@@ -394,7 +426,7 @@ class CandidacyTest extends EngineFixture {
             assertFalse(candidacy.isLeader());
             assertEquals(1, store.calls(Op.ACQUIRE));
           });
-      assertTrue(work.next().fencingToken() > leadership.fencingToken());
+      assertTrue(nextLeadership().fencingToken() > leadership.fencingToken());
       assertTrue(candidacy.problem().isEmpty());
     }
     assertNothingLeft();
@@ -528,7 +560,7 @@ class CandidacyTest extends EngineFixture {
           };
       Candidacy candidacy = engine.election("a").run(counted);
       int turns = i % 4;
-      Waits.until("some turns", () -> store.calls(Op.ACQUIRE) >= before + turns);
+      advanceUntil("some turns", () -> store.calls(Op.ACQUIRE) >= before + turns);
       candidacy.close();
       assertNothingLeft();
     }
