@@ -49,16 +49,39 @@ final class AcquireLoop {
 
   private record EarlyLoss(LossReason reason, String detail) {}
 
-  /** The store does not answer. */
+  /** The store fails. The outage goes on from one head to the next. */
   private static final class Outage {
-    /** The last failure; null if the present head has seen none. */
-    private @Nullable LockUnavailableException failure;
+    private LockUnavailableException failure;
 
-    private long failingSince;
+    /** Later than its true beginning by all the time in which nobody asked the store. */
+    private long since;
+
+    /** When the next failure is due at the latest, if the store is asked as planned. */
+    private long nextFailureBy;
+
     private @Nullable Backoff backoff;
 
     /** The last failure, but null once the store has let this client into its queue. */
     private volatile @Nullable LockUnavailableException trouble;
+
+    Outage(LockUnavailableException failure, long since, long now) {
+      this.failure = failure;
+      this.since = since;
+      this.nextFailureBy = now;
+    }
+
+    /** Adds a failure. A pause of the process is not taken for a failure of the store. */
+    void add(LockUnavailableException next, long now) {
+      failure = next;
+      trouble = next;
+      since += Math.max(0, now - nextFailureBy);
+    }
+
+    /** Returns for how many nanoseconds more a caller bears it. */
+    long patience(Request request, long now) {
+      long begun = since - request.since() > 0 ? since : request.since();
+      return request.withoutStore().toNanos() - (now - begun);
+    }
   }
 
   /** Gives the place up, unless a head continues it in time. */
@@ -113,8 +136,14 @@ final class AcquireLoop {
   /** Whether the server has answered that it has to wait. */
   private volatile boolean waiting;
 
+  /** Whether the last answer of the server to this head was that another client is before it. */
+  private volatile boolean held;
+
   /** Taken before the first request. */
   private long clockOffset;
+
+  /** The time before the last request that the head itself waits for. */
+  private long sentAt;
 
   /** Null if the store has answered. */
   private volatile @Nullable Outage outage;
@@ -134,11 +163,8 @@ final class AcquireLoop {
    */
   @Nullable LeaseState run(Request request) throws InterruptedException {
     wanted = request;
-    Outage before = outage;
-    if (before != null) {
-      before.failure = null;
-    }
     waiting = false;
+    held = false;
     boolean leaves = false;
     try {
       LeaseState lease =
@@ -158,6 +184,7 @@ final class AcquireLoop {
         }
       } finally {
         waiting = false;
+        held = false;
         turn(Turn.LEFT);
       }
     }
@@ -193,7 +220,7 @@ final class AcquireLoop {
         }
         engine.timer.schedule(event, event.until);
       }
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       Timer.failed("the time-out of a place", e);
     }
   }
@@ -238,7 +265,16 @@ final class AcquireLoop {
     engine.signalEnd();
   }
 
-  /** Why the store cannot serve, for waiters behind the head that time out. */
+  /** What is known of the lock, for those behind the head whose time is over. */
+  LocalQueue.Answer answer() {
+    LockUnavailableException trouble = trouble();
+    if (trouble != null) {
+      return LocalQueue.Answer.failed(trouble);
+    }
+    return held ? LocalQueue.Answer.HELD : LocalQueue.Answer.PENDING;
+  }
+
+  /** Why the store cannot serve. */
   @Nullable LockUnavailableException trouble() {
     Outage present = outage;
     return present == null ? null : present.trouble;
@@ -265,7 +301,7 @@ final class AcquireLoop {
     try {
       while (true) {
         Duration most;
-        boolean held = false;
+        boolean busy = false;
         try {
           Claim next = nextAttempt(request);
           Attempt attempt = engine.store.tryAcquire(next, requestDeadline(request));
@@ -274,11 +310,11 @@ final class AcquireLoop {
                 begin(cappedAt(granted.grant(), next.issuedAt()), request), granted.grant());
           }
           settleWithNothingLeft();
-          answered();
-          Attempt.Busy busy = (Attempt.Busy) attempt;
-          request.heldBy(busy.holder());
-          held = true;
-          most = pollInterval(busy.retryAfter(), request.options().pollInterval());
+          Attempt.Busy answer = (Attempt.Busy) attempt;
+          request.heldBy(answer.holder());
+          isHeld();
+          busy = true;
+          most = pollInterval(answer.retryAfter(), request.options().pollInterval());
         } catch (LockUnavailableException e) {
           most = failed(e, request);
         } catch (LockConfigurationException e) {
@@ -292,7 +328,7 @@ final class AcquireLoop {
           return giveUp();
         }
         waiting = true;
-        if (held) {
+        if (busy) {
           engine.waits(request);
         }
         if (watch == null) {
@@ -301,7 +337,7 @@ final class AcquireLoop {
           watch = watch();
         }
         // No sign that a failed store has recovered: undone attempts send messages, too.
-        LeaseState offered = pause().await(request, most, held);
+        LeaseState offered = pause().await(request, most, busy);
         if (offered != null) {
           // The thread that offered it may be slow to publish it.
           Timer.survive("the beginning of a lease", offered::publish);
@@ -458,6 +494,8 @@ final class AcquireLoop {
         inQueue();
         waiting = current.hasPredecessor();
         if (waiting) {
+          held = true;
+          engine.line.tell(name());
           engine.waits(request);
         }
         Attempt attempt = current.await(request.deadline());
@@ -469,7 +507,7 @@ final class AcquireLoop {
           return lease == null ? beginConfirmed(store, granted.grant(), request) : lease;
         }
         request.heldBy(((Attempt.Busy) attempt).holder());
-        answered();
+        isHeld();
       } catch (LockUnavailableException e) {
         if (place != null && grant == null) {
           // The store has let us into the queue since its last failure. A grant that came too late
@@ -517,7 +555,11 @@ final class AcquireLoop {
   // --- both -----------------------------------------------------------------------------------
 
   private Deadline requestDeadline(Request request) {
-    return request.forStore(engine.requestTimeout());
+    Outage present = outage;
+    sentAt = engine.platform.nanoTime();
+    return request.forStore(
+        engine.requestTimeout(),
+        present == null ? request.withoutStore().toNanos() : present.patience(request, sentAt));
   }
 
   private Pause pause() {
@@ -563,7 +605,7 @@ final class AcquireLoop {
       engine.timer.start();
       // A closing thread has either seen this acquire loop, or is seen here.
       engine.ensureOpen();
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       endShared(next);
       throw e;
     }
@@ -649,7 +691,7 @@ final class AcquireLoop {
     // From here on only the caller can release the lease, so it has to be returned.
     try {
       lease.begin();
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       Timer.failed("the beginning of a lease", e);
     }
     try {
@@ -662,9 +704,10 @@ final class AcquireLoop {
       if (early != null) {
         lease.lose(early.reason(), early.detail());
       }
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       Timer.failed("an early loss", e);
     }
+    engine.line.tell(lease.name());
     return lease;
   }
 
@@ -674,13 +717,19 @@ final class AcquireLoop {
       if (waiting != null) {
         waiting.close();
       }
-    } catch (Exception | Error e) {
+    } catch (Throwable e) {
       Timer.failed("the backend's end of a wait", e);
     }
   }
 
   private void answered() {
     outage = null;
+  }
+
+  private void isHeld() {
+    answered();
+    held = true;
+    engine.line.tell(name());
   }
 
   private void inQueue() {
@@ -692,36 +741,42 @@ final class AcquireLoop {
 
   /** Returns how long to pause before the next attempt. */
   private Duration failed(LockUnavailableException problem, Request request) {
-    if (problem.isInDoubt() || place != null || grant != null) {
+    boolean isQueued = place != null;
+    if (problem.isInDoubt() || isQueued || grant != null) {
       endAttempt();
     } else {
       settleWithNothingLeft();
     }
     engine.ensureOpen();
+    held = false;
     long now = engine.platform.nanoTime();
     Outage present = outage;
     if (present == null) {
-      present = new Outage();
+      // Whoever waits in the store's queue has not asked for anything all that time.
+      long asked = isQueued ? now : Math.max(sentAt, now - engine.requestTimeout().toNanos());
+      present = new Outage(problem, asked, now);
       outage = present;
     }
-    if (present.failure == null) {
-      present.failingSince = now;
-    }
-    present.failure = problem;
-    present.trouble = problem;
-    if (request.isOver() || now - present.failingSince >= request.withoutStore().toNanos()) {
+    present.add(problem, now);
+    engine.line.tell(name());
+    Outage failing = present;
+    engine.line.fail(name(), other -> failing.patience(other, now) <= 0, problem);
+    long patience = present.patience(request, now);
+    if (request.isOver() || patience <= 0) {
       throw problem;
     }
     engine.attemptFailed(request, problem);
     if (present.backoff == null) {
       present.backoff = new Backoff(engine.platform, request.options().ttl());
     }
-    return present.backoff.next(request.options().ttl());
+    long pause = Math.min(present.backoff.next(request.options().ttl()).toNanos(), patience);
+    present.nextFailureBy = now + pause + engine.requestTimeout().toNanos();
+    return Duration.ofNanos(pause);
   }
 
   private @Nullable LeaseState giveUp() {
     Outage present = outage;
-    if (present != null && present.failure != null) {
+    if (present != null) {
       throw present.failure;
     }
     return null;

@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockEvent.GaveUp.Reason;
+import dev.interlock.LockUnavailableException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -15,6 +16,9 @@ import org.jspecify.annotations.Nullable;
 final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements LocalQueue.Waiter {
 
   private final long enteredAt;
+
+  /** Whether its time is over, and it waits for the first answer to the head of the queue. */
+  private volatile boolean asking;
 
   private AsyncAcquisition(
       DefaultLockClient engine,
@@ -98,6 +102,37 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
   }
 
   @Override
+  boolean staysInLine() {
+    if (asking) {
+      return false;
+    }
+    LocalQueue.Answer answer = engine.line.ask(request.name(), this);
+    switch (answer.kind()) {
+      case PENDING -> {
+        asking = true;
+        timeOutAt(request.end());
+      }
+      case HELD, FAILED -> onAnswer(answer);
+      case LEFT -> {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public void onAnswer(LocalQueue.Answer answer) {
+    endWait();
+    end(() -> engine.timedOutInLine(request, answer));
+  }
+
+  @Override
+  public void onOutage(LockUnavailableException problem) {
+    endWait();
+    fail(engine.outage(request, problem));
+  }
+
+  @Override
   public void onClose() {
     endWait();
     fail(engine.closed());
@@ -110,7 +145,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   @Nullable LeaseState timedOutInLine() {
-    return engine.timedOutInLine(request);
+    return engine.timedOutInLine(request, LocalQueue.Answer.PENDING);
   }
 
   @Override

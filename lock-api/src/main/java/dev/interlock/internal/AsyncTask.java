@@ -6,6 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -79,6 +80,11 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   /** Called when the program has completed the future. */
   void abandoned() {}
 
+  /** Called when its time has passed; true if it goes on waiting in the queue, or has ended. */
+  boolean staysInLine() {
+    return false;
+  }
+
   /** The outcome if its time-out passes while it is in the queue. */
   @Nullable T timedOutInLine() {
     return null;
@@ -94,7 +100,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       engine.timer.start();
       var unused = future.whenComplete((value, failure) -> cancel());
       enter();
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       // The caller gets no future, so what has begun must end.
       completeExceptionally(e);
       throw e;
@@ -129,7 +135,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     try {
       timeOutAt(request.forThread());
       threads.execute(this::run);
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       // The client was closed, or no thread could be started.
       if (withdraw()) {
         fail(e instanceof RejectedExecutionException ? engine.closed() : e);
@@ -177,6 +183,9 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   @Override
   final void fire(long now) {
+    if (staysInLine()) {
+      return;
+    }
     if (leaveLine()) {
       timeOut();
     } else if (withdraw()) {
@@ -185,10 +194,15 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     }
   }
 
-  final void timeOut() {
+  private void timeOut() {
+    end(this::timedOutInLine);
+  }
+
+  /** Ends with an outcome that is known without the store. */
+  final void end(Supplier<@Nullable T> outcome) {
     try {
-      succeed(timedOutInLine());
-    } catch (RuntimeException | Error e) {
+      succeed(outcome.get());
+    } catch (Throwable e) {
       fail(e);
     }
   }
@@ -205,7 +219,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       T acquired = work();
       end();
       succeed(acquired);
-    } catch (InterruptedException | RuntimeException | Error e) {
+    } catch (Throwable e) {
       end();
       fail(e);
     }
@@ -223,7 +237,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   final void succeed(@Nullable T acquired) {
     boolean delivering = false;
     try {
-      engine.notifier.run(() -> deliver(acquired));
+      engine.notifier.deliver(() -> deliver(acquired));
       delivering = true;
     } finally {
       if (!delivering && acquired != null) {
@@ -238,7 +252,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       R answer = result.apply(acquired);
       answered = true;
       delivered = future.complete(answer);
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       completeExceptionally(e);
     } finally {
       if (!delivered && acquired != null) {
@@ -248,7 +262,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   }
 
   final void fail(Throwable failure) {
-    engine.notifier.run(() -> completeExceptionally(failure));
+    engine.notifier.deliver(() -> completeExceptionally(failure));
   }
 
   private void completeExceptionally(Throwable failure) {

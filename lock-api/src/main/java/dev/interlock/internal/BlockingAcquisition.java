@@ -1,8 +1,11 @@
 package dev.interlock.internal;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.interlock.LockEvent.GaveUp.Reason;
 import dev.interlock.LockKind;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.internal.LocalQueue.Answer.Kind;
 import dev.interlock.spi.Deadline;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -17,6 +20,8 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
   private enum Decision {
     HEAD,
     HANDED_OVER,
+    ANSWERED,
+    FAILED,
     CLOSED
   }
 
@@ -25,6 +30,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
   private final long enteredAt;
   private final CompletableFuture<Decision> decision = new CompletableFuture<>();
   private volatile @Nullable LeaseState handedOver;
+  private volatile LocalQueue.Answer answer = LocalQueue.Answer.PENDING;
 
   private BlockingAcquisition(DefaultLockClient engine, Request request) {
     this.engine = engine;
@@ -81,7 +87,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
         engine.gaveUp(request, null, Reason.TIMED_OUT);
       }
       return lease;
-    } catch (InterruptedException | RuntimeException | Error e) {
+    } catch (Throwable e) {
       engine.failed(request, e);
       throw e;
     }
@@ -131,33 +137,54 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
   }
 
   private @Nullable LeaseState awaitTurn() throws InterruptedException {
-    Deadline deadline = request.deadline();
-    if (deadline.hasPassed()) {
-      return engine.timedOutInLine(request);
-    }
     if (engine.line.enter(request.name(), request.share(), this)) {
       return engine.contend(request);
     }
-    engine.waits(request);
+    if (!request.isOver()) {
+      engine.waits(request);
+    }
     engine.ensureLineServed(this);
-    boolean inTime;
+    LocalQueue.Answer known;
     try {
-      inTime = Awaiting.done(engine.platform, decision, deadline);
-    } catch (InterruptedException | RuntimeException | Error e) {
+      known = answerInTime();
+    } catch (Throwable e) {
       // A waiter that stayed in the queue would be granted the lock later.
       if (!engine.line.leave(request.name(), this)) {
         refuse(awaitDecision());
       }
       throw e;
     }
-    if (!inTime && engine.line.leave(request.name(), this)) {
-      return engine.timedOutInLine(request);
+    if (known != null) {
+      return engine.timedOutInLine(request, known);
     }
     return switch (awaitDecision()) {
       case HEAD -> engine.contend(request);
       case HANDED_OVER -> handedOver();
+      case ANSWERED -> engine.timedOutInLine(request, answer);
+      case FAILED -> throw engine.outage(request, requireNonNull(answer.trouble()));
       case CLOSED -> throw engine.closed();
     };
+  }
+
+  /**
+   * Waits for a decision and, if none comes in time, for the first answer to the head of the queue.
+   *
+   * @return null for a decision; otherwise this has left the queue
+   */
+  private LocalQueue.@Nullable Answer answerInTime() throws InterruptedException {
+    if (isDecided(request.deadline())) {
+      return null;
+    }
+    LocalQueue.Answer known = engine.line.ask(request.name(), this);
+    boolean decides = known.kind() == Kind.HELD || known.kind() == Kind.FAILED;
+    if (decides || (!isDecided(request.end()) && engine.line.leave(request.name(), this))) {
+      return known;
+    }
+    return null;
+  }
+
+  private boolean isDecided(Deadline until) throws InterruptedException {
+    return Awaiting.done(engine.platform, decision, until);
   }
 
   // Another thread, which does not block, has already decided and is about to report it.
@@ -204,6 +231,18 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
   public void onHandoff(LeaseState lease) {
     handedOver = lease;
     decision.complete(Decision.HANDED_OVER);
+  }
+
+  @Override
+  public void onAnswer(LocalQueue.Answer known) {
+    answer = known;
+    decision.complete(Decision.ANSWERED);
+  }
+
+  @Override
+  public void onOutage(LockUnavailableException problem) {
+    answer = LocalQueue.Answer.failed(problem);
+    decision.complete(Decision.FAILED);
   }
 
   @Override

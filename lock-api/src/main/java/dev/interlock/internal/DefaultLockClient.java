@@ -109,7 +109,7 @@ final class DefaultLockClient implements LockClient {
     this.renewer = new Renewer(this);
     this.timer = new Timer(platform, info.name() + "-timer", renewer::flush);
     this.cleanup = new Cleanup(store, platform, timer, threads, options.requestTimeout());
-    this.notifier = new Notifier(platform, threads.callbacks, timer);
+    this.notifier = new Notifier(platform, threads.callbacks, threads.deliveries, timer);
     this.leaseLog = new LeaseLog(platform, timer, notifier);
   }
 
@@ -188,7 +188,7 @@ final class DefaultLockClient implements LockClient {
       if (on.compareAndSet(false, true)) {
         try {
           timer.schedule(this, platform.nanoTime() + PERIOD);
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
           on.set(false);
           throw e;
         }
@@ -355,14 +355,14 @@ final class DefaultLockClient implements LockClient {
     LocalQueue.Waiter unserved = null;
     try {
       unserved = lease.admitWaiters();
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       Timer.failed("the admission of readers", e);
     }
     try {
       if (unserved == null || !unserved.onHead()) {
         pass(lease.name());
       }
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       Timer.failed("the next head", e);
     }
   }
@@ -385,14 +385,24 @@ final class DefaultLockClient implements LockClient {
     return lease;
   }
 
-  /** The outcome of an acquisition that timed out behind another thread of this client. */
-  @Nullable LeaseState timedOutInLine(Request request) {
-    AcquireLoop loop = line.loop(request.name());
-    LockUnavailableException trouble = loop == null ? null : loop.trouble();
-    if (trouble != null) {
-      throw unavailable(request.name(), "the store could not be asked in time", trouble);
+  /**
+   * The outcome of an acquisition that timed out behind another thread of this client.
+   *
+   * @param answer what the head of the queue knew of the lock
+   */
+  @Nullable LeaseState timedOutInLine(Request request, LocalQueue.Answer answer) {
+    if (answer.kind() == LocalQueue.Answer.Kind.HELD) {
+      return timedOut(request);
     }
-    return timedOut(request);
+    throw unavailable(request.name(), "the store could not be asked in time", answer.trouble());
+  }
+
+  /** The failure of an acquisition that another thread's outage has ended as well. */
+  LockUnavailableException outage(Request request, LockUnavailableException problem) {
+    return unavailable(
+        request.name(),
+        "the store has failed for longer than the outage time-out of " + request.withoutStore(),
+        problem);
   }
 
   /** The failure of an acquisition whose lease was lost before the call could return it. */
@@ -552,7 +562,7 @@ final class DefaultLockClient implements LockClient {
     CompletableFuture<T> start() {
       try {
         threads.requests.execute(this);
-      } catch (RuntimeException | Error e) {
+      } catch (Throwable e) {
         make(noTime);
         Timer.survive("a log", () -> log.debug("no thread for a request of a lease", e));
       }
@@ -572,9 +582,9 @@ final class DefaultLockClient implements LockClient {
       }
       try {
         @Nullable T answer = request.make(until);
-        notifier.run(() -> future.complete(answer));
-      } catch (InterruptedException | RuntimeException | Error e) {
-        notifier.run(() -> future.completeExceptionally(e));
+        notifier.deliver(() -> future.complete(answer));
+      } catch (Throwable e) {
+        notifier.deliver(() -> future.completeExceptionally(e));
       }
     }
   }
@@ -596,7 +606,7 @@ final class DefaultLockClient implements LockClient {
       log.debug("{} was not confirmed to be released", grant.claim(), e);
     } catch (InterruptedException e) {
       interrupted = true;
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       // Not even a lack of stack or memory may prevent the release.
       log.error("the backend failed to release {}", grant.claim(), e);
     } finally {
@@ -913,7 +923,7 @@ final class DefaultLockClient implements LockClient {
     for (int i = 1; i < Math.min(RELEASERS, open.size()); i++) {
       try {
         ends.add(CompletableFuture.runAsync(() -> releaseAll(open, deadline), threads.cleanup));
-      } catch (RuntimeException | Error e) {
+      } catch (Throwable e) {
         log.debug("closing with fewer threads", e);
       }
     }

@@ -1,6 +1,8 @@
 package dev.interlock.internal;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
@@ -42,8 +44,40 @@ final class LocalQueue {
      */
     void onHandoff(LeaseState lease);
 
+    /** The head has had the answer for which the waiter {@linkplain LocalQueue#ask asked}. */
+    void onAnswer(Answer answer);
+
+    /**
+     * The store has failed for longer than the waiter's patience. The waiter has left the queue.
+     */
+    void onOutage(LockUnavailableException problem);
+
     /** The client is being closed, and the waiter has left the queue. */
     void onClose();
+  }
+
+  /**
+   * What the head knows of the lock.
+   *
+   * @param trouble why the store cannot serve, if it has failed
+   */
+  record Answer(Kind kind, @Nullable LockUnavailableException trouble) {
+    enum Kind {
+      /** The head has had no answer yet. */
+      PENDING,
+      HELD,
+      FAILED,
+      /** Not known to one that is no longer a waiter: it is the head, or is about to be called. */
+      LEFT
+    }
+
+    static final Answer PENDING = new Answer(Kind.PENDING, null);
+    static final Answer HELD = new Answer(Kind.HELD, null);
+    static final Answer LEFT = new Answer(Kind.LEFT, null);
+
+    static Answer failed(LockUnavailableException trouble) {
+      return new Answer(Kind.FAILED, trouble);
+    }
   }
 
   /** A head and the waiters behind it. A queue that has ended accepts no more heads and waiters. */
@@ -69,6 +103,56 @@ final class LocalQueue {
 
     /** Null until the head's first waiter. */
     private volatile @Nullable LinkedHashSet<Waiter> waiters;
+
+    /** The waiters whose time is over and who stay for the head's first answer. */
+    @GuardedBy("this")
+    private @Nullable List<Waiter> asking;
+
+    Answer answer() {
+      AcquireLoop asked = loop;
+      if (lease != null) {
+        return Answer.HELD;
+      }
+      return asked == null ? Answer.PENDING : asked.answer();
+    }
+
+    synchronized Answer ask(Waiter waiter) {
+      LinkedHashSet<Waiter> line = waiters;
+      if (line == null || !line.contains(waiter)) {
+        return Answer.LEFT;
+      }
+      Answer answer = answer();
+      if (answer.kind() == Answer.Kind.PENDING) {
+        if (asking == null) {
+          asking = new ArrayList<>();
+        }
+        asking.add(waiter);
+      } else {
+        line.remove(waiter);
+      }
+      return answer;
+    }
+
+    /** Removes those who asked, if there is an answer. */
+    synchronized List<Waiter> takeAsking(Answer answer) {
+      List<Waiter> all = asking;
+      if (all == null || answer.kind() == Answer.Kind.PENDING) {
+        return List.of();
+      }
+      asking = null;
+      all.removeIf(waiter -> !remove(waiter));
+      return all;
+    }
+
+    synchronized List<Waiter> takeAll(Predicate<Waiter> those) {
+      LinkedHashSet<Waiter> line = waiters;
+      if (line == null) {
+        return List.of();
+      }
+      List<Waiter> taken = line.stream().filter(those).toList();
+      taken.forEach(line::remove);
+      return taken;
+    }
 
     /** What becomes of one who enters. */
     enum Entry {
@@ -203,6 +287,37 @@ final class LocalQueue {
     return queue != null && queue.remove(waiter);
   }
 
+  /**
+   * Asks what the head knows of the lock, for a waiter whose time is over. If the head has no
+   * answer yet, the waiter stays in the queue and is {@linkplain Waiter#onAnswer called} with the
+   * first one. Otherwise it has left.
+   */
+  Answer ask(String name, Waiter waiter) {
+    Queue queue = queues.get(name);
+    return queue == null ? Answer.LEFT : queue.ask(waiter);
+  }
+
+  /** Passes the head's answer on to those who {@linkplain #ask asked}. Under no monitor. */
+  void tell(String name) {
+    Queue queue = queues.get(name);
+    if (queue != null && queue.waiters != null) {
+      Answer answer = queue.answer();
+      queue
+          .takeAsking(answer)
+          .forEach(waiter -> Timer.survive("an answer", () -> waiter.onAnswer(answer)));
+    }
+  }
+
+  /** Removes and fails those waiters whose patience with the store has ended. Under no monitor. */
+  void fail(String name, Predicate<Request> impatient, LockUnavailableException problem) {
+    Queue queue = queues.get(name);
+    if (queue != null && queue.waiters != null) {
+      queue
+          .takeAll(waiter -> impatient.test(waiter.request()))
+          .forEach(waiter -> Timer.survive("an outage", () -> waiter.onOutage(problem)));
+    }
+  }
+
   /** Ends the head's turn. Called by the head. */
   void pass(String name) {
     Queue queue = queues.get(name);
@@ -322,7 +437,7 @@ final class LocalQueue {
   }
 
   /**
-   * Whether the head holds the lock, or contends for it without a failure.
+   * Whether the head holds the lock, or the store has answered it that another client does.
    *
    * @throws LockConfigurationException if the name is in use as something else
    */
@@ -332,8 +447,7 @@ final class LocalQueue {
       return false;
     }
     queue.requireAgreement(name, share);
-    AcquireLoop loop = queue.loop;
-    return loop == null || loop.trouble() == null;
+    return queue.answer().kind() == Answer.Kind.HELD;
   }
 
   /** Whether the head may have waiters behind it; false only if it has none. */

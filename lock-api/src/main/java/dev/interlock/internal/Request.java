@@ -276,6 +276,17 @@ class Request {
     return Deadline.at(engine.platform, now + Math.min(requestTimeout.toNanos(), left(now)));
   }
 
+  /**
+   * The same for a caller whose patience with the store may end earlier.
+   *
+   * @param patience for how much longer the store may fail, in nanoseconds
+   */
+  Deadline forStore(Duration requestTimeout, long patience) {
+    return forStore(
+        Duration.ofNanos(
+            Math.min(requestTimeout.toNanos(), Math.max(patience, LEAST_PER_REQUEST.toNanos()))));
+  }
+
   /** When to give up waiting for a thread that asks the store. */
   Deadline forThread() {
     long now = engine.platform.nanoTime();

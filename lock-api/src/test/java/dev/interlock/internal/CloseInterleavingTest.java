@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Share;
 import java.util.List;
@@ -237,6 +238,12 @@ class CloseInterleavingTest extends EngineFixture {
     public void onHandoff(LeaseState granted) {
       lease = granted;
     }
+
+    @Override
+    public void onAnswer(LocalQueue.Answer answer) {}
+
+    @Override
+    public void onOutage(LockUnavailableException problem) {}
 
     @Override
     public void onClose() {

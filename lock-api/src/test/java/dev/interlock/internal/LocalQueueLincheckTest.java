@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Share;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jetbrains.lincheck.LincheckAssertionError;
@@ -61,6 +62,12 @@ class LocalQueueLincheckTest {
       public void onHandoff(LeaseState lease) {
         throw new AssertionError("nobody hands over here");
       }
+
+      @Override
+      public void onAnswer(LocalQueue.Answer answer) {}
+
+      @Override
+      public void onOutage(LockUnavailableException problem) {}
 
       @Override
       public void onClose() {

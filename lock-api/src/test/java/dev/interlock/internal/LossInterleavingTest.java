@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Share;
@@ -150,6 +151,12 @@ class LossInterleavingTest {
     public void onHandoff(LeaseState lease) {
       throw new AssertionError("does not fit");
     }
+
+    @Override
+    public void onAnswer(LocalQueue.Answer answer) {}
+
+    @Override
+    public void onOutage(LockUnavailableException problem) {}
 
     @Override
     public void onClose() {}

@@ -9,6 +9,7 @@ import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.internal.EngineFixture.Background;
@@ -140,6 +141,12 @@ class SharedGrantInterleavingTest {
     public void onHandoff(LeaseState lease) {
       handedOff.complete(lease);
     }
+
+    @Override
+    public void onAnswer(LocalQueue.Answer answer) {}
+
+    @Override
+    public void onOutage(LockUnavailableException problem) {}
 
     @Override
     public void onClose() {}

@@ -11,6 +11,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -225,6 +226,89 @@ class WaitingTest extends EngineFixture {
         assertThrows(ExecutionException.class, waiter::get).getCause());
     Duration unit = TTL.dividedBy(3);
     return unit.multipliedBy((time.nanoTime() - begun) / unit.toNanos());
+  }
+
+  @Test
+  void everyWaiterOfANameFailsWithTheSameOutage() throws Exception {
+    store.down(true);
+    List<Background<Lease>> waiters = new ArrayList<>();
+    List<CompletableFuture<Lease>> futures = new ArrayList<>();
+    for (int i = 0; i < 5; i++) {
+      waiters.add(inBackground(() -> engine.lock("a").acquire()));
+      futures.add(engine.lock("a").acquireAsync());
+    }
+    Waits.until("the waiters", () -> engine.line.waiting() == 9);
+    long begun = time.nanoTime();
+    advanceUntil(
+        "the failures",
+        () ->
+            waiters.stream().allMatch(waiter -> waiter.result.isDone())
+                && futures.stream().allMatch(CompletableFuture::isDone));
+    waiters.forEach(waiter -> assertUnavailable(waiter.result));
+    futures.forEach(WaitingTest::assertUnavailable);
+    Duration lasted = Duration.ofNanos(time.nanoTime() - begun);
+    assertTrue(lasted.compareTo(TTL.plus(REQUEST_TIMEOUT)) <= 0, "lasted " + lasted);
+  }
+
+  @Test
+  void aHeadWithMorePatienceDoesNotKeepOthersWaiting() throws Exception {
+    store.down(true);
+    Background<?> head = inBackground(() -> engine.lock("a").tryAcquire(LONG));
+    Waits.until("the head", () -> engine.line.loop("a") != null);
+    Background<Lease> behind = inBackground(() -> engine.lock("a").acquire());
+    Waits.until("the waiter", () -> engine.line.waiting() == 1);
+    long begun = time.nanoTime();
+    advanceUntil("the failure", behind.result::isDone);
+    assertUnavailable(behind.result);
+    Duration lasted = Duration.ofNanos(time.nanoTime() - begun);
+    assertTrue(lasted.compareTo(TTL.plus(REQUEST_TIMEOUT).plusSeconds(1)) <= 0, "lasted " + lasted);
+    assertFalse(head.result.isDone());
+    head.thread.interrupt();
+  }
+
+  @Test
+  void oneWhoComesDuringAnOutageHasItsOwnPatience() throws Exception {
+    store.down(true);
+    Background<?> head = inBackground(() -> engine.lock("a").tryAcquire(LONG));
+    time.awaitAsleep(head.thread);
+    advanceInSteps(head, TTL.multipliedBy(2));
+    Background<Lease> late = inBackground(() -> engine.lock("a").acquire());
+    Waits.until("the waiter", () -> engine.line.waiting() == 1);
+    advanceInSteps(head, TTL.dividedBy(2));
+    store.down(false);
+    advanceUntil("the head's grant", head.result::isDone);
+    ((Optional<?>) head.get()).ifPresent(lease -> ((Lease) lease).close());
+    assertTrue(late.get().isHeld());
+  }
+
+  @Test
+  void noRequestOutlastsThePatienceOfItsCaller() throws Exception {
+    Duration patience = REQUEST_TIMEOUT.dividedBy(2);
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    Background<Lease> waiter =
+        inBackground(() -> engine.lock("a", options -> options.outageTimeout(patience)).acquire());
+    gate.awaitArrival();
+    assertEquals(patience, store.budget());
+    gate.open();
+    assertTrue(waiter.get().isHeld());
+  }
+
+  @Test
+  void aPauseOfTheProcessIsNoOutage() throws Exception {
+    store.down(true);
+    Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
+    time.awaitAsleep(waiter.thread);
+    time.advance(TTL.multipliedBy(10));
+    time.awaitAsleep(waiter.thread);
+    store.down(false);
+    advanceUntil("the grant", waiter.result::isDone);
+    assertTrue(waiter.get().isHeld());
+  }
+
+  private static void assertUnavailable(CompletableFuture<?> waiter) {
+    assertInstanceOf(
+        LockUnavailableException.class,
+        assertThrows(ExecutionException.class, () -> get(waiter)).getCause());
   }
 
   @Test
