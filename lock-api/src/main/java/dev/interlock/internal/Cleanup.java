@@ -72,7 +72,7 @@ final class Cleanup {
   void forget(Claim claim) {
     try {
       backend.forget(claim);
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       log.error("the backend failed to forget {}", claim, e);
     }
   }
@@ -143,7 +143,7 @@ final class Cleanup {
       } catch (RejectedExecutionException e) {
         // The client has been closed, and the TTL ends the lock.
         pending.remove(this);
-      } catch (RuntimeException | Error e) {
+      } catch (Throwable e) {
         log.debug("{} has to wait for a thread", claim, e);
         timer.schedule(this, platform.nanoTime() + backoff.nextNanos());
       }
@@ -198,7 +198,7 @@ final class Cleanup {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return false;
-      } catch (RuntimeException | Error e) {
+      } catch (Throwable e) {
         log.error("the backend failed to give up {}", claim, e);
         return false;
       }
@@ -225,7 +225,7 @@ final class Cleanup {
       endSessionAt = Deadline.in(platform, ttl);
       try {
         return !backend.endSession(claim, Duration.ofNanos(now - since), refusal);
-      } catch (RuntimeException | Error e) {
+      } catch (Throwable e) {
         log.error("the backend failed to end the session of {}", claim, e);
         return false;
       }

@@ -1,9 +1,6 @@
 package dev.interlock.internal;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import dev.interlock.spi.TimeSource;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
 import java.security.SecureRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -13,6 +10,7 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** The platform of every client outside of simulations: this JVM, on the given clocks. */
@@ -20,13 +18,16 @@ final class Jvm implements Platform {
 
   private static final long KEEP_ALIVE_SECONDS = 10;
 
-  // Executors.newVirtualThreadPerTaskExecutor, where the JVM has it (21 and later).
-  private static final @Nullable Method VIRTUAL = virtualThreads();
+  private static final boolean HAS_VIRTUAL_THREADS = Runtime.version().feature() >= 21;
 
   private final TimeSource time;
 
+  /** Where the program's classes are found on the client's threads: as where it was opened. */
+  private final @Nullable ClassLoader contextClassLoader;
+
   Jvm(TimeSource time) {
     this.time = time;
+    this.contextClassLoader = Thread.currentThread().getContextClassLoader();
   }
 
   @Override
@@ -49,10 +50,15 @@ final class Jvm implements Platform {
     time.unpark(thread);
   }
 
+  /**
+   * Makes a thread that inherits nothing from its creator, which is whoever happens to need it
+   * first: neither thread-locals nor a class loader.
+   */
   @Override
   public Thread thread(String name, Runnable task) {
-    Thread thread = new Thread(task, "interlock-" + name);
+    Thread thread = new Thread(null, task, "interlock-" + name, 0, false);
     thread.setDaemon(true);
+    thread.setContextClassLoader(contextClassLoader);
     return thread;
   }
 
@@ -70,18 +76,11 @@ final class Jvm implements Platform {
 
   @Override
   public ExecutorService pool(String name, int most, boolean virtual) {
-    if (virtual && VIRTUAL != null) {
-      try {
-        return (ExecutorService) VIRTUAL.invoke(null);
-      } catch (IllegalAccessException | InvocationTargetException e) {
-        throw new IllegalStateException("this JVM has virtual threads, but they do not start", e);
-      }
+    if (virtual && HAS_VIRTUAL_THREADS) {
+      return virtualThreads("interlock-" + name + "-");
     }
-    ThreadFactory factory =
-        new ThreadFactoryBuilder()
-            .setNameFormat("interlock-" + name + "-%d")
-            .setDaemon(true)
-            .build();
+    AtomicLong count = new AtomicLong();
+    ThreadFactory factory = task -> thread(name + "-" + count.getAndIncrement(), task);
     if (most == Integer.MAX_VALUE) {
       return new ThreadPoolExecutor(
           0, most, KEEP_ALIVE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory);
@@ -93,11 +92,27 @@ final class Jvm implements Platform {
     return pool;
   }
 
-  private static @Nullable Method virtualThreads() {
+  /** A virtual thread for each task, made like {@link #thread}. */
+  private ExecutorService virtualThreads(String namePrefix) {
     try {
-      return Executors.class.getMethod("newVirtualThreadPerTaskExecutor");
-    } catch (NoSuchMethodException e) {
-      return null;
+      // By reflection: the JVM has them from version 21 on.
+      Class<?> type = Class.forName("java.lang.Thread$Builder$OfVirtual");
+      Object builder = Thread.class.getMethod("ofVirtual").invoke(null);
+      type.getMethod("name", String.class, long.class).invoke(builder, namePrefix, 0L);
+      type.getMethod("inheritInheritableThreadLocals", boolean.class).invoke(builder, false);
+      ThreadFactory plain = (ThreadFactory) type.getMethod("factory").invoke(builder);
+      ThreadFactory factory =
+          task -> {
+            Thread thread = plain.newThread(task);
+            thread.setContextClassLoader(contextClassLoader);
+            return thread;
+          };
+      return (ExecutorService)
+          Executors.class
+              .getMethod("newThreadPerTaskExecutor", ThreadFactory.class)
+              .invoke(null, factory);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("this JVM has virtual threads, but they do not start", e);
     }
   }
 }

@@ -150,7 +150,7 @@ final class LeaderWatch extends Timer.Event {
       answered(number, leader);
       backoff.reset();
       refusalIsLogged = false;
-    } catch (InterruptedException | RuntimeException | Error e) {
+    } catch (Throwable e) {
       Timer.survive("a log", () -> log(e));
     } finally {
       requestEnded(number, failed ? backoff.nextNanos() : 0);

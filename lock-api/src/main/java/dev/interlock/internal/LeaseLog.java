@@ -34,6 +34,11 @@ final class LeaseLog extends Timer.Event {
     lines.note(event);
   }
 
+  /** Queues another line. */
+  void note(Runnable line) {
+    lines.note(line);
+  }
+
   @Override
   void fire(long now) {
     count();

@@ -359,7 +359,7 @@ final class LeaseState extends Timer.Event {
       }
       try {
         admitted = new LeaseState(this, next, before, Role.COMPANION);
-      } catch (RuntimeException | Error e) {
+      } catch (Throwable e) {
         Timer.failed("the admission of a reader", e);
       } finally {
         if (admitted == null) {
@@ -396,7 +396,7 @@ final class LeaseState extends Timer.Event {
           }
         }
       }
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       notReported(e);
     }
   }
@@ -868,14 +868,21 @@ final class LeaseState extends Timer.Event {
       present.fixedEnd = earlier(present.fixedEnd, validUntil);
       reschedule(engine().platform.nanoTime());
     }
-    publish();
     engine().callSites.rememberAll(name());
     Object place = site;
-    DefaultLockClient.log.warn(
-        "lease of \"{}\" was never released and is no longer renewed: {} (acquired at {})",
-        name(),
-        why,
-        place == null ? "a call site that was not recorded; it will be from now on" : place);
+    engine()
+        .leaseLog
+        .note(
+            () ->
+                DefaultLockClient.log.warn(
+                    "lease of \"{}\" was never released and is no longer renewed: {} (acquired at"
+                        + " {})",
+                    name(),
+                    why,
+                    place == null
+                        ? "a call site that was not recorded; it will be from now on"
+                        : place));
+    publish();
   }
 
   // --- its loss -------------------------------------------------------------------------------
@@ -1000,7 +1007,7 @@ final class LeaseState extends Timer.Event {
       if (!isKept() || renewed || why.reason() != LossReason.EXPIRED) {
         note(new Events.Lost(source(), why, heldFor()));
       }
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       notReported(e);
     }
   }
@@ -1061,7 +1068,8 @@ final class LeaseState extends Timer.Event {
     }
     // It occupies no thread: the release that it waits for may need that thread.
     CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
-    var unused = other.thenAccept(known -> engine().notifier.run(() -> follower.complete(known)));
+    var unused =
+        other.thenAccept(known -> engine().notifier.deliver(() -> follower.complete(known)));
     return follower;
   }
 
@@ -1125,7 +1133,7 @@ final class LeaseState extends Timer.Event {
     LocalQueue.Waiter next = null;
     try {
       next = next();
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       // A failure here must not prevent the release.
       DefaultLockClient.log.trace("no successor could be looked for", e);
     }
@@ -1157,7 +1165,7 @@ final class LeaseState extends Timer.Event {
     if (!gone && next != null && engine().isClosed()) {
       try {
         next.onClose();
-      } catch (RuntimeException | Error e) {
+      } catch (Throwable e) {
         Timer.failed("a waiter", e);
       }
       next = null;
@@ -1242,7 +1250,7 @@ final class LeaseState extends Timer.Event {
                         && head.tryOvertake()
                         && (successor = sharedSuccessorFor(waiter.request())) != null);
       }
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       // A failure here must not prevent the release.
       DefaultLockClient.log.trace("a permit could not be offered", e);
       return null;
@@ -1262,7 +1270,7 @@ final class LeaseState extends Timer.Event {
     try {
       taker = new LeaseState(this, next, leasesBefore() + 1, Role.SUCCESSOR);
       taker.enroll();
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       Timer.failed("a handoff", e);
       return null;
     }
@@ -1284,7 +1292,7 @@ final class LeaseState extends Timer.Event {
       try {
         keeper = new LeaseState(this, request.kept(), leasesBefore(), Role.KEEPER);
         keeper.enroll();
-      } catch (RuntimeException | Error e) {
+      } catch (Throwable e) {
         Timer.failed("a minimum hold", e);
         return false;
       }
@@ -1304,7 +1312,7 @@ final class LeaseState extends Timer.Event {
   private @Nullable LeaseState successorFor(LocalQueue.Waiter next) {
     try {
       return new LeaseState(this, next.request(), leasesBefore() + 1, Role.SUCCESSOR);
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       Timer.failed("a handoff", e);
       return null;
     }
@@ -1378,7 +1386,7 @@ final class LeaseState extends Timer.Event {
       if (isWatched()) {
         note(new Events.Released(source(), how, heldFor()));
       }
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       notReported(e);
     }
   }

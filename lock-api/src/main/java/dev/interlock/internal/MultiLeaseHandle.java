@@ -307,7 +307,7 @@ final class MultiLeaseHandle implements MultiLease {
     // The others occupy no thread: their releases may need that thread.
     var unused =
         CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
-            .thenRun(() -> state.engine.notifier.run(() -> future.complete(release.outcome())));
+            .thenRun(() -> state.engine.notifier.deliver(() -> future.complete(release.outcome())));
     return future;
   }
 
@@ -337,7 +337,7 @@ final class MultiLeaseHandle implements MultiLease {
           } else {
             others.add(other);
           }
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
           failed(e);
         }
       }
@@ -348,7 +348,7 @@ final class MultiLeaseHandle implements MultiLease {
       for (LeaseState member : mine) {
         try {
           outcomes.add(member.finishRelease(null, deadline));
-        } catch (RuntimeException | Error e) {
+        } catch (Throwable e) {
           failed(e);
         }
       }

@@ -31,26 +31,38 @@ final class Notifier {
   private static final long RETRY = Duration.ofMillis(100).toNanos();
 
   /** Calls that are made one after the other. */
-  class Sequence implements Runnable {
+  class Sequence {
+    private final Executor threads;
+
     @GuardedBy("this")
     private final Deque<Runnable> calls = new ArrayDeque<>(1);
 
     @GuardedBy("this")
     private boolean running;
 
+    /** Makes one of losses or events. */
+    Sequence() {
+      this(callbacks);
+    }
+
+    private Sequence(Executor threads) {
+      this.threads = threads;
+    }
+
     void note(Runnable call) {
       synchronized (this) {
         // First, because a call that is queued and not started would block all that follow.
         if (!running && calls.isEmpty()) {
-          due.add(() -> run());
+          due.add(new Start(this));
         }
         calls.add(call);
       }
     }
 
-    // It may have been started twice, if it was not certain whether its thread had started.
-    @Override
-    public void run() {
+    // It may have been started twice, by two threads or if it was not certain whether its thread
+    // had
+    // started.
+    private void run() {
       synchronized (this) {
         if (running) {
           return;
@@ -59,12 +71,7 @@ final class Notifier {
       }
       Runnable call;
       while ((call = next()) != null) {
-        try {
-          call.run();
-        } catch (RuntimeException | Error e) {
-          // A log that fails must not mute those that follow.
-          Timer.survive("a log", () -> log.warn("a listener failed", e));
-        }
+        survive(call);
       }
     }
 
@@ -72,6 +79,30 @@ final class Notifier {
       Runnable call = calls.poll();
       running = call != null;
       return call;
+    }
+  }
+
+  /** A start of a sequence, each with an identity of its own. */
+  private static final class Start implements Runnable {
+    private final Sequence calls;
+
+    Start(Sequence calls) {
+      this.calls = calls;
+    }
+
+    @Override
+    public void run() {
+      calls.run();
+    }
+  }
+
+  /** Runs code of the program, which in other languages may throw any exception. */
+  private static void survive(Runnable call) {
+    try {
+      call.run();
+    } catch (Throwable e) {
+      // A log that fails must not mute those that follow.
+      Timer.survive("a log", () -> log.warn("a listener failed", e));
     }
   }
 
@@ -110,9 +141,10 @@ final class Notifier {
 
   private final Platform platform;
   private final Executor callbacks;
+  private final Executor deliveries;
   private final Timer timer;
   private final List<ListenerCalls> ofClient = new CopyOnWriteArrayList<>();
-  private final Queue<Runnable> due = new ConcurrentLinkedQueue<>();
+  private final Queue<Start> due = new ConcurrentLinkedQueue<>();
   private final Timer.Event retry =
       new Timer.Event() {
         @Override
@@ -121,9 +153,17 @@ final class Notifier {
         }
       };
 
-  Notifier(Platform platform, Executor callbacks, Timer timer) {
+  /**
+   * Makes one without listeners.
+   *
+   * @param callbacks the threads for losses and events
+   * @param deliveries the threads for results of asynchronous calls
+   * @param timer for calls that found no thread
+   */
+  Notifier(Platform platform, Executor callbacks, Executor deliveries, Timer timer) {
     this.platform = platform;
     this.callbacks = callbacks;
+    this.deliveries = deliveries;
     this.timer = timer;
   }
 
@@ -159,15 +199,21 @@ final class Notifier {
     new Sequence().note(callback);
   }
 
-  /** Queues it, and starts it. */
+  /** Queues a callback and starts it. */
   void run(Runnable callback) {
     note(callback);
     flush();
   }
 
+  /** Completes a future of the program, whose dependents may block. */
+  void deliver(Runnable completion) {
+    new Sequence(deliveries).note(completion);
+    flush();
+  }
+
   /** Starts the queued calls. Under no monitor; never throws. */
   void flush() {
-    Runnable next;
+    Start next;
     while ((next = due.peek()) != null) {
       if (!isStarted(next)) {
         timer.schedule(retry, platform.nanoTime() + RETRY);
@@ -177,13 +223,13 @@ final class Notifier {
     }
   }
 
-  private boolean isStarted(Runnable calls) {
+  private boolean isStarted(Start start) {
     try {
-      callbacks.execute(calls);
+      start.calls.threads.execute(start);
       return true;
     } catch (RejectedExecutionException e) {
-      return isStartedLate(calls);
-    } catch (RuntimeException | Error e) {
+      return isStartedLate(start);
+    } catch (Throwable e) {
       log.warn("listeners have to wait for a thread: {}", e.toString());
       return false;
     }
@@ -193,7 +239,7 @@ final class Notifier {
   private boolean isStartedLate(Runnable calls) {
     try {
       platform.thread("late-callback", calls).start();
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       log.warn("a listener is called on the thread {}", Thread.currentThread().getName(), e);
       calls.run();
     }

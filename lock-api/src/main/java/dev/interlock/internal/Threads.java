@@ -5,12 +5,13 @@ import java.util.concurrent.ExecutorService;
 /**
  * The threads of one client; all daemons, all gone when idle.
  *
- * <p>Seven groups, so that none can starve another: acquire loops (asynchronous acquisitions),
+ * <p>Eight groups, so that none can starve another: acquire loops (asynchronous acquisitions),
  * gatherings (asynchronous acquisitions of sets: they wait for acquire loops, which must not wait
  * for their threads), requests (asynchronous renewals and releases, for which acquire loops may
  * wait), clean-up (undoing and releasing in the background), renewal (two threads, two requests in
- * flight), observers (the requests that ask who leads), and callbacks into the program's code,
- * which may block for any time.
+ * flight), observers (the requests that ask who leads), callbacks (losses and events, which reach
+ * the program's listeners and may block for any time), and deliveries (results of asynchronous
+ * calls, whose dependents may block as well).
  */
 final class Threads implements AutoCloseable {
 
@@ -27,6 +28,7 @@ final class Threads implements AutoCloseable {
   final ExecutorService renewal;
   final ExecutorService observers;
   final ExecutorService callbacks;
+  final ExecutorService deliveries;
 
   Threads(Platform platform, String backend) {
     loops = platform.pool(backend + "-async", MOST_ACQUIRE_LOOPS, true);
@@ -36,7 +38,9 @@ final class Threads implements AutoCloseable {
     cleanup = platform.pool(backend + "-cleanup", MOST_CLEANERS, false);
     renewal = platform.pool(backend + "-renewal", RENEWERS, false);
     observers = platform.pool(backend + "-observer", MOST_OBSERVERS, true);
-    callbacks = platform.pool(backend + "-callback", Integer.MAX_VALUE, true);
+    // Not virtual threads: where the program computes on those, none is free to signal a loss.
+    callbacks = platform.pool(backend + "-callback", Integer.MAX_VALUE, false);
+    deliveries = platform.pool(backend + "-delivery", Integer.MAX_VALUE, true);
   }
 
   /** Ends the threads when they have finished their tasks; does not wait for them. */
@@ -49,5 +53,6 @@ final class Threads implements AutoCloseable {
     renewal.shutdown();
     observers.shutdown();
     callbacks.shutdown();
+    deliveries.shutdown();
   }
 }

@@ -138,7 +138,7 @@ final class Timer implements AutoCloseable {
     }
     try {
       start();
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       // The event stays, and the next one retries.
       log.error("the timer could not be started", e);
     }
@@ -196,11 +196,11 @@ final class Timer implements AutoCloseable {
   private void fire(Event due) {
     try {
       due.fire(platform.nanoTime());
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       failed("a timed event", e);
       try {
         schedule(due, platform.nanoTime() + RETRY);
-      } catch (RuntimeException | Error dropped) {
+      } catch (Throwable dropped) {
         failed("the repetition of a timed event", dropped);
       }
     }
@@ -210,7 +210,7 @@ final class Timer implements AutoCloseable {
   static void survive(String what, Runnable step) {
     try {
       step.run();
-    } catch (RuntimeException | Error e) {
+    } catch (Throwable e) {
       failed(what, e);
     }
   }
@@ -219,7 +219,7 @@ final class Timer implements AutoCloseable {
   static void failed(String what, Throwable why) {
     try {
       log.error("{} failed", what, why);
-    } catch (RuntimeException | Error unlogged) {
+    } catch (Throwable unlogged) {
       // There may be no memory even for that.
       return;
     }

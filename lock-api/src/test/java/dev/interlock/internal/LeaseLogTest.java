@@ -1,15 +1,18 @@
 package dev.interlock.internal;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.concurrent.TimeUnit.SECONDS;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,6 +50,34 @@ class LeaseLogTest extends EngineFixture {
     store.down(true);
     advanceUntil("the lease has ended", () -> !lease.isHeld());
     awaitLine(LOST + "(EXPIRED): no renewal was confirmed in time");
+  }
+
+  @Test
+  void aLogThatBlocksDoesNotStopTheTimer() throws Exception {
+    CountDownLatch unblocked = new CountDownLatch(1);
+    CountDownLatch blocked = new CountDownLatch(1);
+    System.setErr(
+        new PrintStream(log, true, UTF_8) {
+          @Override
+          public void println(String line) {
+            if (line.contains("was never released")) {
+              blocked.countDown();
+              boolean ignored = Uninterruptibles.awaitUninterruptibly(unblocked, 30, SECONDS);
+            }
+            super.println(line);
+          }
+        });
+    Background<Boolean> dropping = inBackground(() -> engine.lock("dropped").asLock().tryLock());
+    assertTrue(dropping.get());
+    dropping.thread.join();
+    Lease lease = engine.lock("a").acquire();
+    try {
+      advanceUntil("the log to block", () -> blocked.getCount() == 0);
+      store.down(true);
+      advanceUntil("the loss", () -> lease.lost().isDone());
+    } finally {
+      unblocked.countDown();
+    }
   }
 
   @Test
