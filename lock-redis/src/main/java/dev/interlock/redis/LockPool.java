@@ -53,7 +53,7 @@ final class LockPool extends ConnectionPool {
       GenericObjectPoolConfig<Connection> poolConfig) {
     super(new RestedFactory(address, config), unlimited(poolConfig));
     this.size = poolConfig.getMaxTotal();
-    this.free = new Semaphore(size);
+    this.free = new Semaphore(size, true);
   }
 
   private static GenericObjectPoolConfig<Connection> unlimited(
@@ -71,15 +71,17 @@ final class LockPool extends ConnectionPool {
   }
 
   /**
-   * Lends a connection. If one has to be made, the deadline limits connecting and logging in as
-   * well, not only the time-out of each step.
+   * Lends a connection, in the order of arrival if all are in use. If one has to be made, the
+   * deadline limits connecting and logging in as well, not only the time-out of each step.
    *
    * @throws PoolExhaustedException if none came free in time
    * @throws IllegalStateException if the pool is closed
    */
   Connection borrow(Deadline deadline) throws Exception {
-    // The first form also serves threads that are interrupted already and need not wait.
-    if (!free.tryAcquire() && !free.tryAcquire(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
+    // The first form also serves threads that are interrupted already and need not wait. It would
+    // overtake those that wait, again and again where virtual threads run on few carriers.
+    boolean mayLend = !free.hasQueuedThreads() && free.tryAcquire();
+    if (!mayLend && !free.tryAcquire(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
       throw new PoolExhaustedException(size, null);
     }
     boolean lent = false;

@@ -20,8 +20,10 @@ import dev.interlock.testbed.redis.RedisServer;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -65,6 +67,36 @@ class ExhaustedPoolTest {
       holder.giveBack();
       assertTrue(first.reply());
       assertTrue(second.reply());
+    }
+  }
+
+  /** On virtual threads, whoever runs would otherwise take all connections again and again. */
+  @Test
+  void whoGivesAConnectionBackDoesNotOvertakeTheWaiter() throws Exception {
+    try (LockPool pool = ownPool()) {
+      for (int round = 0; round < 20; round++) {
+        Queue<String> order = new ConcurrentLinkedQueue<>();
+        Connection connection = pool.borrow(soon());
+        Thread waiter =
+            new Thread(
+                () -> {
+                  try {
+                    Connection turn = pool.borrow(soon());
+                    order.add("waiter");
+                    pool.returnResource(turn);
+                  } catch (Exception e) {
+                    order.add(e.toString());
+                  }
+                });
+        waiter.start();
+        Eventually.holds("waiting", () -> pool.getNumWaiters() == 1);
+        pool.returnResource(connection);
+        connection = pool.borrow(soon());
+        order.add("again");
+        pool.returnResource(connection);
+        waiter.join();
+        assertEquals(List.of("waiter", "again"), List.copyOf(order), "round " + round);
+      }
     }
   }
 
