@@ -19,7 +19,9 @@ final class NodeConnections {
   private static final Pattern RUN = Pattern.compile("(?m)^run_id:(\\w+)");
   private static final Pattern UPTIME = Pattern.compile("(?m)^uptime_in_seconds:(-?\\d+)");
   private static final Pattern ROLE = Pattern.compile("(?m)^role:(\\w+)");
-  private static final Pattern MODE = Pattern.compile("(?m)^redis_mode:(\\w+)");
+
+  /** Valkey 8 and newer call it {@code server_mode}. */
+  private static final Pattern MODE = Pattern.compile("(?m)^(?:redis|server)_mode:(\\w+)");
 
   private final String name;
   private final Supplier<? extends Connection> make;

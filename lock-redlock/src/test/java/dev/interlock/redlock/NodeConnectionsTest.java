@@ -1,0 +1,71 @@
+package dev.interlock.redlock;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.redis.server.Failures;
+import java.util.HashMap;
+import java.util.List;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import redis.clients.jedis.Connection;
+import redis.clients.jedis.commands.ProtocolCommand;
+
+/** Servers of several makes introduce themselves by INFO. */
+class NodeConnectionsTest {
+
+  private static final String REDIS = "redis_version:7.0.15\r\nredis_mode:";
+  private static final String VALKEY =
+      "redis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\nserver_mode:";
+
+  @ParameterizedTest
+  @ValueSource(strings = {REDIS, VALKEY})
+  void aServerOfItsOwnMayBeANode(String server) {
+    assertEquals("736f3853ac38", introduce(server + "standalone"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {REDIS, VALKEY})
+  void aMemberOfAClusterMayNot(String server) {
+    String message =
+        assertThrows(LockConfigurationException.class, () -> introduce(server + "cluster"))
+            .getMessage();
+    assertTrue(message.contains("runs in mode cluster"), message);
+  }
+
+  private static String introduce(String server) {
+    Connection connection =
+        new Answering(server + "\r\nrun_id:736f3853ac38\r\nuptime_in_seconds:1");
+    return new NodeConnections(
+            "a", () -> connection, new Failures("redlock", "a", false), new HashMap<>())
+        .introduce(connection, 100);
+  }
+
+  /** Answers INFO without a server. */
+  private static final class Answering extends Connection {
+    private final String server;
+
+    Answering(String server) {
+      this.server = server;
+    }
+
+    @Override
+    public int getSoTimeout() {
+      return 100;
+    }
+
+    @Override
+    public void setSoTimeout(int timeout) {}
+
+    @Override
+    public void sendCommand(ProtocolCommand command, String... arguments) {}
+
+    @Override
+    public List<Object> getMany(int count) {
+      return List.of(server.getBytes(UTF_8), "role:master\r\n".getBytes(UTF_8));
+    }
+  }
+}
