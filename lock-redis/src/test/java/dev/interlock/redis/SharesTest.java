@@ -13,6 +13,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
@@ -25,6 +26,8 @@ import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.io.IOException;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -174,6 +177,26 @@ class SharesTest {
     assertBusy(permits(3, 3));
     setClock(Duration.ofHours(-1));
     assertTrue(take(backend, permits(1, 3)).token() > token);
+  }
+
+  /** A board without a clock of its own begins in 1970. */
+  @ParameterizedTest
+  @ValueSource(strings = {"1970-01-02T00:00:00Z", "2276-01-01T00:00:00Z"})
+  void aClockThatCannotBeRightIsRefused(Instant clock) throws Exception {
+    Grant reader = take(backend, reader());
+    setClock(Duration.ofSeconds(Instant.now().until(clock, ChronoUnit.SECONDS)));
+    for (Share share : List.of(Share.EXCLUSIVE, Share.READ, Share.WRITE, Share.ofSemaphore(1, 2))) {
+      String message =
+          assertThrows(
+                  LockUnavailableException.class,
+                  () -> backend.tryAcquire(claim("other", share), soon()))
+              .getMessage();
+      assertTrue(message.contains("has a clock that cannot be right"), message);
+    }
+    if (!(backend.renew(reader, soon()) instanceof Renewal.Gone)) {
+      setClock(Duration.ZERO);
+      assertBusy(writer());
+    }
   }
 
   @Test

@@ -147,6 +147,10 @@ public final class Failures {
       case "WRONGPASS" -> wrong("refuses the user or the password", e);
       case "NOPERM" -> forbidden(message, e);
       case "WRONGTYPE" -> wrong("has something else under the lock's key", e);
+      case "CLOCK" ->
+          passing(
+              "has a clock that cannot be right; set it, as leases and tokens go by it: " + message,
+              e);
       case "NOSCRIPT" -> passing("forgets scripts as soon as it has loaded them", e);
       case "DENIED" ->
           wrong("is in protected mode: it has no password, and accepts local clients only", e);

@@ -24,7 +24,8 @@ if fence and not (last and last <= 9007199254740990) then
   last, problem = last_token()
   if problem then return problem end
 end
-local now = redis.call('TIME')
+local clock = redis.call('TIME')
+--#include clock
 if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
 --#include value
   if value ~= ARGV[1] then
@@ -40,7 +41,7 @@ if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   end
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
-local token = now[1] * 16000 + math.floor(now[2] * 16 / 1000)
+local token = clock[1] * 16000 + math.floor(clock[2] * 16 / 1000)
 if last and last >= token then token = last + 1 end
 redis.call('SET', KEYS[2], string.format('%.0f', token), 'PX', ARGV[3])
 return token

@@ -5,6 +5,7 @@ local ends = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
 local held = type(ends) == 'string' and tonumber(ends) >= now
 local retention
 if held then
+--#include clock
 --#include last_hold
   for i = 1, waiting and #waiting or 0 do latest = math.max(latest, waiting[i].ends) end
   ends = now + ARGV[2]

@@ -1,4 +1,5 @@
 -- The part of share_acquire that ends the script, busy, unless there is room for the claim.
+--#include clock
 local used = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
 if type(used) == 'string' then
   used = tonumber(used)
