@@ -3,8 +3,9 @@ package dev.interlock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The call cannot succeed until a person corrects the setup: a URI that cannot work, a wrong
- * password, a missing permission, a foreign key under the lock's name. Never retried.
+ * The call cannot succeed until a person corrects the setup: a URI that cannot work, a password or
+ * certificate that is refused when the client opens, a missing permission, a foreign key under the
+ * lock's name. Never retried.
  */
 public final class LockConfigurationException extends LockException {
 

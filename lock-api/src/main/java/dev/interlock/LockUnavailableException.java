@@ -5,8 +5,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The store did not answer, or answered that it cannot serve at the moment: a refused or broken
- * connection, a time-out, no quorum, a server that is loading, full or read-only. The same call may
- * succeed later.
+ * connection, a time-out, no quorum, a server that is loading, full or read-only, or one that
+ * refuses the password or certificate of a client that it had let in before, because these are
+ * being changed. The same call may succeed later.
  *
  * <p>If it is {@linkplain #isInDoubt() in doubt}, the operation may or may not have been executed.
  * The client undoes an acquisition in doubt in the background.

@@ -17,10 +17,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <ul>
  *   <li>{@link dev.interlock.LockUnavailableException} if the store did not answer in time or
- *       cannot serve at the moment; the request may or may not have taken effect, unless it is
- *       {@linkplain dev.interlock.LockUnavailableException#notSent not sent};
+ *       cannot serve at the moment, or if it refuses the login of a backend that it had let in
+ *       before; the request may or may not have taken effect, unless it is {@linkplain
+ *       dev.interlock.LockUnavailableException#notSent not sent};
  *   <li>{@link dev.interlock.LockConfigurationException} if the request can never succeed with the
- *       present configuration: wrong password, no permission, a foreign entry under the lock's key;
+ *       present configuration: a password that was never right, no permission, a foreign entry
+ *       under the lock's key;
  *   <li>{@link InterruptedException} if the thread is interrupted; the request may or may not have
  *       taken effect. A backend whose driver ignores interrupts may ignore them, too.
  * </ul>

@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -30,7 +31,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A method that reads a malformed part throws {@link LockConfigurationException}, which names
  * the part and says what would be right. Passwords are never part of {@link #toString()} or of a
- * message; {@link #redact} removes them from messages of others. Immutable.
+ * message; {@link #redact} removes them from messages of others. Thread-safe; immutable but for
+ * secrets in files, which {@link #get} reads again each time.
  */
 public final class LockUri {
 
@@ -41,8 +43,8 @@ public final class LockUri {
   public static final UriParameter<String> PASSWORD =
       UriParameter.secretElsewhere(
           "password",
-          "Where to read the password from, in place of user:password@host: a file, or an"
-              + " environment variable.");
+          "Where to read the password from, in place of user:password@host: a file, which is read"
+              + " again for each connection, or an environment variable.");
 
   private static final Pattern SCHEME = Pattern.compile("[a-zA-Z][a-zA-Z0-9+.-]*");
   private static final Pattern ADDRESS =
@@ -76,6 +78,9 @@ public final class LockUri {
   private final @Nullable String hosts;
   private final String path;
   private final Map<String, String> parameters;
+
+  /** The files with secrets that were read, by their names. */
+  private final Map<String, FileBacked<String>> secretFiles = new ConcurrentHashMap<>();
 
   private LockUri(
       String scheme,
@@ -216,7 +221,9 @@ public final class LockUri {
   }
 
   /**
-   * Returns the password before the {@code @}, or the one to which {@link #PASSWORD} refers.
+   * Returns the password before the {@code @}, or the one to which {@link #PASSWORD} refers. It may
+   * be in a file that is replaced while clients run: call this again whenever a connection is
+   * authenticated, see {@link #get}.
    *
    * @return the password; empty if there is none, or an empty one
    * @throws LockConfigurationException if it is given twice, or cannot be read
@@ -288,7 +295,9 @@ public final class LockUri {
   }
 
   /**
-   * Returns the value of a parameter.
+   * Returns the value of a parameter. A secret that is in a file is read again by each call. Once
+   * it has been read, an unreadable or empty file is not an error any more: the last secret that
+   * was read is returned until the file can be read again, which is logged.
    *
    * @param <T> the type of the value
    * @param parameter the parameter
@@ -305,7 +314,7 @@ public final class LockUri {
     }
     String name = given.get(0);
     try {
-      return Optional.of(parameter.read(name, parameters.getOrDefault(name, "")));
+      return Optional.of(parameter.read(name, parameters.getOrDefault(name, ""), secretFiles));
     } catch (IllegalArgumentException e) {
       throw new LockConfigurationException(
           scheme + " URI: parameter " + name + ": " + e.getMessage(), e);

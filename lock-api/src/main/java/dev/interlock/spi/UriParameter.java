@@ -1,11 +1,16 @@
 package dev.interlock.spi;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.InvalidPathException;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -31,7 +36,7 @@ public final class UriParameter<T> {
 
   /** Reads the value that is given under one of the names. */
   private interface Reader<T> {
-    T read(String name, String text);
+    T read(String name, String text, Map<String, FileBacked<String>> secretFiles);
   }
 
   private final List<String> names;
@@ -73,7 +78,7 @@ public final class UriParameter<T> {
       String meaning,
       Function<String, T> parser) {
     return new UriParameter<>(
-        List.of(name), form, defaultValue, meaning, (given, text) -> parser.apply(text));
+        List.of(name), form, defaultValue, meaning, (given, text, files) -> parser.apply(text));
   }
 
   /**
@@ -180,7 +185,8 @@ public final class UriParameter<T> {
    * Declares a parameter whose value is a secret. Besides the secret itself ({@code NAME}) a URI
    * may give the file that holds it ({@code NAMEFile}) or the environment variable ({@code
    * NAMEEnv}), so that neither URIs nor command lines have to contain secrets. Line breaks at the
-   * end of the file are dropped.
+   * end of the file are dropped, and it must not be empty. The file may be replaced while it is in
+   * use, see {@link LockUri#get}.
    *
    * @param name the parameter's name
    * @param meaning what it is for, as a sentence
@@ -199,13 +205,10 @@ public final class UriParameter<T> {
     return new UriParameter<>(names, "secret", null, meaning, UriParameter::secretOf);
   }
 
-  private static String secretOf(String name, String text) {
+  private static String secretOf(
+      String name, String text, Map<String, FileBacked<String>> secretFiles) {
     if (name.endsWith(FILE)) {
-      try {
-        return Files.readString(readable(text)).replaceFirst("\\R+\\z", "");
-      } catch (IOException e) {
-        throw new IllegalArgumentException("the file \"" + text + "\" cannot be read: " + e, e);
-      }
+      return secretFiles.computeIfAbsent(text, UriParameter::secretFile).get();
     }
     if (name.endsWith(VARIABLE)) {
       String value = System.getenv(text);
@@ -215,6 +218,23 @@ public final class UriParameter<T> {
       return value;
     }
     return text;
+  }
+
+  private static FileBacked<String> secretFile(String path) {
+    try {
+      return new FileBacked<>(List.of(readable(path)), UriParameter::secretIn);
+    } catch (IOException | GeneralSecurityException e) {
+      throw new IllegalArgumentException("the file \"" + path + "\" cannot be used: " + e, e);
+    }
+  }
+
+  private static String secretIn(List<byte[]> contents) throws IOException {
+    String text = UTF_8.newDecoder().decode(ByteBuffer.wrap(contents.get(0))).toString();
+    String secret = text.replaceFirst("\\R+\\z", "");
+    if (secret.isEmpty()) {
+      throw new IOException("it is empty");
+    }
+    return secret;
   }
 
   private static Path readable(String text) {
@@ -249,9 +269,14 @@ public final class UriParameter<T> {
     return meaning;
   }
 
-  /** Throws IllegalArgumentException if the text is not such a value. */
-  T read(String name, String text) {
-    return reader.read(name, text);
+  /**
+   * Reads a value.
+   *
+   * @param secretFiles the files with secrets that were read before, by their names
+   * @throws IllegalArgumentException if the text is not such a value
+   */
+  T read(String name, String text, Map<String, FileBacked<String>> secretFiles) {
+    return reader.read(name, text, secretFiles);
   }
 
   @Override

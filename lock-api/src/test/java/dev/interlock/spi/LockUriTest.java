@@ -7,13 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri.Endpoint;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -272,6 +277,53 @@ class LockUriTest {
     assertEquals(
         Optional.of("hunter %2"), LockUri.parse("x://h?otherPasswordFile=" + file).get(secret));
     assertEquals(Optional.of("it"), LockUri.parse("x://h?otherPassword=it").get(secret));
+  }
+
+  @Test
+  void aPasswordInAFileIsReadAgainAndKeptWhileTheFileIsBeingReplaced(@TempDir Path directory)
+      throws Exception {
+    Path file = Files.writeString(directory.resolve("p"), "first\n");
+    LockUri uri = LockUri.parse("redis://me@h?passwordFile=" + file);
+    assertEquals(Optional.of("first"), uri.password());
+    Files.delete(file);
+    assertEquals(Optional.of("first"), uri.password());
+    for (String unusable : new String[] {"", "\n"}) {
+      Files.writeString(file, unusable);
+      assertEquals(Optional.of("first"), uri.password());
+    }
+    Files.write(file, new byte[] {'a', (byte) 0xC3}); // the beginning of a character
+    assertEquals(Optional.of("first"), uri.password());
+    Files.writeString(file, "second\n");
+    assertEquals(Optional.of("second"), uri.password());
+  }
+
+  @Test
+  void anEmptyPasswordFileIsRefused(@TempDir Path directory) throws Exception {
+    Path file = Files.createFile(directory.resolve("p"));
+    LockUri uri = LockUri.parse("redis://me@h?passwordFile=" + file);
+    LockConfigurationException e = assertThrows(LockConfigurationException.class, uri::password);
+    assertTrue(e.getMessage().contains("is empty"), e.getMessage());
+  }
+
+  /** As {@code passwordFile=<(command)} of a shell gives it. */
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void aPasswordInAPipeIsReadOnce(@TempDir Path directory) throws Exception {
+    Path pipe = directory.resolve("p");
+    assertEquals(0, new ProcessBuilder("mkfifo", pipe.toString()).start().waitFor());
+    CompletableFuture<Path> written =
+        CompletableFuture.supplyAsync(
+            () -> {
+              try {
+                return Files.writeString(pipe, "piped\n");
+              } catch (IOException e) {
+                throw new UncheckedIOException(e);
+              }
+            });
+    LockUri uri = LockUri.parse("redis://me@h?passwordFile=" + pipe);
+    assertEquals(Optional.of("piped"), uri.password());
+    assertEquals(pipe, written.get());
+    assertEquals(Optional.of("piped"), uri.password());
   }
 
   @ParameterizedTest

@@ -63,12 +63,11 @@ final class Opening {
     }
     try {
       String server = greet(nodes);
-      if (topology != RedisTopology.SINGLE || server.equals(endpoint)) {
-        return new RedisBackend(topology, endpoint, nodes, settings, failures);
-      }
       // A Jedis client does not say its address, but its connections do.
-      return new RedisBackend(
-          topology, server, nodes, settings, new Failures(topology.info().name(), server, tls));
+      String shown = topology == RedisTopology.SINGLE ? server : endpoint;
+      Failures later = new Failures(topology.info().name(), shown, tls);
+      later.noteAdmission();
+      return new RedisBackend(topology, shown, nodes, settings, later);
     } catch (LockException e) {
       nodes.close();
       throw e;

@@ -119,9 +119,7 @@ final class RedisUri {
     if (uri.get(SENTINEL_USER).isPresent() && uri.get(SENTINEL_PASSWORD).isEmpty()) {
       throw servers.wrong("there is a sentinelUser, but sentinelPassword is missing", null);
     }
-    uri.get(SENTINEL_USER).ifPresent(config::user);
-    uri.get(SENTINEL_PASSWORD).ifPresent(config::password);
-    return config.build();
+    return ServerUri.login(config, uri.get(SENTINEL_USER), () -> uri.get(SENTINEL_PASSWORD));
   }
 
   /**

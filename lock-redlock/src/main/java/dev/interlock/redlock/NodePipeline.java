@@ -505,6 +505,7 @@ final class NodePipeline implements AutoCloseable {
         throw new NotSentException("the client is closed", null);
       }
       run = connections.introduce(made, timeoutMillis);
+      failures.noteAdmission();
       current = NodeTransport.over(made);
       usedAt = System.nanoTime();
       problem = null;

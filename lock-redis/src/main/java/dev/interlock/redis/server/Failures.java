@@ -24,6 +24,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
+import redis.clients.jedis.exceptions.JedisAccessControlException;
 import redis.clients.jedis.exceptions.JedisClusterOperationException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisMovedDataException;
@@ -49,11 +50,14 @@ public final class Failures {
 
   private static final String FORMAT = "format ";
 
+  private static final String REFUSED_LOGIN = "refuses the user or the password";
+
   private static final String REFUSED = "the connection was refused; is Redis running there?";
 
   private final String backend;
   private final String endpoint;
   private final boolean tls;
+  private volatile boolean admitted;
 
   /**
    * Explains the failures of one backend.
@@ -66,6 +70,14 @@ public final class Failures {
     this.backend = backend;
     this.endpoint = endpoint;
     this.tls = tls;
+  }
+
+  /**
+   * Notes that the servers have let this client in. From now on a refused login or TLS handshake
+   * may pass: passwords and certificates are being changed on one side, and not yet on the other.
+   */
+  public void noteAdmission() {
+    admitted = true;
   }
 
   /**
@@ -96,12 +108,24 @@ public final class Failures {
    */
   public LockException explainUnsent(RuntimeException e) {
     LockException explained = explain(e);
-    if (explained instanceof LockUnavailableException
-        && (e instanceof NotSentException || find(e, ConnectException.class).isPresent())) {
-      String problem = e instanceof NotSentException ? String.valueOf(e.getMessage()) : REFUSED;
-      return LockUnavailableException.notSent(backend, endpoint, problem, e);
+    String problem = unsent(e);
+    return explained instanceof LockUnavailableException && problem != null
+        ? LockUnavailableException.notSent(backend, endpoint, problem, e)
+        : explained;
+  }
+
+  /** Returns why there was no connection to send a request over, or null if there was one. */
+  private static @Nullable String unsent(RuntimeException e) {
+    if (e instanceof NotSentException) {
+      return String.valueOf(e.getMessage());
     }
-    return explained;
+    if (find(e, ConnectException.class).isPresent()) {
+      return REFUSED;
+    }
+    boolean isRefusedLogin =
+        e instanceof JedisAccessControlException answer
+            && code(String.valueOf(answer.getMessage())).equals("WRONGPASS");
+    return isRefusedLogin ? REFUSED_LOGIN : null;
   }
 
   private LockException explain(RuntimeException e, String afterTimeout, String afterBreak) {
@@ -144,7 +168,7 @@ public final class Failures {
       case "NOAUTH" ->
           wrong(
               "requires a password; write user:password@host, or :password@host without a user", e);
-      case "WRONGPASS" -> wrong("refuses the user or the password", e);
+      case "WRONGPASS" -> notAdmitted(REFUSED_LOGIN, e);
       case "NOPERM" -> forbidden(message, e);
       case "WRONGTYPE" -> wrong("has something else under the lock's key", e);
       case "CLOCK" ->
@@ -181,7 +205,7 @@ public final class Failures {
           e);
     }
     if (message.contains("invalid password") || message.contains("AUTH")) {
-      return wrong("refuses the user or the password: " + message, e);
+      return notAdmitted(REFUSED_LOGIN + ": " + message, e);
     }
     if (message.contains("non deterministic")) {
       return wrong("is older than Redis 5, which locks need", e);
@@ -226,7 +250,7 @@ public final class Failures {
     }
     if (find(e, CertificateException.class).isPresent()
         || find(e, CertPathBuilderException.class).isPresent()) {
-      return wrong(
+      return notAdmitted(
           "the server's certificate is not trusted, or is for another host; pass its issuer's"
               + " certificate with caCert=file.pem",
           e);
@@ -255,12 +279,16 @@ public final class Failures {
       SSLException problem, RuntimeException e, String afterBreak) {
     String message = String.valueOf(problem.getMessage());
     if (message.contains("alert")) {
-      return wrong("the server refuses TLS with us (" + message + ")" + WANTS_CERTIFICATE, e);
+      return notAdmitted("the server refuses TLS with us (" + message + ")" + WANTS_CERTIFICATE, e);
     }
     return find(problem, EOFException.class).isPresent()
             || find(problem, SocketException.class).isPresent()
         ? passing("the connection broke during the TLS handshake: " + message + afterBreak, e)
         : wrong("no TLS connection could be made; is this a port without TLS?", e);
+  }
+
+  private LockException notAdmitted(String problem, RuntimeException e) {
+    return admitted ? passing(problem, e) : wrong(problem, e);
   }
 
   /**

@@ -17,11 +17,14 @@ import java.security.cert.CertificateFactory;
 import java.time.Duration;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.ClientSetInfoConfig;
 import redis.clients.jedis.DefaultJedisClientConfig;
+import redis.clients.jedis.DefaultRedisCredentials;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.SslOptions;
 
@@ -174,9 +177,25 @@ public final class ServerUri {
    * @param database the number of the database
    */
   public DefaultJedisClientConfig clientConfig(int database) {
-    DefaultJedisClientConfig.Builder config = connection().database(database);
-    uri.user().ifPresent(config::user);
-    uri.password().ifPresent(config::password);
+    return login(connection().database(database), uri.user(), uri::password);
+  }
+
+  /**
+   * {@return how to connect as a user} The password is read anew for each connection, as it may be
+   * in a file that is replaced.
+   *
+   * @param config how to connect
+   * @param user the user; empty for the default user
+   * @param password reads the password; empty for a server that asks for none
+   */
+  public static DefaultJedisClientConfig login(
+      DefaultJedisClientConfig.Builder config,
+      Optional<String> user,
+      Supplier<Optional<String>> password) {
+    if (password.get().isPresent()) {
+      config.credentialsProvider(
+          () -> new DefaultRedisCredentials(user.orElse(null), password.get().orElse(null)));
+    }
     return config.build();
   }
 

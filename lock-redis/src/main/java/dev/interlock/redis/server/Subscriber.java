@@ -1,5 +1,6 @@
 package dev.interlock.redis.server;
 
+import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
@@ -315,13 +316,12 @@ public final class Subscriber implements AutoCloseable {
     }
     long pause = Math.min(LONGEST_PAUSE_MILLIS, FIRST_PAUSE_MILLIS << Math.min(failuresInRow, 10));
     failuresInRow++;
-    if (problem instanceof JedisAccessControlException refusal) {
+    if (problem instanceof JedisAccessControlException refusal
+        && failures.explain(refusal) instanceof LockConfigurationException forbidden) {
       pause = FORBIDDEN_PAUSE_MILLIS;
       if (!forbiddenIsSaid) {
         forbiddenIsSaid = true;
-        log.warn(
-            "{}; waiters do not hear of releases, and poll instead",
-            failures.explain(refusal).getMessage());
+        log.warn("{}; waiters do not hear of releases, and poll instead", forbidden.getMessage());
       }
     } else if (problem != null) {
       log.debug("lost the connection that listens to releases; connecting again", problem);
