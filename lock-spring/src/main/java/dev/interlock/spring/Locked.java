@@ -38,7 +38,7 @@ import org.springframework.core.annotation.AliasFor;
  * <p>The call has to go through the bean's proxy. A call from another method of the same object
  * does not, and <b>runs without the lock</b>; nothing can detect that. What can be detected keeps
  * the application from starting: private, static and final methods, a bean that is not proxied,
- * return types whose work goes on after the method has returned, expressions and durations that
+ * results behind which work goes on after the method has returned, expressions and durations that
  * cannot be read, a client that does not exist.
  *
  * <p>All text may contain placeholders ({@code ${...}}). Besides what the method throws, a call
@@ -49,7 +49,9 @@ import org.springframework.core.annotation.AliasFor;
  *   <li>{@link LeaseLostException} if the lease was lost before the method had ended; what the
  *       method threw is suppressed in it;
  *   <li>{@link IllegalStateException} if a transaction is under way that {@link
- *       #insideTransaction()} does not allow, or if the thread would wait for itself;
+ *       #insideTransaction()} does not allow, if the thread would wait for itself, or if the method
+ *       returned, as an {@code Object} or the like, a future or another result behind which its
+ *       work may go on without the lock;
  *   <li>{@link IllegalArgumentException} if an expression of the name is null or not a simple
  *       value, or if {@link LockClient#lock(String)} refuses the name;
  *   <li>{@link InterruptedException} if the thread is interrupted while it waits and the method

@@ -104,9 +104,12 @@ final class LockedInterceptor implements MethodInterceptor {
       throws Throwable {
     CurrentLease.enter(client, names, method.mode(), lease);
     try {
-      return method.interruptsWhenLost()
-          ? lease.<@Nullable Object>callWhileHeld(() -> proceed(invocation))
-          : finish(invocation, lease);
+      Object result =
+          method.interruptsWhenLost()
+              ? lease.<@Nullable Object>callWhileHeld(() -> proceed(invocation))
+              : finish(invocation, lease);
+      method.checkResult(result);
+      return result;
     } finally {
       CurrentLease.leave();
     }

@@ -31,7 +31,6 @@ import org.springframework.context.expression.MethodBasedEvaluationContext;
 import org.springframework.core.DefaultParameterNameDiscoverer;
 import org.springframework.core.Nullness;
 import org.springframework.core.ParameterNameDiscoverer;
-import org.springframework.core.ReactiveAdapterRegistry;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.expression.EvaluationContext;
@@ -43,19 +42,6 @@ final class LockedMethod {
 
   private static final ParameterNameDiscoverer PARAMETER_NAMES =
       new DefaultParameterNameDiscoverer();
-
-  // By name, because most of their libraries are optional.
-  private static final Set<String> GO_ON_AFTER_RETURN =
-      Set.of(
-          "java.util.concurrent.Future",
-          "java.util.concurrent.CompletionStage",
-          "java.util.concurrent.Callable",
-          "java.util.concurrent.Flow$Publisher",
-          "org.reactivestreams.Publisher",
-          "org.springframework.web.context.request.async.DeferredResult",
-          "org.springframework.web.context.request.async.WebAsyncTask",
-          "org.springframework.web.servlet.mvc.method.annotation.ResponseBodyEmitter",
-          "org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody");
 
   private final Method method;
   private final String description;
@@ -92,7 +78,7 @@ final class LockedMethod {
   static LockedMethod read(
       Locked locked, Method method, Class<?> type, ConfigurableListableBeanFactory beans) {
     LockedMethod read = new LockedMethod(locked, method, type, beans);
-    read.checkSignature();
+    read.checkSignature(type);
     read.checkNames();
     return read;
   }
@@ -192,22 +178,22 @@ final class LockedMethod {
     return resolved == null ? "" : resolved;
   }
 
-  private void checkSignature() {
-    Class<?> returned = method.getReturnType();
-    if (goesOnAfterReturn(returned)
-        || Arrays.stream(method.getParameterTypes())
-            .anyMatch(type -> type.getName().equals("kotlin.coroutines.Continuation"))) {
-      throw refuse(
-          "the work of a method that returns "
-              + ClassUtils.getShortName(returned)
-              + " may go on after it has returned, and so without the lock; use"
-              + " DistributedLock.acquireAsync() in it, and release the lease when the work ends");
+  private void checkSignature(Class<?> type) {
+    OngoingWork.declaredBy(method, type)
+        .ifPresent(
+            ongoing -> {
+              throw refuse(mayGoOn(ClassUtils.getShortName(ongoing)));
+            });
+    if (Arrays.stream(method.getParameterTypes())
+        .anyMatch(parameter -> parameter.getName().equals("kotlin.coroutines.Continuation"))) {
+      throw refuse(mayGoOn("suspending function"));
     }
     if (!insideTransaction && isCalledInsideTransaction()) {
       throw refuse(
           "a @TransactionalEventListener is called before its transaction has left the thread, even"
               + " after the commit; set insideTransaction = true, or make the method @Async");
     }
+    Class<?> returned = method.getReturnType();
     if (whenBusy == WhenBusy.SKIP && !canReturnNothing(returned)) {
       throw refuse(
           "whenBusy = SKIP needs a method that can return nothing: void, Optional, or a result"
@@ -216,17 +202,26 @@ final class LockedMethod {
     }
   }
 
-  private static boolean goesOnAfterReturn(Class<?> type) {
-    for (Class<?> at = type; at != null; at = at.getSuperclass()) {
-      if (GO_ON_AFTER_RETURN.contains(at.getName())) {
-        return true;
-      }
-    }
-    if (ReactiveAdapterRegistry.getSharedInstance().getAdapter(type) != null) {
-      return true;
-    }
-    return ClassUtils.getAllInterfacesForClassAsSet(type).stream()
-        .anyMatch(implemented -> GO_ON_AFTER_RETURN.contains(implemented.getName()));
+  private static String mayGoOn(String what) {
+    return "the work behind a "
+        + what
+        + " may go on after the method has returned, and so without the lock; return its result, or"
+        + " use DistributedLock.acquireAsync() and release the lease when the work ends";
+  }
+
+  /**
+   * Refuses a result of the method behind which work may go on, for methods whose declared type
+   * does not tell.
+   *
+   * @throws IllegalStateException if work may go on behind it
+   */
+  void checkResult(@Nullable Object result) {
+    OngoingWork.behind(result)
+        .ifPresent(
+            ongoing -> {
+              throw new IllegalStateException(
+                  this + ": " + mayGoOn(ClassUtils.getShortName(ongoing)));
+            });
   }
 
   /** Spring only logs what such a listener throws, so a refusal of the call would go unnoticed. */

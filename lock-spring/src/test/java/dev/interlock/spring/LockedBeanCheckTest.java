@@ -10,8 +10,21 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.spring.Locked.Mode;
 import dev.interlock.spring.Locked.WhenBusy;
 import io.reactivex.rxjava3.core.Completable;
+import java.lang.reflect.Method;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.concurrent.ScheduledFuture;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import kotlin.sequences.Sequence;
+import kotlinx.coroutines.Deferred;
+import kotlinx.coroutines.Job;
+import kotlinx.coroutines.channels.ReceiveChannel;
+import kotlinx.coroutines.flow.Flow;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.config.BeanPostProcessor;
@@ -23,6 +36,7 @@ import org.springframework.context.annotation.ProxyType;
 import org.springframework.context.annotation.Proxyable;
 import org.springframework.core.NestedExceptionUtils;
 import org.springframework.core.PriorityOrdered;
+import org.springframework.http.ResponseEntity;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.scheduling.annotation.Async;
@@ -30,6 +44,8 @@ import org.springframework.scheduling.annotation.EnableAsync;
 import org.springframework.transaction.annotation.EnableTransactionManagement;
 import org.springframework.transaction.annotation.Transactional;
 import org.springframework.transaction.event.TransactionalEventListener;
+import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
+import org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody;
 
 /** What keeps an application from starting, and what it says. */
 class LockedBeanCheckTest {
@@ -98,32 +114,78 @@ class LockedBeanCheckTest {
     assertRefused("the method is final", FinalBesideAnother.class);
   }
 
-  static class Future {
+  abstract static class Fetching<T> {
     @Locked("a")
-    public CompletableFuture<String> method() {
-      return CompletableFuture.completedFuture("");
-    }
-  }
-
-  static class Reactive {
-    @Locked("a")
-    public java.util.concurrent.Flow.@Nullable Publisher<String> method() {
+    public @Nullable T method() {
       return null;
     }
   }
 
-  static class RxJava {
-    @Locked("a")
-    public Completable method() {
-      return Completable.complete();
-    }
+  static class FetchingLater extends Fetching<CompletableFuture<String>> {}
+
+  static class FetchingNow extends Fetching<List<Optional<String>>> {}
+
+  /** Results behind which work may go on after the return. */
+  interface Unfinished {
+    CompletableFuture<String> future();
+
+    ScheduledFuture<String> scheduled();
+
+    java.util.concurrent.Flow.Publisher<String> publisher();
+
+    Completable rxJava();
+
+    SseEmitter events();
+
+    ResponseEntity<StreamingResponseBody> body();
+
+    ResponseEntity<? extends Callable<String>> wildcard();
+
+    Optional<CompletableFuture<String>> optional();
+
+    List<Map<String, Future<?>[]>> nested();
+
+    <T extends Future<?>> T variable(T same);
+
+    Stream<String> stream();
+
+    LongStream primitives();
+
+    Flow<String> flow();
+
+    Deferred<String> deferred();
+
+    Job job();
+
+    Sequence<String> sequence();
+
+    ReceiveChannel<String> channel();
+  }
+
+  interface Finished {
+    String text();
+
+    @SuppressWarnings("rawtypes")
+    Optional raw();
+
+    ResponseEntity<?> unknown();
+
+    <T extends Comparable<T>> List<T> variable();
+
+    Map<String, List<byte[]>> nested();
   }
 
   @Test
   void methodsWhoseWorkGoesOnAfterTheyHaveReturned() {
-    assertRefused("may go on after it has returned", RxJava.class);
-    assertRefused("may go on after it has returned", Future.class);
-    assertRefused("may go on after it has returned", Reactive.class);
+    for (Method method : Unfinished.class.getMethods()) {
+      assertTrue(
+          OngoingWork.declaredBy(method, Unfinished.class).isPresent(), () -> method.toString());
+    }
+    for (Method method : Finished.class.getMethods()) {
+      assertEquals(Optional.empty(), OngoingWork.declaredBy(method, Finished.class));
+    }
+    assertRefused("the work behind a CompletableFuture may go on", FetchingLater.class);
+    start(FetchingNow.class);
   }
 
   static class SkipsNumber {

@@ -38,6 +38,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -47,8 +48,10 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Primary;
 import org.springframework.core.env.MapPropertySource;
+import org.springframework.http.ResponseEntity;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.scheduling.annotation.EnableAsync;
+import org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody;
 
 class LockedTest {
 
@@ -558,6 +561,23 @@ class LockedTest {
     CompletableFuture<String> name = new CompletableFuture<>();
     orders.inBackground(name);
     assertEquals("async true", name.get(1, TimeUnit.MINUTES));
+  }
+
+  @Test
+  void aResultBehindWhichWorkGoesOnIsRefusedThoughItsTypeDoesNotSaySo() throws Exception {
+    StreamingResponseBody body = out -> {};
+    for (Object result :
+        List.of(
+            new CompletableFuture<>(),
+            Stream.of(1),
+            Optional.of(new CompletableFuture<>()),
+            ResponseEntity.ok(body))) {
+      IllegalStateException refusal =
+          assertThrows(IllegalStateException.class, () -> orders.one(() -> result));
+      assertTrue(refusal.getMessage().contains("may go on"), refusal.getMessage());
+      assertFalse(other.inspect("same").isHeld());
+    }
+    assertEquals("done", orders.one(() -> ResponseEntity.ok("done")).getBody());
   }
 
   @Test
