@@ -52,9 +52,11 @@ public final class EtcdProvider implements LockProvider {
   public LockBackend open(LockUri uri, BackendContext context) {
     EtcdUri etcd = new EtcdUri(uri);
     Duration requestTimeout = context.options().requestTimeout();
+    Login login = etcd.login(requestTimeout);
     return new BackendOpener(etcd.endpoint(), etcd.settings(), context)
         .open(
-            new OwnClients(() -> etcd.client(requestTimeout), requestTimeout, context.time()),
+            new OwnClients(
+                () -> etcd.client(requestTimeout, login), login, requestTimeout, context.time()),
             etcd.diagnosis(),
             etcd.endpointCount());
   }

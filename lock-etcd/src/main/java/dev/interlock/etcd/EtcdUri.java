@@ -1,7 +1,5 @@
 package dev.interlock.etcd;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import com.google.common.util.concurrent.MoreExecutors;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri;
@@ -133,11 +131,18 @@ final class EtcdUri {
     return new Diagnosis(endpoints, ssl == null ? null : ssl.context());
   }
 
+  /** Makes the login of the URI's user, or returns null. */
+  @Nullable Login login(Duration requestTimeout) {
+    return uri.user()
+        .map(user -> new Login(user, () -> uri.password().orElse(""), requestTimeout))
+        .orElse(null);
+  }
+
   /**
    * Makes a client whose requests all end: on time, or with their connection, or at once if there
    * is no connection. A request that waited for a connection would be sent too late to be of use.
    */
-  Client client(Duration requestTimeout) {
+  Client client(Duration requestTimeout, @Nullable Login login) {
     ClientBuilder builder =
         Client.builder()
             .endpoints(endpoints.stream().map(e -> URI.create("http://" + e)).toList())
@@ -155,12 +160,10 @@ final class EtcdUri {
             .retryChronoUnit(ChronoUnit.MILLIS)
             // The driver's work on an answer does not block, so it needs no other thread.
             .executorService(MoreExecutors.newDirectExecutorService())
-            .interceptor(new RequestRules(requestTimeout));
+            .interceptor(new RequestRules(requestTimeout, login));
     if (ssl != null) {
       builder.sslContext(ssl);
     }
-    uri.user().ifPresent(user -> builder.user(ByteSequence.from(user, UTF_8)));
-    uri.password().ifPresent(password -> builder.password(ByteSequence.from(password, UTF_8)));
     return builder.build();
   }
 }

@@ -5,6 +5,7 @@ import dev.interlock.spi.TimeSource;
 import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Replaces the client when its connections fail.
@@ -20,6 +21,7 @@ final class OwnClients implements Clients {
   private static final Duration SHORTEST_LIFE = Duration.ofMillis(100);
 
   private final Supplier<Client> make;
+  private final @Nullable Login login;
   private final Duration requestTimeout;
   private final TimeSource time;
 
@@ -29,8 +31,10 @@ final class OwnClients implements Clients {
   @GuardedBy("this")
   private boolean closed;
 
-  OwnClients(Supplier<Client> make, Duration requestTimeout, TimeSource time) {
+  OwnClients(
+      Supplier<Client> make, @Nullable Login login, Duration requestTimeout, TimeSource time) {
     this.make = make;
+    this.login = login;
     this.requestTimeout = requestTimeout;
     this.time = time;
     this.current = new Generation(make.get(), time.nanoTime());
@@ -52,12 +56,15 @@ final class OwnClients implements Clients {
   /**
    * Replaces the client if none of its requests was answered since this one was sent: new
    * connections would make a slow server slower. A client without any answer so far may still be
-   * connecting.
+   * connecting. A login is no silence: it takes the server long, and does not pass with another
+   * connection.
    */
   @Override
   public synchronized void silent(Loan loan) {
     GenerationLoan lent = (GenerationLoan) loan;
-    boolean heard = lent.generation.answers != lent.answersBefore;
+    boolean heard =
+        lent.generation.answers != lent.answersBefore
+            || (login != null && login.mayHaveDelayed(lent.loginsBefore));
     if (!heard && (lent.generation.answers > 0 || age(loan) >= requestTimeout.toNanos())) {
       replace(loan);
     }
@@ -114,10 +121,12 @@ final class OwnClients implements Clients {
   private final class GenerationLoan implements Loan {
     private final Generation generation;
     private final long answersBefore;
+    private final long loginsBefore;
 
     GenerationLoan(Generation generation) {
       this.generation = generation;
       this.answersBefore = generation.answers;
+      this.loginsBefore = login == null ? 0 : login.successes();
     }
 
     @Override

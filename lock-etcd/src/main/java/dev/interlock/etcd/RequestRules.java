@@ -7,10 +7,13 @@ import io.grpc.ClientCall;
 import io.grpc.ClientInterceptor;
 import io.grpc.ClientStreamTracer;
 import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
+import io.grpc.ForwardingClientCallListener.SimpleForwardingClientCallListener;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import io.grpc.Status;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Gives every call except watches a deadline, and handles answers on the threads that read them:
@@ -19,10 +22,12 @@ import java.util.concurrent.TimeUnit;
  * <p>Requires a member that knows a leader: a member that is cut off from the others then fails at
  * once, and does not keep the request until its deadline.
  *
+ * <p>Adds the token of the user, if there is one.
+ *
  * <p>Records when the first call of this process found a connection. Until then the process may be
  * loading the driver, which on a busy machine takes longer than any answer.
  */
-record RequestRules(Duration limit) implements ClientInterceptor {
+record RequestRules(Duration limit, @Nullable Login login) implements ClientInterceptor {
 
   private static final ClientStreamTracer.Factory FIRST_SENT =
       new ClientStreamTracer.Factory() {
@@ -59,13 +64,27 @@ record RequestRules(Duration limit) implements ClientInterceptor {
     boolean watch = "etcdserverpb.Watch".equals(method.getServiceName());
     CallOptions limited =
         watch ? direct : direct.withDeadlineAfter(limit.toMillis(), TimeUnit.MILLISECONDS);
-    return new SimpleForwardingClientCall<>(next.newCall(method, limited)) {
+    Login.Credentials credentials = login == null ? null : login.new Credentials(next);
+    CallOptions known = credentials == null ? limited : limited.withCallCredentials(credentials);
+    return new SimpleForwardingClientCall<>(next.newCall(method, known)) {
       @Override
       public void start(Listener<A> listener, Metadata headers) {
         if (!headers.containsKey(HAS_LEADER)) {
           headers.put(HAS_LEADER, "true");
         }
-        super.start(listener, headers);
+        super.start(credentials == null ? listener : reporting(listener, credentials), headers);
+      }
+    };
+  }
+
+  private static <A> ClientCall.Listener<A> reporting(
+      ClientCall.Listener<A> listener, Login.Credentials credentials) {
+    return new SimpleForwardingClientCallListener<>(listener) {
+      @Override
+      public void onClose(Status status, Metadata trailers) {
+        // First, because the listener may repeat the request.
+        credentials.ended(status);
+        super.onClose(status, trailers);
       }
     };
   }

@@ -33,10 +33,6 @@ final class Backends {
           .ttl(Duration.ofMinutes(1))
           .build();
 
-  private static final Pattern KV_REQUESTS =
-      Pattern.compile(
-          "(?m)^grpc_server_started_total\\{[^}]*grpc_service=\"etcdserverpb.KV\"[^}]*} (.+)$");
-
   private Backends() {}
 
   static EtcdBackend open(String uri, Duration requestTimeout) {
@@ -135,12 +131,23 @@ final class Backends {
 
   /** How many reads, writes and transactions clients have sent to the server. */
   static long requests(EtcdServer server) throws IOException, InterruptedException {
+    return started(server, "grpc_service=\"etcdserverpb.KV\"");
+  }
+
+  /** How often clients have logged in to the server. */
+  static long logins(EtcdServer server) throws IOException, InterruptedException {
+    return started(server, "grpc_method=\"Authenticate\"");
+  }
+
+  private static long started(EtcdServer server, String label)
+      throws IOException, InterruptedException {
     URI metrics = URI.create("http://" + server.host() + ":" + server.port() + "/metrics");
     String answer =
         HttpClient.newHttpClient()
             .send(HttpRequest.newBuilder(metrics).build(), HttpResponse.BodyHandlers.ofString())
             .body();
-    return KV_REQUESTS
+    return Pattern.compile(
+            "(?m)^grpc_server_started_total\\{[^}]*" + Pattern.quote(label) + "[^}]*} (.+)$")
         .matcher(answer)
         .results()
         .mapToLong(found -> (long) Double.parseDouble(found.group(1)))
