@@ -5,6 +5,7 @@ import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Share;
 import io.etcd.jetcd.kv.TxnResponse;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -73,7 +74,7 @@ final class BackendOpener {
                     .getKVClient()
                     .txn()
                     .If(QueueOps.isAbsent(keys.prefix()))
-                    .Then(format.read(), QueueOps.lastTwo(keys))
+                    .Then(format.read(), QueueOps.withPut(keys, Share.EXCLUSIVE))
                     .commit());
     format.requireKnown(answer, 0, failures);
   }

@@ -24,8 +24,10 @@ import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.lease.LeaseGrantResponse;
 import io.etcd.jetcd.op.Cmp;
+import io.etcd.jetcd.op.Op;
 import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -56,6 +58,7 @@ final class EtcdBackend implements QueueingBackend {
   private final Administration administration;
   private final TimeSource time;
   private final Duration requestTimeout;
+  private final Duration outageTimeout;
   private final Duration pollInterval;
 
   EtcdBackend(
@@ -74,6 +77,7 @@ final class EtcdBackend implements QueueingBackend {
     this.renewal = new KeyRenewal(requests, failures, sessions);
     this.administration = new Administration(namespace, requests, failures);
     this.requestTimeout = context.options().requestTimeout();
+    this.outageTimeout = context.options().outageTimeout();
     this.pollInterval = context.options().pollInterval();
   }
 
@@ -89,6 +93,18 @@ final class EtcdBackend implements QueueingBackend {
 
   Duration pollInterval() {
     return pollInterval;
+  }
+
+  Duration requestTimeout() {
+    return requestTimeout;
+  }
+
+  Duration outageTimeout() {
+    return outageTimeout;
+  }
+
+  TimeSource time() {
+    return time;
   }
 
   // --- entering the queue ---------------------------------------------------------------------
@@ -147,9 +163,10 @@ final class EtcdBackend implements QueueingBackend {
           GetResponse queue = answer.reads().get(0);
           List<KeyValue> found = queue.getKvs();
           if (session.created(entry, answer.whole().getHeader().getRevision())) {
+            QueueView view =
+                QueueView.of(entry, found, !queue.isMore(), answer.whole(), confirmation);
             boolean isSecond = claim.share().isWhole() && queue.getCount() == 2;
-            String holder = isSecond ? QueueEntry.label(found.get(1)) : null;
-            QueueView view = QueueView.of(entry, found, answer.whole(), confirmation);
+            String holder = isSecond ? QueueEntry.label(otherThan(entry, found)) : null;
             requireAgreement(entry, view, deadline);
             return new Entered(entry, view, holder);
           }
@@ -168,6 +185,10 @@ final class EtcdBackend implements QueueingBackend {
     }
   }
 
+  private static KeyValue otherThan(QueueEntry own, List<KeyValue> two) {
+    return two.get(two.get(0).getCreateRevision() == own.revision() ? 1 : 0);
+  }
+
   private Answer put(QueueEntry entry, Deadline deadline) throws InterruptedException {
     Session session = entry.session();
     LockKeys keys = entry.keys();
@@ -178,7 +199,7 @@ final class EtcdBackend implements QueueingBackend {
                 QueueOps.hasModRevision(session.key(), session.guard()), QueueOps.isAbsent(key)),
             List.of(
                 QueueOps.put(key, entry.value(), session.lease()),
-                QueueOps.ahead(keys, entry.claim().share())),
+                QueueOps.withPut(keys, entry.claim().share())),
             List.of(QueueOps.get(session.key()), QueueOps.get(key)));
     // The others read the whole queue, which may be long.
     boolean readsLittle = entry.claim().share().isWhole();
@@ -286,24 +307,43 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   /** Reads an entry and those ahead. */
-  QueueView look(QueueEntry entry) throws InterruptedException {
+  QueueView look(QueueEntry entry, Deadline deadline) throws InterruptedException {
+    Confirmation confirmation = entry.session().confirmation();
+    TxnResponse answer =
+        read(
+            entry, QueueOps.ahead(entry.keys(), entry.claim().share(), entry.revision()), deadline);
+    QueueView view =
+        QueueView.of(entry, answer.getGetResponses().get(1).getKvs(), true, answer, confirmation);
+    requireAgreement(entry, view, deadline);
+    return view;
+  }
+
+  /**
+   * Reads an entry and one of those ahead, which costs the server little, however long the queue
+   * is; those ahead are read only if that one is gone.
+   */
+  QueueView lookAtOne(QueueEntry entry, QueueView seen, Deadline deadline)
+      throws InterruptedException {
+    Confirmation confirmation = entry.session().confirmation();
+    ByteSequence ahead = seen.ahead().keys().iterator().next();
+    TxnResponse answer = read(entry, QueueOps.get(ahead), deadline);
+    KeyValue found = QueueOps.found(answer, 1);
+    return found != null && found.getCreateRevision() < entry.revision()
+        ? seen.confirmedBy(answer, confirmation)
+        : look(entry, deadline);
+  }
+
+  /** Reads an entry, which must still be in the queue, and something else. */
+  private TxnResponse read(QueueEntry entry, Op other, Deadline deadline)
+      throws InterruptedException {
     if (entry.session().isOver()) {
       // Its keys may exist for a while longer.
       throw failures.temporary("the session has ended", null);
     }
-    Confirmation confirmation = entry.session().confirmation();
-    Deadline deadline = Deadline.in(time, requestTimeout);
     TxnResponse answer =
         requests.askAgain(
             deadline,
-            client ->
-                client
-                    .getKVClient()
-                    .txn()
-                    .Then(
-                        QueueOps.get(entry.key()),
-                        QueueOps.ahead(entry.keys(), entry.claim().share(), entry.revision()))
-                    .commit());
+            client -> client.getKVClient().txn().Then(QueueOps.get(entry.key()), other).commit());
     KeyValue own = QueueOps.found(answer, 0);
     if (own == null || own.getCreateRevision() != entry.revision()) {
       throw failures.temporary(
@@ -312,10 +352,7 @@ final class EtcdBackend implements QueueingBackend {
     if (own.getLease() != entry.lease()) {
       throw failures.temporary("the queue entry was revoked", null);
     }
-    QueueView view =
-        QueueView.of(entry, answer.getGetResponses().get(1).getKvs(), answer, confirmation);
-    requireAgreement(entry, view, deadline);
-    return view;
+    return answer;
   }
 
   /** Grants the lock to an entry whose turn it is. */
@@ -332,10 +369,10 @@ final class EtcdBackend implements QueueingBackend {
     QueueView view = seen;
     while (!view.isProved() || isOld(view.confirmation(), validityPerConfirmation)) {
       if (deadline.hasPassed()) {
-        throw failures.temporary("the session was not confirmed in time", null);
+        throw failures.temporary("the session was not confirmed in time", new TimeoutException());
       }
       sessions.confirm(session, deadline);
-      view = look(entry);
+      view = look(entry, deadline);
     }
     return Grant.onSession(
         entry.claim(),

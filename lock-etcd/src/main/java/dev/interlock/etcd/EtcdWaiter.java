@@ -1,5 +1,6 @@
 package dev.interlock.etcd;
 
+import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.QueueingBackend;
@@ -11,6 +12,9 @@ import org.jspecify.annotations.Nullable;
  * Waits in a lock's queue: watches the entries ahead, checks whether its own entry's turn has come
  * when enough of them are gone, and checks again every poll interval.
  *
+ * <p>While the cluster does not answer, the entry keeps its place, for half of the outage time-out.
+ * The other half is the engine's, which enters the queue again.
+ *
  * <p>A claim that excludes all others watches its predecessor only. That is a key with a certain
  * creation revision: a client that leaves and comes back gets the same key with another revision,
  * behind this entry.
@@ -19,6 +23,9 @@ final class EtcdWaiter implements QueueingBackend.Place {
 
   private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
 
+  /** A poll reads a queue with so many entries ahead, and a longer one less often. */
+  private static final int ENTRIES_PER_POLL = 16;
+
   private final EtcdBackend backend;
   private final QueueEntry entry;
   private final WakeUp wakeUp;
@@ -26,6 +33,12 @@ final class EtcdWaiter implements QueueingBackend.Place {
   private QueueView view;
   private @Nullable QueueWatch watch;
   private Duration pause = SHORTEST_PAUSE;
+  private int pollsSinceLook;
+
+  /** Why the last request failed; null if it was answered. */
+  private @Nullable LockUnavailableException trouble;
+
+  private long failingSince;
   private volatile boolean closed;
 
   /**
@@ -51,13 +64,22 @@ final class EtcdWaiter implements QueueingBackend.Place {
   public Attempt await(Deadline deadline) throws InterruptedException {
     try {
       while (!closed) {
-        if (view.isTurn()) {
-          return new Attempt.Granted(backend.grant(entry, view));
+        try {
+          if (view.isTurn()) {
+            return new Attempt.Granted(backend.grant(entry, view));
+          }
+          boolean signalled = view.isComplete() && awaitSignal(deadline);
+          if (closed || (deadline.hasPassed() && !signalled)) {
+            break;
+          }
+          view = look(signalled, deadline.orIn(backend.requestTimeout()));
+          trouble = null;
+        } catch (LockUnavailableException e) {
+          surviveOutage(e, deadline);
         }
-        if (!awaitChange(deadline)) {
-          break;
-        }
-        view = backend.look(entry);
+      }
+      if (trouble != null) {
+        throw trouble;
       }
       return new Attempt.Busy(backend.pollInterval(), holder);
     } finally {
@@ -65,8 +87,39 @@ final class EtcdWaiter implements QueueingBackend.Place {
     }
   }
 
-  /** Returns false if the deadline has passed. */
-  private boolean awaitChange(Deadline deadline) throws InterruptedException {
+  private QueueView look(boolean signalled, Deadline deadline) throws InterruptedException {
+    boolean isDue =
+        !entry.claim().share().isWhole()
+            && (signalled || ++pollsSinceLook * ENTRIES_PER_POLL >= view.ahead().keys().size());
+    if (view.isComplete() && !isDue && (watch == null || !watch.hasSeenRoom())) {
+      return backend.lookAtOne(entry, view, deadline);
+    }
+    pollsSinceLook = 0;
+    return backend.look(entry, deadline);
+  }
+
+  /** Throws a failure that lasts, or after which the entry may be gone. */
+  private void surviveOutage(LockUnavailableException failure, Deadline deadline) {
+    if (!Failures.isOfConnection(failure) || entry.hasOwnLease()) {
+      throw failure;
+    }
+    long now = backend.time().nanoTime();
+    boolean isCutShort = deadline.hasPassed() && Failures.isSilence(failure) && !view.isTurn();
+    if (trouble == null && isCutShort) {
+      // By the last answer the name is held.
+      return;
+    }
+    if (trouble == null) {
+      failingSince = now;
+    }
+    trouble = failure;
+    if (now - failingSince >= backend.outageTimeout().toNanos() / 2 || deadline.hasPassed()) {
+      throw failure;
+    }
+  }
+
+  /** Returns whether the watch has signalled, or the session has ended. */
+  private boolean awaitSignal(Deadline deadline) throws InterruptedException {
     Duration limit = backend.pollInterval();
     KeyRange toWatch = entry.toWatch(view.ahead());
     if (watch != null && watch.isBroken()) {
@@ -82,7 +135,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
       watch.saw(view.ahead());
       limit = watch.pollInterval(view.revision(), limit);
     }
-    return wakeUp.await(deadline.orIn(limit)) || !deadline.hasPassed();
+    return wakeUp.await(deadline.orIn(limit));
   }
 
   private void endWatch() {

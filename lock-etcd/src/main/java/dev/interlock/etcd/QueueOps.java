@@ -52,9 +52,17 @@ final class QueueOps {
     return Op.get(key, GetOption.builder().withKeysOnly(true).build());
   }
 
-  /** What a claim waits for, once its entry has been put by the same transaction. */
-  static Op ahead(LockKeys keys, Share share) {
-    return share.isWhole() ? lastTwo(keys) : Op.get(keys.prefix(), all(keys, share).build());
+  /**
+   * Shows, in the transaction that puts a claim's entry, whether it holds the name: all entries
+   * that it may have to wait for or, if it waits for every entry, any two of them. These are not
+   * sorted, for which etcd would read all of them while nothing else can be written.
+   */
+  static Op withPut(LockKeys keys, Share share) {
+    return Op.get(
+        keys.prefix(),
+        share.isWhole()
+            ? GetOption.builder().isPrefix(true).withLimit(2).build()
+            : all(keys, share).build());
   }
 
   /** What a claim waits for, if its entry was created at a revision. */
@@ -78,13 +86,8 @@ final class QueueOps {
     return sorted(SortOrder.ASCEND).withLimit(1).withKeysOnly(true).withRevision(revision).build();
   }
 
-  /** The two newest entries: the one that was just put, and its predecessor. */
-  static Op lastTwo(LockKeys keys) {
-    return Op.get(keys.prefix(), sorted(SortOrder.DESCEND).withLimit(2).build());
-  }
-
   /** The newest entry that is older than a revision. */
-  static Op predecessor(LockKeys keys, long revision) {
+  private static Op predecessor(LockKeys keys, long revision) {
     return Op.get(
         keys.prefix(),
         sorted(SortOrder.DESCEND)

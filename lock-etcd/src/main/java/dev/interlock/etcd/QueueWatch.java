@@ -75,6 +75,11 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
     ahead.retain(later);
   }
 
+  /** Whether so many entries were deleted that there may be room. */
+  boolean hasSeenRoom() {
+    return ahead.leaveRoom();
+  }
+
   /** Whether the waiter needs another watch. */
   boolean isBroken() {
     return broken;

@@ -160,7 +160,7 @@ class JoinedTransactionsTest {
         keys,
         new Transaction(
             List.of(QueueOps.isAbsent(own)),
-            List.of(QueueOps.put(own, VALUE, 1), QueueOps.ahead(keys, Share.EXCLUSIVE)),
+            List.of(QueueOps.put(own, VALUE, 1), QueueOps.withPut(keys, Share.EXCLUSIVE)),
             List.of(QueueOps.get(own))));
   }
 

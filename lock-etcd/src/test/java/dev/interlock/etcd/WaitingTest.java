@@ -1,6 +1,7 @@
 package dev.interlock.etcd;
 
 import static dev.interlock.etcd.Backends.PATIENT;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -8,15 +9,29 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
+import dev.interlock.spi.Grant;
 import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.etcd.EtcdServer;
+import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KeyValue;
+import io.etcd.jetcd.api.RangeRequest;
+import io.etcd.jetcd.api.RequestOp;
+import io.etcd.jetcd.api.TxnRequest;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ClientCall;
+import io.grpc.ClientInterceptor;
+import io.grpc.ForwardingClientCall.SimpleForwardingClientCall;
+import io.grpc.MethodDescriptor;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -87,6 +102,122 @@ class WaitingTest {
       held.release();
       waiter.get(60, TimeUnit.SECONDS).release();
     }
+  }
+
+  /** Longer than the time-out of every request. */
+  @Test
+  void aStallChangesNoOrder() throws Exception {
+    LockOptions options = PATIENT.toBuilder().requestTimeout(Duration.ofSeconds(1)).build();
+    List<LockClient> clients = new ArrayList<>();
+    try (EtcdCluster etcd = Testbed.etcd().forFaults().start();
+        FaultProxy proxy = FaultProxy.to("127.0.0.1", etcd.leader().port());
+        LockClient holder = LockClient.open(etcd.uri(), PATIENT);
+        Client reader =
+            Client.builder().endpoints("http://127.0.0.1:" + etcd.leader().port()).build()) {
+      Lease held = holder.lock("job").acquire();
+      List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+      for (int i = 1; i <= 4; i++) {
+        int size = i;
+        clients.add(LockClient.open("etcd://127.0.0.1:" + proxy.port(), options));
+        waiters.add(clients.get(i - 1).lock("job").acquireAsync());
+        Eventually.holds("it waits", () -> holder.inspect("job").waiters().size() == size);
+      }
+      List<Long> before = order(reader);
+      try (NetworkFault stall = proxy.partition()) {
+        // Each client connects again when a request has timed out.
+        long later = proxy.traffic().accepted() + 2 * clients.size();
+        Eventually.holds("they connect again", () -> proxy.traffic().accepted() >= later);
+        assertEquals(before, order(reader), stall::toString);
+      }
+      held.release();
+      for (CompletableFuture<Lease> waiter : waiters) {
+        Lease next = waiter.get(60, TimeUnit.SECONDS);
+        before.remove(0);
+        assertEquals(before.get(0), next.fencingToken() / Grant.LEASES_PER_GRANT);
+        next.release();
+      }
+    } finally {
+      clients.forEach(LockClient::close);
+    }
+  }
+
+  private static List<Long> order(Client reader) throws Exception {
+    return new ArrayList<>(
+        reader
+            .getKVClient()
+            .get(LockKeys.of("interlock", "job").prefix(), QueueOps.all())
+            .get()
+            .getKvs()
+            .stream()
+            .map(KeyValue::getCreateRevision)
+            .toList());
+  }
+
+  /** Records the reads that are sent. */
+  private static final class Reads implements ClientInterceptor {
+    final List<RangeRequest> reads = new CopyOnWriteArrayList<>();
+    final List<RangeRequest> withPut = new CopyOnWriteArrayList<>();
+
+    @Override
+    public <Q, A> ClientCall<Q, A> interceptCall(
+        MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
+      return new SimpleForwardingClientCall<>(next.newCall(method, options)) {
+        @Override
+        public void sendMessage(Q message) {
+          if (message instanceof RangeRequest read) {
+            reads.add(read);
+          } else if (message instanceof TxnRequest transaction) {
+            boolean puts = transaction.getSuccessList().stream().anyMatch(RequestOp::hasRequestPut);
+            transaction.getSuccessList().stream()
+                .filter(RequestOp::hasRequestRange)
+                .map(RequestOp::getRequestRange)
+                .forEach((puts ? withPut : reads)::add);
+          }
+          super.sendMessage(message);
+        }
+      };
+    }
+
+    static boolean isOfOneKey(RangeRequest read) {
+      return read.getRangeEnd().isEmpty();
+    }
+  }
+
+  /** Or a thousand of them, who look once a second, would keep the server from anything else. */
+  @Test
+  void whatAWaiterCostsTheServerDoesNotDependOnTheQueue() throws Exception {
+    Reads recorded = new Reads();
+    LockOptions often = PATIENT.toBuilder().pollInterval(Duration.ofMillis(100)).build();
+    try (EtcdCluster etcd = Testbed.etcd().start();
+        LockClient first = LockClient.open(etcd.uri(), PATIENT);
+        LockClient second = LockClient.open(etcd.uri(), PATIENT);
+        Client client =
+            Client.builder()
+                .endpoints("http://127.0.0.1:" + etcd.leader().port())
+                .interceptor(recorded)
+                .build();
+        LockClient third = EtcdLocks.using(client, often)) {
+      Lease held = first.lock("job").acquire();
+      CompletableFuture<Lease> next = second.lock("job").acquireAsync();
+      Eventually.holds("one waits", () -> first.inspect("job").waiters().size() == 1);
+      CompletableFuture<Lease> last = third.lock("job").acquireAsync();
+      Eventually.holds("two wait", () -> first.inspect("job").waiters().size() == 2);
+      // Its first looks, until its watch is in place.
+      Eventually.holds("it polls", () -> recorded.reads.size() >= 20);
+      List<RangeRequest> polls =
+          recorded.reads.subList(recorded.reads.size() - 6, recorded.reads.size());
+      assertTrue(polls.stream().allMatch(Reads::isOfOneKey), () -> "polls: " + polls);
+      assertTrue(
+          recorded.withPut.stream().allMatch(read -> Reads.isOfOneKey(read) || isOfAFew(read)),
+          () -> "with a put: " + recorded.withPut);
+      held.release();
+      next.get(60, TimeUnit.SECONDS).release();
+      last.get(60, TimeUnit.SECONDS).release();
+    }
+  }
+
+  private static boolean isOfAFew(RangeRequest read) {
+    return read.getLimit() > 0 && read.getSortOrder() == RangeRequest.SortOrder.NONE;
   }
 
   /** For how long connections are reset; more than the build has time for can be asked for. */
