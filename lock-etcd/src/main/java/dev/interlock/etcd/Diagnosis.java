@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import com.google.common.primitives.Bytes;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockUri;
 import java.io.EOFException;
@@ -20,6 +21,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
@@ -62,9 +64,10 @@ final class Diagnosis {
     int millis = (int) Math.max(1, Math.min(Integer.MAX_VALUE, deadline.remaining().toMillis()));
     List<LockException> problems = Collections.synchronizedList(new ArrayList<>());
     CompletableFuture<Boolean> served = new CompletableFuture<>();
+    ThreadFactory threads = DaemonThreads.factory("interlock-etcd-diagnosis");
     for (LockUri.Endpoint endpoint : endpoints) {
-      Thread visitor =
-          new Thread(
+      threads
+          .newThread(
               () -> {
                 LockException problem = visit(endpoint, millis, failures);
                 if (problem == null) {
@@ -75,10 +78,8 @@ final class Diagnosis {
                     served.complete(false);
                   }
                 }
-              },
-              "interlock-etcd-diagnosis");
-      visitor.setDaemon(true);
-      visitor.start();
+              })
+          .start();
     }
     try {
       if (requests.await(served, deadline)) {

@@ -53,7 +53,7 @@ final class EtcdBackend implements QueueingBackend {
   private final Requests requests;
   private final Failures failures;
   private final Sessions sessions;
-  private final JoinedTransactions joined = new JoinedTransactions();
+  private final JoinedTransactions joined;
   private final KeyRenewal renewal;
   private final Administration administration;
   private final TimeSource time;
@@ -73,6 +73,7 @@ final class EtcdBackend implements QueueingBackend {
     this.failures = failures;
     this.time = context.time();
     this.requests = new Requests(clients, failures, time);
+    this.joined = new JoinedTransactions(requests.later());
     this.sessions = new Sessions(namespace, requests, failures, context);
     this.renewal = new KeyRenewal(requests, failures, sessions);
     this.administration = new Administration(namespace, requests, failures);
@@ -579,5 +580,6 @@ final class EtcdBackend implements QueueingBackend {
   public void close() {
     sessions.close();
     clients.close();
+    requests.close();
   }
 }

@@ -1,13 +1,14 @@
 package dev.interlock.etcd;
 
-import com.google.common.util.concurrent.MoreExecutors;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.spi.Later;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Response;
 import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.Op;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -15,7 +16,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
@@ -51,8 +51,7 @@ final class JoinedTransactions {
   /** Of up to two operations each; etcd accepts 128 by default (--max-txn-ops). */
   private static final int MOST_AT_ONCE = 50;
 
-  private static final Executor LATER =
-      CompletableFuture.delayedExecutor(50, TimeUnit.MILLISECONDS, MoreExecutors.directExecutor());
+  private static final Duration SILENCE = Duration.ofMillis(50);
 
   private final int few;
   private final Executor later;
@@ -60,8 +59,8 @@ final class JoinedTransactions {
   private final Lane entering = new Lane();
   private final Lane leaving = new Lane();
 
-  JoinedTransactions() {
-    this(FEW, LATER);
+  JoinedTransactions(Later later) {
+    this(FEW, task -> later.run(task, SILENCE));
   }
 
   /** For tests, which have fewer callers, and say when a while has passed. */

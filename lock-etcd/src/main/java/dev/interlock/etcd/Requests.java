@@ -1,7 +1,7 @@
 package dev.interlock.etcd;
 
-import com.google.common.util.concurrent.MoreExecutors;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Later;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import io.etcd.jetcd.Client;
@@ -9,8 +9,6 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executor;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.BiFunction;
 import java.util.function.Function;
@@ -20,17 +18,15 @@ import org.jspecify.annotations.Nullable;
  * Sends requests to etcd, each with a deadline. They run on threads of the driver, so that an
  * interrupted caller can leave without breaking a connection.
  */
-final class Requests {
+final class Requests implements AutoCloseable {
 
   private static final int TRIES = 2;
   private static final Duration PAUSE = Duration.ofMillis(50);
-  private static final Executor LATER =
-      CompletableFuture.delayedExecutor(
-          PAUSE.toMillis(), TimeUnit.MILLISECONDS, MoreExecutors.directExecutor());
 
   private final Clients clients;
   private final Failures failures;
   private final TimeSource time;
+  private final Later later = new Later("interlock-etcd-later");
 
   Requests(Clients clients, Failures failures, TimeSource time) {
     this.clients = clients;
@@ -162,17 +158,26 @@ final class Requests {
     Clients.Loan loan = clients.borrow();
     // A copy, so that the time-out does not complete the driver's own future, which gives back the
     // client.
-    return start(loan, request)
-        .copy()
-        .orTimeout(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS)
+    return later
+        .timeOut(start(loan, request).copy(), deadline.remaining())
         .exceptionallyCompose(
             failure -> {
               report(loan, failure);
               return Failures.saysNoLeader(failure) && !deadline.hasPassed()
-                  ? CompletableFuture.runAsync(() -> {}, LATER)
-                      .thenCompose(later -> send(deadline, request))
+                  ? later.after(PAUSE).thenCompose(paused -> send(deadline, request))
                   : CompletableFuture.failedFuture(failure);
             });
+  }
+
+  /** Runs what is due later. */
+  Later later() {
+    return later;
+  }
+
+  /** Ends the wait for every answer to a {@link #send}. */
+  @Override
+  public void close() {
+    later.close();
   }
 
   private static <T> CompletableFuture<T> start(

@@ -1,6 +1,5 @@
 package dev.interlock.etcd;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.LockException;
 import dev.interlock.LossReason;
@@ -16,8 +15,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
@@ -49,7 +46,6 @@ final class Sessions implements AutoCloseable {
   private final ConcurrentHashMap<Long, CompletableFuture<?>> revocations =
       new ConcurrentHashMap<>();
 
-  private final ScheduledThreadPoolExecutor timer;
   private volatile boolean closed;
 
   Sessions(String namespace, Requests requests, Failures failures, BackendContext context) {
@@ -59,14 +55,6 @@ final class Sessions implements AutoCloseable {
     this.failures = failures;
     this.context = context;
     this.requestTimeout = context.options().requestTimeout();
-    this.timer =
-        new ScheduledThreadPoolExecutor(
-            1,
-            new ThreadFactoryBuilder()
-                .setDaemon(true)
-                .setNameFormat("interlock-etcd-sessions")
-                .build());
-    timer.setRemoveOnCancelPolicy(true);
   }
 
   /** etcd counts whole seconds. */
@@ -197,12 +185,9 @@ final class Sessions implements AutoCloseable {
   }
 
   private void schedule(Session session, int partOfTimeToLive) {
-    long pause = session.timeToLive().dividedBy(partOfTimeToLive).toMillis();
-    try {
-      var unused = timer.schedule(() -> keepAlive(session), pause, TimeUnit.MILLISECONDS);
-    } catch (RejectedExecutionException e) {
-      // Closing the client has ended its sessions.
-    }
+    requests
+        .later()
+        .run(() -> keepAlive(session), session.timeToLive().dividedBy(partOfTimeToLive));
   }
 
   private void keepAlive(Session session) {
@@ -282,7 +267,6 @@ final class Sessions implements AutoCloseable {
   @Override
   public void close() {
     closed = true;
-    timer.shutdownNow();
     for (CompletableFuture<Session> session : sessions.values()) {
       if (session.isDone() && !session.isCompletedExceptionally()) {
         Session known = session.join();

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.etcd.JoinedTransactions.Answer;
 import dev.interlock.etcd.JoinedTransactions.Transaction;
+import dev.interlock.spi.Later;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import io.etcd.jetcd.ByteSequence;
@@ -213,7 +214,7 @@ class JoinedTransactionsTest {
 
   @Test
   void aFewGoAlone() throws Exception {
-    JoinedTransactions few = new JoinedTransactions();
+    JoinedTransactions few = new JoinedTransactions(new Later("test"));
     LockKeys keys = LockKeys.of("test", "few");
     Transaction nothing = new Transaction(List.of(), List.of(), List.of());
     var first = few.enter(client, keys, nothing);

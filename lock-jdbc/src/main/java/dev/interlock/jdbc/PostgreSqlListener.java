@@ -1,5 +1,6 @@
 package dev.interlock.jdbc;
 
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.WakeUp;
 import java.sql.Connection;
@@ -9,6 +10,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -40,6 +42,7 @@ final class PostgreSqlListener implements ReleaseListener {
   private final DataSource source;
   private final String channel;
   private final String endpoint;
+  private final ThreadFactory threads = DaemonThreads.factory("interlock-postgresql-listener");
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
 
@@ -75,9 +78,9 @@ final class PostgreSqlListener implements ReleaseListener {
     lock.lock();
     try {
       if (!listening && !running && !closed) {
-        Thread thread = new Thread(this::run, "interlock-postgresql-listener");
-        thread.setDaemon(true);
-        thread.start(); // it needs the lock; if there is no thread, nothing has changed
+        threads
+            .newThread(this::run)
+            .start(); // it needs the lock; if there is no thread, nothing has changed
         running = true;
       }
       waiters.computeIfAbsent(payload, p -> new HashSet<>()).add(wakeUp);

@@ -1,10 +1,10 @@
 package dev.interlock.redis;
 
 import dev.interlock.redis.server.ClientClosedException;
-import dev.interlock.redis.server.DaemonThreads;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.PoolClosedException;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;

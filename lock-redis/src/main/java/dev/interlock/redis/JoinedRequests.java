@@ -2,8 +2,8 @@ package dev.interlock.redis;
 
 import dev.interlock.redis.Nodes.Talk;
 import dev.interlock.redis.Wire.Call;
-import dev.interlock.redis.server.DaemonThreads;
 import dev.interlock.redis.server.VirtualThreads;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Deadline;
 import java.net.SocketTimeoutException;
 import java.time.Duration;

@@ -1,6 +1,6 @@
 package dev.interlock.redis;
 
-import dev.interlock.redis.server.DaemonThreads;
+import dev.interlock.spi.DaemonThreads;
 import java.time.Duration;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;

@@ -1,12 +1,14 @@
 package dev.interlock.redlock;
 
-import dev.interlock.redis.server.DaemonThreads;
+import com.google.common.util.concurrent.Uninterruptibles;
+import dev.interlock.spi.DaemonThreads;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -30,15 +32,31 @@ final class Addresses {
     try {
       List<CompletableFuture<String>> answers = new ArrayList<>();
       for (Supplier<Connection> node : nodes) {
-        String unknown = "node " + (answers.size() + 1);
-        answers.add(
-            CompletableFuture.supplyAsync(() -> of(node, unknown), threads)
-                .completeOnTimeout(unknown, limit.toMillis(), TimeUnit.MILLISECONDS));
+        String unknown = unknown(answers.size());
+        answers.add(CompletableFuture.supplyAsync(() -> of(node, unknown), threads));
       }
-      return answers.stream().map(CompletableFuture::join).toList();
+      awaitAll(answers, limit);
+      List<String> addresses = new ArrayList<>();
+      for (CompletableFuture<String> answer : answers) {
+        addresses.add(answer.getNow(unknown(addresses.size())));
+      }
+      return addresses;
     } finally {
       threads.shutdown();
     }
+  }
+
+  private static void awaitAll(List<CompletableFuture<String>> answers, Duration limit) {
+    try {
+      CompletableFuture<?>[] all = answers.toArray(new CompletableFuture<?>[0]);
+      Uninterruptibles.getUninterruptibly(CompletableFuture.allOf(all), limit);
+    } catch (ExecutionException | TimeoutException e) {
+      // Each answer tells.
+    }
+  }
+
+  private static String unknown(int node) {
+    return "node " + (node + 1);
   }
 
   private static String of(Supplier<Connection> node, String unknown) {

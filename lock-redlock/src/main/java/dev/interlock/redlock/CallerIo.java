@@ -1,6 +1,7 @@
 package dev.interlock.redlock;
 
 import dev.interlock.redis.server.VirtualThreads;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
@@ -48,7 +49,8 @@ final class CallerIo implements AutoCloseable {
   /** When it began; used by the owner only. */
   private long startedAt;
 
-  private final Thread sweeper = new Thread(this::sweep, "interlock-redlock-sweeper");
+  private final Thread sweeper =
+      DaemonThreads.factory("interlock-redlock-sweeper").newThread(this::sweep);
   private volatile boolean hasUnread;
   private volatile boolean parked;
   private volatile boolean closed;
@@ -62,7 +64,6 @@ final class CallerIo implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException("no selector could be opened", e);
     }
-    sweeper.setDaemon(true);
     sweeper.start();
   }
 

@@ -1,10 +1,10 @@
 package dev.interlock.redlock;
 
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
-
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.spi.Later;
 import dev.interlock.spi.LockBackend.Watch;
-import java.util.concurrent.CompletableFuture;
+import java.time.Duration;
+import java.util.concurrent.Future;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
  */
 final class DelayedWatch implements Watch {
 
-  private static final long DELAY_MILLIS = 10;
+  private static final Duration DELAY = Duration.ofMillis(10);
 
   private final Supplier<Watch> watches;
-  private final CompletableFuture<Void> delay;
+  private final Future<?> start;
 
   @GuardedBy("this")
   private @Nullable Watch begun;
@@ -25,10 +25,9 @@ final class DelayedWatch implements Watch {
   @GuardedBy("this")
   private boolean closed;
 
-  DelayedWatch(Supplier<Watch> watches) {
+  DelayedWatch(Later later, Supplier<Watch> watches) {
     this.watches = watches;
-    this.delay = new CompletableFuture<Void>().completeOnTimeout(null, DELAY_MILLIS, MILLISECONDS);
-    var unused = delay.thenRun(this::begin);
+    this.start = later.run(this::begin, DELAY);
   }
 
   private synchronized void begin() {
@@ -39,7 +38,7 @@ final class DelayedWatch implements Watch {
 
   @Override
   public void close() {
-    delay.cancel(false);
+    start.cancel(false);
     Watch watch;
     synchronized (this) {
       closed = true;

@@ -4,6 +4,7 @@ import dev.interlock.LockException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.NotSentException;
 import dev.interlock.redis.server.Script;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.TimeSource;
 import java.io.IOException;
 import java.util.ArrayDeque;
@@ -171,8 +172,9 @@ final class NodePipeline implements AutoCloseable {
     this.timeoutMillis = timeoutMillis;
     this.connected = connected;
     this.nextTry = System.nanoTime();
-    this.thread = new Thread(this::workUntilClosed, "interlock-redlock-" + name);
-    thread.setDaemon(true);
+    this.thread =
+        DaemonThreads.factory("interlock-redlock-pipeline").newThread(this::workUntilClosed);
+    thread.setName("interlock-redlock-" + name);
     thread.start();
   }
 

@@ -21,6 +21,7 @@ import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.Later;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
@@ -108,6 +109,7 @@ final class RedlockBackend implements LockBackend {
           failureModel());
 
   private final Cluster cluster;
+  private final Later later = new Later("interlock-redlock-later");
   private final RedlockSettings settings;
   private final TimeSource time;
 
@@ -730,11 +732,12 @@ final class RedlockBackend implements LockBackend {
     LockKeys keys = LockKeys.of(settings.namespace(), name);
     return looks.getOrDefault(name, Look.NONE).awaited().equals(Requests.ANY)
         ? new ReleaseWatch(cluster, keys, wakeUp)
-        : new DelayedWatch(() -> new ReleaseWatch(cluster, keys, wakeUp));
+        : new DelayedWatch(later, () -> new ReleaseWatch(cluster, keys, wakeUp));
   }
 
   @Override
   public void close() {
+    later.close();
     cluster.close();
   }
 

@@ -3,6 +3,7 @@ package dev.interlock.shedlock;
 import static java.util.Objects.requireNonNull;
 
 import dev.interlock.LockClient;
+import dev.interlock.spi.Later;
 import java.time.Duration;
 import java.util.Optional;
 import net.javacrumbs.shedlock.core.AbstractSimpleLock;
@@ -54,6 +55,7 @@ public final class InterlockLockProvider implements ExtensibleLockProvider {
 
   private final LockClient client;
   private final String prefix;
+  private final Later later = new Later("interlock-shedlock");
 
   /**
    * Creates a provider whose locks have the names that ShedLock gives them.
@@ -92,7 +94,7 @@ public final class InterlockLockProvider implements ExtensibleLockProvider {
   @Override
   public Optional<SimpleLock> lock(LockConfiguration configuration) {
     return TimedLease.acquire(
-            client, prefix + configuration.getName(), configuration.getLockAtMostFor())
+            client, prefix + configuration.getName(), configuration.getLockAtMostFor(), later)
         .map(lease -> new Held(lease, configuration));
   }
 

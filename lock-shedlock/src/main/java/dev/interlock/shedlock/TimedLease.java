@@ -5,11 +5,11 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Later;
 import java.time.Duration;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
-import java.util.concurrent.TimeUnit;
+import java.util.concurrent.Future;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -36,6 +36,7 @@ final class TimedLease {
   private static final Logger log = LoggerFactory.getLogger(InterlockLockProvider.class);
 
   private final Lease lease;
+  private final Later later;
 
   /** When it ends, by {@link System#nanoTime()}. */
   @GuardedBy("this")
@@ -47,26 +48,28 @@ final class TimedLease {
   @GuardedBy("this")
   private boolean ended;
 
-  /** Completes when there is something to do; also keeps the lease reachable until then. */
+  /** Runs when there is something to do; also keeps the lease reachable until then. */
   @GuardedBy("this")
-  private @Nullable CompletableFuture<@Nullable Void> timer;
+  private @Nullable Future<?> timer;
 
-  TimedLease(Lease lease, Duration atMost) {
+  TimedLease(Lease lease, Duration atMost, Later later) {
     this.lease = lease;
+    this.later = later;
     synchronized (this) {
       endIn(atMost);
     }
   }
 
   /** Acquires a lock that ends after the given time; empty if it is held. */
-  static Optional<TimedLease> acquire(LockClient client, String name, Duration atMost) {
+  static Optional<TimedLease> acquire(
+      LockClient client, String name, Duration atMost, Later later) {
     checkTime(atMost);
     Duration longer = atMost.plus(MARGIN).plus(atMost.dividedBy(MARGIN_DIVISOR));
     Duration ttl = longer.compareTo(LONGEST) > 0 ? LONGEST : longer;
     return client
         .lock(name, options -> options.ttl(ttl).autoRenew(false).minHold(null).maxHold(null))
         .tryAcquire()
-        .map(lease -> new TimedLease(lease, atMost));
+        .map(lease -> new TimedLease(lease, atMost, later));
   }
 
   private static void checkTime(Duration atMost) {
@@ -151,7 +154,7 @@ final class TimedLease {
   private void end() {
     ended = true;
     if (timer != null) {
-      timer.cancel(false); // which also removes it from the JDK's timer
+      timer.cancel(false);
       timer = null;
     }
   }
@@ -166,8 +169,7 @@ final class TimedLease {
       long half = lease.remainingValidity().toNanos() / 2;
       pause = Math.min(pause, Math.max(half, SHORTEST_PAUSE.toNanos()));
     }
-    timer = new CompletableFuture<@Nullable Void>();
-    var unused = timer.completeOnTimeout(null, pause, TimeUnit.NANOSECONDS).thenRun(this::onTime);
+    timer = later.run(this::onTime, Duration.ofNanos(pause));
   }
 
   /** A lock that was not extended is not renewed for a margin: its holder may die afterwards. */
@@ -177,7 +179,7 @@ final class TimedLease {
     return lease.remainingValidity().toNanos() - left >= margin;
   }
 
-  /** Runs on the JDK's timer thread, so it must not block. */
+  /** Must not block. */
   private void onTime() {
     synchronized (this) {
       long left = end - System.nanoTime();

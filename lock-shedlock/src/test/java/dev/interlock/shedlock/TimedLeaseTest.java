@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Later;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.concurrent.BlockingQueue;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.Test;
 class TimedLeaseTest {
 
   private volatile Supplier<Duration> validity = () -> Duration.ZERO;
+  private final Later later = new Later("test");
   private final BlockingQueue<String> calls = new LinkedBlockingQueue<>();
 
   private final Lease lease =
@@ -45,7 +47,7 @@ class TimedLeaseTest {
     long end = System.nanoTime() + Duration.ofSeconds(6).toNanos();
     validity = () -> Duration.ofNanos(end - System.nanoTime());
     Duration time = Duration.ofMillis(5_800);
-    TimedLease timed = new TimedLease(lease, time);
+    TimedLease timed = new TimedLease(lease, time, later);
     assertTrue(timed.extend(time));
     assertEquals("renew", calls.poll(), "the extension");
     assertEquals("renew", calls.poll(1, TimeUnit.MINUTES));
@@ -55,7 +57,7 @@ class TimedLeaseTest {
   @Test
   void aLeaseThatIsNotExtendedIsNotRenewed() throws Exception {
     validity = () -> Duration.ofMillis(250);
-    var unused = new TimedLease(lease, Duration.ofMillis(200));
+    var unused = new TimedLease(lease, Duration.ofMillis(200), later);
     assertEquals("release", calls.poll(1, TimeUnit.MINUTES));
   }
 }

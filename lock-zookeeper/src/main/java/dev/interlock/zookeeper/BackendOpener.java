@@ -2,6 +2,7 @@ package dev.interlock.zookeeper;
 
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Later;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.function.Supplier;
@@ -19,6 +20,7 @@ final class BackendOpener {
   private final AccessLists accessLists;
   private final ZooKeeperSettings settings;
   private final BackendContext context;
+  private final Later later = new Later("interlock-zookeeper-later");
   private final int maxNodeBytes;
   private final Failures failures;
 
@@ -41,7 +43,7 @@ final class BackendOpener {
    * @param servers how many addresses the framework has
    */
   ZooKeeperBackend open(int servers, CuratorFramework program) {
-    return open(servers, new SessionPool(sessions(program, null), null, failures));
+    return open(servers, new SessionPool(sessions(program, null), null, later, failures));
   }
 
   /**
@@ -57,11 +59,11 @@ final class BackendOpener {
           curator.start();
           return sessions(curator, drivers);
         };
-    return open(servers, new SessionPool(next.get(), next, failures));
+    return open(servers, new SessionPool(next.get(), next, later, failures));
   }
 
   private Sessions sessions(CuratorFramework curator, @Nullable FastReconnectDrivers ours) {
-    return new Sessions(curator, ours, context, failures, settings, maxNodeBytes);
+    return new Sessions(curator, ours, context, later, failures, settings, maxNodeBytes);
   }
 
   private ZooKeeperBackend open(int servers, SessionPool sessions) {

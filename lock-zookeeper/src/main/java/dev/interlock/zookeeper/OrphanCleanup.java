@@ -1,9 +1,8 @@
 package dev.interlock.zookeeper;
 
-import static java.util.concurrent.TimeUnit.MILLISECONDS;
-
+import dev.interlock.spi.Later;
+import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.CompletableFuture;
 import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.Op;
 import org.apache.zookeeper.OpResult;
@@ -15,31 +14,34 @@ import org.slf4j.LoggerFactory;
 /**
  * Deletes what a claim may have left on a session that outlives this client: a node whose creation
  * was never confirmed, or one whose deletion was not. It looks and deletes again, with growing
- * pauses, until the deletion is confirmed or the session ends. It uses no thread.
+ * pauses, until the deletion is confirmed or the session ends. It uses no thread of its own.
  */
 final class OrphanCleanup {
 
   private static final Logger log = LoggerFactory.getLogger(OrphanCleanup.class);
 
-  private static final long SHORTEST_PAUSE_MILLIS = 100;
-  private static final long LONGEST_PAUSE_MILLIS = 30_000;
+  private static final Duration MIN_PAUSE = Duration.ofMillis(100);
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(30);
 
   private final ZooKeeper driver;
+  private final Later later;
   private final String prefix;
   private final String lock;
   private final Runnable whenDone;
-  private volatile long pause = SHORTEST_PAUSE_MILLIS;
+  private volatile Duration pause = MIN_PAUSE;
   private volatile boolean refusalIsLogged;
 
   /**
    * Prepares a cleanup.
    *
    * @param driver the session's
+   * @param later is not closed before the cleanup is done
    * @param prefix the beginning of the node's path
    * @param whenDone called when the node certainly does not exist, and the session lives on
    */
-  OrphanCleanup(ZooKeeper driver, String prefix, Runnable whenDone) {
+  OrphanCleanup(ZooKeeper driver, Later later, String prefix, Runnable whenDone) {
     this.driver = driver;
+    this.later = later;
     this.prefix = prefix;
     this.lock = parent(prefix);
     this.whenDone = whenDone;
@@ -91,8 +93,9 @@ final class OrphanCleanup {
     if (code == Code.OK.intValue() || code == Code.NONODE.intValue()) {
       whenDone.run();
     } else {
-      CompletableFuture.delayedExecutor(pause, MILLISECONDS, Runnable::run).execute(this::start);
-      pause = Math.min(2 * pause, LONGEST_PAUSE_MILLIS);
+      Duration next = pause;
+      pause = next.compareTo(MAX_PAUSE.dividedBy(2)) > 0 ? MAX_PAUSE : next.multipliedBy(2);
+      later.run(this::start, next);
     }
   }
 }

@@ -1,7 +1,6 @@
 package dev.interlock.zookeeper;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
-import static java.util.concurrent.TimeUnit.NANOSECONDS;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
@@ -16,7 +15,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.zookeeper.CreateMode;
@@ -287,8 +285,7 @@ final class Session {
             contact.answered(sentAt, time.nanoTime());
             connection.heard();
           }
-          CompletableFuture.delayedExecutor(heartbeatPause().toNanos(), NANOSECONDS, Runnable::run)
-              .execute(this::sendHeartbeats);
+          succession.later().run(this::sendHeartbeats, heartbeatPause());
         },
         null);
   }
@@ -353,7 +350,7 @@ final class Session {
     }
     for (Claim claim : nodes.keySet()) {
       String prefix = LockPaths.nodePrefix(namespacePath, claim);
-      new OrphanCleanup(driver, prefix, () -> giveBack(claim)).start();
+      new OrphanCleanup(driver, succession.later(), prefix, () -> giveBack(claim)).start();
     }
   }
 
@@ -540,9 +537,7 @@ final class Session {
         (code, asked, context, stat) -> {
           Code known = Code.get(code);
           if (known != null && Failures.isInDoubt(known)) {
-            CompletableFuture.delayedExecutor(
-                    heartbeatPause().toNanos(), NANOSECONDS, Runnable::run)
-                .execute(() -> rewriteUnlessEnded(path, data));
+            succession.later().run(() -> rewriteUnlessEnded(path, data), heartbeatPause());
           } else if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
             refusalIsLogged = true;
             log.warn(

@@ -3,11 +3,14 @@ package dev.interlock.zookeeper;
 import com.google.common.util.concurrent.Uninterruptibles;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Later;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ThreadFactory;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,6 +31,7 @@ final class SessionPool {
 
   private final List<Sessions> all = new CopyOnWriteArrayList<>();
   private final @Nullable Supplier<Sessions> next;
+  private final Later later;
   private final Failures failures;
 
   @GuardedBy("this")
@@ -38,10 +42,12 @@ final class SessionPool {
    *
    * @param next begins further ones without waiting for a connection; null if there is only the
    *     framework of the program
+   * @param later what the sessions use; closed with them, unless the sessions outlive this
    */
-  SessionPool(Sessions first, @Nullable Supplier<Sessions> next, Failures failures) {
+  SessionPool(Sessions first, @Nullable Supplier<Sessions> next, Later later, Failures failures) {
     this.all.add(first);
     this.next = next;
+    this.later = later;
     this.failures = failures;
   }
 
@@ -99,14 +105,17 @@ final class SessionPool {
     synchronized (this) {
       closed = true;
     }
+    ThreadFactory closers = DaemonThreads.factory("interlock-zookeeper-close");
     List<Thread> threads = new ArrayList<>();
     for (Sessions each : all.subList(1, all.size())) {
-      Thread thread = new Thread(each::close, "interlock-zookeeper-close");
-      thread.setDaemon(true);
+      Thread thread = closers.newThread(each::close);
       thread.start();
       threads.add(thread);
     }
     first().close();
     threads.forEach(Uninterruptibles::joinUninterruptibly);
+    if (next != null) {
+      later.close();
+    }
   }
 }

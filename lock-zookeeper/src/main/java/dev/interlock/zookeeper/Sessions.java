@@ -8,6 +8,7 @@ import dev.interlock.LossReason;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Later;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -39,6 +40,7 @@ final class Sessions {
   private final CuratorFramework curator;
   private final @Nullable FastReconnectDrivers ours;
   private final BackendContext context;
+  private final Later later;
   private final Failures failures;
   private final ZooKeeperSettings settings;
   private final int maxNodeBytes;
@@ -62,12 +64,14 @@ final class Sessions {
       CuratorFramework curator,
       @Nullable FastReconnectDrivers ours,
       BackendContext context,
+      Later later,
       Failures failures,
       ZooKeeperSettings settings,
       int maxNodeBytes) {
     this.curator = curator;
     this.ours = ours;
     this.context = context;
+    this.later = later;
     this.failures = failures;
     this.settings = settings;
     this.maxNodeBytes = maxNodeBytes;
@@ -84,6 +88,11 @@ final class Sessions {
   /** The path of the node below which the locks are stored. */
   String namespacePath() {
     return namespacePath;
+  }
+
+  /** Runs what is due later. */
+  Later later() {
+    return later;
   }
 
   /** Returns the bytes of a claim's node in the transaction that ends its session. */

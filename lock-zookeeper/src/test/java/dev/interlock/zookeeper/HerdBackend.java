@@ -11,6 +11,7 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.Later;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
@@ -46,7 +47,14 @@ final class HerdBackend implements LockBackend {
     this.context = context;
     this.failures = new Failures(curator.getZookeeperClient().getCurrentConnectionString());
     this.sessions =
-        new Sessions(curator, drivers, context, failures, Backends.SETTINGS, NodeAccount.MAX_BYTES);
+        new Sessions(
+            curator,
+            drivers,
+            context,
+            new Later("herd"),
+            failures,
+            Backends.SETTINGS,
+            NodeAccount.MAX_BYTES);
   }
 
   private static String path(String name) {

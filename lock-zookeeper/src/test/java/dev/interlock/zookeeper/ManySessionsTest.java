@@ -16,6 +16,7 @@ import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.Later;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.spi.Renewal;
@@ -284,7 +285,8 @@ class ManySessionsTest {
         CuratorFramework one = Backends.curator(addresses(network));
         CuratorFramework two = Backends.curator(server.connectString())) {
       SessionPool pool =
-          new SessionPool(sessions(one), () -> sessions(two), new Failures(server.uri()));
+          new SessionPool(
+              sessions(one), () -> sessions(two), new Later("test"), new Failures(server.uri()));
       Claim claim = Backends.claim("a");
       Session first = pool.reserve(claim, Backends.soon());
       Claim other = Backends.claim("b");
@@ -309,6 +311,7 @@ class ManySessionsTest {
         curator,
         null,
         Backends.context(Backends.OPTIONS),
+        new Later("test"),
         new Failures("server"),
         Backends.SETTINGS,
         NODE);

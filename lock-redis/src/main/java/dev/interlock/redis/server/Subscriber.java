@@ -1,6 +1,7 @@
 package dev.interlock.redis.server;
 
 import dev.interlock.LockConfigurationException;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
@@ -11,6 +12,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -48,6 +50,7 @@ public final class Subscriber implements AutoCloseable {
   private final Failures failures;
   private final int pokeMillis;
   private final ScheduledThreadPoolExecutor chores;
+  private final ThreadFactory listeners = DaemonThreads.factory("interlock-redis-listener");
   private final ReentrantLock lock = new ReentrantLock();
   private final Hearing hearing = new Hearing();
 
@@ -275,9 +278,7 @@ public final class Subscriber implements AutoCloseable {
         made.close();
         return;
       }
-      Thread listening = new Thread(() -> listen(made), "interlock-redis-listener");
-      listening.setDaemon(true);
-      listening.start();
+      listeners.newThread(() -> listen(made)).start();
       subscription = made;
       idlePokes = 0;
       later(pokeMillis, () -> poke(made));

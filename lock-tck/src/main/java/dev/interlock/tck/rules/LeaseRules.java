@@ -34,6 +34,7 @@ import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ForkJoinPool;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -614,8 +615,8 @@ public abstract class LeaseRules extends RuleTest {
   }
 
   /**
-   * Holds many leases, and returns how many more threads they need than one, and how many were
-   * lost.
+   * Holds many leases while callbacks of the program block the threads that the JVM has for all,
+   * and returns how many more threads they need than one, and how many were lost.
    */
   static final class HoldMany implements RemoteTask {
     @Override
@@ -624,15 +625,47 @@ public abstract class LeaseRules extends RuleTest {
       int count = Integer.parseInt(arguments.get(1));
       List<Lease> leases = new ArrayList<>();
       leases.add(worker.client().lock(prefix + "-first").acquire());
-      int before = Thread.getAllStackTraces().size();
+      int before = ownThreads();
       for (int i = 1; i < count; i++) {
         leases.add(worker.client().lock(prefix + "-" + i).acquire());
       }
+      CountDownLatch blocked = new CountDownLatch(1);
+      blockTheCommonThreads(blocked);
       Thread.sleep(worker.options().ttl().toMillis() * 3 / 2);
-      int threads = Thread.getAllStackTraces().size() - before;
+      int threads = ownThreads() - before;
       long lost = leases.stream().filter(lease -> !lease.isHeld()).count();
+      blocked.countDown();
       leases.forEach(Lease::release);
       return threads + " " + lost;
+    }
+
+    /** {@return the number of threads without those that the JVM has for all} */
+    private static int ownThreads() {
+      return (int)
+          Thread.getAllStackTraces().keySet().stream()
+              .map(Thread::getName)
+              .filter(name -> !name.contains("commonPool") && !name.contains("DelayScheduler"))
+              .count();
+    }
+
+    /** Blocks the thread for the time-outs of futures, and the common pool. */
+    private static void blockTheCommonThreads(CountDownLatch until) throws InterruptedException {
+      CountDownLatch reached = new CountDownLatch(1);
+      CompletableFuture<Object> timedOut = new CompletableFuture<>();
+      // Before the time-out, or this thread would run it.
+      var unused =
+          timedOut.exceptionally(
+              timeout -> {
+                reached.countDown();
+                awaitQuietly(until);
+                return null;
+              });
+      timedOut.orTimeout(1, TimeUnit.MILLISECONDS);
+      reached.await();
+      // Before JDK 25 the former thread is not in the pool.
+      for (int i = 0; i < ForkJoinPool.getCommonPoolParallelism(); i++) {
+        ForkJoinPool.commonPool().execute(() -> awaitQuietly(until));
+      }
     }
   }
 

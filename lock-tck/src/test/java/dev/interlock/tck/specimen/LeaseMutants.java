@@ -8,6 +8,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.Subscription;
@@ -15,6 +16,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.time.Instant;
@@ -24,9 +26,11 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
@@ -73,6 +77,11 @@ final class LeaseMutants {
             .fault("Every lease starts a thread.")
             .harness(ThreadPerLease::new)
             .refusedBy("LEASE-08", "more threads than one lease")
+            .build(),
+        Specimen.mutant("renewal on the JVM's timer")
+            .fault("Renewals run on the thread that times out the futures of the whole JVM.")
+            .harness(RenewalOnTheJvmsTimer::new)
+            .refusedBy("LEASE-08", "renewed leases were lost")
             .build(),
         Specimen.mutant("expired lease remembered")
             .fault("The client keeps every lease until it is released, even an expired one.")
@@ -299,6 +308,40 @@ final class LeaseMutants {
           end.countDown();
         }
         return super.release(claim, deadline);
+      }
+    }
+  }
+
+  static final class RenewalOnTheJvmsTimer extends MemoryMutant {
+    RenewalOnTheJvmsTimer() {
+      super(Renewing::new, UnaryOperator.identity());
+    }
+
+    private static final class Renewing extends ForwardingQueue {
+
+      Renewing(QueueingBackend right) {
+        super(right);
+      }
+
+      @Override
+      public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+        CompletableFuture<Renewal> renewal = new CompletableFuture<>();
+        CompletableFuture.delayedExecutor(1, TimeUnit.MILLISECONDS, Runnable::run)
+            .execute(() -> renewal.complete(renewNow(grant, deadline)));
+        try {
+          return renewal.get(deadline.remaining().toNanos(), TimeUnit.NANOSECONDS);
+        } catch (ExecutionException | TimeoutException e) {
+          return new Renewal.Failed(
+              new LockUnavailableException("memory", endpoint(), "no answer in time", e));
+        }
+      }
+
+      private Renewal renewNow(Grant grant, Deadline deadline) {
+        try {
+          return super.renew(grant, deadline);
+        } catch (InterruptedException e) {
+          throw new IllegalStateException(e);
+        }
       }
     }
   }

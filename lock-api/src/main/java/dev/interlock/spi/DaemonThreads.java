@@ -1,4 +1,4 @@
-package dev.interlock.redis.server;
+package dev.interlock.spi;
 
 import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import java.time.Duration;
@@ -8,10 +8,35 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/** Executors whose threads are daemons, and end when there is nothing to do. */
+/**
+ * Threads for backends. They are daemons, and keep nothing of the program: they inherit no {@link
+ * InheritableThreadLocal}, and their context class loader is that of the thread that made the
+ * factory or executor, whoever gives the first work to it later.
+ */
 public final class DaemonThreads {
 
   private DaemonThreads() {}
+
+  /**
+   * {@return a factory of threads}
+   *
+   * @param nameFormat the threads' names, in which {@code %d} stands for a number that counts from
+   *     0 on
+   */
+  public static ThreadFactory factory(String nameFormat) {
+    ClassLoader loader = Thread.currentThread().getContextClassLoader();
+    return new ThreadFactoryBuilder()
+        .setNameFormat(nameFormat)
+        .setDaemon(true)
+        .setThreadFactory(
+            task -> {
+              Thread thread =
+                  new Thread(null, task, nameFormat, 0, /* inheritThreadLocals= */ false);
+              thread.setContextClassLoader(loader);
+              return thread;
+            })
+        .build();
+  }
 
   /**
    * {@return an executor with one thread, which drops delayed tasks when it is shut down}
@@ -46,9 +71,5 @@ public final class DaemonThreads {
             factory(name + "-%d"));
     executor.allowCoreThreadTimeOut(true);
     return executor;
-  }
-
-  private static ThreadFactory factory(String name) {
-    return new ThreadFactoryBuilder().setDaemon(true).setNameFormat(name).build();
   }
 }

@@ -1,0 +1,120 @@
+package dev.interlock.spi;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Future;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Runs short tasks of a backend after a delay, on one {@linkplain DaemonThreads daemon thread}. The
+ * thread starts with the first task, and ends when it has had none for two seconds.
+ *
+ * <p>Backends use this in place of {@link CompletableFuture#delayedExecutor}, {@link
+ * CompletableFuture#orTimeout} and {@link CompletableFuture#completeOnTimeout}. These run what
+ * follows on a thread that the JVM has only once, so any callback of the program that blocks there
+ * would delay the backend, until leases are lost.
+ *
+ * <p>Delays are real time, not that of a {@link TimeSource}. Tasks, and what depends on the futures
+ * that are completed here, must not block: they delay each other.
+ */
+public final class Later implements AutoCloseable {
+
+  private static final Logger log = LoggerFactory.getLogger(Later.class);
+
+  private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(2);
+
+  private final ScheduledThreadPoolExecutor executor;
+  private final Set<CompletableFuture<?>> limited = ConcurrentHashMap.newKeySet();
+
+  /**
+   * Does not start the thread yet.
+   *
+   * @param threadName the thread's name
+   */
+  public Later(String threadName) {
+    this.executor = DaemonThreads.one(threadName, IDLE_TIMEOUT);
+  }
+
+  /**
+   * Runs a task after a delay, unless this is closed before. A failure of the task is logged.
+   *
+   * @param task must not block
+   * @param delay from now on
+   * @return to be cancelled if the task is not needed any more, which also makes this forget it
+   */
+  @CanIgnoreReturnValue
+  public Future<?> run(Runnable task, Duration delay) {
+    try {
+      return executor.schedule(() -> survive(task), delay.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (RejectedExecutionException closed) {
+      CompletableFuture<?> dropped = new CompletableFuture<>();
+      dropped.cancel(false);
+      return dropped;
+    }
+  }
+
+  private static void survive(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      log.error("a delayed task failed", e);
+    }
+  }
+
+  /**
+   * Completes a future with a {@link TimeoutException} if it is not complete after the given time,
+   * or when this is closed.
+   *
+   * @param <T> the type of its value
+   * @param future not a future that others may complete or wait for without that limit
+   * @param limit from now on
+   * @return the same future
+   */
+  @CanIgnoreReturnValue
+  @SuppressWarnings("CollectionUndefinedEquality") // a future equals itself
+  public <T> CompletableFuture<T> timeOut(CompletableFuture<T> future, Duration limit) {
+    limited.add(future);
+    Future<?> expiry = run(() -> expire(future), limit);
+    var unused =
+        future.whenComplete(
+            (value, failure) -> {
+              limited.remove(future);
+              expiry.cancel(false);
+            });
+    if (executor.isShutdown()) {
+      expire(future);
+    }
+    return future;
+  }
+
+  private static void expire(CompletableFuture<?> future) {
+    future.completeExceptionally(new TimeoutException());
+  }
+
+  /**
+   * {@return a future that completes after a delay, or when this is closed}
+   *
+   * @param delay from now on
+   */
+  public CompletableFuture<Void> after(Duration delay) {
+    return timeOut(new CompletableFuture<Void>(), delay).exceptionally(expired -> null);
+  }
+
+  /**
+   * Drops every task that has not begun, times out every future at once, and ends the thread. Does
+   * not wait for a task that has begun. Can be repeated.
+   */
+  @Override
+  public void close() {
+    executor.shutdown();
+    limited.forEach(Later::expire);
+  }
+}

@@ -1,0 +1,97 @@
+package dev.interlock.spi;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class LaterTest {
+
+  private static final Duration SOON = Duration.ofMillis(1);
+  private static final Duration NEVER = Duration.ofDays(1);
+
+  private final Later later = new Later("later");
+
+  @Test
+  void aTaskRunsOnADaemonThreadThatKeepsNothingOfTheCaller() throws Exception {
+    InheritableThreadLocal<String> context = new InheritableThreadLocal<>();
+    context.set("alice");
+    ClassLoader opener = Thread.currentThread().getContextClassLoader();
+    CompletableFuture<Thread> ran = new CompletableFuture<>();
+    CompletableFuture<String> inherited = new CompletableFuture<>();
+    Thread.currentThread().setContextClassLoader(new ClassLoader() {});
+    try {
+      later.run(
+          () -> {
+            inherited.complete(context.get());
+            ran.complete(Thread.currentThread());
+          },
+          SOON);
+    } finally {
+      Thread.currentThread().setContextClassLoader(opener);
+    }
+    assertNull(inherited.join());
+    assertTrue(ran.join().isDaemon());
+    assertSame(opener, ran.join().getContextClassLoader());
+    ran.join().join(); // it is idle
+  }
+
+  @Test
+  void aTaskThatFailsIsNotTheLast() throws Exception {
+    later.run(
+        () -> {
+          throw new AssertionError("expected by this test");
+        },
+        SOON);
+    CountDownLatch ran = new CountDownLatch(1);
+    later.run(ran::countDown, SOON);
+    ran.await();
+  }
+
+  @Test
+  void afterTheEndNothingBeginsAndNothingWaits() throws Exception {
+    CompletableFuture<Thread> thread = new CompletableFuture<>();
+    later.run(() -> thread.complete(Thread.currentThread()), SOON);
+    assertTrue(thread.join().isAlive());
+    Future<?> before = later.run(() -> {}, NEVER);
+    CompletableFuture<String> answer = later.timeOut(new CompletableFuture<>(), NEVER);
+    CompletableFuture<Void> pause = later.after(NEVER);
+    later.close();
+    assertTrue(before.isCancelled());
+    assertTimedOut(answer);
+    pause.join();
+    assertTrue(later.run(() -> {}, SOON).isCancelled());
+    assertTimedOut(later.timeOut(new CompletableFuture<>(), NEVER));
+    later.after(NEVER).join();
+    thread.join().join();
+  }
+
+  @Test
+  void aFutureIsTimedOutUnlessItIsComplete() throws Exception {
+    assertTimedOut(later.timeOut(new CompletableFuture<>(), SOON));
+    CompletableFuture<String> answer = later.timeOut(new CompletableFuture<>(), NEVER);
+    assertFalse(answer.isDone());
+    answer.complete("answer");
+    assertEquals("answer", answer.get(1, TimeUnit.SECONDS));
+    later.after(SOON).join();
+  }
+
+  private static void assertTimedOut(CompletableFuture<?> future) {
+    CompletionException e = assertThrows(CompletionException.class, future::join);
+    assertInstanceOf(TimeoutException.class, e.getCause());
+  }
+}
