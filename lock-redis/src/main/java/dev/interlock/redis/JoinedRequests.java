@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
@@ -29,7 +28,8 @@ import redis.clients.jedis.exceptions.JedisException;
  * Above that number, requests go into a queue, and one of two lanes, each a thread with a
  * connection while there is something to do, sends all that are queued and hands out the replies.
  * While one lane waits for the server, the next requests gather for the other, so that the server
- * always has work. Callers wait for their replies without touching a connection.
+ * always has work. A distant server gets more lanes, so that requests need not wait long for the
+ * next. Callers wait for their replies without touching a connection.
  *
  * <p>No caller depends on another one's request:
  *
@@ -39,6 +39,8 @@ import redis.clients.jedis.exceptions.JedisException;
  *       the reply, as it does over its own connection, and keeps the interrupt. That breaks no
  *       connection, because virtual threads, whose interrupts do that, always go alone.
  *   <li>A request that is not sent soon, because earlier ones hang, is taken back and goes alone.
+ *       How soon depends on how long the server takes to answer. Requests that all go alone over
+ *       few connections, because the server is far away, would only wait for these.
  *   <li>When the connection breaks, the requests whose replies have not been read are in doubt.
  *       They are repeated over another connection where a single one would be, unless the caller
  *       has left.
@@ -55,13 +57,25 @@ final class JoinedRequests implements AutoCloseable {
 
   private static final int LANES = 2;
 
+  /** As many as a distant server may have, if there are enough connections. */
+  private static final int MAX_LANES = 8;
+
+  /** From this time between sending and the replies on, a server is distant. */
+  private static final long MIN_DISTANT_NANOS = Duration.ofMillis(5).toNanos();
+
+  /** Assumed before the first reply, when connections have to be made, too. */
+  private static final long INITIAL_ROUND_TRIP_NANOS = Duration.ofMillis(50).toNanos();
+
   /** How long a lane's thread stays without work. */
   private static final Duration REST = Duration.ofSeconds(5);
 
   /** As {@code few}: requests are never joined. */
   static final int NEVER = Integer.MAX_VALUE;
 
-  /** How long a request may stay queued, and a reply may take, before callers go alone. */
+  /**
+   * How long a request may stay queued, and a reply may take, before callers go alone; four round
+   * trips are added.
+   */
   private static final Duration PATIENCE = Duration.ofMillis(50);
 
   private static final int MOST_AT_ONCE = 128;
@@ -88,8 +102,16 @@ final class JoinedRequests implements AutoCloseable {
   private final Duration patience;
   private final AtomicInteger asking = new AtomicInteger();
   private final Queue<Request> queue = new ConcurrentLinkedQueue<>();
-  private final Semaphore idleLanes;
-  private final ThreadPoolExecutor lanes;
+  private final int lanes;
+  private final int maxLanes;
+  private final AtomicInteger busyLanes = new AtomicInteger();
+  private final ThreadPoolExecutor threads;
+
+  /**
+   * How long lanes take to send and to get the replies, in ns. Falls at once and rises slowly, so
+   * that a server that stood still for a while is not taken for a distant one.
+   */
+  private volatile long roundTrip = INITIAL_ROUND_TRIP_NANOS;
 
   /** After this the replies that a lane waits for are late; null since a lane has had its own. */
   private volatile @Nullable Deadline repliesDue;
@@ -98,18 +120,24 @@ final class JoinedRequests implements AutoCloseable {
    * Makes one that joins the requests of more than a few threads.
    *
    * @param few how many that is
+   * @param connections how many the route has
    */
-  JoinedRequests(Route route, int few) {
-    this(route, few, LANES, PATIENCE);
+  JoinedRequests(Route route, int few, int connections) {
+    this(route, few, LANES, Math.max(LANES, Math.min(MAX_LANES, connections - few)), PATIENCE);
   }
 
   /** For tests, which may need more patience, and to know what goes together. */
   JoinedRequests(Route route, int few, int lanes, Duration patience) {
+    this(route, few, lanes, lanes, patience);
+  }
+
+  private JoinedRequests(Route route, int few, int lanes, int maxLanes, Duration patience) {
     this.route = route;
     this.few = few;
+    this.lanes = lanes;
+    this.maxLanes = maxLanes;
     this.patience = patience;
-    this.idleLanes = new Semaphore(lanes);
-    this.lanes = DaemonThreads.several("interlock-redis-lane", lanes, REST);
+    this.threads = DaemonThreads.several("interlock-redis-lane", maxLanes, REST);
   }
 
   /**
@@ -248,14 +276,14 @@ final class JoinedRequests implements AutoCloseable {
    */
   private boolean joined(Request mine) throws InterruptedException {
     Deadline due = repliesDue;
-    if (lanes.isShutdown() || (due != null && due.hasPassed())) {
+    if (threads.isShutdown() || (due != null && due.hasPassed())) {
       return false;
     }
     queue.add(mine);
     startLane();
     boolean interrupted = false;
     try {
-      Deadline sentBy = mine.deadline.orIn(patience);
+      Deadline sentBy = mine.deadline.orIn(patience());
       while (!mine.hasEnded()) {
         if (Thread.interrupted()) {
           if (takeBack(mine)) {
@@ -292,20 +320,32 @@ final class JoinedRequests implements AutoCloseable {
 
   /** Lets a lane serve the queue, if one is idle. */
   private void startLane() {
-    if (!idleLanes.tryAcquire()) {
+    if (!enterLane()) {
       return; // Each lane looks at the queue again after it has become idle.
     }
     boolean started = false;
     try {
-      lanes.execute(this::serve);
+      threads.execute(this::serve);
       started = true;
     } catch (RejectedExecutionException | OutOfMemoryError e) {
       // Closed, or no thread can be created. Who is not served in time goes alone.
     } finally {
       if (!started) {
-        idleLanes.release();
+        busyLanes.decrementAndGet();
       }
     }
+  }
+
+  private boolean enterLane() {
+    int limit = roundTrip < MIN_DISTANT_NANOS ? lanes : maxLanes;
+    int busy = busyLanes.get();
+    while (busy < limit) {
+      if (busyLanes.compareAndSet(busy, busy + 1)) {
+        return true;
+      }
+      busy = busyLanes.get();
+    }
+    return false;
   }
 
   private void serve() {
@@ -316,7 +356,7 @@ final class JoinedRequests implements AutoCloseable {
         batch = batch();
       }
     } finally {
-      idleLanes.release();
+      busyLanes.decrementAndGet();
       if (!queue.isEmpty()) {
         startLane();
       }
@@ -342,10 +382,12 @@ final class JoinedRequests implements AutoCloseable {
         last = request.deadline;
       }
     }
-    repliesDue = last.orIn(patience);
+    repliesDue = last.orIn(patience());
     RuntimeException problem = null;
+    long start = System.nanoTime();
     try {
       route.use(last, wire -> exchange(wire, batch));
+      measure(System.nanoTime() - start);
     } catch (InterruptedException e) {
       problem = new JedisException(e); // Nobody interrupts a lane.
     } catch (RuntimeException e) {
@@ -360,6 +402,15 @@ final class JoinedRequests implements AutoCloseable {
         request.failed(problem);
       }
     }
+  }
+
+  private Duration patience() {
+    return patience.plusNanos(4 * roundTrip);
+  }
+
+  private void measure(long nanos) {
+    long before = roundTrip;
+    roundTrip = nanos < before ? nanos : before + (nanos - before) / 8;
   }
 
   private boolean exchange(Wire wire, List<Request> batch) {
@@ -393,6 +444,6 @@ final class JoinedRequests implements AutoCloseable {
   /** Lets the lanes' threads end. Requests that come later go alone. */
   @Override
   public void close() {
-    lanes.shutdown();
+    threads.shutdown();
   }
 }

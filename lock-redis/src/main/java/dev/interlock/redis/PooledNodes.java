@@ -26,6 +26,7 @@ final class PooledNodes implements Nodes {
       Supplier<? extends Pool<Connection>> currentPool,
       @Nullable BrokenConnections broken,
       int few,
+      int connections,
       Runnable doubt,
       Runnable close) {
     this.currentPool = currentPool;
@@ -41,7 +42,8 @@ final class PooledNodes implements Nodes {
                 return PooledNodes.this.use(deadline, true, talk);
               }
             },
-            few);
+            few,
+            connections);
   }
 
   /** One server, through our pool. */
@@ -55,13 +57,14 @@ final class PooledNodes implements Nodes {
    * @param few how many threads may send requests at the same time before these are joined
    */
   static PooledNodes of(LockPool pool, int few) {
-    return new PooledNodes(() -> pool, null, few, () -> {}, pool::close);
+    return new PooledNodes(() -> pool, null, few, pool.size(), () -> {}, pool::close);
   }
 
   /** The primary that the sentinels name, through our pool. */
   static PooledNodes of(SentinelPrimary primary) {
-    int few = JoinedRequests.few(primary.get().size());
-    return new PooledNodes(primary, null, few, primary::doubt, primary::close);
+    int size = primary.get().size();
+    int few = JoinedRequests.few(size);
+    return new PooledNodes(primary, null, few, size, primary::doubt, primary::close);
   }
 
   /**
@@ -72,7 +75,7 @@ final class PooledNodes implements Nodes {
    */
   static PooledNodes ofUser(Supplier<? extends Pool<Connection>> currentPool) {
     BrokenConnections broken = new BrokenConnections();
-    return new PooledNodes(currentPool, broken, JoinedRequests.NEVER, () -> {}, broken::close);
+    return new PooledNodes(currentPool, broken, JoinedRequests.NEVER, 0, () -> {}, broken::close);
   }
 
   private PooledNode node() {

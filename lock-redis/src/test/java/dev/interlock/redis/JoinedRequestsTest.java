@@ -625,6 +625,38 @@ class JoinedRequestsTest {
     held.assertGrantedOnServer();
   }
 
+  /** They would wait for each other's connections, and all the longer the farther it is. */
+  @Test
+  void requestsDoNotGoAloneBecauseTheServerIsDistant() throws Exception {
+    AtomicInteger alone = new AtomicInteger();
+    joined.close();
+    joined =
+        new JoinedRequests(
+            new JoinedRequests.Route() {
+              @Override
+              public <T> T use(Deadline deadline, Talk<T> talk) throws InterruptedException {
+                if (Thread.currentThread().getName().startsWith("caller")) {
+                  alone.incrementAndGet();
+                }
+                return node.use(deadline, true, false, talk);
+              }
+            },
+            0,
+            pool.size());
+    var unused = proxy.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(250));
+    for (int round = 0; round < 4; round++) {
+      List<Caller> callers = new ArrayList<>();
+      for (int i = 0; i < CALLERS; i++) {
+        callers.add(caller(round * CALLERS + i));
+      }
+      for (Caller caller : callers) {
+        caller.granted();
+      }
+    }
+    // Those of the first round may: it takes connections to be made.
+    assertTrue(alone.get() < 2 * CALLERS, () -> alone + " went alone");
+  }
+
   @Test
   void whatOneIsRefusedDoesNotTouchTheOthers() throws Exception {
     redis.call("LPUSH", "interlock:{job 7}", "somebody else's");
