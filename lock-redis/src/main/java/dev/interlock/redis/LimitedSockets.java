@@ -23,9 +23,9 @@ import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /**
- * Connects to a server until a deadline at most, including all addresses, the TLS handshake and
- * logging in. Jedis limits each of these steps, but not their sum. Only the lookup of the host's
- * name is not limited. For one connection, by one thread.
+ * Connects to a server until a deadline at most, including the lookup of the host's name, all its
+ * addresses, the TLS handshake and logging in. Jedis limits each of the latter steps, but not their
+ * sum. For one connection, by one thread.
  */
 final class LimitedSockets extends DefaultJedisSocketFactory {
 
@@ -57,7 +57,10 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
   }
 
   private Socket connect() throws IOException {
-    List<InetAddress> addresses = Arrays.asList(InetAddress.getAllByName(server.getHost()));
+    List<InetAddress> addresses =
+        Arrays.asList(
+            HostLookup.SYSTEM.addresses(
+                server.getHost(), left(config.getConnectionTimeoutMillis())));
     Collections.shuffle(addresses);
     IOException problem = new UnknownHostException(server.getHost());
     for (InetAddress address : addresses) {
