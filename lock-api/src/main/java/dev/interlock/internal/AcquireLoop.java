@@ -616,7 +616,7 @@ final class AcquireLoop {
 
   /** Lasts until after the next attempt, unless the caller gives up before. */
   private Duration reservation(Request request) {
-    if (request.share().isExclusive() || engine.store instanceof QueueingBackend) {
+    if (engine.store instanceof QueueingBackend) {
       return Duration.ZERO;
     }
     return request

@@ -199,8 +199,9 @@ public final class Claim {
   /**
    * {@return for how long a store without a queue has to remember, if it answers busy, that a claim
    * of this weight waits} During that time it grants nothing to lighter claims that would keep this
-   * one waiting. Zero if the caller does not wait, or if the store has a queue. The waiter asks
-   * again before the time has passed, with another identity.
+   * one waiting. A store may also serve exclusive claims in the order in which they began to wait.
+   * Zero if the caller does not wait, or if the store has a queue. The waiter asks again before the
+   * time has passed, with another identity.
    */
   public Duration reservation() {
     return kind.reservation;

@@ -9,6 +9,7 @@ import dev.interlock.redis.server.StoredHold;
 import dev.interlock.redis.server.StoredShare;
 import dev.interlock.redis.server.StoredValue;
 import dev.interlock.spi.Claim;
+import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /** A claim as it is on Redis, and what to ask for it. */
@@ -29,9 +30,10 @@ abstract class Entry {
   /**
    * Asks for the lock.
    *
+   * @param waiter the id of this client in the line of those who wait
    * @param listening whether a watch hears of releases
    */
-  abstract Call acquire(byte[] ttl, byte[] retention, boolean listening);
+  abstract Call acquire(byte[] ttl, byte[] retention, byte[] waiter, boolean listening);
 
   abstract Call renew(byte[] ttl, byte[] retention);
 
@@ -49,17 +51,23 @@ abstract class Entry {
   /** Has the key to itself. */
   private static final class Exclusive extends Entry {
     private final byte[] value;
+    private final Duration reservation;
 
     Exclusive(Claim claim, LockKeys keys) {
       super(keys);
+      this.reservation = claim.reservation();
       this.value = (claim.id() + '|' + claim.holder()).getBytes(UTF_8);
     }
 
     @Override
-    Call acquire(byte[] ttl, byte[] retention, boolean listening) {
+    Call acquire(byte[] ttl, byte[] retention, byte[] waiter, boolean listening) {
+      if (reservation.isZero() && !listening) {
+        return new Call(Script.ACQUIRE, keys, value, ttl, retention);
+      }
+      byte[] millis = number(reservation.plusNanos(999_999).toMillis());
       return listening
-          ? new Call(Script.ACQUIRE, keys, value, ttl, retention, LISTENING)
-          : new Call(Script.ACQUIRE, keys, value, ttl, retention);
+          ? new Call(Script.ACQUIRE, keys, value, ttl, retention, waiter, millis, LISTENING)
+          : new Call(Script.ACQUIRE, keys, value, ttl, retention, waiter, millis);
     }
 
     @Override
@@ -73,8 +81,8 @@ abstract class Entry {
     }
 
     @Override
-    String holder(String stored) {
-      return StoredValue.holder(stored);
+    @Nullable String holder(String stored) {
+      return stored.isEmpty() ? null : StoredValue.holder(stored);
     }
   }
 
@@ -99,7 +107,7 @@ abstract class Entry {
 
     /** Who waits is in the line, whether it hears of releases yet or not. */
     @Override
-    Call acquire(byte[] ttl, byte[] retention, boolean listening) {
+    Call acquire(byte[] ttl, byte[] retention, byte[] waiter, boolean listening) {
       return new Call(
           Script.SHARE_ACQUIRE,
           keys,

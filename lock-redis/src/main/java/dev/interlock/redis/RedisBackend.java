@@ -59,6 +59,10 @@ final class RedisBackend implements LockBackend {
   private final RedisSettings settings;
   private final Failures failures;
   private final Subscriber subscriber;
+
+  /** The id of this client in the lines of those who wait. */
+  private final byte[] waiter;
+
   private final AtomicBoolean silenceIsSaid = new AtomicBoolean();
 
   RedisBackend(
@@ -74,6 +78,7 @@ final class RedisBackend implements LockBackend {
     this.failures = failures;
     this.subscriber =
         new Subscriber(nodes::dedicated, settings.namespace(), failures, Subscriber.POKE_MILLIS);
+    this.waiter = subscriber.id().getBytes(UTF_8);
   }
 
   @Override
@@ -92,7 +97,10 @@ final class RedisBackend implements LockBackend {
     Duration ttl = effectiveTtl(claim);
     Call acquire =
         entry.acquire(
-            Entry.number(ttl.toMillis()), retention(ttl), subscriber.isWatching(entry.keys));
+            Entry.number(ttl.toMillis()),
+            retention(ttl),
+            waiter,
+            subscriber.isWatching(entry.keys));
     Object reply =
         settings.waitReplicas() == 0
             ? run(acquire, deadline)

@@ -306,7 +306,7 @@ class SharesTest {
             new LockPool(uri.server(), uri.servers.clientConfig(0), uri.poolConfig()),
             JoinedRequests.NEVER)) {
       byte[] minute = Entry.number(60_000);
-      Wire.Call acquire = Entry.of(permits(2, 3), keys).acquire(minute, minute, false);
+      Wire.Call acquire = Entry.of(permits(2, 3), keys).acquire(minute, minute, new byte[0], false);
       assertInstanceOf(Long.class, nodes.run(acquire, soon()));
       assertBusy(permits(1, 3));
       assertEquals("released", Wire.text(nodes.run(acquire.undo(), soon())));

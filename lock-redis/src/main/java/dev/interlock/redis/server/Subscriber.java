@@ -4,8 +4,10 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.WakeUp;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -44,6 +46,9 @@ public final class Subscriber implements AutoCloseable {
 
   /** How often to check that the connection is alive and still needed. */
   public static final int POKE_MILLIS = 5_000;
+
+  /** Distinguishes this client in the lines of those who wait. */
+  private final String id = newId();
 
   private final Supplier<Connection> connections;
   private final String restChannel;
@@ -97,8 +102,10 @@ public final class Subscriber implements AutoCloseable {
     }
 
     @Override
-    public void published(Subscription from, String channel) {
-      locked(() -> signal(waiters.get(channel)));
+    public void published(Subscription from, String channel, String waiter) {
+      if (waiter.isEmpty() || waiter.equals(id)) {
+        locked(() -> signal(waiters.get(channel)));
+      }
     }
   }
 
@@ -158,6 +165,17 @@ public final class Subscriber implements AutoCloseable {
           }
         });
     return waiter;
+  }
+
+  private static String newId() {
+    byte[] bytes = new byte[9];
+    new SecureRandom().nextBytes(bytes);
+    return Base64.getUrlEncoder().encodeToString(bytes);
+  }
+
+  /** {@return the id of this client in the lines of those who wait} */
+  public String id() {
+    return id;
   }
 
   /**

@@ -22,7 +22,12 @@ final class Subscription extends JedisPubSub {
     /** From now on, messages on the channel are received. */
     void confirmed(Subscription subscription, String channel);
 
-    void published(Subscription subscription, String channel);
+    /**
+     * A release was published.
+     *
+     * @param waiter for whom the lock is reserved; empty if for nobody
+     */
+    void published(Subscription subscription, String channel, String waiter);
   }
 
   private final Connection connection;
@@ -119,7 +124,7 @@ final class Subscription extends JedisPubSub {
 
   @Override
   public void onMessage(String channel, @Nullable String message) {
-    listener.published(this, channel);
+    listener.published(this, channel, message == null ? "" : message);
   }
 
   void close() {

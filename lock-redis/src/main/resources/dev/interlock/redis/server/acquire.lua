@@ -3,15 +3,19 @@
 -- expired or was lost.
 --
 -- KEYS: lock, fence
--- ARGV: the claim's value; TTL in ms; retention of the fence in ms; any fourth from a client that
---       waits for a message on release
+-- ARGV: the claim's value; TTL in ms; retention of the fence in ms; and from a client that waits: its
+--       id; for how long it is to be waited for, in ms; any sixth if it waits for a message on release
 -- Replies: the token, a number
 --          busy, the remaining TTL in ms, and the value
 --          foreign, a key, and what it holds
 --
--- A fourth argument marks a lock that is held, for as long as it is held. Nothing is published for a
--- lock that has no mark. The server's list of subscribers cannot replace the mark: in a cluster they
+-- A client that waits marks a lock that is held, for as long as it is held. Nothing is published for a
+-- lock without the mark. The server's list of subscribers cannot replace the mark: in a cluster they
 -- may be connected to other nodes.
+--
+-- Who waits is served in the order of arrival: a release reserves the lock for a moment for the next
+-- in line. Otherwise a client far away would never be served beside one that releases and acquires
+-- again, as it needs a message and a longer way. Clients that do not wait are in no line.
 --
 -- A lock that already has this value was taken by the same request, sent again after its reply was
 -- lost. It is granted again.
@@ -26,20 +30,34 @@ if fence and not (last and last <= 9007199254740990) then
 end
 local clock = redis.call('TIME')
 --#include clock
-if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  if ARGV[6] then
+--#include leave_line
+  end
+else
 --#include value
-  if value ~= ARGV[1] then
+  if reserved and reserved == ARGV[4] then
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+--#include leave_line
+  elseif reserved then
+    if ARGV[4] then
+--#include enter_line
+    end
+    return {'busy', redis.call('PTTL', KEYS[1]), ''}
+  elseif value ~= ARGV[1] then
     local left = redis.call('PTTL', KEYS[1])
     if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
 --#include format_of
     local format = format_of(value)
     if not format then return {'foreign', KEYS[1], 'no lock'} end
-    if ARGV[4] and format == 1 and not awaited and left > 0 then
-      redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left)
+    if ARGV[4] and format == 1 and left > 0 then
+      if not awaited then redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left) end
+--#include enter_line
     end
     return {'busy', left, value}
+  else
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
   end
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
 local token = clock[1] * 16000 + math.floor(clock[2] * 16 / 1000)
 if last and last >= token then token = last + 1 end

@@ -1,7 +1,11 @@
--- Publishes the release if a waiter asked for it, and ends the script. A user without permission for
--- the channel must not fail half-way, because the lock is gone by then.
+-- Publishes the release if a waiter asked for it, and ends the script. The message is the id of whom
+-- it is for (told), or empty. A user without permission for the channel must not fail half-way,
+-- because the lock is gone by then.
 if awaited then
-  local published = redis.pcall('PUBLISH', KEYS[1], '')
-  if type(published) == 'table' then return {'released', published.err} end
+  local published = redis.pcall('PUBLISH', KEYS[1], told)
+  if type(published) == 'table' then
+    if told ~= '' then redis.call('DEL', KEYS[1]) end
+    return {'released', published.err}
+  end
 end
 return 'released'

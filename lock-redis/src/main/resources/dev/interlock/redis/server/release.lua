@@ -1,4 +1,5 @@
--- Releases the lock if the claim has it, or had it until it was revoked, and publishes that.
+-- Releases the lock if the claim has it, or had it until it was revoked, and publishes that: to the
+-- next in line, for which the lock is reserved, or to all who wait.
 --
 -- KEYS: lock
 -- ARGV: the claim's value
@@ -10,5 +11,13 @@ if value ~= ARGV[1] and value ~= 'revoked|' .. ARGV[1] then
 --#include on_primary
   return {'not held'}
 end
-redis.call('DEL', KEYS[1])
+local told = ''
+if awaited then
+--#include next_in_line
+  -- For longer than a message and a request take, to far clients, too.
+  local kept = next_in_line
+      and redis.pcall('SET', KEYS[1], 'reserved|' .. next_in_line, 'PX', 200)
+  if type(kept) == 'table' and kept.ok then told = next_in_line end
+end
+if told == '' then redis.call('DEL', KEYS[1]) end
 --#include announce

@@ -5,4 +5,5 @@
 -- ARGV: the head; the hold; the claim's id; its weight; the capacity
 -- Replies: as release
 --#include share_end
+local told = ''
 --#include announce

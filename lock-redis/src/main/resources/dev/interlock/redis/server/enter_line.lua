@@ -1,0 +1,16 @@
+-- Enters the line of those who wait for the lock, or confirms a place in it.
+--
+-- The line is a hash: for each waiter its id, since when it waits, and until when it is waited for. It
+-- is not declared as a key, see renew, and nothing fails for it: whoever has no place asks again.
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local line = KEYS[1] .. ':line'
+local place = redis.pcall('HGET', line, ARGV[4])
+local since = type(place) == 'string' and string.match(place, '^%d+') or now
+if tonumber(ARGV[5]) > 0 and (place or redis.pcall('HLEN', line) ~= 128) then
+  redis.pcall('HSET', line, ARGV[4], string.format('%.0f:%.0f', since, now + ARGV[5]))
+  local left = redis.pcall('PTTL', line)
+  if type(left) == 'number' and left < tonumber(ARGV[5]) then
+    redis.pcall('PEXPIRE', line, ARGV[5])
+  end
+end
