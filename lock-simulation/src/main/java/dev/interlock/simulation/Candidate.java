@@ -114,15 +114,11 @@ final class Candidate implements Election.LeaderWork {
     withdraws();
     standing.close();
     closed = true;
-    if (held != null) {
+    long patience = world.plan().setting().ttl() + world.plan().setting().requestTimeout();
+    if (held != null && world.now() - from < patience) {
       fail("ELECT-05", "closing did not wait for the work");
     }
-    journal.took(
-        machine,
-        "ELECT-05",
-        label + ": close()",
-        Math.max(from, since),
-        world.plan().setting().requestTimeout());
+    journal.took(machine, "ELECT-05", label + ": close()", Math.max(from, since), patience);
   }
 
   private void withdraws() {

@@ -174,9 +174,12 @@ final class Program implements Runnable {
     };
   }
 
-  /** The least time for each of its requests, if that much is left until the latest. */
+  /**
+   * The least time for each of its requests, if that much is left until the latest. Those that wait
+   * without limit have no more than the rest of their outage time-out.
+   */
   private long least(Op op) {
-    return op.kind().way() == Kind.TRY || latest(op) == Journal.NEVER
+    return op.kind().way() == Kind.TRY
         ? setting.requestTimeout()
         : Math.min(setting.requestTimeout(), LEAST_PER_REQUEST);
   }
