@@ -105,7 +105,7 @@ final class DefaultLockClient implements LockClient {
     this.callSites = new CallSites(platform);
     this.store = factory.open(new Context());
     this.info = store.info();
-    this.threads = new Threads(platform, info.name());
+    this.threads = new Threads(platform, info.name(), store.maxGrantsPerRenewal() > 1);
     this.renewer = new Renewer(this);
     this.timer = new Timer(platform, info.name() + "-timer", renewer::flush);
     this.cleanup = new Cleanup(store, platform, timer, threads, options.requestTimeout());

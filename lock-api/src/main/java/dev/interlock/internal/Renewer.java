@@ -17,20 +17,20 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews leases in batches: those that are due together go to the store together. At most two
- * requests are in flight, however many leases there are.
+ * Renews leases. Those that are due together go to the store together, if the backend can join
+ * them: then at most two requests are in flight, however many leases there are.
  */
 final class Renewer {
 
-  private static final int BATCH = 256;
-
   private final DefaultLockClient engine;
+  private final int batchSize;
 
   @GuardedBy("this")
   private List<LeaseState> due = new ArrayList<>();
 
   Renewer(DefaultLockClient engine) {
     this.engine = engine;
+    this.batchSize = engine.store.maxGrantsPerRenewal();
   }
 
   /** Adds a lease to the next {@link #flush}. */
@@ -55,7 +55,7 @@ final class Renewer {
     }
     equals.forEach(
         (patience, leases) -> {
-          for (List<LeaseState> batch : Lists.partition(leases, BATCH)) {
+          for (List<LeaseState> batch : Lists.partition(leases, batchSize)) {
             start(batch, patience);
           }
         });
@@ -89,7 +89,7 @@ final class Renewer {
     if (deadline.hasPassed()) {
       throw engine.unavailable(names(leases), "no time was left to ask for a renewal", null);
     }
-    for (List<LeaseState> batch : Lists.partition(leases, BATCH)) {
+    for (List<LeaseState> batch : Lists.partition(leases, batchSize)) {
       LockException failure = renew(batch, deadline, true);
       if (failure != null) {
         throw failure instanceof LockUnavailableException problem

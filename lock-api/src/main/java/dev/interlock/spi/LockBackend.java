@@ -66,10 +66,20 @@ public interface LockBackend extends AutoCloseable {
   Renewal renew(Grant grant, Deadline deadline) throws InterruptedException;
 
   /**
-   * Renews many grants at once. The engine renews in the background through this method only. A
-   * backend that can join the requests into one overrides it.
+   * {@return how many grants the engine may pass to {@link #renewAll} at once, from 1 to 256} More
+   * than 1, the default, is for a backend that joins the requests into one. The engine has at most
+   * two such calls under way. Those with one grant each it makes on up to 16 threads, so that a
+   * request that hangs costs no other lease.
+   */
+  default int maxGrantsPerRenewal() {
+    return 1;
+  }
+
+  /**
+   * Renews grants. The engine renews in the background through this method only. A backend that can
+   * join the requests into one overrides it, and {@link #maxGrantsPerRenewal}.
    *
-   * @param grants what to renew, at most 256
+   * @param grants what to renew, at most {@link #maxGrantsPerRenewal}
    * @param deadline when to give up on all of them
    * @return the outcome of each, in the same order
    * @throws InterruptedException see above

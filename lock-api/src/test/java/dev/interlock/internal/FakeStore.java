@@ -426,6 +426,11 @@ final class FakeStore {
     }
 
     @Override
+    public int maxGrantsPerRenewal() {
+      return 256;
+    }
+
+    @Override
     public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
         throws InterruptedException {
       synchronized (FakeStore.this) {

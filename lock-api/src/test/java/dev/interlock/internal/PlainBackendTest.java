@@ -4,6 +4,7 @@ import static dev.interlock.internal.EngineFixture.RENEWED;
 import static dev.interlock.internal.EngineFixture.TTL;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -11,6 +12,7 @@ import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.FailureModel;
 import dev.interlock.Lease;
+import dev.interlock.LockEvent;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
@@ -26,6 +28,8 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
 /** A backend that knows nothing about time: the engine does. */
@@ -40,6 +44,8 @@ class PlainBackendTest {
   private final Queue<RuntimeException> failures = new ArrayDeque<>();
   private final List<Claim> released = new ArrayList<>();
   private final List<Claim> forgotten = new ArrayList<>();
+  private final CountDownLatch hung = new CountDownLatch(4);
+  private final CountDownLatch unhang = new CountDownLatch(1);
   private boolean busy;
 
   private final class Plain implements LockBackend {
@@ -53,7 +59,11 @@ class PlainBackendTest {
     }
 
     @Override
-    public Renewal renew(Grant grant, Deadline deadline) {
+    public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
+      if (grant.claim().name().startsWith("hangs")) {
+        hung.countDown();
+        unhang.await();
+      }
       time.advance(ROUND_TRIP);
       return new Renewal.Confirmed();
     }
@@ -119,6 +129,25 @@ class PlainBackendTest {
       time.advance(TTL.dividedBy(10));
       lease.renew();
       assertEquals(CERTAIN.minus(ROUND_TRIP), lease.remainingValidity());
+    }
+  }
+
+  /** As those of one shard that stands still. */
+  @Test
+  void renewalsThatHangCostNoOtherLease() throws Exception {
+    try (DefaultLockClient engine = open()) {
+      for (int i = 0; i < 4; i++) {
+        engine.lock("hangs" + i).acquire();
+      }
+      Lease healthy = engine.lock("healthy").acquire();
+      CompletableFuture<LockEvent> renewed = new CompletableFuture<>();
+      healthy.onEvent(renewed::complete);
+      time.advance(TTL.dividedBy(3));
+      hung.await();
+      assertInstanceOf(LockEvent.Renewed.class, EngineFixture.get(renewed));
+      unhang.countDown();
+    } finally {
+      unhang.countDown();
     }
   }
 

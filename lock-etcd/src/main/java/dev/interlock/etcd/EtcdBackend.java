@@ -427,6 +427,11 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   @Override
+  public int maxGrantsPerRenewal() {
+    return 256;
+  }
+
+  @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
     return renewal.renewAll(grants, deadline);
   }

@@ -221,6 +221,11 @@ final class JdbcBackend implements LockBackend {
   }
 
   @Override
+  public int maxGrantsPerRenewal() {
+    return 256;
+  }
+
+  @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
     Map<Long, List<Claim>> alone =
         grants.stream()

@@ -173,6 +173,11 @@ final class RedisBackend implements LockBackend {
   }
 
   @Override
+  public int maxGrantsPerRenewal() {
+    return 256;
+  }
+
+  @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
     List<Object> replies =
         nodes.callAll(

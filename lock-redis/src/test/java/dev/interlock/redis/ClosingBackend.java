@@ -21,6 +21,11 @@ final class ClosingBackend extends ForwardingBackend {
   }
 
   @Override
+  public int maxGrantsPerRenewal() {
+    return backend.maxGrantsPerRenewal();
+  }
+
+  @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
     return backend.renewAll(grants, deadline);
   }

@@ -317,6 +317,11 @@ final class RedlockBackend implements LockBackend {
   }
 
   @Override
+  public int maxGrantsPerRenewal() {
+    return 256;
+  }
+
+  @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
     cluster.keepListed();
     long sentAt = time.nanoTime();

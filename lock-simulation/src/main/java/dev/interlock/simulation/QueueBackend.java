@@ -380,6 +380,11 @@ final class QueueBackend implements QueueingBackend {
   }
 
   @Override
+  public int maxGrantsPerRenewal() {
+    return 256;
+  }
+
+  @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
     journal.renews(grants.get(0).claim());
     return QueueingBackend.super.renewAll(grants, deadline);

@@ -197,6 +197,11 @@ final class TtlBackend implements LockBackend {
   }
 
   @Override
+  public int maxGrantsPerRenewal() {
+    return 256;
+  }
+
+  @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
     journal.renews(grants.get(0).claim());
     return LockBackend.super.renewAll(grants, deadline);

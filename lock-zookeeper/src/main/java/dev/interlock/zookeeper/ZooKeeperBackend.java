@@ -334,6 +334,11 @@ final class ZooKeeperBackend implements QueueingBackend {
    * only its own grants.
    */
   @Override
+  public int maxGrantsPerRenewal() {
+    return 256;
+  }
+
+  @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
     Map<Session, List<Grant>> bySession = new LinkedHashMap<>();
     for (Grant grant : grants) {

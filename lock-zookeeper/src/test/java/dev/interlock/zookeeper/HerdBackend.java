@@ -125,6 +125,11 @@ final class HerdBackend implements LockBackend {
   }
 
   @Override
+  public int maxGrantsPerRenewal() {
+    return 256;
+  }
+
+  @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
     Session session = sessions.current();
     long sentAt = context.time().nanoTime();
