@@ -2,7 +2,7 @@
 -- says nothing. Writes without changing anything. Only a primary lacks memory for a write (OOM), or
 -- a disk to save it to (MISCONF).
 local refused
-if redis.call('EXISTS', KEYS[1]) == 1 then
+if redis.call('TYPE', KEYS[1]).ok ~= 'none' then
   refused = redis.pcall('SET', KEYS[1], '', 'NX')
 else
   refused = redis.pcall('DEL', KEYS[1])

@@ -10,7 +10,7 @@ if value ~= 'none' then
     value = redis.call('GET', KEYS[1])
     local awaited
 --#include awaited
-    if string.sub(value, 1, 9) == 'reserved|' then return {'foreign', KEYS[1], 'exclusive'} end
+    if string.sub(value, 1, 12) == 'v3|reserved|' then return {'foreign', KEYS[1], 'exclusive'} end
 --#include format_of
     if redis.call('PTTL', KEYS[1]) == -1 then return {'foreign', KEYS[1], 'no expiry'} end
     local format = format_of(value)
