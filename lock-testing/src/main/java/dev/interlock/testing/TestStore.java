@@ -15,6 +15,7 @@ import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockPage;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
@@ -23,6 +24,7 @@ import java.time.Duration;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A lock store inside the test's JVM that fails on demand. Its clients behave like those of a real
@@ -40,6 +42,9 @@ import java.util.concurrent.atomic.AtomicLong;
  * }
  * }</pre>
  *
+ * <p>It has all kinds of locks and lists them, but keeps no queue: waiters are served in any order,
+ * and a writer gets its turn once no reader is left.
+ *
  * <p>The methods that make the store fail apply to every later request of all clients, until {@link
  * #recover()}. Each replaces the one before. Safe for use by several threads.
  */
@@ -50,7 +55,12 @@ public final class TestStore implements AutoCloseable {
       new BackendInfo(
           "test",
           "a table inside the test's JVM that fails on demand",
-          Set.of(Capability.FENCING, Capability.REVOKE),
+          Set.of(
+              Capability.FENCING,
+              Capability.REVOKE,
+              Capability.LIST,
+              Capability.READ_WRITE,
+              Capability.SEMAPHORE),
           Duration.ZERO,
           Duration.ofMillis(1),
           FailureModel.builder().build());
@@ -253,6 +263,12 @@ public final class TestStore implements AutoCloseable {
     @Override
     public LockState inspect(String lock, Deadline deadline) throws InterruptedException {
       return ask(deadline, () -> memory.inspect(lock, deadline));
+    }
+
+    @Override
+    public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
+        throws InterruptedException {
+      return ask(deadline, () -> memory.list(prefix, cursor, limit, deadline));
     }
 
     @Override

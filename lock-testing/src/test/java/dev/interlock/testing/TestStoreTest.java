@@ -10,14 +10,18 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
+import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -37,6 +41,36 @@ class TestStoreTest {
       assertEquals(ReleaseOutcome.RELEASED, lease.release());
       assertTrue(next.get().fencingToken() > lease.fencingToken());
     }
+  }
+
+  @Test
+  void readersAndPermitsShareALockAndAreListed() throws Exception {
+    try (TestStore store = new TestStore();
+        LockClient one = store.open();
+        LockClient two = store.open()) {
+      Lease reader = one.readWriteLock("catalog").readLock().acquire();
+      Lease second = two.readWriteLock("catalog").readLock().acquire();
+      CompletableFuture<Lease> writer = two.readWriteLock("catalog").writeLock().acquireAsync();
+      Lease permit = one.semaphore("downloads", 2).acquire();
+      try (Stream<LockState> listed = two.list("")) {
+        assertEquals(Set.of("catalog", "downloads"), names(listed));
+      }
+      assertEquals(ReleaseOutcome.RELEASED, reader.release());
+      assertFalse(writer.isDone());
+      assertEquals(ReleaseOutcome.RELEASED, second.release());
+      assertTrue(writer.get().isHeld());
+      assertEquals(Optional.empty(), two.semaphore("downloads", 2).permits(2).tryAcquire());
+      permit.close();
+
+      store.goDown();
+      assertThrows(LockUnavailableException.class, () -> two.list("").findFirst());
+      assertThrows(
+          LockUnavailableException.class, () -> two.semaphore("downloads", 2).tryAcquire());
+    }
+  }
+
+  private static Set<String> names(Stream<LockState> listed) {
+    return listed.map(LockState::name).collect(Collectors.toSet());
   }
 
   @Test
