@@ -5,7 +5,6 @@ import dev.interlock.LockConfigurationException;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Map;
 import java.util.ServiceConfigurationError;
 import java.util.ServiceLoader;
 import java.util.Set;
@@ -19,25 +18,42 @@ import java.util.stream.Collectors;
  */
 public final class LockProviders {
 
+  /** A backend of this project: its artifact, one of its classes, and what it serves. */
+  private record Artifact(String id, String type, Set<String> schemes) {
+    boolean isPresent() {
+      String file = type.replace('.', '/') + ".class";
+      ClassLoader context = Thread.currentThread().getContextClassLoader();
+      return LockProviders.class.getResource("/" + file) != null
+          || (context != null && context.getResource(file) != null);
+    }
+  }
+
   // A program knows the scheme, but not which dependency serves it.
-  private static final Map<String, Set<String>> SCHEMES_BY_MODULE =
-      Map.of(
-          "lock-redis",
-          Set.of(
-              "redis",
-              "rediss",
-              "redis-cluster",
-              "rediss-cluster",
-              "redis-sentinel",
-              "rediss-sentinel"),
-          "lock-redlock",
-          Set.of("redlock", "redlocks"),
-          "lock-etcd",
-          Set.of("etcd", "etcds"),
-          "lock-zookeeper",
-          Set.of("zookeeper"),
-          "lock-jdbc",
-          Set.of("postgresql", "mariadb", "mysql", "h2"));
+  private static final List<Artifact> ARTIFACTS =
+      List.of(
+          new Artifact(
+              "lock-redis",
+              "dev.interlock.redis.RedisProvider",
+              Set.of(
+                  "redis",
+                  "rediss",
+                  "redis-cluster",
+                  "rediss-cluster",
+                  "redis-sentinel",
+                  "rediss-sentinel")),
+          new Artifact(
+              "lock-redlock",
+              "dev.interlock.redlock.RedlockProvider",
+              Set.of("redlock", "redlocks")),
+          new Artifact("lock-etcd", "dev.interlock.etcd.EtcdProvider", Set.of("etcd", "etcds")),
+          new Artifact(
+              "lock-zookeeper", "dev.interlock.zookeeper.ZooKeeperProvider", Set.of("zookeeper")),
+          new Artifact(
+              "lock-jdbc",
+              "dev.interlock.jdbc.JdbcProvider",
+              Set.of("postgresql", "mariadb", "mysql", "h2")));
+
+  private static final String SERVICE_FILE = "META-INF/services/" + LockProvider.class.getName();
 
   private final List<LockProvider> providers = new ArrayList<>();
   private final TreeSet<String> problems = new TreeSet<>();
@@ -124,10 +140,19 @@ public final class LockProviders {
   }
 
   private static String advice(String scheme) {
-    return SCHEMES_BY_MODULE.entrySet().stream()
-        .filter(module -> module.getValue().contains(scheme))
+    return ARTIFACTS.stream()
+        .filter(artifact -> artifact.schemes().contains(scheme))
         .findFirst()
-        .map(module -> "add the dependency dev.interlock:" + module.getKey())
+        .map(
+            artifact ->
+                artifact.isPresent()
+                    ? "dev.interlock:"
+                        + artifact.id()
+                        + " is there, but no file "
+                        + SERVICE_FILE
+                        + " names its provider; a jar that is made of others has to join their"
+                        + " files of that name, not keep one of them"
+                    : "add the dependency dev.interlock:" + artifact.id())
         .orElse("correct the scheme, or add the backend's jar");
   }
 }
