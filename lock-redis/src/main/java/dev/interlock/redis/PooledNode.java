@@ -20,6 +20,9 @@ import redis.clients.jedis.util.Pool;
 /** One server, reached through a pool of connections. */
 final class PooledNode {
 
+  /** How often to scan in one call while nothing is found. */
+  private static final int MAX_SCANS = 100;
+
   private final Pool<Connection> pool;
   private final @Nullable BrokenConnections broken;
   private final Runnable doubt;
@@ -104,6 +107,13 @@ final class PooledNode {
                 return Optional.empty();
               }
               Keys keys = wire.scan(pattern, parts[1], count);
+              // Passes the keys of others without a request for the process each time.
+              for (int i = 1; i < MAX_SCANS && keys.keys().isEmpty(); i++) {
+                if (keys.next() == null || deadline.hasPassed()) {
+                  break;
+                }
+                keys = wire.scan(pattern, keys.next(), 10 * count);
+              }
               String next = keys.next() == null ? null : now + ":" + keys.next();
               return Optional.of(new Keys(keys.keys(), next));
             });

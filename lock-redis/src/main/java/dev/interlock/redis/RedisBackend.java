@@ -101,10 +101,13 @@ final class RedisBackend implements LockBackend {
             retention(ttl),
             waiter,
             subscriber.isWatching(entry.keys));
-    Object reply =
-        settings.waitReplicas() == 0
-            ? run(acquire, deadline)
-            : acquireOnReplicas(acquire, entry.release(), deadline);
+    Object reply;
+    do {
+      reply =
+          settings.waitReplicas() == 0
+              ? run(acquire, deadline)
+              : acquireOnReplicas(acquire, entry.release(), deadline);
+    } while (mayHaveRoom(reply) && !deadline.hasPassed());
     if (reply instanceof Long token) {
       return new Attempt.Granted(Grant.forTtl(claim, token, ttl));
     }
@@ -117,6 +120,16 @@ final class RedisBackend implements LockBackend {
     return new Attempt.Busy(
         Duration.ofMillis(Math.max(0, (Long) words.get(1)) + 1),
         entry.holder(Wire.text(words.get(2))));
+  }
+
+  /** Whether it was not refused for a holder, but because many have ended: see the script. */
+  private static boolean mayHaveRoom(Object reply) {
+    return reply instanceof List<?> words
+        && words.size() == 3
+        && words.get(1) instanceof Long left
+        && left == 0
+        && words.get(2) instanceof byte[] hold
+        && hold.length == 0;
   }
 
   /** Returns why the key of a claim cannot be used: another kind of lock, or something foreign. */

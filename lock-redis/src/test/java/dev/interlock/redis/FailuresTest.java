@@ -22,6 +22,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.Share;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
@@ -426,6 +427,22 @@ class FailuresTest {
   }
 
   @Test
+  void aServerWithoutMemoryRevokes() throws Exception {
+    try (LockBackend backend = Backends.open(redis.uri())) {
+      Grant exclusive = take(backend, claim("job"));
+      Grant reader = take(backend, claim("read", Share.READ));
+      redis.call("CONFIG", "SET", "maxmemory", "1");
+      for (Grant grant : List.of(exclusive, reader)) {
+        assertTrue(backend.revoke(grant.claim().name(), soon()));
+        assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+        assertTrue(backend.inspect(grant.claim().name(), soon()).isHeld());
+      }
+    } finally {
+      redis.call("CONFIG", "SET", "maxmemory", "0");
+    }
+  }
+
+  @Test
   void aServerThatIsBusyWithAScript() throws Exception {
     try (LockBackend backend = Backends.open(redis.uri())) {
       redis.call("CONFIG", "SET", "busy-reply-threshold", "10");
@@ -452,9 +469,14 @@ class FailuresTest {
   @Test
   void aServerWithTooFewReplicas() throws Exception {
     try (LockBackend backend = Backends.open(redis.uri())) {
+      take(backend, claim("held"));
+      take(backend, claim("read", Share.READ));
       redis.call("CONFIG", "SET", "min-replicas-to-write", "1");
       assertSays(
           unavailable(() -> backend.tryAcquire(claim("job"), soon())), "min-replicas-to-write");
+      assertTrue(backend.inspect("held", soon()).isHeld());
+      assertTrue(backend.inspect("read", soon()).isHeld());
+      assertFalse(backend.inspect("job", soon()).isHeld());
     } finally {
       redis.call("CONFIG", "SET", "min-replicas-to-write", "0");
     }

@@ -80,6 +80,23 @@ class ListTest {
     }
   }
 
+  /** A page for every hundred of them, with a question of which process it is, took hours. */
+  @Test
+  void theKeysOfOthersArePassedQuickly() throws Exception {
+    try (RedisServer redis = Testbed.redis().start();
+        LockBackend backend = Backends.open(redis.uri())) {
+      redis.call("EVAL", "for i = 1, 50000 do redis.call('SET', 'other' .. i, '') end", "0");
+      int pages = 0;
+      String cursor = null;
+      do {
+        LockPage page = backend.list("", cursor, 100, soon());
+        pages++;
+        cursor = page.next();
+      } while (cursor != null);
+      assertTrue(pages < 5, pages + " pages");
+    }
+  }
+
   /** The cursor of a page is worth nothing to another process, which would skip locks. */
   @Test
   void aListingDoesNotGoOnAfterARestart() throws Exception {

@@ -249,6 +249,32 @@ class SharesTest {
     assertBusy(permits(1, 4));
   }
 
+  /** The server does nothing else while a script runs. */
+  @Test
+  void manyThatHaveEndedAreDroppedAThousandAtATime() throws Exception {
+    take(backend, permits(1, 3_001));
+    redis.call(
+        "EVAL",
+        """
+        local now = redis.call('TIME')[1] * 1000
+        for i = 1, 3000 do
+          redis.call('ZADD', KEYS[1], now - 10000, 'id' .. i .. '|1|dead', -i, 'id' .. i)
+        end
+        redis.call('ZADD', KEYS[1], 3001, 'v2|semaphore|3001')""",
+        "1",
+        LOCK);
+    redis.call("CONFIG", "RESETSTAT");
+    take(backend, permits(3_000, 3_001));
+    long scripts =
+        CALLS
+            .matcher((String) redis.call("INFO", "commandstats"))
+            .results()
+            .filter(call -> call.group(1).startsWith("eval"))
+            .mapToLong(call -> Long.parseLong(call.group(2)))
+            .sum();
+    assertTrue(scripts >= 3 && scripts < 10, () -> scripts + " scripts");
+  }
+
   @Test
   void manyAreRenewedAtOnceOfAllKinds() throws Exception {
     List<Grant> grants = new ArrayList<>();

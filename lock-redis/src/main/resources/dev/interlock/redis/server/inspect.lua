@@ -7,17 +7,20 @@
 --          shared, the head, the server's time in ms, and the members and their scores, see
 --          share_acquire
 --          foreign, a key, and what it holds
+--
+-- A primary that takes no writes for want of replicas is asked all the same: what keeps it from
+-- granting locks is what people want to know then.
 if redis.call('TYPE', KEYS[1]).ok == 'zset' then
 --#include head
 --#include now
   local value = head
---#include on_primary
+--#include on_server
   return {'shared', head, now, redis.call('ZRANGE', KEYS[1], '-inf', '(+inf', 'BYSCORE', 'WITHSCORES')}
 end
 --#include format_of
 --#include last_token
 --#include value
---#include on_primary
+--#include on_server
 if not value then return {'free'} end
 local left = redis.call('PTTL', KEYS[1])
 if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end

@@ -5,14 +5,24 @@
 -- Replies: revoked
 --          not held
 --          foreign, a key, and what it holds
+--
+-- Begins with PEXPIRE: a server without memory refuses to begin with ZADD or SET.
 if redis.call('TYPE', KEYS[1]).ok == 'zset' then
 --#include held
+  redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), 1))
   redis.call('ZADD', KEYS[1], string.match(head, '%d+$'), head)
   local holds = redis.call('ZRANGE', KEYS[1], 2147483648, '(+inf', 'BYSCORE', 'WITHSCORES')
+  local revoked, former = {}, {}
   for i = 1, #holds, 2 do
     if string.sub(holds[i], 1, 8) ~= 'revoked|' then
-      redis.call('ZADD', KEYS[1], holds[i + 1], 'revoked|' .. holds[i])
-      redis.call('ZREM', KEYS[1], holds[i])
+      revoked[#revoked + 1] = holds[i + 1]
+      revoked[#revoked + 1] = 'revoked|' .. holds[i]
+      former[#former + 1] = holds[i]
+    end
+    if #former == 1000 or (#former > 0 and i == #holds - 1) then
+      redis.call('ZADD', KEYS[1], unpack(revoked))
+      redis.call('ZREM', KEYS[1], unpack(former))
+      revoked, former = {}, {}
     end
   end
   return {'revoked'}
@@ -31,6 +41,7 @@ if format ~= 1 then
 end
 if string.sub(value, 1, 8) ~= 'revoked|' then
   value = (awaited and 'awaited|' or '') .. 'revoked|' .. value
+  redis.call('PEXPIRE', KEYS[1], math.max(left, 1))
   redis.call('SET', KEYS[1], value, 'PX', math.max(left, 1))
 end
 return {'revoked'}

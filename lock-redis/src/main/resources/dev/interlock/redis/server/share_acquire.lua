@@ -4,7 +4,9 @@
 -- ARGV: the head; the hold; the claim's id; its weight; the capacity; TTL in ms; retention of the
 --       fence in ms; for how long the claim's weight is to be waited for, in ms
 -- Replies: the token, a number
---          busy, in how many ms to ask again, and the hold that is in the way or an empty text
+--          busy, in how many ms to ask again, and the hold that is in the way or an empty text;
+--          after 0 ms and without a hold there may be room, and the rest of those that have ended
+--          is to be dropped first
 --          foreign, a key, and what it holds: a head if the name is in use as something else
 --
 -- The key is a sorted set, which scripts for exclusive locks cannot mistake for one of theirs. Its

@@ -1,7 +1,7 @@
 -- The part of share_release that ends the hold, and the script if there was none or nothing is left.
 -- Reads whether a waiter that now finds room has asked for a message.
 --#include now
-local used = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
+local used, unexpired = redis.pcall('ZSCORE', KEYS[1], ARGV[1]), false
 local hold, taken, ends = ARGV[2], ARGV[4], false
 if type(used) == 'string' then
   used = tonumber(used)

@@ -1,6 +1,6 @@
 -- The part of share_acquire that ends the script, busy, unless there is room for the claim.
 --#include clock
-local used = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
+local used, unexpired = redis.pcall('ZSCORE', KEYS[1], ARGV[1]), false
 if type(used) == 'string' then
   used = tonumber(used)
 --#include expire
@@ -32,6 +32,7 @@ if waiting then
   end
 end
 if not repeated and (ahead or used + weight > capacity) then
+  if unexpired then return {'busy', 0, ''} end
   local value = line or top[1]
 --#include on_primary
   local hold, ends = top[1], latest
