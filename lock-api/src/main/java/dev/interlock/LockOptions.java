@@ -138,9 +138,10 @@ public final class LockOptions {
   /**
    * {@return how long the store may be unavailable, without a break, before {@link
    * DistributedLock#acquire()} fails with {@link LockUnavailableException}} Default: the
-   * {@linkplain #ttl() TTL}. Acquisitions with a time limit retry until that limit instead. A
-   * request in flight still has its {@linkplain #requestTimeout() time-out}, so with a shorter
-   * value the first request without an answer is the last.
+   * {@linkplain #ttl() TTL}. Acquisitions with a time limit retry until that limit instead. All
+   * waiters of a name in one client share an outage, which counts for each from its own call on. No
+   * request lasts longer than what is left of it, but each has at least 250 ms. Time in which
+   * nobody could ask, because the process was stopped, does not count.
    */
   public Duration outageTimeout() {
     return outageTimeout == null ? ttl : outageTimeout;
