@@ -114,8 +114,11 @@ final class Candidate implements Election.LeaderWork {
     withdraws();
     standing.close();
     closed = true;
-    long patience = world.plan().setting().ttl() + world.plan().setting().requestTimeout();
-    if (held != null && world.now() - from < patience) {
+    long ttl = world.plan().setting().ttl();
+    long patience =
+        (op.keeping() == Plan.Keeping.BRIEF ? ttl / 4 : ttl)
+            + world.plan().setting().requestTimeout();
+    if (held != null && world.now() - from + MS < machine.trueNanos(patience)) {
       fail("ELECT-05", "closing did not wait for the work");
     }
     journal.took(machine, "ELECT-05", label + ": close()", Math.max(from, since), patience);

@@ -254,6 +254,9 @@ final class Journal {
   private final List<String> lines = new ArrayList<>();
   private final long start;
 
+  /** When the store last told a machine that a name is held. */
+  private final Map<List<String>, Long> heardHeld = new HashMap<>();
+
   /**
    * Makes an empty journal.
    *
@@ -432,6 +435,24 @@ final class Journal {
               + "\", which no client held for "
               + (scheduler.now() - free) / MS
               + " ms");
+    }
+  }
+
+  /** Records that the store has told a client of the machine that the name is held. */
+  void hearsHeld(Machine machine, String name) {
+    heardHeld.put(List.of(machine.name(), name), scheduler.now());
+  }
+
+  /**
+   * Fails if an attempt ended as if the name were held, though the store has not said so for a long
+   * time. What a client keeps, and what it waits for, is confirmed now and then.
+   */
+  void requireHeardHeld(Machine machine, String name, long from, long window) {
+    long heard = heardHeld.getOrDefault(List.of(machine.name(), name), -NEVER);
+    if (heard < from - window) {
+      scheduler.fail(
+          "API-02",
+          machine.name() + " was told that \"" + name + "\" is held, which the store has not said");
     }
   }
 

@@ -365,6 +365,9 @@ final class Program implements Runnable {
       case TRY -> {
         try {
           lease = lock.tryAcquire().orElse(null);
+          if (lease == null) {
+            requireHeardHeld(op, from);
+          }
         } finally {
           took("WAIT-01", "tryAcquire()", from, setting.requestTimeout() + more + renewal());
           if (journal.renewals(label) > 1) {
@@ -378,6 +381,7 @@ final class Program implements Runnable {
           lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
           if (lease == null) {
             lasted("tryAcquire(t)", from, op.patience());
+            requireHeardHeld(op, from);
           }
         } catch (LockUnavailableException e) {
           lasted("tryAcquire(t)", from, op.patience());
@@ -402,6 +406,17 @@ final class Program implements Runnable {
     }
     if (lease != null) {
       use(op, lock, lease, from);
+    }
+  }
+
+  private boolean isTtlStore() {
+    return world.plan().store() == Plan.Store.TTL || world.plan().store() == Plan.Store.MAJORITY;
+  }
+
+  private void requireHeardHeld(Op op, long from) {
+    if (!op.kind().isOfSet() && isTtlStore()) {
+      journal.requireHeardHeld(
+          machine, Plan.name(op.name()), from, 2 * setting.ttl() + setting.requestTimeout());
     }
   }
 

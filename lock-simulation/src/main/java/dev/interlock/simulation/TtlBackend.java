@@ -224,6 +224,7 @@ final class TtlBackend implements LockBackend {
             deadline);
     List<TtlServer.Answer> granted = answers.stream().filter(TtlServer.Answer::granted).toList();
     if (granted.size() >= majority) {
+      journal.hearsHeld(machine, claim.name());
       TtlServer.Answer highest =
           granted.stream()
               .max(
@@ -251,6 +252,7 @@ final class TtlBackend implements LockBackend {
             .map(TtlServer.Answer::busyFor)
             .sorted()
             .toList();
+    journal.hearsHeld(machine, claim.name());
     // On a split vote no client gets the lock; they retry at different times.
     return new Attempt.Busy(
         Duration.ofNanos(
@@ -268,6 +270,7 @@ final class TtlBackend implements LockBackend {
             deadline);
     List<String> wrong = answers.stream().filter(answer -> !answer.isEmpty()).toList();
     if (answers.size() - wrong.size() >= majority) {
+      journal.hearsHeld(machine, claim.name());
       return new Renewal.Renewed(since(sentAt) + certain(claim.ttl()));
     }
     if (wrong.size() > servers.size() - majority) {
