@@ -71,6 +71,9 @@ final class LeaseState extends Timer.Event {
   // Renewals are rounded to eighths of their interval, so that many come due together.
   private static final int RENEWAL_GRID = 8;
 
+  // Longer than the rounding, or a renewal would follow the last without a pause.
+  private static final int MAX_RENEWALS_PER_INTERVAL = 4;
+
   // Less is the adjustment of a clock, or the pause of a thread between reading one clock and the
   // other: the lease ends that much earlier, but the machine has not slept.
   private static final long SLEEP_THAT_MATTERS = 100_000_000;
@@ -754,7 +757,8 @@ final class LeaseState extends Timer.Event {
   @GuardedBy("this")
   private void extend(long promised, long sentAt, long offset, boolean asked) {
     // Never more than the grant allowed, whatever the backend reports now.
-    long until = earlier(promised, sentAt + grant.validityPerConfirmation().toNanos());
+    long validity = grant.validityPerConfirmation().toNanos();
+    long until = earlier(promised, sentAt + validity);
     long wall = engine().platform.wallMillis();
     long now = engine().platform.nanoTime();
     long sleptBefore = DefaultLockClient.slept(wall, now, clockOffset);
@@ -780,8 +784,13 @@ final class LeaseState extends Timer.Event {
     trouble = null;
     if (renewalPlanned) {
       // With its own clock offset, no sleep before the request counts.
+      // The sooner, the less of the validity was confirmed.
+      long missing = sentAt + validity - until;
       planRenewal(
-          sentAt + DefaultLockClient.slept(wall, now, clockOffset) - sleptSince + interval());
+          sentAt
+              + DefaultLockClient.slept(wall, now, clockOffset)
+              - sleptSince
+              + Math.max(interval() - missing, interval() / MAX_RENEWALS_PER_INTERVAL));
     }
     reschedule(now);
     if (phase == Phase.HELD && isWatched()) {

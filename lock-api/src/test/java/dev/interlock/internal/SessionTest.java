@@ -2,6 +2,7 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
@@ -24,6 +25,24 @@ class SessionTest extends EngineFixture {
   @BeforeEach
   void onSessions() {
     store.onSessionsValidityPerConfirmation(CERTAIN);
+  }
+
+  @Test
+  void aLeaseThatWasConfirmedForAPartOfItsValidityIsSoonRenewedAgain() throws Exception {
+    try (Lease lease = acquire(RENEWED)) {
+      BlockingQueue<LockEvent> events = eventsOf(lease);
+      store.onSessionsValidityPerConfirmation(INTERVAL.dividedBy(2));
+      time.advance(INTERVAL);
+      for (int i = 0; i < 40; i++) {
+        LockEvent event = next(events);
+        while (event instanceof LockEvent.AtRisk) {
+          event = next(events);
+        }
+        assertInstanceOf(LockEvent.Renewed.class, event);
+        time.advance(INTERVAL.dividedBy(4));
+      }
+      assertTrue(lease.isHeld());
+    }
   }
 
   @Test

@@ -36,23 +36,10 @@ import org.slf4j.LoggerFactory;
  *
  * <p>Requests go to the driver itself and not through Curator's builders, which repeat a request
  * after a broken connection. A node that was created twice would wait for itself.
- *
- * <p>Only committed writes prove how long the session lasts. Pings prove nothing: the connected
- * server answers them on its own, even when it has lost the leader, which may meanwhile end the
- * session. A committed write proves that the session existed, and {@link LeaderContact} tells when
- * the leader had last heard of it by then: the leader does not end the session for a whole time-out
- * from that time on. The usual age of that contact is always subtracted, so that the validity after
- * a write does not depend on chance.
  */
 final class Session {
 
   private static final Logger log = LoggerFactory.getLogger(Session.class);
-
-  /** More heartbeats make the validity longer, and more work for the leader. */
-  private static final int HEARTBEATS_PER_TIMEOUT = 15;
-
-  private static final int URGENT_HEARTBEATS_PER_TICK = 4;
-  private static final Duration SHORTEST_PAUSE = Duration.ofMillis(20);
 
   private final Sessions succession;
   private final ZooKeeper driver;
@@ -61,7 +48,7 @@ final class Session {
   private final String namespacePath;
   private final ZooKeeperSettings settings;
   private final Connection connection;
-  private final LeaderContact contact;
+  private final SessionCertainty certainty;
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
   private final Set<WakeUp> waiters = ConcurrentHashMap.newKeySet();
   private final Watches watches = new Watches();
@@ -76,8 +63,6 @@ final class Session {
   @GuardedBy("nodes")
   private boolean abandoned;
 
-  private volatile Duration validity = Duration.ZERO;
-  private volatile ClockReading confirmedAt;
   private volatile boolean ended;
   private volatile boolean heartbeatsEnded;
   private volatile boolean formatIsKnown;
@@ -111,8 +96,7 @@ final class Session {
     this.namespacePath = namespacePath;
     this.settings = settings;
     this.connection = new Connection(time, patience, this::timeout, this::connectAnew);
-    this.contact = new LeaderContact(this::tick, beginning);
-    this.confirmedAt = ClockReading.longBefore(time);
+    this.certainty = new SessionCertainty(time, this::timeout, this::tick, beginning);
   }
 
   boolean isOf(ZooKeeper other) {
@@ -198,78 +182,17 @@ final class Session {
     }
   }
 
-  /**
-   * How long a committed write proves the session, counted from its sending, while the leader hears
-   * of the client as usual. A hundredth is subtracted for clocks that differ in speed.
-   */
-  Duration validityPerConfirmation() {
-    Duration present = timeout().multipliedBy(99).dividedBy(100).minus(usualAge());
-    // Every lease keeps it, so all share one object.
-    Duration last = validity;
-    if (present.equals(last)) {
-      return last;
-    }
-    validity = present;
-    return present;
-  }
-
-  /** The highest usual age of the leader's last contact when a write is sent. */
-  private Duration usualAge() {
-    return tick().plus(timeout().dividedBy(HEARTBEATS_PER_TIMEOUT)).multipliedBy(2);
+  /** Until when it certainly lasts. */
+  SessionCertainty certainty() {
+    return certainty;
   }
 
   /**
-   * The time from which validity counts: when the last committed write was sent, or earlier if the
-   * leader's last contact was older than usual.
+   * Waits until a write would confirm the session for most of the validity; false if not by then.
    */
-  long confirmedAt() {
-    return confirmedAt.seenFromNow(time);
-  }
-
-  /**
-   * Notes that a write which was sent at the given time has been committed.
-   *
-   * @return whether it proves the session for most of {@link #validityPerConfirmation}
-   */
-  @CanIgnoreReturnValue
-  boolean confirm(long sentAt) {
-    long counted = counted(sentAt);
-    synchronized (this) {
-      if (counted - confirmedAt() > 0) {
-        confirmedAt = ClockReading.at(counted, time);
-      }
-    }
-    return isRecent(counted, sentAt);
-  }
-
-  private long counted(long sentAt) {
-    long proven = contact.provenByWrite(sentAt).seenFromNow(time) + usualAge().toNanos();
-    return proven - sentAt < 0 ? proven : sentAt;
-  }
-
-  private boolean isRecent(long counted, long sentAt) {
-    return sentAt - counted < validityPerConfirmation().toNanos() / 4;
-  }
-
-  /** Waits until a write would {@link #confirm} the session; false if it would not by then. */
   @CanIgnoreReturnValue
   boolean awaitLeaderContact(WakeUp wakeUp, Deadline deadline) throws InterruptedException {
-    while (!hasLeaderContact() && !hasEnded() && !deadline.hasPassed()) {
-      wakeUp.await(deadline.orIn(heartbeatPause()));
-    }
-    return hasLeaderContact();
-  }
-
-  private boolean hasLeaderContact() {
-    long now = time.nanoTime();
-    return isRecent(counted(now), now);
-  }
-
-  private Duration heartbeatPause() {
-    Duration usual = timeout().dividedBy(HEARTBEATS_PER_TIMEOUT);
-    Duration urgent = tick().dividedBy(URGENT_HEARTBEATS_PER_TICK);
-    Duration pause = hasLeaderContact() || usual.compareTo(urgent) < 0 ? usual : urgent;
-    return pause.compareTo(SHORTEST_PAUSE) < 0 ? SHORTEST_PAUSE : pause;
+    return certainty.awaitContact(wakeUp, deadline, this::hasEnded);
   }
 
   /** Sends the leader a request, again and again until the session ends. Does not block. */
@@ -282,10 +205,12 @@ final class Session {
         "/",
         (code, asked, context) -> {
           if (code == Code.OK.intValue()) {
-            contact.answered(sentAt, time.nanoTime());
+            certainty.answered(sentAt);
             connection.heard();
+          } else if (code == Code.CONNECTIONLOSS.intValue()) {
+            certainty.connectionLost(sentAt);
           }
-          succession.later().run(this::sendHeartbeats, heartbeatPause());
+          succession.later().run(this::sendHeartbeats, certainty.heartbeatPause());
         },
         null);
   }
@@ -537,7 +462,9 @@ final class Session {
         (code, asked, context, stat) -> {
           Code known = Code.get(code);
           if (known != null && Failures.isInDoubt(known)) {
-            succession.later().run(() -> rewriteUnlessEnded(path, data), heartbeatPause());
+            succession
+                .later()
+                .run(() -> rewriteUnlessEnded(path, data), certainty.heartbeatPause());
           } else if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
             refusalIsLogged = true;
             log.warn(

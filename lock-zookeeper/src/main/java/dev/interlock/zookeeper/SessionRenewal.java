@@ -81,16 +81,15 @@ final class SessionRenewal {
     if (!committed) {
       return;
     }
-    if (!session.confirm(sentAt)) {
-      // The validity would be short: after a fault it takes some heartbeats.
-      if (!session.awaitLeaderContact(new WakeUp(backend.time()), deadline)) {
-        throw backend.failures().noLeaderContact(null);
-      }
-    } else if (session.hasEnded()) {
+    long validUntil = session.certainty().confirm(sentAt);
+    if (session.hasEnded()) {
       throw backend.failures().sessionEnded();
-    } else {
-      endAll(
-          new Renewal.Renewed(session.confirmedAt() + session.validityPerConfirmation().toNanos()));
+    }
+    if (validUntil - backend.time().nanoTime() > 0) {
+      // After a fault this may be a part of the usual validity; the engine soon asks again.
+      endAll(new Renewal.Renewed(validUntil));
+    } else if (!session.awaitLeaderContact(new WakeUp(backend.time()), deadline)) {
+      throw backend.failures().noLeaderContact(null);
     }
   }
 

@@ -255,7 +255,7 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   private QueueNode confirmed(
       Session session, Claim claim, long sentAt, String prefix, Session.Created created) {
-    session.confirm(sentAt);
+    session.certainty().confirm(sentAt);
     int number = Integer.parseInt(created.path().substring(prefix.length()));
     QueueNode node = new QueueNode(session, claim, number, created.stat().getCzxid(), null);
     claim.attach(node);
@@ -316,8 +316,8 @@ final class ZooKeeperBackend implements QueueingBackend {
         Grant.onSession(
             claim,
             node.token(),
-            session.confirmedAt(),
-            session.validityPerConfirmation(),
+            session.certainty().confirmedAt(),
+            session.certainty().validityPerConfirmation(),
             session.timeout()));
   }
 

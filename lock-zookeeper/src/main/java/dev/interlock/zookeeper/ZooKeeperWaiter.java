@@ -179,8 +179,9 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
    * very purpose a quarter is enough: another one would take as long.
    */
   private boolean sessionIsFresh() {
-    long age = backend.time().nanoTime() - session.confirmedAt();
-    return age < session.validityPerConfirmation().toNanos() * (confirmed ? 3 : 1) / 4;
+    long validity = session.certainty().validityPerConfirmation().toNanos();
+    long remaining = session.certainty().until() - backend.time().nanoTime();
+    return remaining > validity * (confirmed ? 1 : 3) / 4;
   }
 
   /** Confirms the session and this client's own node. */
@@ -193,9 +194,12 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     if (backend.check(session, List.of(node.path()), deadline).get(0) != 0) {
       throw backend.failures().nodeDeleted();
     }
-    session.confirm(sentAt);
+    session.certainty().confirm(sentAt);
     confirmed = true;
-    trouble = sessionIsFresh() ? null : backend.failures().slow(session.validityPerConfirmation());
+    trouble =
+        sessionIsFresh()
+            ? null
+            : backend.failures().slow(session.certainty().validityPerConfirmation());
   }
 
   private void announceIfGranted() {

@@ -101,14 +101,14 @@ final class HerdBackend implements LockBackend {
               .await(deadline)
               .stat()
               .getCzxid();
-      session.confirm(sentAt);
+      session.certainty().confirm(sentAt);
       session.hold(claim);
       return new Attempt.Granted(
           Grant.onSession(
               claim,
               token,
-              session.confirmedAt(),
-              session.validityPerConfirmation(),
+              session.certainty().confirmedAt(),
+              session.certainty().validityPerConfirmation(),
               session.timeout()));
     } catch (KeeperException e) {
       if (e.code() == Code.NODEEXISTS) {
@@ -138,12 +138,12 @@ final class HerdBackend implements LockBackend {
       session.check(List.of("/")).await(deadline);
       List<ReplyFuture<Session.NodeData>> nodes =
           grants.stream().map(grant -> session.data(path(grant.claim().name()))).toList();
-      session.confirm(sentAt);
+      long validUntil = session.certainty().confirm(sentAt);
       for (int i = 0; i < nodes.size(); i++) {
         Claim claim = grants.get(i).claim();
         outcomes.add(
             claim.attachment() == session && isOf(claim, nodes.get(i), deadline)
-                ? new Renewal.Renewed(sentAt + session.validityPerConfirmation().toNanos())
+                ? new Renewal.Renewed(validUntil)
                 : new Renewal.Gone(LossReason.TAKEN, "the node is gone"));
       }
       return outcomes;
