@@ -24,6 +24,7 @@ final class Connection {
   private final Supplier<Duration> sessionTimeout;
   private final Runnable replacement;
   private volatile long heardAt;
+  private volatile long answeredAt;
 
   @GuardedBy("this")
   private boolean up;
@@ -57,6 +58,7 @@ final class Connection {
     this.upSince = heardAt;
     this.unansweredSince = heardAt - 1;
     this.replacedAt = heardAt - Duration.ofDays(1).toNanos();
+    this.answeredAt = replacedAt;
   }
 
   synchronized void up() {
@@ -73,6 +75,12 @@ final class Connection {
     heardAt = time.nanoTime();
   }
 
+  /** The server has answered a request. */
+  void answered() {
+    answeredAt = time.nanoTime();
+    heardAt = answeredAt;
+  }
+
   /** A request had no answer by its deadline. */
   void unansweredSince(long sentAt) {
     long now = time.nanoTime();
@@ -82,9 +90,11 @@ final class Connection {
         unansweredSince = later(sentAt, lastSign);
       }
       long timeout = sessionTimeout.get().toNanos();
-      // Not at once, and not again soon: reconnections make a slow server slower.
+      // Not at once, and not again soon if that did not help: reconnections make a slow server
+      // slower.
       long limit = Math.max(patience.toNanos(), timeout / PATIENCES_PER_SESSION);
-      if (!up || now - unansweredSince < limit || now - replacedAt < timeout / 2) {
+      boolean inVain = answeredAt - replacedAt <= 0 && now - replacedAt < timeout / 2;
+      if (!up || now - unansweredSince < limit || inVain) {
         return;
       }
       replacedAt = now;

@@ -28,7 +28,11 @@ final class ReplyFuture<T> {
 
   /** Called on the driver's thread with the outcome of the request. */
   void complete(int code, @Nullable T result) {
-    session.connection().heard();
+    if (code == Code.CONNECTIONLOSS.intValue()) {
+      session.connection().heard();
+    } else {
+      session.connection().answered();
+    }
     if (code == Code.OK.intValue() && result != null) {
       value = result;
     } else {

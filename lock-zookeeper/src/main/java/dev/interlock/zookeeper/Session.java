@@ -206,7 +206,7 @@ final class Session {
         (code, asked, context) -> {
           if (code == Code.OK.intValue()) {
             certainty.answered(sentAt);
-            connection.heard();
+            connection.answered();
           } else if (code == Code.CONNECTIONLOSS.intValue()) {
             certainty.connectionLost(sentAt);
           }

@@ -111,9 +111,21 @@ class ConnectionTest {
   }
 
   @Test
+  void oneThatReplacedAnotherAndAnsweredIsReplacedToo() {
+    connection.up();
+    askInVain(2_000);
+    pass(100);
+    connection.answered();
+    askInVain(2_000);
+    assertEquals(2, replaced);
+  }
+
+  /** What breaks with the replaced connection is no answer. */
+  @Test
   void oneInHalfASessionIsEnough() {
     connection.up();
     askInVain(2_000);
+    connection.heard();
     askInVain(2_000);
     assertEquals(1, replaced);
     askInVain(3_000);
