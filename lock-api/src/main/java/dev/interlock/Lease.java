@@ -76,7 +76,9 @@ public interface Lease extends AutoCloseable {
 
   /**
    * {@return how long the store keeps the lock after the last renewal: the {@linkplain
-   * LockOptions#ttl() TTL} of the options, or more if the store cannot do less}
+   * LockOptions#ttl() TTL} of the options, or more if the store cannot do less} On ZooKeeper a lock
+   * also ends with the client's session, whose time-out the servers may limit; {@link
+   * #remainingValidity} takes that into account.
    */
   Duration effectiveTtl();
 

@@ -10,9 +10,13 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.zookeeper.KeeperException;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Makes the first contact with the servers, and refuses what cannot work, with the reason. */
 final class BackendOpener {
+
+  private static final Logger log = LoggerFactory.getLogger(BackendOpener.class);
 
   private static final int TICKS_UNTIL_CONTACT = 3;
   private static final Duration UNTIL_NEXT_TRY = Duration.ofMillis(20);
@@ -43,15 +47,18 @@ final class BackendOpener {
    * @param servers how many addresses the framework has
    */
   ZooKeeperBackend open(int servers, CuratorFramework program) {
-    return open(servers, new SessionPool(sessions(program, null), null, later, failures));
+    return open(
+        servers, Duration.ZERO, new SessionPool(sessions(program, null), null, later, failures));
   }
 
   /**
    * Opens a backend on frameworks of its own.
    *
    * @param servers how many addresses they have
+   * @param sessionTimeout the time-out that they ask for
    */
-  ZooKeeperBackend open(int servers, CuratorFrameworkFactory.Builder frameworks) {
+  ZooKeeperBackend open(
+      int servers, Duration sessionTimeout, CuratorFrameworkFactory.Builder frameworks) {
     Supplier<Sessions> next =
         () -> {
           FastReconnectDrivers drivers = new FastReconnectDrivers(context.time());
@@ -59,17 +66,17 @@ final class BackendOpener {
           curator.start();
           return sessions(curator, drivers);
         };
-    return open(servers, new SessionPool(next.get(), next, later, failures));
+    return open(servers, sessionTimeout, new SessionPool(next.get(), next, later, failures));
   }
 
   private Sessions sessions(CuratorFramework curator, @Nullable FastReconnectDrivers ours) {
     return new Sessions(curator, ours, context, later, failures, settings, maxNodeBytes);
   }
 
-  private ZooKeeperBackend open(int servers, SessionPool sessions) {
+  private ZooKeeperBackend open(int servers, Duration sessionTimeout, SessionPool sessions) {
     boolean opened = false;
     try {
-      greet(sessions.first());
+      greet(sessions.first(), sessionTimeout);
       ZooKeeperBackend backend =
           new ZooKeeperBackend(
               ZooKeeperTopology.info(servers, settings), sessions, accessLists, context, failures);
@@ -85,15 +92,27 @@ final class BackendOpener {
     }
   }
 
-  private void greet(Sessions sessions) throws InterruptedException {
+  private void greet(Sessions sessions, Duration sessionTimeout) throws InterruptedException {
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     Session session = firstAnswered(sessions, deadline);
     session.requireLongEnough(failures);
+    warnIfShorter(session.timeout(), sessionTimeout);
     // It takes two ticks on a session that is older than this client. If it takes longer, say
     // because a server has lost the others, the first acquisition waits for it.
     session.awaitLeaderContact(
         new WakeUp(context.time()),
         Deadline.in(context.time(), settings.tickTime().multipliedBy(TICKS_UNTIL_CONTACT)));
+  }
+
+  private static void warnIfShorter(Duration granted, Duration wanted) {
+    if (granted.compareTo(wanted) < 0) {
+      log.warn(
+          "the servers end a session after {} ms without a sign of life, and not after the {} ms"
+              + " asked for: a longer pause or outage costs all leases, whatever their TTL; raise"
+              + " the servers' maxSessionTimeout",
+          granted.toMillis(),
+          wanted.toMillis());
+    }
   }
 
   /** Asks again on the next connection if one breaks meanwhile. */

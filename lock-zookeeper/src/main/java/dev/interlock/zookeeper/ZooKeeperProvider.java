@@ -83,7 +83,7 @@ public final class ZooKeeperProvider implements LockProvider {
             zookeeper.settings(),
             context,
             maxNodeBytes)
-        .open(zookeeper.servers(), builder);
+        .open(zookeeper.servers(), sessionTimeout, builder);
   }
 
   private static Duration shorter(Duration one, Duration other) {

@@ -35,7 +35,8 @@ final class ZooKeeperUri {
           "sessionTimeout",
           "the TTL",
           "How long the servers keep the locks of a client that they do not hear of. The servers"
-              + " may raise or lower it; Lease.effectiveTtl() returns the result.");
+              + " may raise it, which Lease.effectiveTtl() tells, or lower it, which a warning in the"
+              + " log tells.");
 
   private static final UriParameter<Duration> TICK_TIME =
       UriParameter.duration(
