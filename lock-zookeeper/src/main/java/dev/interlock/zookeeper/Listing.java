@@ -24,10 +24,10 @@ import org.jspecify.annotations.Nullable;
  * <p>Whether a lock is held cannot be told without the right to read its node. The listing
  * continues past it, and fails after its last page, with a message that names the first such lock.
  *
- * <p>Every page costs one request for the names of all locks of the namespace, and for each lock
- * that it looks at one and another for each holder. No request is repeated after a broken
- * connection: the driver breaks the connection over an answer that is longer than {@code
- * jute.maxbuffer}, and would do so again.
+ * <p>The first page costs one request for the names of all locks of the namespace, which the
+ * following pages use as well. For each lock that it looks at a page costs one request, and another
+ * for each holder. No request is repeated after a broken connection: the driver breaks the
+ * connection over an answer that is longer than {@code jute.maxbuffer}, and would do so again.
  */
 final class Listing {
 
@@ -35,6 +35,9 @@ final class Listing {
   private final String namespacePath;
   private final Failures failures;
   private final Deadline deadline;
+
+  /** The names that are left for the pages that follow. */
+  private List<String> remaining = List.of();
 
   /** The node of the first lock that may not be read, if there was one on this page or before. */
   private String refused = "";
@@ -51,8 +54,9 @@ final class Listing {
    *
    * @param cursor the nodes of the last lock of the page before, if there are more, and of the
    *     first lock that may not be read, if there is one, with a slash between them
+   * @param known what was {@link #remaining} after the page before; null if that is not known
    */
-  LockPage page(String prefix, @Nullable String cursor, int limit)
+  LockPage page(String prefix, @Nullable String cursor, int limit, @Nullable List<String> known)
       throws KeeperException, InterruptedException {
     String after = "";
     if (cursor != null) {
@@ -63,13 +67,24 @@ final class Listing {
       }
       after = LockPaths.nameOf(cursor.substring(0, slash)).orElse("");
     }
-    List<String> names = namesAfter(after, prefix);
+    List<String> names = known == null ? namesAfter(after, prefix) : caughtUp(known);
     if (names.size() > limit) {
+      remaining = names.subList(limit, names.size());
       List<LockState> held = held(names.subList(0, limit));
       return new LockPage(held, LockPaths.node(names.get(limit - 1)) + "/" + refused);
     }
     List<LockState> held = held(names);
     return new LockPage(held, refused.isEmpty() ? null : "/" + refused);
+  }
+
+  /** The names of the locks that the pages after this one have to look at. */
+  List<String> remaining() {
+    return remaining;
+  }
+
+  private List<String> caughtUp(List<String> names) throws KeeperException, InterruptedException {
+    session.check(List.of(namespacePath)).await(deadline);
+    return names;
   }
 
   private List<String> namesAfter(String last, String prefix)

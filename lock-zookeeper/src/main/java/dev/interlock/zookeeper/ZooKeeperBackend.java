@@ -18,6 +18,7 @@ import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.zookeeper.SoleUses.SoleUse;
+import java.lang.ref.SoftReference;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -60,6 +61,9 @@ final class ZooKeeperBackend implements QueueingBackend {
   private final BackendContext context;
   private final TimeSource time;
   private final Failures failures;
+
+  /** Of several listings at the same time all but one ask for the names again. */
+  private volatile @Nullable SoftReference<Unlisted> unlisted;
 
   ZooKeeperBackend(
       BackendInfo info,
@@ -577,13 +581,31 @@ final class ZooKeeperBackend implements QueueingBackend {
         data.text(), node.share().weight(), data.czxid(), null, atOnce ? data.createdAt() : null);
   }
 
+  /** What the next page of the last listing has to look at. */
+  private record Unlisted(String prefix, String cursor, List<String> names) {
+
+    boolean isFor(String otherPrefix, @Nullable String otherCursor) {
+      return prefix.equals(otherPrefix) && cursor.equals(otherCursor);
+    }
+  }
+
   @Override
   public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
     Session session = sessions.first().current();
     try {
       session.requireKnownFormat(failures, deadline);
-      return new Listing(session, namespacePath, failures, deadline).page(prefix, cursor, limit);
+      Listing listing = new Listing(session, namespacePath, failures, deadline);
+      SoftReference<Unlisted> last = unlisted;
+      Unlisted before = last == null ? null : last.get();
+      List<String> known = before != null && before.isFor(prefix, cursor) ? before.names() : null;
+      LockPage page = listing.page(prefix, cursor, limit, known);
+      String next = page.next();
+      unlisted =
+          next == null
+              ? null
+              : new SoftReference<>(new Unlisted(prefix, next, listing.remaining()));
+      return page;
     } catch (KeeperException e) {
       throw failures.explain(e);
     }

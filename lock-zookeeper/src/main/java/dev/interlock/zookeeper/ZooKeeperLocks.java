@@ -37,8 +37,8 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
  *       before the leases are lost. A connection is silent if requests of locks had no answer for
  *       three quarters of the {@linkplain LockOptions#requestTimeout() request time-out} and for a
  *       tenth of the session's time-out. If the next one does not answer either, it has half a
- *       session's time-out. Other users of the framework see a suspended connection, and their pending requests fail as
- *       they do when a connection breaks.
+ *       session's time-out. Other users of the framework see a suspended connection, and their
+ *       pending requests fail as they do when a connection breaks.
  *   <li>The lock client has this one session. It refuses an acquisition with a {@link
  *       LockConfigurationException} if the paths of its nodes would take more than 512 KiB, which
  *       is about 2,000 locks with names of 200 characters: servers cannot read the transaction that

@@ -15,6 +15,7 @@ import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.common.ClientX509Util;
 import org.apache.zookeeper.common.PathUtils;
 import org.apache.zookeeper.common.X509Util;
+import org.apache.zookeeper.common.ZKConfig;
 
 /**
  * What a URI says about an ensemble and how to reach it. Connects to nothing. Throws {@link
@@ -29,6 +30,8 @@ final class ZooKeeperUri {
           "namespace",
           "interlock",
           "The node below which the locks are. Clients that share locks must share it.");
+
+  private static final int MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
   private static final UriParameter<Duration> SESSION_TIMEOUT =
       UriParameter.duration(
@@ -200,6 +203,10 @@ final class ZooKeeperUri {
 
   ZKClientConfig clientConfig(Duration requestTimeout) {
     ZKClientConfig config = new ZKClientConfig();
+    // Servers send replies of any length, and the names of all locks or waiters are in one.
+    if (config.getProperty(ZKConfig.JUTE_MAXBUFFER) == null) {
+      config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(MAX_REPLY_BYTES));
+    }
     // Also bounds how long the driver takes to close.
     config.setProperty(
         ZKClientConfig.ZOOKEEPER_REQUEST_TIMEOUT, Long.toString(requestTimeout.toMillis()));

@@ -17,6 +17,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.zookeeper.ZooDefs.Perms;
@@ -26,6 +27,7 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Which locks a listing shows, page by page, and since when they have been held. */
@@ -78,6 +80,26 @@ class ListingTest {
     assertEquals(List.of("job/é 100%"), names(page));
     assertNull(page.next());
     assertEquals(List.of(), names(backend.list("Job", null, 100, Backends.soon())));
+  }
+
+  /** They come in one reply, of which ZooKeeper's driver takes 1 MiB by default. */
+  @Test
+  @Tag("extended")
+  void namesOfMoreThanOneMebibyteAreListed() throws Exception {
+    take("held");
+    int count = 5_000;
+    CountDownLatch created = new CountDownLatch(count);
+    for (int i = 0; i < count; i++) {
+      observer
+          .create()
+          .inBackground((client, event) -> created.countDown())
+          .forPath("/" + namespace + "/" + "n".repeat(240) + i);
+    }
+    created.await();
+    assertTrue(observer.checkExists().forPath("/" + namespace).getNumChildren() > count);
+    LockPage page = backend.list("h", null, 10, Backends.soon());
+    assertEquals(List.of("held"), names(page));
+    assertNull(page.next());
   }
 
   /** As if another user had made the node, or the lock itself. */
