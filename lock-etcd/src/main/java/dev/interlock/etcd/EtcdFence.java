@@ -42,33 +42,49 @@ import java.util.Objects;
  * exclude that it arrives, release the lock and acquire it again; the next claim keeps it out.
  * Claims may be repeated.
  *
- * <p>The fence of the lock {@code stock/42} is the key {@code interlock-fence/stock%2F42}; its
- * value is the token in 19 digits, so that etcd compares it as a number. The key stays. It may be
- * deleted when its last claim is older than any process may pause: a holder that has claimed before
- * fails from then on, and must claim, and read, again.
+ * <p>By default the fence of the lock {@code stock/42} is the key {@code
+ * interlock-fence/stock%2F42}; its value is the token in 19 digits, so that etcd compares it as a
+ * number. The key stays. It may be deleted when its last claim is older than any process may pause:
+ * a holder that has claimed before fails from then on, and must claim, and read, again.
  *
  * <p>Tokens of a semaphore's permits, and of readers, must not be claimed: several are valid at
  * once. An instance is immutable and may be used by all threads. It never closes the jetcd client.
  */
 public final class EtcdFence {
 
-  private static final String PREFIX = "interlock-fence/";
-
   private final Client etcd;
+  private final String prefix;
 
-  private EtcdFence(Client etcd) {
+  private EtcdFence(Client etcd, String prefix) {
     this.etcd = etcd;
+    this.prefix = prefix;
   }
 
   /**
-   * Returns the fences on a cluster.
+   * Returns the fences of locks in the default namespace.
    *
    * @param etcd a client of the cluster that has the data; with the right to read and write keys
    *     that begin with {@code interlock-fence/}, or with the client's own namespace before that
    * @return the fences
    */
   public static EtcdFence using(Client etcd) {
-    return new EtcdFence(Objects.requireNonNull(etcd, "etcd"));
+    return using(etcd, EtcdSettings.defaults());
+  }
+
+  /**
+   * Returns the fences of locks in a namespace. Locks of the same name in two namespaces, or on two
+   * backends, need fences of their own, because their tokens are not comparable: a namespace also
+   * keeps apart the fences of locks on other backends.
+   *
+   * @param etcd a client of the cluster that has the data; with the right to read and write keys
+   *     that begin with the namespace and {@code -fence/}, or with the client's own namespace
+   *     before that
+   * @param settings the settings of the lock clients; of locks on another backend, any that all
+   *     their holders use
+   * @return the fences
+   */
+  public static EtcdFence using(Client etcd, EtcdSettings settings) {
+    return new EtcdFence(Objects.requireNonNull(etcd, "etcd"), settings.namespace() + "-fence/");
   }
 
   /**
@@ -107,7 +123,7 @@ public final class EtcdFence {
     Requests requests =
         new Requests(
             Clients.ofProgram(etcd),
-            new Failures("the jetcd client's endpoints", "keys that begin with " + PREFIX),
+            new Failures("the jetcd client's endpoints", "keys that begin with " + prefix),
             time);
     TxnResponse answer =
         requests.askAgain(
@@ -163,11 +179,11 @@ public final class EtcdFence {
     return new Cmp(key(name), Cmp.Op.EQUAL, CmpTarget.value(value(token)));
   }
 
-  private static ByteSequence key(String name) {
+  private ByteSequence key(String name) {
     if (name.isEmpty()) {
       throw new IllegalArgumentException("a lock's name must not be empty");
     }
-    return LockKeys.bytes(PREFIX + LockKeys.encoded(name));
+    return LockKeys.bytes(prefix + LockKeys.encoded(name));
   }
 
   private static ByteSequence value(long token) {

@@ -160,6 +160,19 @@ class EtcdFenceTest {
     }
   }
 
+  /** Their locks are independent, and so are their tokens. */
+  @Test
+  void everyNamespaceHasItsOwnFences() throws Exception {
+    EtcdFence others =
+        EtcdFence.using(client, EtcdSettings.builder().namespace("team/app").build());
+    int quantity = claimAndRead(7);
+    claim(others, NAME, 8);
+    assertTrue(stock.write(NAME, 7, quantity - 1));
+    assertThrows(StaleTokenException.class, () -> claim(others, NAME, 7));
+    assertEquals(
+        1, client.getKVClient().get(LockKeys.bytes("team/app-fence/stock%2F42")).get().getCount());
+  }
+
   @Test
   void aKeyThatHoldsNoTokenIsReported() throws Exception {
     client.getKVClient().put(fenceKey(), LockKeys.bytes("x")).get();
