@@ -155,11 +155,10 @@ class LoginTest {
       begun.get(begun.size() - 1).onClose(status, new Metadata());
     }
 
-    long secondsOfLast() {
-      return Math.round(
-          requireNonNull(options.get(options.size() - 1).getDeadline())
-                  .timeRemaining(TimeUnit.MILLISECONDS)
-              / 1000.0);
+    double secondsOfLast() {
+      return requireNonNull(options.get(options.size() - 1).getDeadline())
+              .timeRemaining(TimeUnit.MILLISECONDS)
+          / 1000.0;
     }
   }
 

@@ -125,7 +125,7 @@ class WaitingTest {
       List<Long> before = order(reader);
       try (NetworkFault stall = proxy.partition()) {
         // Each client connects again when a request has timed out.
-        long later = proxy.traffic().accepted() + 2 * clients.size();
+        long later = proxy.traffic().accepted() + 2L * clients.size();
         Eventually.holds("they connect again", () -> proxy.traffic().accepted() >= later);
         assertEquals(before, order(reader), stall::toString);
       }
