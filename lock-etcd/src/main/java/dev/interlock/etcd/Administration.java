@@ -10,14 +10,12 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Share;
 import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
 import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.GetOption;
-import io.etcd.jetcd.options.LeaseOption;
 import io.etcd.jetcd.options.OptionsUtil;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -92,8 +90,7 @@ final class Administration {
     ByteSequence all = LockKeys.allOf(namespace, prefix);
     ByteSequence from = cursor == null ? all : ByteSequence.from(cursor, ISO_8859_1);
     GetResponse page =
-        requests.askAgain(
-            deadline, client -> client.getKVClient().get(from, QueueOps.page(all, limit)));
+        requests.askAgain(deadline, client -> client.get(from, QueueOps.page(all, limit)));
     Map<String, List<KeyValue>> queues = new HashMap<>();
     for (KeyValue key : page.getKvs()) {
       String name = LockKeys.name(namespace, key.getKey());
@@ -133,14 +130,13 @@ final class Administration {
 
   /** Asks for all leases at the same time: locks with a fixed TTL have one each. */
   private CompletableFuture<List<LockState>> held(
-      Client client, Map<String, List<KeyValue>> queues) {
+      EtcdClient client, Map<String, List<KeyValue>> queues) {
     Map<Long, CompletableFuture<LeaseTimeToLiveResponse>> leases = new HashMap<>();
     Map<String, List<KeyValue>> held = new LinkedHashMap<>();
     queues.forEach((name, queue) -> held.put(name, holders(name, queue)));
     for (List<KeyValue> holders : held.values()) {
       for (KeyValue holder : holders) {
-        leases.computeIfAbsent(
-            holder.getLease(), id -> client.getLeaseClient().timeToLive(id, LeaseOption.DEFAULT));
+        leases.computeIfAbsent(holder.getLease(), id -> client.timeToLive(id));
       }
     }
     return CompletableFuture.allOf(leases.values().toArray(CompletableFuture<?>[]::new))
@@ -239,17 +235,13 @@ final class Administration {
           forEach(
               asked,
               deadline,
-              (client, lease) ->
-                  client.getLeaseClient().keepAliveOnce(lease).handle(Administration::orIsGone));
+              (client, lease) -> client.keepAliveOnce(lease).handle(Administration::orIsGone));
     }
 
     private void readSeconds(List<Long> leases) throws InterruptedException {
       List<Long> asked = leases.stream().filter(lease -> !secondsOf.containsKey(lease)).toList();
       List<LeaseTimeToLiveResponse> answers =
-          forEach(
-              asked,
-              deadline,
-              (client, lease) -> client.getLeaseClient().timeToLive(lease, LeaseOption.DEFAULT));
+          forEach(asked, deadline, (client, lease) -> client.timeToLive(lease));
       for (int i = 0; i < asked.size(); i++) {
         secondsOf.put(asked.get(i), Math.max(1, answers.get(i).getGrantedTTL()));
       }
@@ -260,7 +252,7 @@ final class Administration {
       Long granted = lasting.get(seconds);
       if (granted == null) {
         long lasts = seconds + deadline.remaining().plusNanos(999_999_999).toSeconds();
-        granted = requests.ask(deadline, client -> client.getLeaseClient().grant(lasts)).getID();
+        granted = requests.ask(deadline, client -> client.grant(lasts)).getID();
         lasting.put(seconds, granted);
       }
       return granted;
@@ -332,9 +324,8 @@ final class Administration {
     }
   }
 
-  private static CompletableFuture<Boolean> ifUnchanged(Client client, KeyValue key, Op op) {
+  private static CompletableFuture<Boolean> ifUnchanged(EtcdClient client, KeyValue key, Op op) {
     return client
-        .getKVClient()
         .txn()
         .If(QueueOps.hasModRevision(key.getKey(), key.getModRevision()))
         .Then(op)
@@ -347,7 +338,9 @@ final class Administration {
    * longer than there is time.
    */
   private <T> List<T> forEach(
-      List<Long> leases, Deadline deadline, BiFunction<Client, Long, CompletableFuture<T>> request)
+      List<Long> leases,
+      Deadline deadline,
+      BiFunction<EtcdClient, Long, CompletableFuture<T>> request)
       throws InterruptedException {
     return leases.isEmpty()
         ? List.of()
@@ -374,6 +367,6 @@ final class Administration {
   private List<KeyValue> read(String name, GetOption option, Deadline deadline)
       throws InterruptedException {
     ByteSequence queue = LockKeys.of(namespace, name).prefix();
-    return requests.askAgain(deadline, client -> client.getKVClient().get(queue, option)).getKvs();
+    return requests.askAgain(deadline, client -> client.get(queue, option)).getKvs();
   }
 }

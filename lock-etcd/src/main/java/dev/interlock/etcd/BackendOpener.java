@@ -26,10 +26,10 @@ final class BackendOpener {
   private final Failures failures;
   private final Duration requestTimeout;
 
-  BackendOpener(String endpoint, EtcdSettings settings, BackendContext context) {
+  BackendOpener(Failures failures, EtcdSettings settings, BackendContext context) {
     this.settings = settings;
     this.context = context;
-    this.failures = new Failures(endpoint);
+    this.failures = failures;
     this.requestTimeout = context.options().requestTimeout();
   }
 
@@ -71,7 +71,6 @@ final class BackendOpener {
             in(limit),
             client ->
                 client
-                    .getKVClient()
                     .txn()
                     .If(QueueOps.isAbsent(keys.prefix()))
                     .Then(format.read(), QueueOps.withPut(keys, Share.EXCLUSIVE))
@@ -109,7 +108,7 @@ final class BackendOpener {
   private long members(Requests requests, int presumed) throws InterruptedException {
     try {
       return requests
-          .askAgain(in(requestTimeout), client -> client.getClusterClient().listMember())
+          .askAgain(in(requestTimeout), client -> client.listMember())
           .getMembers()
           .stream()
           .filter(member -> !member.isLearner())

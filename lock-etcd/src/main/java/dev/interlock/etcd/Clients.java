@@ -21,7 +21,7 @@ interface Clients extends AutoCloseable {
   /** A client while a request uses it. */
   @FunctionalInterface
   interface Loan {
-    Client client();
+    EtcdClient client();
 
     /**
      * Gives it back.
@@ -33,7 +33,8 @@ interface Clients extends AutoCloseable {
 
   /** Supplies the program's own client, which manages its connections and is never closed here. */
   static Clients ofProgram(Client client) {
-    Loan loan = () -> client;
+    EtcdClient requests = EtcdClient.of(client);
+    Loan loan = () -> requests;
     return () -> loan;
   }
 }

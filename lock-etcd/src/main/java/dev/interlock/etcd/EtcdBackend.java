@@ -25,6 +25,7 @@ import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.lease.LeaseGrantResponse;
 import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.Op;
+import io.etcd.jetcd.options.GetOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeoutException;
@@ -117,8 +118,7 @@ final class EtcdBackend implements QueueingBackend {
     // A busy lock costs a read, and no write that every member would have to store.
     GetResponse found =
         requests.askAgain(
-            deadline,
-            client -> client.getKVClient().get(keys.prefix(), QueueOps.inTheWayOf(keys, share)));
+            deadline, client -> client.get(keys.prefix(), QueueOps.inTheWayOf(keys, share)));
     EntriesAhead present = EntriesAhead.of(share, keys, found.getKvs(), Long.MAX_VALUE);
     if (!present.leaveRoom()) {
       if (present.disagree()) {
@@ -287,9 +287,7 @@ final class EtcdBackend implements QueueingBackend {
       throws InterruptedException {
     List<KeyValue> first =
         requests
-            .askAgain(
-                deadline,
-                client -> client.getKVClient().get(keys.prefix(), QueueOps.first(revision)))
+            .askAgain(deadline, client -> client.get(keys.prefix(), QueueOps.first(revision)))
             .getKvs();
     return first.isEmpty() ? null : keys.share(first.get(0).getKey());
   }
@@ -343,8 +341,7 @@ final class EtcdBackend implements QueueingBackend {
     }
     TxnResponse answer =
         requests.askAgain(
-            deadline,
-            client -> client.getKVClient().txn().Then(QueueOps.get(entry.key()), other).commit());
+            deadline, client -> client.txn().Then(QueueOps.get(entry.key()), other).commit());
     KeyValue own = QueueOps.found(answer, 0);
     if (own == null || own.getCreateRevision() != entry.revision()) {
       throw failures.temporary(
@@ -393,14 +390,13 @@ final class EtcdBackend implements QueueingBackend {
     Deadline deadline = Deadline.in(time, requestTimeout);
     long sentAt = time.nanoTime();
     LeaseGrantResponse lease =
-        requests.ask(deadline, client -> client.getLeaseClient().grant(Sessions.wholeSeconds(ttl)));
+        requests.ask(deadline, client -> client.grant(Sessions.wholeSeconds(ttl)));
     entry.moveTo(lease.getID());
     TxnResponse moved =
         requests.ask(
             deadline,
             client ->
                 client
-                    .getKVClient()
                     .txn()
                     .If(QueueOps.hasModRevision(entry.key(), entry.revision()))
                     .Then(QueueOps.put(entry.key(), entry.value(), lease.getID()))
@@ -479,7 +475,10 @@ final class EtcdBackend implements QueueingBackend {
   private boolean mayStay(QueueEntry entry, Deadline deadline) throws InterruptedException {
     List<KeyValue> found;
     try {
-      found = requests.askAgain(deadline, client -> client.getKVClient().get(entry.key())).getKvs();
+      found =
+          requests
+              .askAgain(deadline, client -> client.get(entry.key(), GetOption.DEFAULT))
+              .getKvs();
     } catch (LockConfigurationException e) {
       return true;
     }
@@ -498,8 +497,7 @@ final class EtcdBackend implements QueueingBackend {
     return requests
         .ask(
             deadline,
-            client ->
-                client.getKVClient().txn().If(isThere).Then(QueueOps.delete(entry.key())).commit())
+            client -> client.txn().If(isThere).Then(QueueOps.delete(entry.key())).commit())
         .isSucceeded();
   }
 
@@ -518,7 +516,6 @@ final class EtcdBackend implements QueueingBackend {
               deadline,
               client ->
                   client
-                      .getKVClient()
                       .txn()
                       .If(isThere)
                       .Then(QueueOps.delete(entry.key()))

@@ -122,15 +122,12 @@ public final class EtcdFence {
     TimeSource time = TimeSource.system();
     Requests requests =
         new Requests(
-            Clients.ofProgram(etcd),
-            new Failures("the jetcd client's endpoints", "keys that begin with " + prefix),
-            time);
+            Clients.ofProgram(etcd), Failures.ofProgram("keys that begin with " + prefix), time);
     TxnResponse answer =
         requests.askAgain(
             Deadline.in(time, LockOptions.defaults().requestTimeout()),
             client ->
                 client
-                    .getKVClient()
                     .txn()
                     // Of a key that is not there no value is greater.
                     .If(new Cmp(key, Cmp.Op.GREATER, CmpTarget.value(own)))

@@ -63,15 +63,14 @@ public final class EtcdGuard {
       throws InterruptedException {
     Objects.requireNonNull(etcd, "etcd");
     TimeSource time = TimeSource.system();
-    Requests requests =
-        new Requests(Clients.ofProgram(etcd), new Failures("the jetcd client's endpoints"), time);
+    Requests requests = new Requests(Clients.ofProgram(etcd), Failures.ofProgram(), time);
     LockKeys keys = LockKeys.of(settings.namespace(), lease.name());
     long revision = lease.fencingToken() / Grant.LEASES_PER_GRANT;
     List<KeyValue> own =
         requests
             .askAgain(
                 Deadline.in(time, LockOptions.defaults().requestTimeout()),
-                client -> client.getKVClient().get(keys.prefix(), QueueOps.createdAt(revision)))
+                client -> client.get(keys.prefix(), QueueOps.createdAt(revision)))
             .getKvs();
     if (own.isEmpty()) {
       throw new LeaseLostException(

@@ -79,7 +79,7 @@ public final class EtcdLocks {
   }
 
   static LockBackend backend(Client etcd, EtcdSettings settings, BackendContext context) {
-    return new BackendOpener("the jetcd client's endpoints", settings, context)
+    return new BackendOpener(Failures.ofProgram(), settings, context)
         .open(Clients.ofProgram(etcd), null, 1);
   }
 }

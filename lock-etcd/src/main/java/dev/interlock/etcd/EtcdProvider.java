@@ -53,10 +53,10 @@ public final class EtcdProvider implements LockProvider {
     EtcdUri etcd = new EtcdUri(uri);
     Duration requestTimeout = context.options().requestTimeout();
     Login login = etcd.login(requestTimeout);
-    return new BackendOpener(etcd.endpoint(), etcd.settings(), context)
+    return new BackendOpener(new Failures(etcd.endpoint()), etcd.settings(), context)
         .open(
             new OwnClients(
-                () -> etcd.client(requestTimeout, login), login, requestTimeout, context.time()),
+                etcd.connector(login, requestTimeout), login, requestTimeout, context.time()),
             etcd.diagnosis(),
             etcd.endpointCount());
   }

@@ -1,20 +1,14 @@
 package dev.interlock.etcd;
 
-import com.google.common.util.concurrent.MoreExecutors;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.UriParameter;
-import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.Client;
-import io.etcd.jetcd.ClientBuilder;
 import io.grpc.netty.GrpcSslContexts;
 import io.netty.handler.ssl.JdkSslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SslProvider;
-import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -138,32 +132,8 @@ final class EtcdUri {
         .orElse(null);
   }
 
-  /**
-   * Makes a client whose requests all end: on time, or with their connection, or at once if there
-   * is no connection. A request that waited for a connection would be sent too late to be of use.
-   */
-  Client client(Duration requestTimeout, @Nullable Login login) {
-    ClientBuilder builder =
-        Client.builder()
-            .endpoints(endpoints.stream().map(e -> URI.create("http://" + e)).toList())
-            .namespace(ByteSequence.EMPTY)
-            .waitForReady(false)
-            .connectTimeout(requestTimeout)
-            .keepaliveTime(Duration.ofSeconds(10))
-            .keepaliveTimeout(requestTimeout)
-            .keepaliveWithoutCalls(false)
-            // For a login that has expired. The callers repeat other requests, since they know
-            // which may be repeated.
-            .retryMaxAttempts(1)
-            .retryDelay(1)
-            .retryMaxDelay(2)
-            .retryChronoUnit(ChronoUnit.MILLIS)
-            // The driver's work on an answer does not block, so it needs no other thread.
-            .executorService(MoreExecutors.newDirectExecutorService())
-            .interceptor(new RequestRules(requestTimeout, login));
-    if (ssl != null) {
-      builder.sslContext(ssl);
-    }
-    return builder.build();
+  /** How to connect to the cluster. */
+  Connector connector(@Nullable Login login, Duration requestTimeout) {
+    return new Connector(endpoints, ssl, login, requestTimeout);
   }
 }

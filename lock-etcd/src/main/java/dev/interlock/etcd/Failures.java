@@ -22,6 +22,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
@@ -46,17 +47,30 @@ final class Failures {
           "not an SSL/TLS record|fatal alert: (handshake_failure|protocol_version"
               + "|insufficient_security|no_application_protocol|unrecognized_name)");
 
+  private static final String KEYS_OF_LOCKS = "the keys below the namespace";
+
   private final String endpoint;
   private final String keys;
+  private final boolean isOfProgram;
 
   Failures(String endpoint) {
-    this(endpoint, "the keys below the namespace");
+    this(endpoint, KEYS_OF_LOCKS, false);
   }
 
-  /** For other keys than those of locks. */
-  Failures(String endpoint, String keys) {
+  private Failures(String endpoint, String keys, boolean isOfProgram) {
     this.endpoint = endpoint;
     this.keys = keys;
+    this.isOfProgram = isOfProgram;
+  }
+
+  /** For the program's own client, which the program may have closed. */
+  static Failures ofProgram() {
+    return ofProgram(KEYS_OF_LOCKS);
+  }
+
+  /** The same for other keys than those of locks. */
+  static Failures ofProgram(String keys) {
+    return new Failures("the jetcd client's endpoints", keys, true);
   }
 
   String endpoint() {
@@ -70,10 +84,10 @@ final class Failures {
       if (e instanceof LockException explained) {
         return explained;
       }
-      if (e instanceof ClosedClientException) {
-        return misconfigured(
-            "the jetcd client was closed before the LockClient that uses it", failure);
-      }
+    }
+    if (saysClosedByProgram(failure)) {
+      return misconfigured(
+          "the jetcd client was closed before the LockClient that uses it", failure);
     }
     // The innermost is the most precise: a failed login is the cause of a failed request.
     for (int i = chain.size() - 1; i >= 0; i--) {
@@ -85,6 +99,19 @@ final class Failures {
     return isSilence(failure)
         ? temporary("no answer in time", failure)
         : temporary("the request failed: " + failure, failure);
+  }
+
+  /** Whether the program has closed its client. */
+  boolean saysClosedByProgram(Throwable failure) {
+    // jetcd's requests go through an executor, which is shut down first.
+    return isOfProgram
+        && chain(failure).stream()
+            .anyMatch(
+                e ->
+                    e instanceof ClosedClientException
+                        || e instanceof RejectedExecutionException
+                        || (code(e) == Status.Code.UNAVAILABLE
+                            && message(e).contains("Channel shutdown")));
   }
 
   // Netty adds a description of its pipeline.

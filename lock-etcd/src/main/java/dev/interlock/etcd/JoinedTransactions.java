@@ -2,7 +2,6 @@ package dev.interlock.etcd;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Later;
-import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Response;
 import io.etcd.jetcd.kv.GetResponse;
 import io.etcd.jetcd.kv.TxnResponse;
@@ -97,7 +96,7 @@ final class JoinedTransactions {
    * @param transaction has one read in {@code then}, with a short answer, as that of the joined
    *     transaction is no longer than a client accepts
    */
-  CompletableFuture<Answer> enter(Client client, LockKeys queue, Transaction transaction) {
+  CompletableFuture<Answer> enter(EtcdClient client, LockKeys queue, Transaction transaction) {
     return entering.send(new Part(client, queue.toString(), transaction, 1));
   }
 
@@ -108,24 +107,24 @@ final class JoinedTransactions {
    * @param entry the entry
    * @param transaction has no reads in {@code then}
    */
-  CompletableFuture<Answer> leave(Client client, QueueEntry entry, Transaction transaction) {
+  CompletableFuture<Answer> leave(EtcdClient client, QueueEntry entry, Transaction transaction) {
     return leaving.send(new Part(client, entry, transaction, 0));
   }
 
   /** Sends a transaction that is never joined. */
-  static CompletableFuture<Answer> alone(Client client, Transaction transaction) {
+  static CompletableFuture<Answer> alone(EtcdClient client, Transaction transaction) {
     return commit(client, transaction).thenApply(Answer::of);
   }
 
   /** A caller's transaction. */
   private final class Part {
-    final Client client;
+    final EtcdClient client;
     final Object subject;
     final Transaction transaction;
     final int reads;
     final CompletableFuture<Answer> answer = new CompletableFuture<>();
 
-    Part(Client client, Object subject, Transaction transaction, int reads) {
+    Part(EtcdClient client, Object subject, Transaction transaction, int reads) {
       this.client = client;
       this.subject = subject;
       this.transaction = transaction;
@@ -294,10 +293,9 @@ final class JoinedTransactions {
     return new Transaction(conditions, then, List.of());
   }
 
-  private static CompletableFuture<TxnResponse> commit(Client client, Transaction transaction) {
+  private static CompletableFuture<TxnResponse> commit(EtcdClient client, Transaction transaction) {
     try {
       return client
-          .getKVClient()
           .txn()
           .If(transaction.conditions.toArray(Cmp[]::new))
           .Then(transaction.then.toArray(Op[]::new))

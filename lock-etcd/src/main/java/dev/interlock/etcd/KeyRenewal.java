@@ -90,8 +90,7 @@ final class KeyRenewal {
     Op[] reads = renewed.stream().map(one -> QueueOps.get(one.entry().key())).toArray(Op[]::new);
     TxnResponse answer;
     try {
-      answer =
-          requests.askAgain(deadline, client -> client.getKVClient().txn().Then(reads).commit());
+      answer = requests.askAgain(deadline, client -> client.txn().Then(reads).commit());
     } catch (LockException e) {
       renewed.forEach(one -> outcomes[one.index()] = new Renewal.Failed(e));
       return;

@@ -2,25 +2,23 @@ package dev.interlock.etcd;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.TimeSource;
-import io.etcd.jetcd.Client;
 import java.time.Duration;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Replaces the client when its connections fail.
  *
  * <p>gRPC keeps a silent connection for at least ten seconds, and pauses for up to two minutes
- * after refused connections; jetcd offers no way to make it reconnect earlier. Both are too long
- * for a lease that must be renewed. A new client connects at once. The old one is closed after the
- * last of its requests, so that the failure of one request breaks no other.
+ * after refused connections. Both are too long for a lease that must be renewed. A new client
+ * connects at once. The old one is closed after the last of its requests, so that the failure of
+ * one request breaks no other.
  */
 final class OwnClients implements Clients {
 
   // Limits the connections to a server that refuses them all.
   private static final Duration SHORTEST_LIFE = Duration.ofMillis(100);
 
-  private final Supplier<Client> make;
+  private final Connector connector;
   private final @Nullable Login login;
   private final Duration requestTimeout;
   private final TimeSource time;
@@ -31,13 +29,12 @@ final class OwnClients implements Clients {
   @GuardedBy("this")
   private boolean closed;
 
-  OwnClients(
-      Supplier<Client> make, @Nullable Login login, Duration requestTimeout, TimeSource time) {
-    this.make = make;
+  OwnClients(Connector connector, @Nullable Login login, Duration requestTimeout, TimeSource time) {
+    this.connector = connector;
     this.login = login;
     this.requestTimeout = requestTimeout;
     this.time = time;
-    this.current = new Generation(make.get(), time.nanoTime());
+    this.current = new Generation(connector.connect(), time.nanoTime());
   }
 
   @Override
@@ -80,7 +77,7 @@ final class OwnClients implements Clients {
       return;
     }
     Generation old = current;
-    current = new Generation(make.get(), time.nanoTime());
+    current = new Generation(connector.connect(), time.nanoTime());
     old.retired = true;
     closeIfUnused(old);
   }
@@ -100,19 +97,22 @@ final class OwnClients implements Clients {
   }
 
   @Override
-  public synchronized void close() {
-    closed = true;
-    current.client.close();
+  public void close() {
+    synchronized (this) {
+      closed = true;
+      current.client.close();
+    }
+    connector.close();
   }
 
   private static final class Generation {
-    final Client client;
+    final EtcdClient client;
     final long since;
     int loans;
     long answers;
     boolean retired;
 
-    Generation(Client client, long since) {
+    Generation(EtcdClient client, long since) {
       this.client = client;
       this.since = since;
     }
@@ -130,7 +130,7 @@ final class OwnClients implements Clients {
     }
 
     @Override
-    public Client client() {
+    public EtcdClient client() {
       return generation.client;
     }
 

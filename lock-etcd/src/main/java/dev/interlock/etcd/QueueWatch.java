@@ -1,9 +1,7 @@
 package dev.interlock.etcd;
 
 import dev.interlock.spi.WakeUp;
-import io.etcd.jetcd.Client;
 import io.etcd.jetcd.Watch;
-import io.etcd.jetcd.options.WatchOption;
 import io.etcd.jetcd.watch.WatchEvent;
 import io.etcd.jetcd.watch.WatchResponse;
 import java.time.Duration;
@@ -47,22 +45,13 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
 
   private volatile boolean broken;
   private volatile boolean ended;
-  private final Watch.Watcher watcher;
+  private final EtcdClient.Watching watching;
 
-  QueueWatch(Client client, KeyRange watched, EntriesAhead ahead, WakeUp wakeUp) {
+  QueueWatch(EtcdClient client, KeyRange watched, EntriesAhead ahead, WakeUp wakeUp) {
     this.watched = watched;
     this.ahead = ahead.copy();
     this.wakeUp = wakeUp;
-    this.watcher = client.getWatchClient().watch(watched.from(), deletions(watched), this);
-  }
-
-  private static WatchOption deletions(KeyRange watched) {
-    WatchOption.Builder option =
-        WatchOption.builder().withNoPut(true).withCreateNotify(true).withRequireLeader(true);
-    if (watched.end() != null) {
-      option.withRange(watched.end());
-    }
-    return option.build();
+    this.watching = client.watchDeletions(watched, this);
   }
 
   /** Whether this range is watched. */
@@ -132,6 +121,6 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
   @Override
   public void close() {
     ended = true;
-    watcher.close();
+    watching.close();
   }
 }

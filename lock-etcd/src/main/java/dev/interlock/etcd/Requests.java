@@ -4,7 +4,6 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Later;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
-import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -41,7 +40,7 @@ final class Requests implements AutoCloseable {
    * @throws dev.interlock.LockException if no answer came by the deadline, or the answer is a
    *     failure
    */
-  <T> T ask(Deadline deadline, Function<Client, CompletableFuture<T>> request)
+  <T> T ask(Deadline deadline, Function<EtcdClient, CompletableFuture<T>> request)
       throws InterruptedException {
     for (int tries = 1; ; tries++) {
       Clients.Loan loan = clients.borrow();
@@ -67,7 +66,7 @@ final class Requests implements AutoCloseable {
    * last failure that has a reason: an earlier try was refused, say, and the last one was cut
    * short.
    */
-  <T> T askAgain(Deadline deadline, Function<Client, CompletableFuture<T>> request)
+  <T> T askAgain(Deadline deadline, Function<EtcdClient, CompletableFuture<T>> request)
       throws InterruptedException {
     CompletableFuture<T> answer = new CompletableFuture<>();
     Duration share = deadline.remaining().dividedBy(TRIES);
@@ -91,7 +90,9 @@ final class Requests implements AutoCloseable {
       if (telling == null || !Failures.isSilence(failure)) {
         telling = failure;
       }
-      if (deadline.hasPassed() || !Failures.isOfConnection(failure)) {
+      if (deadline.hasPassed()
+          || !Failures.isOfConnection(failure)
+          || failures.saysClosedByProgram(failure)) {
         throw failures.explain(telling);
       }
     }
@@ -149,12 +150,13 @@ final class Requests implements AutoCloseable {
   }
 
   /** Sends a request as {@link #ask} does, without waiting for the answer. */
-  <T> CompletableFuture<T> send(Duration limit, Function<Client, CompletableFuture<T>> request) {
+  <T> CompletableFuture<T> send(
+      Duration limit, Function<EtcdClient, CompletableFuture<T>> request) {
     return send(Deadline.in(time, limit), request);
   }
 
   private <T> CompletableFuture<T> send(
-      Deadline deadline, Function<Client, CompletableFuture<T>> request) {
+      Deadline deadline, Function<EtcdClient, CompletableFuture<T>> request) {
     Clients.Loan loan = clients.borrow();
     // A copy, so that the time-out does not complete the driver's own future, which gives back the
     // client.
@@ -181,7 +183,7 @@ final class Requests implements AutoCloseable {
   }
 
   private static <T> CompletableFuture<T> start(
-      Clients.Loan loan, Function<Client, CompletableFuture<T>> request) {
+      Clients.Loan loan, Function<EtcdClient, CompletableFuture<T>> request) {
     CompletableFuture<T> answer;
     try {
       answer = request.apply(loan.client());

@@ -7,7 +7,6 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import io.etcd.jetcd.ByteSequence;
-import io.etcd.jetcd.Client;
 import io.etcd.jetcd.kv.TxnResponse;
 import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
 import java.time.Duration;
@@ -15,7 +14,6 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -88,12 +86,7 @@ final class Sessions implements AutoCloseable {
     long sentAt = time().nanoTime();
     var unused =
         requests
-            .send(
-                requestTimeout,
-                client ->
-                    client
-                        .getLeaseClient()
-                        .grant(seconds, requestTimeout.toMillis(), TimeUnit.MILLISECONDS))
+            .send(requestTimeout, client -> client.grant(seconds))
             .thenCompose(
                 grant -> {
                   ByteSequence key = LockKeys.session(namespace, grant.getID());
@@ -130,9 +123,8 @@ final class Sessions implements AutoCloseable {
   }
 
   /** Puts a session's key, unless the locks are stored in a format that is not known. */
-  private CompletableFuture<TxnResponse> putKey(Client client, ByteSequence key, long lease) {
+  private CompletableFuture<TxnResponse> putKey(EtcdClient client, ByteSequence key, long lease) {
     return client
-        .getKVClient()
         .txn()
         .If(format.isKnown())
         .Then(QueueOps.put(key, StoredFormat.MARK, lease))
@@ -180,7 +172,7 @@ final class Sessions implements AutoCloseable {
   Confirmation confirm(long lease, Deadline deadline) throws InterruptedException {
     long sentAt = time().nanoTime();
     LeaseKeepAliveResponse answer =
-        requests.askAgain(deadline, client -> client.getLeaseClient().keepAliveOnce(lease));
+        requests.askAgain(deadline, client -> client.keepAliveOnce(lease));
     return new Confirmation(sentAt, answer.getHeader().getRaftTerm());
   }
 
@@ -205,7 +197,7 @@ final class Sessions implements AutoCloseable {
         requests
             .send(
                 limit.compareTo(requestTimeout) < 0 ? limit : requestTimeout,
-                client -> client.getLeaseClient().keepAliveOnce(session.lease()))
+                client -> client.keepAliveOnce(session.lease()))
             .whenComplete(
                 (answer, failure) -> {
                   if (answer != null) {
@@ -249,7 +241,7 @@ final class Sessions implements AutoCloseable {
   CompletableFuture<?> revoke(long lease) {
     CompletableFuture<?> end =
         requests
-            .send(requestTimeout, client -> client.getLeaseClient().revoke(lease))
+            .send(requestTimeout, client -> client.revoke(lease))
             .whenComplete(
                 (answer, failure) -> {
                   if (failure != null) {

@@ -37,6 +37,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** Clients of the user's own, guards of writes to etcd, and what locks cost the server. */
 class EtcdLocksTest {
@@ -73,14 +74,19 @@ class EtcdLocksTest {
   }
 
   @Test
-  void aClientThatItsUserHasClosedIsToldApart() {
+  void aClientThatItsUserHasClosedIsToldAtOnce() throws Exception {
     Client closed = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
-    closed.close();
-    assertThrows(
-        dev.interlock.LockException.class,
-        () ->
-            EtcdLocks.using(
-                closed, LockOptions.builder().requestTimeout(Duration.ofSeconds(1)).build()));
+    try (LockClient locks = EtcdLocks.using(closed, PATIENT)) {
+      Lease lease = locks.lock("a").acquire();
+      closed.close();
+      // With the default of an outage time-out, this would take a TTL.
+      for (Executable request :
+          List.<Executable>of(() -> locks.lock("b").acquire(), lease::renew)) {
+        String message = assertThrows(LockConfigurationException.class, request).getMessage();
+        assertTrue(message.contains("was closed before the LockClient"), message);
+      }
+    }
+    assertThrows(LockConfigurationException.class, () -> EtcdLocks.using(closed, PATIENT));
   }
 
   @Test

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.etcd.EtcdCluster;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -19,6 +21,16 @@ class EtcdUriTest {
     assertEquals("a:2379,b:1234,[::1]:1", uri.endpoint());
     assertEquals(3, uri.endpointCount());
     assertEquals("team/locks", uri.settings().namespace());
+  }
+
+  @Test
+  void anAddressInBracketsIsConnectedTo() throws Exception {
+    try (EtcdCluster etcd = Testbed.etcd().start();
+        LockClient client =
+            LockClient.open(
+                etcd.uri().replace("127.0.0.1", "[::ffff:127.0.0.1]"), Backends.PATIENT)) {
+      client.lock("job").acquire().release();
+    }
   }
 
   @ParameterizedTest

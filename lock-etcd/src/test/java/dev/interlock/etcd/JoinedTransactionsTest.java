@@ -53,7 +53,7 @@ class JoinedTransactionsTest {
   private static final class Server {
     final BlockingQueue<Sent> sent = new LinkedBlockingQueue<>();
 
-    Client client() {
+    EtcdClient client() {
       KV kv =
           proxy(
               KV.class,
@@ -65,7 +65,7 @@ class JoinedTransactionsTest {
                         return one.answer;
                       },
                       ByteSequence.EMPTY));
-      return proxy(Client.class, () -> kv);
+      return EtcdClient.of(proxy(Client.class, () -> kv));
     }
 
     private static <T> T proxy(Class<T> type, java.util.function.Supplier<Object> result) {
@@ -142,18 +142,18 @@ class JoinedTransactionsTest {
     }
   }
 
-  private final Client client = server.client();
+  private final EtcdClient client = server.client();
 
   private CompletableFuture<Answer> enter(String name) {
     return enter(client, name);
   }
 
-  private CompletableFuture<Answer> enter(Client by, String name) {
+  private CompletableFuture<Answer> enter(EtcdClient by, String name) {
     return enter(joined, by, name);
   }
 
   private static CompletableFuture<Answer> enter(
-      JoinedTransactions joined, Client by, String name) {
+      JoinedTransactions joined, EtcdClient by, String name) {
     LockKeys keys = LockKeys.of("test", name);
     ByteSequence own = keys.entry(Share.EXCLUSIVE, 1, 0);
     return joined.enter(
@@ -395,7 +395,7 @@ class JoinedTransactionsTest {
               throw new IllegalStateException("closed");
             });
     for (int i = 0; i < 3; i++) {
-      CompletableFuture<Answer> answer = enter(broken, "a");
+      CompletableFuture<Answer> answer = enter(EtcdClient.of(broken), "a");
       assertThrows(CompletionException.class, answer::join);
     }
     assertFalse(enter("b").isDone());

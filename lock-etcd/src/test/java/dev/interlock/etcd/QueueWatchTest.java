@@ -26,7 +26,7 @@ class QueueWatchTest {
 
   private final QueueWatch watch =
       new QueueWatch(
-          client(),
+          EtcdClient.of(client()),
           KeyRange.ofKey(ByteSequence.EMPTY),
           EntriesAhead.of(Share.EXCLUSIVE, LockKeys.of("interlock", "a"), List.of(), 1),
           new WakeUp(TimeSource.system()));

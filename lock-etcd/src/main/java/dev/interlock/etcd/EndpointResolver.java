@@ -1,0 +1,172 @@
+package dev.interlock.etcd;
+
+import com.google.common.net.InetAddresses;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.spi.DaemonThreads;
+import dev.interlock.spi.LockUri;
+import io.grpc.Attributes;
+import io.grpc.EquivalentAddressGroup;
+import io.grpc.NameResolver;
+import io.grpc.StatusOr;
+import io.grpc.SynchronizationContext;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ThreadFactory;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Looks up the addresses of the endpoints, on a thread that does nothing else: Java offers no limit
+ * for the time that a look-up takes. New connections go to the last known addresses meanwhile.
+ */
+final class EndpointResolver extends NameResolver.Factory {
+
+  private static final String SCHEME = "interlock";
+
+  /** What gRPC has to be given as the target; the endpoints may have no form as a URI. */
+  static final String TARGET = SCHEME + ":///etcd";
+
+  private final List<LockUri.Endpoint> endpoints;
+  private final Function<LockUri.Endpoint, InetSocketAddress> lookUp;
+
+  /** Whether all hosts are addresses, which need no look-up. */
+  private final boolean areNumbers;
+
+  private final ThreadFactory threads = DaemonThreads.factory("interlock-etcd-resolver");
+  private volatile @Nullable List<InetSocketAddress> known;
+
+  @GuardedBy("this")
+  private @Nullable CompletableFuture<List<InetSocketAddress>> underWay;
+
+  EndpointResolver(List<LockUri.Endpoint> endpoints) {
+    this(endpoints, endpoint -> new InetSocketAddress(endpoint.host(), endpoint.port()));
+  }
+
+  /**
+   * For tests.
+   *
+   * @param lookUp gives the address, or an unresolved one if there is none
+   */
+  EndpointResolver(
+      List<LockUri.Endpoint> endpoints, Function<LockUri.Endpoint, InetSocketAddress> lookUp) {
+    this.endpoints = endpoints;
+    this.lookUp = lookUp;
+    this.areNumbers = endpoints.stream().allMatch(one -> InetAddresses.isInetAddress(one.host()));
+    if (areNumbers) {
+      this.known = resolve();
+    }
+  }
+
+  private List<InetSocketAddress> resolve() {
+    List<InetSocketAddress> before = known;
+    List<InetSocketAddress> addresses = new ArrayList<>();
+    for (LockUri.Endpoint endpoint : endpoints) {
+      InetSocketAddress address = lookUp.apply(endpoint);
+      // A name server that is out of order does not make servers go away.
+      addresses.add(
+          address.isUnresolved() && before != null ? before.get(addresses.size()) : address);
+    }
+    return addresses;
+  }
+
+  /** Looks up the addresses, unless that is under way. */
+  private synchronized CompletableFuture<List<InetSocketAddress>> lookUp() {
+    CompletableFuture<List<InetSocketAddress>> current = underWay;
+    if (current == null) {
+      CompletableFuture<List<InetSocketAddress>> begun = new CompletableFuture<>();
+      threads.newThread(() -> complete(begun)).start();
+      underWay = begun;
+      current = begun;
+    }
+    return current;
+  }
+
+  private void complete(CompletableFuture<List<InetSocketAddress>> begun) {
+    List<InetSocketAddress> found;
+    try {
+      found = resolve();
+    } catch (RuntimeException e) {
+      found = endpoints.stream().map(EndpointResolver::unresolved).toList();
+    }
+    known = found;
+    synchronized (this) {
+      underWay = null;
+    }
+    begun.complete(found);
+  }
+
+  private static InetSocketAddress unresolved(LockUri.Endpoint endpoint) {
+    return InetSocketAddress.createUnresolved(endpoint.host(), endpoint.port());
+  }
+
+  @Override
+  public String getDefaultScheme() {
+    return SCHEME;
+  }
+
+  @Override
+  public NameResolver newNameResolver(URI target, NameResolver.Args args) {
+    return new Resolver(args.getSynchronizationContext());
+  }
+
+  /** Tells one set of connections where to go. */
+  private final class Resolver extends NameResolver {
+
+    private final SynchronizationContext context;
+    private @Nullable Listener2 listener;
+    private volatile boolean ended;
+
+    Resolver(SynchronizationContext context) {
+      this.context = context;
+    }
+
+    @Override
+    public String getServiceAuthority() {
+      return "";
+    }
+
+    @Override
+    public void start(Listener2 toTell) {
+      listener = toTell;
+      List<InetSocketAddress> last = known;
+      if (last != null) {
+        tell(last);
+      }
+      refresh();
+    }
+
+    @Override
+    public void refresh() {
+      if (!areNumbers) {
+        var unused = lookUp().thenAccept(found -> context.execute(() -> tell(found)));
+      }
+    }
+
+    private void tell(List<InetSocketAddress> addresses) {
+      if (ended || listener == null) {
+        return;
+      }
+      List<EquivalentAddressGroup> groups = new ArrayList<>();
+      for (InetSocketAddress address : addresses) {
+        // The server's certificate must be for this host.
+        Attributes authority =
+            Attributes.newBuilder()
+                .set(
+                    EquivalentAddressGroup.ATTR_AUTHORITY_OVERRIDE,
+                    endpoints.get(groups.size()).toString())
+                .build();
+        groups.add(new EquivalentAddressGroup(address, authority));
+      }
+      listener.onResult(
+          ResolutionResult.newBuilder().setAddressesOrError(StatusOr.fromValue(groups)).build());
+    }
+
+    @Override
+    public void shutdown() {
+      ended = true;
+    }
+  }
+}

@@ -1,0 +1,285 @@
+package dev.interlock.etcd;
+
+import com.google.protobuf.ByteString;
+import io.etcd.jetcd.ByteSequence;
+import io.etcd.jetcd.Txn;
+import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.api.ClusterGrpc;
+import io.etcd.jetcd.api.KVGrpc;
+import io.etcd.jetcd.api.LeaseGrantRequest;
+import io.etcd.jetcd.api.LeaseGrpc;
+import io.etcd.jetcd.api.LeaseKeepAliveRequest;
+import io.etcd.jetcd.api.LeaseRevokeRequest;
+import io.etcd.jetcd.api.LeaseTimeToLiveRequest;
+import io.etcd.jetcd.api.MemberListRequest;
+import io.etcd.jetcd.api.WatchCreateRequest;
+import io.etcd.jetcd.api.WatchGrpc;
+import io.etcd.jetcd.api.WatchRequest;
+import io.etcd.jetcd.api.WatchResponse;
+import io.etcd.jetcd.cluster.MemberListResponse;
+import io.etcd.jetcd.kv.GetResponse;
+import io.etcd.jetcd.kv.TxnResponse;
+import io.etcd.jetcd.lease.LeaseGrantResponse;
+import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
+import io.etcd.jetcd.lease.LeaseRevokeResponse;
+import io.etcd.jetcd.lease.LeaseTimeToLiveResponse;
+import io.etcd.jetcd.op.TxnImpl;
+import io.etcd.jetcd.options.GetOption;
+import io.etcd.jetcd.support.Errors;
+import io.etcd.jetcd.support.Requests;
+import io.grpc.CallOptions;
+import io.grpc.Channel;
+import io.grpc.ManagedChannel;
+import io.grpc.MethodDescriptor;
+import io.grpc.Status;
+import io.grpc.stub.ClientCallStreamObserver;
+import io.grpc.stub.ClientCalls;
+import io.grpc.stub.ClientResponseObserver;
+import io.grpc.stub.StreamObserver;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Executor;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Sends requests over connections of its own, without jetcd's client: that repeats requests, keeps
+ * threads beyond its end, and cannot be given a way to look up hosts.
+ *
+ * <p>gRPC is called by one thread only, and by no thread of the program, in which Netty would leave
+ * thread-locals, and so the class loader, for good.
+ */
+final class GrpcClient implements EtcdClient {
+
+  private final ManagedChannel connections;
+  private final Channel calls;
+  private final Executor thread;
+
+  /**
+   * Makes a client.
+   *
+   * @param connections closed with the client
+   * @param calls the same with what every call needs
+   * @param thread calls gRPC
+   */
+  GrpcClient(ManagedChannel connections, Channel calls, Executor thread) {
+    this.connections = connections;
+    this.calls = calls;
+    this.thread = thread;
+  }
+
+  @Override
+  public CompletableFuture<GetResponse> get(ByteSequence key, GetOption option) {
+    return call(
+        KVGrpc.getRangeMethod(),
+        Requests.mapRangeRequest(key, option, ByteSequence.EMPTY),
+        answer -> new GetResponse(answer, ByteSequence.EMPTY));
+  }
+
+  @Override
+  public Txn txn() {
+    return TxnImpl.newTxn(
+        request ->
+            call(
+                KVGrpc.getTxnMethod(),
+                request,
+                answer -> new TxnResponse(answer, ByteSequence.EMPTY)),
+        ByteSequence.EMPTY);
+  }
+
+  @Override
+  public CompletableFuture<LeaseGrantResponse> grant(long seconds) {
+    return call(
+        LeaseGrpc.getLeaseGrantMethod(),
+        LeaseGrantRequest.newBuilder().setTTL(seconds).build(),
+        LeaseGrantResponse::new);
+  }
+
+  /** etcd answers each message of the stream; here there is one. */
+  @Override
+  public CompletableFuture<LeaseKeepAliveResponse> keepAliveOnce(long lease) {
+    return call(
+        LeaseGrpc.getLeaseKeepAliveMethod(),
+        LeaseKeepAliveRequest.newBuilder().setID(lease).build(),
+        answer -> {
+          if (answer.getTTL() == 0) {
+            throw Status.NOT_FOUND.withDescription("the lease is gone").asRuntimeException();
+          }
+          return new LeaseKeepAliveResponse(answer);
+        });
+  }
+
+  @Override
+  public CompletableFuture<LeaseTimeToLiveResponse> timeToLive(long lease) {
+    return call(
+        LeaseGrpc.getLeaseTimeToLiveMethod(),
+        LeaseTimeToLiveRequest.newBuilder().setID(lease).build(),
+        LeaseTimeToLiveResponse::new);
+  }
+
+  @Override
+  public CompletableFuture<LeaseRevokeResponse> revoke(long lease) {
+    return call(
+        LeaseGrpc.getLeaseRevokeMethod(),
+        LeaseRevokeRequest.newBuilder().setID(lease).build(),
+        LeaseRevokeResponse::new);
+  }
+
+  @Override
+  public CompletableFuture<MemberListResponse> listMember() {
+    return call(
+        ClusterGrpc.getMemberListMethod(),
+        MemberListRequest.getDefaultInstance(),
+        MemberListResponse::new);
+  }
+
+  private <Q, A, R> CompletableFuture<R> call(
+      MethodDescriptor<Q, A> method, Q request, Function<A, R> conversion) {
+    Call<Q, A, R> call = new Call<>(method, request, conversion);
+    thread.execute(call);
+    return call.result;
+  }
+
+  /** A request with one answer. */
+  private final class Call<Q, A, R> implements Runnable, StreamObserver<A> {
+
+    private final MethodDescriptor<Q, A> method;
+    private final Q request;
+    private final Function<A, R> conversion;
+    private final CompletableFuture<R> result = new CompletableFuture<>();
+    private boolean isRepeated;
+
+    Call(MethodDescriptor<Q, A> method, Q request, Function<A, R> conversion) {
+      this.method = method;
+      this.request = request;
+      this.conversion = conversion;
+    }
+
+    @Override
+    public void run() {
+      try {
+        ClientCalls.asyncUnaryCall(calls.newCall(method, CallOptions.DEFAULT), request, this);
+      } catch (RuntimeException e) {
+        result.completeExceptionally(e);
+      }
+    }
+
+    @Override
+    public void onNext(A answer) {
+      try {
+        result.complete(conversion.apply(answer));
+      } catch (RuntimeException e) {
+        result.completeExceptionally(e);
+      }
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      // A request whose token was refused was not carried out, and gets another token.
+      if (!isRepeated && Errors.isAlwaysSafeToRetry(Status.fromThrowable(failure))) {
+        isRepeated = true;
+        run();
+      } else {
+        result.completeExceptionally(failure);
+      }
+    }
+
+    @Override
+    public void onCompleted() {
+      if (!result.isDone()) {
+        result.completeExceptionally(
+            Status.INTERNAL.withDescription("no answer").asRuntimeException());
+      }
+    }
+  }
+
+  @Override
+  public Watching watchDeletions(KeyRange range, Watch.Listener listener) {
+    WatchCreateRequest.Builder creation =
+        WatchCreateRequest.newBuilder()
+            .setKey(ByteString.copyFrom(range.from().getBytes()))
+            .addFilters(WatchCreateRequest.FilterType.NOPUT);
+    if (range.end() != null) {
+      creation.setRangeEnd(ByteString.copyFrom(range.end().getBytes()));
+    }
+    WatchCall call = new WatchCall(listener);
+    WatchRequest request = WatchRequest.newBuilder().setCreateRequest(creation).build();
+    thread.execute(() -> call.start(request));
+    return call;
+  }
+
+  /** A stream of its own for each watch. */
+  private final class WatchCall
+      implements Watching, ClientResponseObserver<WatchRequest, WatchResponse> {
+
+    private final Watch.Listener listener;
+    private @Nullable ClientCallStreamObserver<WatchRequest> stream;
+    private volatile boolean closed;
+
+    WatchCall(Watch.Listener listener) {
+      this.listener = listener;
+    }
+
+    private void start(WatchRequest request) {
+      if (closed) {
+        return;
+      }
+      try {
+        ClientCalls.asyncBidiStreamingCall(
+                calls.newCall(WatchGrpc.getWatchMethod(), CallOptions.DEFAULT), this)
+            .onNext(request);
+      } catch (RuntimeException e) {
+        onError(e);
+      }
+    }
+
+    @Override
+    public void beforeStart(ClientCallStreamObserver<WatchRequest> started) {
+      stream = started;
+    }
+
+    @Override
+    public void onNext(WatchResponse response) {
+      if (response.getCanceled()) {
+        onError(Status.CANCELLED.withDescription(response.getCancelReason()).asException());
+        cancel();
+      } else if (!closed) {
+        listener.onNext(new io.etcd.jetcd.watch.WatchResponse(response));
+      }
+    }
+
+    @Override
+    public void onError(Throwable failure) {
+      if (!closed) {
+        listener.onError(failure);
+      }
+    }
+
+    @Override
+    public void onCompleted() {
+      if (!closed) {
+        listener.onCompleted();
+      }
+    }
+
+    @Override
+    public void close() {
+      closed = true;
+      try {
+        thread.execute(this::cancel);
+      } catch (RuntimeException e) {
+        // The client is closed, and its connections with it.
+      }
+    }
+
+    private void cancel() {
+      if (stream != null) {
+        stream.cancel("the watch has ended", null);
+      }
+    }
+  }
+
+  @Override
+  public void close() {
+    connections.shutdownNow();
+  }
+}
