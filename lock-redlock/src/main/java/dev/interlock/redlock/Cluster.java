@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -275,18 +276,25 @@ final class Cluster implements AutoCloseable {
    * @param cause another problem
    */
   LockException unavailable(@Nullable Vote[] votes, @Nullable Throwable cause) {
-    StringBuilder answers = new StringBuilder();
+    // Most nodes say the same, and a message for each would fill the log.
+    Map<String, String> nodesByAnswer = new LinkedHashMap<>();
     int usable = votes.length;
     Throwable first = cause;
     for (int i = 0; i < votes.length; i++) {
       Vote vote = votes[i];
-      answers.append(i == 0 ? "" : "; ").append(nodes.get(i).name()).append(": ");
-      answers.append(vote == null ? "no answer yet" : vote.inWords());
+      String name = nodes.get(i).name();
+      String answer = vote == null ? "no answer yet" : vote.inWords();
+      nodesByAnswer.merge(
+          answer.replace("redis at " + name + ": ", ""), name, (some, one) -> some + ", " + one);
       if (vote instanceof Vote.Failed failed) {
         first = first == null ? failed.problem() : first;
         usable -= failed.problem() instanceof LockConfigurationException ? 1 : 0;
       }
     }
+    String answers =
+        nodesByAnswer.entrySet().stream()
+            .map(said -> said.getValue() + ": " + said.getKey())
+            .collect(Collectors.joining("; "));
     String problem = "no majority of " + majority() + " of " + size() + " nodes: " + answers;
     return usable < majority() ? failures.wrong(problem, first) : failures.passing(problem, first);
   }

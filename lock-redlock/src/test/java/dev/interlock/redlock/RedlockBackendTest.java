@@ -418,7 +418,8 @@ class RedlockBackendTest {
       assertTrue(
           failure
               .getMessage()
-              .matches("(?s).*:" + node.port() + ": (timed out|failed: [^;]*no answer in time).*"),
+              .matches(
+                  "(?s).*:" + node.port() + "[^;]*: (timed out|failed: [^;]*no answer in time).*"),
           failure::getMessage);
     }
     // The client looks at its nodes again when it is open. If the stopped ones did not answer that,

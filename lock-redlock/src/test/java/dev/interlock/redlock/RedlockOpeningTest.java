@@ -161,18 +161,20 @@ class RedlockOpeningTest {
   }
 
   @Test
-  void aMissingMajorityIsToldInTimeNodeByNode() {
+  void aMissingMajorityIsToldInTimeWithEachNodeOnce() {
     nodes.get(0).kill();
     nodes.get(1).kill();
     long start = System.nanoTime();
     LockUnavailableException failure =
         assertThrows(LockUnavailableException.class, () -> LockClient.open(redlock.uri()).close());
     assertTrue(System.nanoTime() - start < Duration.ofSeconds(30).toNanos());
-    for (RedisServer node : nodes.subList(0, 2)) {
-      assertTrue(
-          failure.getMessage().contains(":" + node.port() + ": failed"), failure.getMessage());
-    }
-    assertTrue(failure.getMessage().contains("refused"), failure::getMessage);
+    assertTrue(
+        failure
+            .getMessage()
+            .contains(
+                "127.0.0.1:%d, 127.0.0.1:%d: failed: the connection was refused"
+                    .formatted(nodes.get(0).port(), nodes.get(1).port())),
+        failure::getMessage);
   }
 
   @Test
