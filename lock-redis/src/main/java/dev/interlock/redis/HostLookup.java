@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Finds the addresses of a host in limited time. The resolver of the JVM cannot be interrupted, and
@@ -78,7 +79,7 @@ final class HostLookup {
     return found;
   }
 
-  private static UnknownHostException unknown(String message, Throwable cause) {
+  private static UnknownHostException unknown(String message, @Nullable Throwable cause) {
     UnknownHostException unknown = new UnknownHostException(message);
     unknown.initCause(cause);
     return unknown;
