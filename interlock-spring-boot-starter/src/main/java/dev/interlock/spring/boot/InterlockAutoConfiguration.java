@@ -26,6 +26,9 @@ import org.springframework.context.annotation.Bean;
 @EnableLocked
 public final class InterlockAutoConfiguration {
 
+  /** The name of the client's bean. */
+  static final String CLIENT = "lockClient";
+
   /** For Spring. */
   public InterlockAutoConfiguration() {}
 
@@ -37,7 +40,7 @@ public final class InterlockAutoConfiguration {
    * @throws LockConfigurationException if the URI or an option cannot work
    * @throws dev.interlock.LockUnavailableException if the store does not answer
    */
-  @Bean(destroyMethod = "close")
+  @Bean(name = CLIENT, destroyMethod = "close")
   @ConditionalOnMissingBean
   @ConditionalOnProperty("interlock.uri")
   LockClient lockClient(

@@ -51,6 +51,7 @@ import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
+import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 import org.springframework.integration.support.locks.DefaultLockRegistry;
@@ -63,7 +64,7 @@ class InterlockAutoConfigurationTest {
   private static final String HEALTH = "interlockHealthContributor";
 
   @Configuration
-  @EnableAutoConfiguration
+  @EnableAutoConfiguration(exclude = DataSourceAutoConfiguration.class)
   static class Application {}
 
   private static ConfigurableApplicationContext start(Class<?> beans, String... properties) {

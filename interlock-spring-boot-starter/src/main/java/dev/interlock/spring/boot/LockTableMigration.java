@@ -1,0 +1,42 @@
+package dev.interlock.spring.boot;
+
+import java.util.Locale;
+import java.util.Set;
+import org.springframework.beans.factory.config.BeanDefinition;
+import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
+import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitializationDetector;
+import org.springframework.core.env.Environment;
+
+/**
+ * Makes the starter's client wait for Flyway, Liquibase and scripts, if its locks are in a
+ * database: they may create its table, and do not expect to find one in an empty schema. A client
+ * of another store does not wait, as a migration may be under its lock.
+ */
+final class LockTableMigration implements DependsOnDatabaseInitializationDetector {
+
+  private static final Set<String> DATABASES = Set.of("postgresql", "mariadb", "mysql", "h2");
+
+  private final Environment environment;
+
+  LockTableMigration(Environment environment) {
+    this.environment = environment;
+  }
+
+  @Override
+  public Set<String> detect(ConfigurableListableBeanFactory beans) {
+    String bean = InterlockAutoConfiguration.CLIENT;
+    if (!beans.containsBeanDefinition(bean)
+        || !isDatabase(environment.getProperty("interlock.uri", ""))) {
+      return Set.of();
+    }
+    return isOfStarter(beans.getBeanDefinition(bean)) ? Set.of(bean) : Set.of();
+  }
+
+  private static boolean isOfStarter(BeanDefinition definition) {
+    return InterlockAutoConfiguration.class.getName().equals(definition.getFactoryBeanName());
+  }
+
+  private static boolean isDatabase(String uri) {
+    return DATABASES.contains(uri.split(":", 2)[0].strip().toLowerCase(Locale.ROOT));
+  }
+}
