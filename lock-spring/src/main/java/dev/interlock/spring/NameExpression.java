@@ -17,8 +17,12 @@ import org.springframework.expression.ParseException;
 import org.springframework.expression.common.CompositeStringExpression;
 import org.springframework.expression.common.LiteralExpression;
 import org.springframework.expression.common.TemplateParserContext;
+import org.springframework.expression.spel.ExpressionState;
 import org.springframework.expression.spel.SpelNode;
 import org.springframework.expression.spel.ast.BeanReference;
+import org.springframework.expression.spel.ast.Elvis;
+import org.springframework.expression.spel.ast.OpPlus;
+import org.springframework.expression.spel.ast.Ternary;
 import org.springframework.expression.spel.ast.VariableReference;
 import org.springframework.expression.spel.standard.SpelExpression;
 import org.springframework.expression.spel.standard.SpelExpressionParser;
@@ -133,23 +137,51 @@ final class NameExpression {
     if (context == null) {
       throw new IllegalArgumentException("an expression needs a call to be evaluated for");
     }
-    Object value;
+    String text = part.getExpressionString();
     try {
-      value = part.getValue(context);
+      return checked(
+          text,
+          part instanceof SpelExpression expression
+              ? evaluate(expression.getAST(), new ExpressionState(context))
+              : part.getValue(context));
     } catch (EvaluationException e) {
       throw new IllegalArgumentException(
-          "the expression " + part.getExpressionString() + " failed: " + e.getMessage(), e);
+          "the expression " + text + " failed: " + e.getMessage(), e);
     }
+  }
+
+  /**
+   * Evaluates an expression as SpEL does, but refuses what {@link #checked} refuses also as a side
+   * of a {@code +} that makes text: SpEL makes "order-null" of {@code 'order-' + #id}.
+   */
+  private static @Nullable Object evaluate(SpelNode node, ExpressionState state) {
+    if (node instanceof OpPlus && node.getChildCount() == 2) {
+      Object left = evaluate(node.getChild(0), state);
+      Object right = evaluate(node.getChild(1), state);
+      if (left instanceof String || right instanceof String) {
+        return ""
+            + checked(node.getChild(0).toStringAST(), left)
+            + checked(node.getChild(1).toStringAST(), right);
+      }
+    } else if (node instanceof Ternary
+        && node.getChild(0).getValue(state) instanceof Boolean condition) {
+      return evaluate(node.getChild(condition ? 1 : 2), state);
+    } else if (node instanceof Elvis) {
+      Object value = evaluate(node.getChild(0), state);
+      return value == null || value.equals("") ? evaluate(node.getChild(1), state) : value;
+    }
+    return node.getValue(state);
+  }
+
+  private static Object checked(String expression, @Nullable Object value) {
     if (value == null) {
       throw new IllegalArgumentException(
-          "the expression "
-              + part.getExpressionString()
-              + " is null, and so does not say which lock is meant");
+          "the expression " + expression + " is null, and so does not say which lock is meant");
     }
     if (!BeanUtils.isSimpleValueType(value.getClass())) {
       throw new IllegalArgumentException(
           "the expression "
-              + part.getExpressionString()
+              + expression
               + " gives a "
               + value.getClass().getName()
               + "; it must give text, a number, an enum, a date of java.time or a UUID");
@@ -158,7 +190,7 @@ final class NameExpression {
     if (varying != null) {
       throw new IllegalArgumentException(
           "the expression "
-              + part.getExpressionString()
+              + expression
               + " gives a "
               + value.getClass().getName()
               + ", whose text depends on "

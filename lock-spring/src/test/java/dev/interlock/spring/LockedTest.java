@@ -24,6 +24,7 @@ import java.io.IOException;
 import java.math.BigDecimal;
 import java.net.InetAddress;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.Date;
 import java.util.List;
 import java.util.Map;
@@ -127,7 +128,12 @@ class LockedTest {
     }
 
     @Locked(expression = "'order-' + #id")
-    public String expression(UUID id) {
+    public String expression(@Nullable UUID id) {
+      return lock();
+    }
+
+    @Locked(expression = "#text == '' ? 'none' : (#text ?: 'no-' + #id) + '-' + #id")
+    public String concatenation(@Nullable Object text, @Nullable Object id) {
       return lock();
     }
 
@@ -372,6 +378,21 @@ class LockedTest {
     }
     assertEquals("text-0.10", orders.text(new BigDecimal("0.10")));
   }
+  @Test
+  @SuppressWarnings("JavaUtilDate")
+  void anExpressionThatMakesTextOfNothingIsRefused() {
+    assertEquals("a-7", orders.concatenation("a", 7));
+    assertEquals("none", orders.concatenation("", null));
+    assertEquals("no-7-7", orders.concatenation(null, 7));
+    store.goDown();
+    for (Object part : Arrays.asList(null, new Date(0), 0.1, List.of("a"))) {
+      IllegalArgumentException refusal =
+          assertThrows(IllegalArgumentException.class, () -> orders.concatenation("a", part));
+      assertTrue(refusal.getMessage().contains("the expression #id "), refusal.getMessage());
+    }
+    assertThrows(IllegalArgumentException.class, () -> orders.expression(null));
+  }
+
 
   @Test
   void theLockIsHeldDuringTheCallAndFreeAfterIt() throws Exception {
