@@ -27,7 +27,13 @@ public final class CurrentLease {
   private static final ThreadLocal<@Nullable Hold> INNERMOST = new ThreadLocal<>();
 
   /** One call of a locked method, and those around it on the same thread. */
-  record Hold(LockClient client, List<String> names, Mode mode, Lease lease, @Nullable Hold outer) {
+  record Hold(
+      LockClient client,
+      List<String> names,
+      Mode mode,
+      LockedMethod method,
+      Lease lease,
+      @Nullable Hold outer) {
 
     private boolean covers(List<String> wanted, Mode as) {
       return names.containsAll(wanted) && (mode == as || (mode == Mode.WRITE && as == Mode.READ));
@@ -74,13 +80,16 @@ public final class CurrentLease {
    * Returns the lease of this thread that holds what a call wants.
    *
    * @return the lease, or null if the call has to acquire one
-   * @throws IllegalStateException if the call would wait for a lease of its own thread
+   * @throws IllegalStateException if the call would wait for a lease of its own thread, or wants
+   *     limits that the lease does not have
    */
-  static @Nullable Lease covering(LockClient client, List<String> wanted, Mode mode) {
+  static @Nullable Lease covering(LockClient client, List<String> wanted, LockedMethod method) {
+    Mode mode = method.mode();
     Hold conflicting = null;
     for (Hold hold = INNERMOST.get(); hold != null; hold = hold.outer) {
       if (hold.client == client && !Collections.disjoint(hold.names, wanted)) {
         if (hold.covers(wanted, mode)) {
+          method.checkJoins(hold.method, client);
           return hold.lease;
         }
         conflicting = hold;
@@ -101,8 +110,8 @@ public final class CurrentLease {
     return null;
   }
 
-  static void enter(LockClient client, List<String> names, Mode mode, Lease lease) {
-    INNERMOST.set(new Hold(client, names, mode, lease, INNERMOST.get()));
+  static void enter(LockClient client, List<String> names, LockedMethod method, Lease lease) {
+    INNERMOST.set(new Hold(client, names, method.mode(), method, lease, INNERMOST.get()));
   }
 
   static void leave() {

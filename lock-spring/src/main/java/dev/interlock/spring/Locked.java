@@ -33,7 +33,9 @@ import org.springframework.core.annotation.AliasFor;
  * the lease and its fencing token.
  *
  * <p>A call that already holds the lock through this annotation, on the same thread and through the
- * same client, joins it and does not wait for itself. Otherwise locks are not reentrant.
+ * same client, joins it and does not wait for itself; it is refused if it asks for a longer {@link
+ * #minHold()} or a shorter {@link #maxHold()} than the call around it. Otherwise locks are not
+ * reentrant.
  *
  * <p>The call has to go through the bean's proxy. A call from another method of the same object
  * does not, and <b>runs without the lock</b>; nothing can detect that. What can be detected keeps
@@ -49,9 +51,9 @@ import org.springframework.core.annotation.AliasFor;
  *   <li>{@link LeaseLostException} if the lease was lost before the method had ended; what the
  *       method threw is suppressed in it;
  *   <li>{@link IllegalStateException} if a transaction is under way that {@link
- *       #insideTransaction()} does not allow, if the thread would wait for itself, or if the method
- *       returned, as an {@code Object} or the like, a future or another result behind which its
- *       work may go on without the lock;
+ *       #insideTransaction()} does not allow, if the thread would wait for itself, if the limits of
+ *       the lock that it would join do not suffice, or if the method returned, as an {@code Object}
+ *       or the like, a future or another result behind which its work may go on without the lock;
  *   <li>{@link IllegalArgumentException} if an expression of the name is null or not a simple
  *       value, or if {@link LockClient#lock(String)} refuses the name;
  *   <li>{@link InterruptedException} if the thread is interrupted while it waits and the method

@@ -42,7 +42,7 @@ final class LockedInterceptor implements MethodInterceptor {
     LockClient client = methods.client(method);
     List<String> names = method.names(target, invocation.getArguments());
 
-    Lease joined = CurrentLease.covering(client, names, method.mode());
+    Lease joined = CurrentLease.covering(client, names, method);
     if (joined != null) {
       joined.ensureHeld();
       return run(invocation, method, client, names, joined);
@@ -102,7 +102,7 @@ final class LockedInterceptor implements MethodInterceptor {
       List<String> names,
       Lease lease)
       throws Throwable {
-    CurrentLease.enter(client, names, method.mode(), lease);
+    CurrentLease.enter(client, names, method, lease);
     try {
       Object result =
           method.interruptsWhenLost()

@@ -330,6 +330,37 @@ final class LockedMethod {
     };
   }
 
+  /**
+   * Refuses to join the lock of a call around this one that does not hold it for as long as this
+   * one asks, or may hold it for longer.
+   *
+   * @throws IllegalStateException if so
+   */
+  void checkJoins(LockedMethod outer, LockClient lockClient) {
+    LockOptions mine = optionsWith(lockClient);
+    LockOptions theirs = outer.optionsWith(lockClient);
+    Duration minHold = mine.minHold().orElse(Duration.ZERO);
+    if (minHold.compareTo(theirs.minHold().orElse(Duration.ZERO)) > 0) {
+      throw cannotJoin(outer, "minHold of " + minHold + " or more");
+    }
+    Duration maxHold = mine.maxHold().orElse(null);
+    if (maxHold != null
+        && theirs.maxHold().map(limit -> limit.compareTo(maxHold) > 0).orElse(true)) {
+      throw cannotJoin(outer, "maxHold of " + maxHold + " or less");
+    }
+  }
+
+  private LockOptions optionsWith(LockClient lockClient) {
+    LockOptions.Builder builder = lockClient.options().toBuilder();
+    options.accept(builder);
+    return builder.build();
+  }
+
+  private IllegalStateException cannotJoin(LockedMethod outer, String limit) {
+    return new IllegalStateException(
+        this + " joins the lock of a call around it, and needs a " + limit + " on " + outer);
+  }
+
   /** Returns what a call returns that was skipped. */
   @Nullable Object nothing() {
     return nothing(method.getReturnType());

@@ -233,6 +233,21 @@ class LockedTest {
       return CurrentLease.get();
     }
 
+    @Locked(value = "same", minHold = "30s")
+    public void atLeast() {
+      runs.incrementAndGet();
+    }
+
+    @Locked(value = "same", maxHold = "30s")
+    public void atMost() {
+      runs.incrementAndGet();
+    }
+
+    @Locked(value = "same", maxHold = "10s")
+    public <T> T shorter(Callable<T> work) throws Exception {
+      return work.call();
+    }
+
     @Locked({"same", "other"})
     public Lease more() {
       return CurrentLease.get();
@@ -364,21 +379,6 @@ class LockedTest {
   }
 
   @Test
-  void aNameWhoseTextDiffersBetweenJvmsIsRefused() throws Exception {
-    // Since Java 19 the texts of some doubles are shorter.
-    for (Object value :
-        List.of(
-            0.1,
-            1.5f,
-            TimeZone.getTimeZone("Europe/Berlin"),
-            InetAddress.getByAddress(new byte[] {127, 0, 0, 1}))) {
-      IllegalArgumentException refusal =
-          assertThrows(IllegalArgumentException.class, () -> orders.text(value));
-      assertTrue(refusal.getMessage().contains("depends on"), refusal.getMessage());
-    }
-    assertEquals("text-0.10", orders.text(new BigDecimal("0.10")));
-  }
-  @Test
   @SuppressWarnings("JavaUtilDate")
   void anExpressionThatMakesTextOfNothingIsRefused() {
     assertEquals("a-7", orders.concatenation("a", 7));
@@ -393,6 +393,21 @@ class LockedTest {
     assertThrows(IllegalArgumentException.class, () -> orders.expression(null));
   }
 
+  @Test
+  void aNameWhoseTextDiffersBetweenJvmsIsRefused() throws Exception {
+    // Since Java 19 the texts of some doubles are shorter.
+    for (Object value :
+        List.of(
+            0.1,
+            1.5f,
+            TimeZone.getTimeZone("Europe/Berlin"),
+            InetAddress.getByAddress(new byte[] {127, 0, 0, 1}))) {
+      IllegalArgumentException refusal =
+          assertThrows(IllegalArgumentException.class, () -> orders.text(value));
+      assertTrue(refusal.getMessage().contains("depends on"), refusal.getMessage());
+    }
+    assertEquals("text-0.10", orders.text(new BigDecimal("0.10")));
+  }
 
   @Test
   void theLockIsHeldDuringTheCallAndFreeAfterIt() throws Exception {
@@ -566,6 +581,20 @@ class LockedTest {
     assertThrows(
         IllegalStateException.class, () -> orders.read(() -> orders.write(() -> "unreachable")));
     assertFalse(otherShared.inspect("catalog").isHeld());
+  }
+
+  @Test
+  void aCallThatJoinsGetsTheLimitsThatItAsksForOrIsRefused() throws Exception {
+    for (Callable<?> inner :
+        List.<Callable<?>>of(
+            Executors.callable(orders::atLeast), Executors.callable(orders::atMost))) {
+      IllegalStateException refusal =
+          assertThrows(IllegalStateException.class, () -> orders.one(inner));
+      assertTrue(refusal.getMessage().contains("Orders.one(Callable)"), refusal.getMessage());
+    }
+    assertEquals(0, orders.runs());
+    Object unused = orders.shorter(Executors.callable(orders::atMost));
+    assertEquals(1, orders.runs());
   }
 
   @Test
