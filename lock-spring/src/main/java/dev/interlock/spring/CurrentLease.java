@@ -5,7 +5,9 @@ import dev.interlock.LockClient;
 import dev.interlock.spring.Locked.Mode;
 import java.util.Collections;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,12 +28,15 @@ public final class CurrentLease {
 
   private static final ThreadLocal<@Nullable Hold> INNERMOST = new ThreadLocal<>();
 
-  /** One call of a locked method, and those around it on the same thread. */
+  /**
+   * One call of a locked method, and those around it on the same thread. There is no method in
+   * {@link #callWith}.
+   */
   record Hold(
-      LockClient client,
+      @Nullable LockClient client,
       List<String> names,
       Mode mode,
-      LockedMethod method,
+      @Nullable LockedMethod method,
       Lease lease,
       @Nullable Hold outer) {
 
@@ -69,6 +74,39 @@ public final class CurrentLease {
     return innermost == null ? Optional.empty() : Optional.of(innermost.lease);
   }
 
+  /**
+   * Calls code as a {@link Locked} method with this lease would, for unit tests of code that asks
+   * for {@link #get()}, without Spring.
+   *
+   * <pre>{@code
+   * try (LockClient client = LockClient.open("memory:test");
+   *     Lease lease = client.lock("order-7").acquire()) {
+   *   CurrentLease.callWith(lease, () -> shipping.ship(7));
+   * }
+   * }</pre>
+   *
+   * <p>Neither acquires, checks nor releases the lease, and calls of {@link Locked} methods inside
+   * do not join it.
+   *
+   * @param lease the current lease of this thread until the call ends
+   * @param work what to call, on this thread
+   * @param <T> the type of its result
+   * @return what it returned
+   * @throws Exception what it threw
+   */
+  public static <T extends @Nullable Object> T callWith(Lease lease, Callable<T> work)
+      throws Exception {
+    Hold outer = INNERMOST.get();
+    INNERMOST.set(
+        new Hold(
+            null, List.of(), Mode.EXCLUSIVE, null, Objects.requireNonNull(lease, "lease"), outer));
+    try {
+      return work.call();
+    } finally {
+      leave();
+    }
+  }
+
   /** Throws if one of the leases of this thread is no longer held. */
   static void ensureAllHeld() {
     for (Hold hold = INNERMOST.get(); hold != null; hold = hold.outer) {
@@ -89,7 +127,9 @@ public final class CurrentLease {
     for (Hold hold = INNERMOST.get(); hold != null; hold = hold.outer) {
       if (hold.client == client && !Collections.disjoint(hold.names, wanted)) {
         if (hold.covers(wanted, mode)) {
-          method.checkJoins(hold.method, client);
+          if (hold.method != null) {
+            method.checkJoins(hold.method, client);
+          }
           return hold.lease;
         }
         conflicting = hold;

@@ -598,6 +598,15 @@ class LockedTest {
   }
 
   @Test
+  void codeThatAsksForTheLeaseCanBeTestedWithoutSpring() throws Exception {
+    Orders withoutProxy = new Orders();
+    try (Lease lease = other.lock("seven").acquire()) {
+      assertEquals("seven", CurrentLease.callWith(lease, withoutProxy::literal));
+    }
+    assertThrows(IllegalStateException.class, withoutProxy::literal);
+  }
+
+  @Test
   void aCallFromTheSameObjectHasNoLease() {
     assertTrue(orders.callsItself());
     assertFalse(orders.unlockedFromInside());
