@@ -1,5 +1,6 @@
 package dev.interlock.spring.integration;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
 import dev.interlock.Lease;
@@ -7,8 +8,13 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
 import java.util.HashMap;
+import java.util.HexFormat;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
@@ -30,11 +36,12 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * }
  * }</pre>
  *
- * <p>Keys are strings. Each key is a lock of its own: no key ever waits for another one. The locks
- * have no state that could be evicted; {@link #obtain} may be called each time, and returns equal
- * locks for equal keys. They are reentrant for each thread, whichever object is used. Use one
- * registry for each client and prefix, because a thread that holds a key through one registry would
- * wait for itself in another.
+ * <p>Keys are strings of any length. Each key is a lock of its own: no key ever waits for another
+ * one. The name of the lock is the prefix and the key; where that has 255 characters (code points)
+ * or more, its end is replaced by the SHA-256 of the whole. The locks have no state that could be
+ * evicted; {@link #obtain} may be called each time, and returns equal locks for equal keys. They
+ * are reentrant for each thread, whichever object is used. Use one registry for each client and
+ * prefix, because a thread that holds a key through one registry would wait for itself in another.
  *
  * <p>The client's {@linkplain LockClient#options() options} apply. By default leases are renewed in
  * the background until they are unlocked, and the TTL only says when the lock of a dead process is
@@ -64,6 +71,9 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  */
 public final class InterlockLockRegistry
     implements ExpirableLockRegistry<DistributedLock>, RenewableLockRegistry<DistributedLock> {
+
+  /** In code points; that of a {@linkplain LockClient#lock(String) lock's name}. */
+  private static final int MAX_NAME_LENGTH = 255;
 
   private final LockClient client;
   private final String prefix;
@@ -95,9 +105,9 @@ public final class InterlockLockRegistry
   /**
    * Returns the lock of a key. Does not contact the store.
    *
-   * @param lockKey a string of 1 to 255 characters with the prefix
+   * @param lockKey a string, not empty if there is no prefix
    * @return the lock
-   * @throws IllegalArgumentException if it is not a string, or no lock can have the name
+   * @throws IllegalArgumentException if it is not a string, or not well-formed Unicode
    * @throws IllegalStateException if the client is closed
    */
   @Override
@@ -111,7 +121,30 @@ public final class InterlockLockRegistry
           "the key of a lock must be a String, was "
               + (lockKey == null ? "null" : lockKey.getClass().getName()));
     }
-    return new RegistryLock(this, key, client.lock(prefix + key));
+    return new RegistryLock(this, key, client.lock(nameOf(key)));
+  }
+
+  private String nameOf(String key) {
+    String name = prefix + key;
+    if (name.codePointCount(0, name.length()) < MAX_NAME_LENGTH) {
+      return name;
+    }
+    // No other name is as long, so no key has the same one as another.
+    String digest = HexFormat.of().formatHex(sha256(name));
+    return name.substring(0, name.offsetByCodePoints(0, MAX_NAME_LENGTH - digest.length()))
+        + digest;
+  }
+
+  private static byte[] sha256(String name) {
+    try {
+      MessageDigest digest = MessageDigest.getInstance("SHA-256");
+      digest.update(UTF_8.newEncoder().encode(CharBuffer.wrap(name)));
+      return digest.digest();
+    } catch (CharacterCodingException e) {
+      throw new IllegalArgumentException("the key of a lock must be well-formed Unicode", e);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException(e); // every JVM has it
+    }
   }
 
   /**

@@ -16,6 +16,7 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testing.ManualClock;
 import dev.interlock.testing.TestStore;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.ConcurrentModificationException;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -419,7 +420,32 @@ class InterlockLockRegistryTest {
     IllegalArgumentException number =
         assertThrows(IllegalArgumentException.class, () -> registry.obtain(42));
     assertTrue(number.getMessage().contains("String, was java.lang.Integer"), number.getMessage());
-    assertThrows(IllegalArgumentException.class, () -> registry.obtain("x".repeat(256)));
+    assertThrows(IllegalArgumentException.class, () -> registry.obtain("x".repeat(300) + '\ud800'));
+  }
+
+  @Test
+  void longKeysAreDifferentLocks() throws Exception {
+    List<String> keys = new ArrayList<>();
+    for (String character : new String[] {"x", "\ud83d\udd12"}) {
+      for (int length : new int[] {190, 191, 192, 254, 255, 256, 1000}) {
+        keys.add(character.repeat(length));
+      }
+      keys.add(character.repeat(999) + "y");
+    }
+    for (String key : keys) {
+      registry.obtain(key).lock();
+    }
+    // The name of a long key is a key, too.
+    keys.add(registry.lease("x".repeat(1000)).orElseThrow().name().substring(3));
+    registry.obtain(keys.get(keys.size() - 1)).lock();
+    assertEquals(
+        keys.size(),
+        keys.stream().map(key -> registry.lease(key).orElseThrow()).distinct().count());
+    for (String key : keys) {
+      assertFalse(onAnotherThread(() -> elsewhere.obtain(key).tryLock()));
+      registry.obtain(key).unlock();
+      assertTrue(registry.lease(key).isEmpty());
+    }
   }
 
   @Test
