@@ -15,6 +15,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.LossReason;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.spring.CurrentLease;
 import dev.interlock.spring.Locked;
 import dev.interlock.testbed.Eventually;
@@ -30,6 +31,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
@@ -49,9 +51,10 @@ import org.springframework.boot.health.contributor.CompositeHealthContributor;
 import org.springframework.boot.health.contributor.Health;
 import org.springframework.boot.health.contributor.HealthIndicator;
 import org.springframework.boot.health.contributor.Status;
-import org.springframework.context.ConfigurableApplicationContext;
-import org.springframework.context.annotation.Bean;
 import org.springframework.boot.jdbc.autoconfigure.DataSourceAutoConfiguration;
+import org.springframework.context.ConfigurableApplicationContext;
+import org.springframework.context.SmartLifecycle;
+import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.io.support.SpringFactoriesLoader;
 import org.springframework.integration.support.locks.DefaultLockRegistry;
@@ -442,6 +445,38 @@ class InterlockAutoConfigurationTest {
     context.close();
     LeaseLostException loss = lease.lost().get(1, TimeUnit.MINUTES);
     assertEquals(LossReason.CLOSED, loss.reason());
+  }
+
+  static class Resident implements SmartLifecycle {
+    static final List<ReleaseOutcome> OUTCOMES = new CopyOnWriteArrayList<>();
+    private final LockClient client;
+    private Lease lease;
+
+    Resident(LockClient client) {
+      this.client = client;
+    }
+
+    @Override
+    public void start() {
+      lease = client.lock("resident").tryAcquire().orElseThrow();
+    }
+
+    @Override
+    public void stop() {
+      OUTCOMES.add(lease.release());
+      OUTCOMES.add(client.lock("farewell").tryAcquire().orElseThrow().release());
+    }
+
+    @Override
+    public boolean isRunning() {
+      return lease != null;
+    }
+  }
+
+  @Test
+  void aBeanCanStillUseTheClientInItsStop() {
+    start(Resident.class, "interlock.uri=memory:resident").close();
+    assertEquals(List.of(ReleaseOutcome.RELEASED, ReleaseOutcome.RELEASED), Resident.OUTCOMES);
   }
 
   static class Borrowed {
