@@ -76,6 +76,7 @@ final class BackendOpener {
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     try {
       schema.ensure(requests, failures, deadline);
+      failures.noteAdmission();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw failures.passing("the thread was interrupted while it connected", e);

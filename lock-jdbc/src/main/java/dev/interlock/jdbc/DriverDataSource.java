@@ -6,6 +6,7 @@ import java.sql.Driver;
 import java.sql.SQLException;
 import java.sql.SQLFeatureNotSupportedException;
 import java.util.Properties;
+import java.util.function.Supplier;
 import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -15,17 +16,19 @@ final class DriverDataSource implements DataSource, AutoCloseable {
 
   private final Driver driver;
   private final String url;
-  private final Properties properties;
+  private final Supplier<Properties> properties;
   private final int loginTimeoutSeconds;
   private volatile boolean closed;
 
   /**
    * Makes one that has not connected yet.
    *
+   * @param properties gives the properties of one connection to the driver, which may change them
    * @param loginTimeoutSeconds how long the driver takes to connect at most; the properties say it
    *     to the driver, and this to the pool, which waits for it when it is closed
    */
-  DriverDataSource(Driver driver, String url, Properties properties, int loginTimeoutSeconds) {
+  DriverDataSource(
+      Driver driver, String url, Supplier<Properties> properties, int loginTimeoutSeconds) {
     this.driver = driver;
     this.url = url;
     this.properties = properties;
@@ -37,9 +40,7 @@ final class DriverDataSource implements DataSource, AutoCloseable {
     if (closed) {
       throw new SQLException("closed");
     }
-    Properties copy = new Properties();
-    copy.putAll(properties);
-    Connection connection = driver.connect(url, copy);
+    Connection connection = driver.connect(url, properties.get());
     if (connection == null) {
       throw new SQLException("the driver " + driver.getClass().getName() + " refuses the URL");
     }

@@ -28,9 +28,12 @@ final class Failures {
   /** H2: lock time-out, deadlock, concurrent update. */
   private static final Set<Integer> H2_ROLLED_BACK = Set.of(50200, 40001, 90131);
 
+  private static final String REFUSED_LOGIN = "refuses the user or the password: ";
+
   private final String backend;
   private final String endpoint;
   private final String table;
+  private volatile boolean admitted;
 
   Failures(String backend, String endpoint, String table) {
     this.backend = backend;
@@ -91,6 +94,7 @@ final class Failures {
   static boolean isRefusedForGood(SQLException e) {
     return !isTimeout(e)
         && !has(e, Failures::isConnection)
+        && !has(e, Failures::isRefusedLogin)
         && !(e instanceof java.sql.SQLTransientException)
         && !has(e, one -> state(one).startsWith("53"));
   }
@@ -130,6 +134,14 @@ final class Failures {
     return e.getSQLState() == null ? "" : e.getSQLState();
   }
 
+  /**
+   * Notes that the database has let this client in. From now on a refused login may pass: the
+   * password is being changed on one side, and not yet on the other.
+   */
+  void noteAdmission() {
+    admitted = true;
+  }
+
   /** {@return the failure as one of ours} */
   LockException explain(SQLException e) {
     if (has(e, UnknownContentException.class::isInstance)) {
@@ -142,7 +154,8 @@ final class Failures {
           e);
     }
     if (has(e, Failures::isRefusedLogin)) {
-      return wrong("refuses the user or the password: " + message(e), e);
+      String problem = REFUSED_LOGIN + message(e);
+      return admitted ? passing(problem, e) : wrong(problem, e);
     }
     if (has(e, Failures::isMissingDatabase)) {
       return wrong("does not have the database: " + message(e), e);
@@ -234,12 +247,14 @@ final class Failures {
   /** {@return the failure to get a connection: nothing was sent} */
   LockException notSent(SQLException e) {
     LockException explained = explain(e);
+    String problem =
+        has(e, Failures::isRefusedLogin)
+            ? REFUSED_LOGIN
+            : hasSqlCause(e)
+                ? "the connection broke or could not be made: "
+                : "no connection in time: ";
     return explained instanceof LockUnavailableException
-        ? passingUnsent(
-            hasSqlCause(e)
-                ? "the connection broke or could not be made: " + message(e)
-                : "no connection in time: " + message(e),
-            e)
+        ? passingUnsent(problem + message(e), e)
         : explained;
   }
 

@@ -10,7 +10,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Properties;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads the URIs of this module's schemes, without any I/O but that of its files. The constructor
@@ -131,10 +130,11 @@ final class JdbcUri {
     uri.get(CREATE_SCHEMA).ifPresent(builder::createSchema);
     uri.get(FENCE_RETENTION).ifPresent(builder::fenceRetention);
     this.settings = builder.build();
+    var unused = uri.password(); // it can be read
     if (database == JdbcDatabase.H2) {
       this.url = h2Url();
       this.endpoint = url.substring("jdbc:h2:".length()).replaceFirst(";.*", "");
-      login("sa");
+      properties.setProperty("user", uri.user().orElse("sa"));
     } else {
       List<Endpoint> servers = uri.endpoints(database.port());
       if (servers.size() > 1 && database != JdbcDatabase.POSTGRESQL) {
@@ -150,7 +150,7 @@ final class JdbcUri {
       String hosts = servers.stream().map(Endpoint::toString).collect(Collectors.joining(","));
       this.url = "jdbc:" + uri.scheme() + "://" + hosts + "/" + name;
       this.endpoint = hosts + "/" + name;
-      login(null);
+      uri.user().ifPresent(user -> properties.setProperty("user", user));
       if (database == JdbcDatabase.POSTGRESQL) {
         postgreSql(servers.size() > 1);
       } else {
@@ -179,14 +179,6 @@ final class JdbcUri {
         + H2_SETTINGS
         + ";NETWORK_TIMEOUT="
         + requestTimeout.toMillis();
-  }
-
-  private void login(@Nullable String defaultUser) {
-    String user = uri.user().orElse(defaultUser);
-    if (user != null) {
-      properties.setProperty("user", user);
-    }
-    uri.password().ifPresent(password -> properties.setProperty("password", password));
   }
 
   private void postgreSql(boolean several) {
@@ -237,10 +229,14 @@ final class JdbcUri {
     return endpoint;
   }
 
-  /** {@return a copy of the driver's properties, the password among them} */
+  /**
+   * {@return the driver's properties for one connection, the present password among them: it may be
+   * in a file that is replaced}
+   */
   Properties properties() {
     Properties copy = new Properties();
     copy.putAll(properties);
+    uri.password().ifPresent(password -> copy.setProperty("password", password));
     return copy;
   }
 

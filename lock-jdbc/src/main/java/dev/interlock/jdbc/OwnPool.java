@@ -37,7 +37,7 @@ final class OwnPool {
         new DriverDataSource(
             driver(database),
             uri.url(),
-            uri.properties(),
+            uri::properties,
             (int) Math.min(60, wait(uri.requestTimeout()) / 1_000 + 1));
     try (Connection first = driver.getConnection()) {
       if (database != JdbcDatabase.H2) {
