@@ -12,25 +12,35 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A value made of the contents of files that may be replaced while it is in use. While the new
- * contents cannot be used, because a file is missing, empty or half written, the value stays as it
- * is.
- *
- * <p>A pipe is read once: its content would be gone, or a reader would wait for the next.
+ * A value made of the contents of files that may be replaced while it is in use: passwords,
+ * certificates, keys. Backends {@linkplain #get read it again} whenever they make a connection.
+ * While the new contents cannot be used, because a file is missing, half written, or does not fit
+ * the others, the value stays as it is. Both are logged once, without any content. A file that is
+ * not a regular one, such as a pipe, is read once only.
  *
  * <p>Thread-safe without a lock, because files may be slow. Of two threads that read different
  * contents at the same time, either may set the value; the next read corrects it.
+ *
+ * @param <T> the type of the value
  */
-final class FileBacked<T> {
+public final class FileBacked<T> {
 
   private static final Logger log = LoggerFactory.getLogger(FileBacked.class);
 
-  /** Makes the value. */
-  interface Maker<T> {
+  /**
+   * Makes the value.
+   *
+   * @param <T> the type of the value
+   */
+  @FunctionalInterface
+  public interface Maker<T> {
     /**
-     * Makes the value of the files' contents, in the order of the files.
+     * Makes the value.
      *
-     * @throws IOException if the contents cannot be used; also the other exceptions
+     * @param contents the contents of the files, in their order
+     * @return the value
+     * @throws IOException if the contents cannot be used; the message must not quote them
+     * @throws GeneralSecurityException like IOException
      */
     T make(List<byte[]> contents) throws IOException, GeneralSecurityException;
   }
@@ -50,9 +60,12 @@ final class FileBacked<T> {
   /**
    * Reads the files.
    *
-   * @throws IOException if one cannot be read, or if the maker throws it; also the other exceptions
+   * @param files their names
+   * @param maker makes the value of their contents, each time that these have changed
+   * @throws IOException if a file cannot be read, or its content cannot be used
+   * @throws GeneralSecurityException if the maker throws it
    */
-  FileBacked(List<Path> files, Maker<T> maker) throws IOException, GeneralSecurityException {
+  public FileBacked(List<Path> files, Maker<T> maker) throws IOException, GeneralSecurityException {
     this.files = files;
     this.maker = maker;
     this.isReadAgain = files.stream().allMatch(Files::isRegularFile);
@@ -61,9 +74,11 @@ final class FileBacked<T> {
   }
 
   /**
-   * Reads the files again, and returns the value, which is the same while they have not changed.
+   * Reads the files again. Blocks for as long as that takes.
+   *
+   * @return the value, which is the same object while the files have not changed
    */
-  T get() {
+  public T get() {
     Version<T> known = last;
     if (!isReadAgain) {
       return known.value();

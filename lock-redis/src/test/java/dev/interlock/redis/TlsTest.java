@@ -27,6 +27,7 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.server.TlsIdentity;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -83,6 +84,44 @@ class TlsTest {
         assertRefused("rediss://127.0.0.1:" + port + parameter, "not trusted");
       }
       assertEquals(0L, redis.call("DBSIZE"));
+    }
+  }
+
+  @Test
+  void aSecondAuthorityIsTrustedWithoutARestart() throws Exception {
+    LockOptions options =
+        LockOptions.builder()
+            .ttl(Duration.ofHours(1))
+            .requestTimeout(Duration.ofSeconds(10))
+            .build();
+    int port = Testbed.freePort();
+    Path trusted =
+        Files.writeString(directory.resolve("trusted"), Files.readString(signed.certificate()));
+    try (RedisServer redis = server(signed, port);
+        LockClient client =
+            LockClient.open("rediss://127.0.0.1:" + port + "?caCert=" + trusted, options)) {
+      Lease held = client.lock("job").acquire();
+      CompletableFuture<Lease> waiting = client.lock("job").acquireAsync();
+      Path certificate = stranger.certificate();
+      redis.call(
+          "CONFIG",
+          "SET",
+          "tls-cert-file",
+          certificate.toString(),
+          "tls-key-file",
+          stranger.key().toString());
+      redis.call("CLIENT", "KILL", "SKIPME", "yes");
+      LockUnavailableException e =
+          assertThrows(LockUnavailableException.class, () -> client.lock("another").tryAcquire());
+      assertTrue(e.getMessage().contains("not trusted"), e::getMessage);
+      // It is being written.
+      Files.writeString(trusted, Files.readString(certificate).substring(0, 100));
+      assertThrows(LockUnavailableException.class, held::renew);
+      Files.writeString(
+          trusted, Files.readString(signed.certificate()) + Files.readString(certificate));
+      held.renew();
+      assertEquals(ReleaseOutcome.HANDED_OFF, held.release());
+      assertEquals(ReleaseOutcome.RELEASED, waiting.get(1, TimeUnit.MINUTES).release());
     }
   }
 

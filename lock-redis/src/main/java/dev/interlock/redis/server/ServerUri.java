@@ -1,13 +1,13 @@
 package dev.interlock.redis.server;
 
 import dev.interlock.LockConfigurationException;
+import dev.interlock.spi.FileBacked;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.UriParameter;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
@@ -30,8 +30,8 @@ import redis.clients.jedis.SslOptions;
 
 /**
  * How to connect to the servers of a URI: TLS ({@code caCert}), time-outs ({@code connectTimeout}),
- * user and password. No I/O. Every method throws {@link LockConfigurationException} if the URI is
- * wrong.
+ * user and password. No I/O but that of its files. Every method throws {@link
+ * LockConfigurationException} if the URI is wrong.
  */
 public final class ServerUri {
 
@@ -204,23 +204,12 @@ public final class ServerUri {
   }
 
   private SslOptions trusting(Path file) {
-    try (InputStream pem = Files.newInputStream(file)) {
-      // Jedis takes a trust store in stored form only.
-      KeyStore store = KeyStore.getInstance("JKS");
-      store.load(null, null);
-      for (Certificate authority :
-          CertificateFactory.getInstance("X.509").generateCertificates(pem)) {
-        store.setCertificateEntry("authority-" + store.size(), authority);
-      }
-      if (store.size() == 0) {
-        throw new CertificateException("there is none in it");
-      }
-      ByteArrayOutputStream stored = new ByteArrayOutputStream();
-      store.store(stored, new char[0]);
-      byte[] bytes = stored.toByteArray();
+    try {
+      FileBacked<byte[]> store = new FileBacked<>(List.of(file), ServerUri::trustStore);
+      // Jedis reads it for each connection.
       return SslOptions.builder()
           .trustStoreType("JKS")
-          .truststore(() -> new ByteArrayInputStream(bytes), null)
+          .truststore(() -> new ByteArrayInputStream(store.get()), null)
           .build();
     } catch (IOException | GeneralSecurityException e) {
       throw wrong(
@@ -228,5 +217,23 @@ public final class ServerUri {
               .formatted(file, e),
           e);
     }
+  }
+
+  /** Jedis takes a trust store in stored form only. */
+  private static byte[] trustStore(List<byte[]> contents)
+      throws IOException, GeneralSecurityException {
+    KeyStore store = KeyStore.getInstance("JKS");
+    store.load(null, null);
+    InputStream pem = new ByteArrayInputStream(contents.get(0));
+    for (Certificate authority :
+        CertificateFactory.getInstance("X.509").generateCertificates(pem)) {
+      store.setCertificateEntry("authority-" + store.size(), authority);
+    }
+    if (store.size() == 0) {
+      throw new CertificateException("there is none in it");
+    }
+    ByteArrayOutputStream stored = new ByteArrayOutputStream();
+    store.store(stored, new char[0]);
+    return stored.toByteArray();
   }
 }
