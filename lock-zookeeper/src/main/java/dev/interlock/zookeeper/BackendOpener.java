@@ -56,12 +56,17 @@ final class BackendOpener {
    *
    * @param servers how many addresses they have
    * @param sessionTimeout the time-out that they ask for
+   * @param logins the users as which their sessions authenticate
    */
   ZooKeeperBackend open(
-      int servers, Duration sessionTimeout, CuratorFrameworkFactory.Builder frameworks) {
+      int servers,
+      Duration sessionTimeout,
+      CuratorFrameworkFactory.Builder frameworks,
+      Logins logins) {
+    failures.refreshLoginsBy(logins::refresh);
     Supplier<Sessions> next =
         () -> {
-          FastReconnectDrivers drivers = new FastReconnectDrivers(context.time());
+          FastReconnectDrivers drivers = new FastReconnectDrivers(context.time(), logins);
           CuratorFramework curator = frameworks.zookeeperFactory(drivers).build();
           curator.start();
           return sessions(curator, drivers);

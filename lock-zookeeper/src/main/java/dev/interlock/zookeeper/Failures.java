@@ -4,6 +4,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import java.time.Duration;
+import java.util.function.BooleanSupplier;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
@@ -14,9 +15,19 @@ final class Failures {
   static final String BACKEND = "zookeeper";
 
   private final String endpoint;
+  private volatile BooleanSupplier loginsHaveChanged = () -> false;
 
   Failures(String endpoint) {
     this.endpoint = endpoint;
+  }
+
+  /**
+   * Sets what to do when the servers deny rights.
+   *
+   * @param refresh authenticates with new passwords, and returns whether there were any
+   */
+  void refreshLoginsBy(BooleanSupplier refresh) {
+    loginsHaveChanged = refresh;
   }
 
   String endpoint() {
@@ -111,11 +122,14 @@ final class Failures {
       case THROTTLEDOP, QUOTAEXCEEDED ->
           temporary("limits its requests or its data: " + e.getMessage(), e);
       case NOAUTH ->
-          misconfigured(
-              "does not grant us the rights that locks need at "
-                  + e.getPath()
-                  + " (create, read and delete); write user and password as user:password@host",
-              e);
+          loginsHaveChanged.getAsBoolean()
+              ? temporary("did not grant us rights with the passwords before these changed", e)
+              : misconfigured(
+                  "does not grant us the rights that locks need at "
+                      + e.getPath()
+                      + " (create, read and delete); write user and password as"
+                      + " user:password@host",
+                  e);
       case AUTHFAILED -> misconfigured("refuses our authentication", e);
       case INVALIDACL ->
           misconfigured(

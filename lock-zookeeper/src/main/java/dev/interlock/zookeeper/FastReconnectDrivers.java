@@ -31,13 +31,15 @@ final class FastReconnectDrivers implements ZookeeperFactory {
   private static final int SHORTEST_ATTEMPT_MILLIS = 2_000;
 
   private final TimeSource time;
+  private final Logins logins;
   private volatile @Nullable Created last;
 
   /** A driver, and a time before its session. */
   private record Created(ZooKeeper driver, ClockReading beginning) {}
 
-  FastReconnectDrivers(TimeSource time) {
+  FastReconnectDrivers(TimeSource time, Logins logins) {
     this.time = time;
+    this.logins = logins;
   }
 
   /** A time before the driver's session; long before, for any but the newest driver. */
@@ -66,23 +68,26 @@ final class FastReconnectDrivers implements ZookeeperFactory {
     ClockReading beginning = ClockReading.now(time);
     ConnectStringParser parser = new ConnectStringParser(connectString);
     HostProvider usual = new StaticHostProvider(parser.getServerAddresses());
-    FastHosts hosts = new FastHosts(usual, sessionTimeout);
+    FastHosts hosts = new FastHosts(usual, sessionTimeout, logins);
     ZooKeeper driver =
         new ZooKeeper(connectString, sessionTimeout, watcher, canBeReadOnly, hosts, config);
     hosts.driver = driver;
+    logins.begin(driver);
     last = new Created(driver, beginning);
     return driver;
   }
 
-  /** The usual addresses, with shorter pauses. */
+  /** The usual addresses, with shorter pauses, and the present logins for each connection. */
   private static final class FastHosts implements HostProvider {
     private final HostProvider usual;
     private final int requestedTimeout;
+    private final Logins logins;
     private volatile @Nullable ZooKeeper driver;
 
-    FastHosts(HostProvider usual, int sessionTimeoutMillis) {
+    FastHosts(HostProvider usual, int sessionTimeoutMillis, Logins logins) {
       this.usual = usual;
       this.requestedTimeout = sessionTimeoutMillis;
+      this.logins = logins;
     }
 
     /** The driver uses this only to divide the session's time-out. */
@@ -96,6 +101,7 @@ final class FastReconnectDrivers implements ZookeeperFactory {
 
     @Override
     public InetSocketAddress next(long pause) {
+      logins.refresh();
       return usual.next(Math.min(pause, LONGEST_PAUSE_MILLIS));
     }
 

@@ -1,7 +1,5 @@
 package dev.interlock.zookeeper;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
 import dev.interlock.BackendInfo;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
@@ -11,7 +9,6 @@ import dev.interlock.spi.UriParameter;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
-import org.apache.curator.framework.AuthInfo;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 
 /**
@@ -73,17 +70,14 @@ public final class ZooKeeperProvider implements LockProvider {
             .retryPolicy((count, elapsed, sleeper) -> false)
             .ensembleTracker(false)
             .zkClientConfig(zookeeper.clientConfig(requestTimeout));
-    builder.authorization(
-        zookeeper.logins().stream()
-            .map(login -> new AuthInfo("digest", login.getBytes(UTF_8)))
-            .toList());
     return new BackendOpener(
             zookeeper.endpoint(),
             AccessLists.forUser(zookeeper.isForUserAlone(), "/" + zookeeper.settings().namespace()),
             zookeeper.settings(),
             context,
             maxNodeBytes)
-        .open(zookeeper.servers(), sessionTimeout, builder);
+        .open(
+            zookeeper.servers(), sessionTimeout, builder, new Logins(zookeeper::logins));
   }
 
   private static Duration shorter(Duration one, Duration other) {

@@ -99,7 +99,6 @@ final class ZooKeeperUri {
   private final boolean tls;
   private final Optional<Path> caCert;
   private final Optional<Path> clientCert;
-  private final Optional<String> otherPassword;
   private final boolean forAnyone;
   private final ZooKeeperSettings settings;
 
@@ -111,7 +110,6 @@ final class ZooKeeperUri {
     this.tls = uri.get(TLS).orElse(false);
     this.caCert = uri.get(CA_CERT);
     this.clientCert = uri.get(CLIENT_CERT);
-    this.otherPassword = uri.get(OTHER_PASSWORD);
     this.forAnyone = uri.get(FOR_ANYONE).orElse(false);
     ZooKeeperSettings.Builder settings = ZooKeeperSettings.builder();
     uri.get(NAMESPACE).ifPresent(settings::namespace);
@@ -123,6 +121,7 @@ final class ZooKeeperUri {
     if (uri.user().isPresent() != uri.password().isPresent()) {
       throw wrong("user and password come together; write user:password@host");
     }
+    Optional<String> otherPassword = uri.get(OTHER_PASSWORD);
     if (otherPassword.isPresent() && uri.user().isEmpty()) {
       throw wrong("otherPassword is a second password of a user; write user:password@host");
     }
@@ -146,9 +145,11 @@ final class ZooKeeperUri {
     return servers.stream().map(Endpoint::toString).collect(Collectors.joining(",")) + chroot;
   }
 
-  /** User and passwords, as the digest scheme takes them; two while they are being changed. */
+  /**
+   * Reads user and passwords, as the digest scheme takes them; two while they are being changed.
+   */
   List<String> logins() {
-    return Stream.of(uri.password(), otherPassword)
+    return Stream.of(uri.password(), uri.get(OTHER_PASSWORD))
         .flatMap(Optional::stream)
         .map(password -> uri.user().orElseThrow() + ":" + password)
         .toList();

@@ -7,9 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -17,6 +20,7 @@ import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 /** A user's password is changed step by step as docs/operating.md has it, under locks in use. */
 class PasswordTest {
@@ -52,6 +56,79 @@ class PasswordTest {
               "setAcl /given ip:192.0.2.1:cdrwa"));
     }
     change("/given", false);
+  }
+
+  /** Running clients read the file, stay the former user, and become the new one as well. */
+  @Test
+  void inAFileThatIsReadAgainForEachConnection(@TempDir Path directory) throws Exception {
+    try (ZkCli root = new ZkCli(server.connectString())) {
+      root.execute(List.of("create /file"));
+    }
+    Path file = Files.writeString(directory.resolve("password"), "first\n");
+    String uri = fileUri(file, "/file");
+    try (LockClient one = LockClient.open(uri);
+        LockClient two = LockClient.open(uri)) {
+      Lease held = one.lock("old").acquire();
+      CompletableFuture<Lease> waiting = two.lock("old").acquireAsync();
+      Eventually.holds("in line", () -> one.inspect("old").waiters().size() == 1);
+      Files.writeString(file, "second\n");
+      server.members().get(0).kill();
+      server.members().get(0).restart();
+      Eventually.holds("renewed", () -> isRenewed(held));
+      Eventually.holds("connected", () -> two.inspect("old").isHeld());
+      List<String> lines =
+          ZkCli.documented("procedure: zookeeper password").stream()
+              .map(line -> line.replace("OLD", "first").replace("NEW", "second"))
+              .toList();
+      type(lines, "/file");
+      type(lines.subList(1, lines.size()), "/file");
+      try (LockClient late = LockClient.open(uri);
+          LockClient stranger = LockClient.open(uri("first", "/file", ""))) {
+        assertTrue(late.lock("old").tryAcquire().isEmpty());
+        assertThrows(LockConfigurationException.class, () -> stranger.lock("old").tryAcquire());
+        held.renew();
+        assertEquals(ReleaseOutcome.RELEASED, held.release());
+        assertEquals(ReleaseOutcome.RELEASED, waiting.get(60, TimeUnit.SECONDS).release());
+        requireTogether("old", one, late);
+        requireTogether("new", late, two);
+      }
+    }
+  }
+
+  @Test
+  void inAFileThatIsReadAgainAfterARefusal(@TempDir Path directory) throws Exception {
+    try (ZkCli root = new ZkCli(server.connectString())) {
+      root.execute(List.of("create /refusal"));
+    }
+    Path file = Files.writeString(directory.resolve("password"), "first\n");
+    try (LockClient early = LockClient.open(fileUri(file, "/refusal"));
+        LockClient late = LockClient.open(uri("second", "/refusal", ""))) {
+      early.lock("job").acquire().release();
+      Lease held = late.lock("another").acquire();
+      assertThrows(LockConfigurationException.class, () -> early.lock("another").tryAcquire());
+      Files.writeString(file, "second\n");
+      assertThrows(LockUnavailableException.class, () -> early.lock("another").tryAcquire());
+      assertTrue(early.lock("another").tryAcquire().isEmpty());
+      held.release();
+      early.lock("another").acquire().release();
+    }
+  }
+
+  private static String fileUri(Path file, String chroot) {
+    return "zookeeper://app@"
+        + server.connectString()
+        + chroot
+        + "?tickTime=200ms&requestTimeout=10s&passwordFile="
+        + file;
+  }
+
+  private static boolean isRenewed(Lease lease) throws InterruptedException {
+    try {
+      lease.renew();
+      return true;
+    } catch (LockUnavailableException e) {
+      return false;
+    }
   }
 
   private void change(String chroot, boolean madeByClients) throws Exception {

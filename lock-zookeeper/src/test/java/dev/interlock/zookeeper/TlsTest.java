@@ -53,12 +53,16 @@ class TlsTest {
   }
 
   private static ZooKeeperEnsemble server(int securePort) {
+    return server(securePort, keyAndCertificate(signed), signed.certificate());
+  }
+
+  private static ZooKeeperEnsemble server(int securePort, Path own, Path trusted) {
     return Backends.server(
         "secureClientPort=" + securePort,
         "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
-        "ssl.keyStore.location=" + keyAndCertificate(signed),
+        "ssl.keyStore.location=" + own,
         "ssl.keyStore.type=PEM",
-        "ssl.trustStore.location=" + signed.certificate(),
+        "ssl.trustStore.location=" + trusted,
         "ssl.trustStore.type=PEM",
         "ssl.hostnameVerification=false");
   }
@@ -148,6 +152,36 @@ class TlsTest {
       assertTrue(next.fencingToken() > held.fencingToken());
       next.release();
     }
+  }
+
+  @Test
+  @Tag("extended")
+  void theFilesOfBothSidesMayBeReplacedUnderAHeldLease() throws Exception {
+    int securePort = Testbed.freePort();
+    Path both = directory.resolve("of both"); // keys and certificates
+    Path trusted = directory.resolve("trusted by both");
+    show(signed, both, trusted);
+    LockOptions options = Backends.OPTIONS.toBuilder().ttl(Duration.ofSeconds(60)).build();
+    String uri =
+        uri(signed, signed, securePort).replaceFirst("caCert=.*", "")
+            + "namespace=replaced&caCert="
+            + trusted
+            + "&clientCert="
+            + both;
+    try (ZooKeeperEnsemble replaced = server(securePort, both, trusted);
+        LockClient client = LockClient.open(uri, options)) {
+      Lease held = client.lock("job").acquire();
+      replaced.members().get(0).kill();
+      show(stranger, both, trusted);
+      replaced.members().get(0).restart();
+      Eventually.holds("renewed", () -> isRenewed(held));
+      assertEquals(ReleaseOutcome.RELEASED, held.release());
+    }
+  }
+
+  private static void show(TlsIdentity identity, Path both, Path trusted) throws IOException {
+    Files.writeString(both, Files.readString(keyAndCertificate(identity)));
+    Files.writeString(trusted, Files.readString(identity.certificate()));
   }
 
   private static boolean isRenewed(Lease lease) throws InterruptedException {

@@ -106,7 +106,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
     }
 
     static CuratorFramework curator(LockUri uri, BackendContext context) {
-      return curator(uri, context, new FastReconnectDrivers(context.time()));
+      return curator(uri, context, new FastReconnectDrivers(context.time(), new Logins(List::of)));
     }
 
     static CuratorFramework curator(
@@ -134,7 +134,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
   public static final class Herd extends Wrong {
     @Override
     LockBackend open(LockUri uri, BackendContext context) {
-      FastReconnectDrivers drivers = new FastReconnectDrivers(context.time());
+      FastReconnectDrivers drivers = new FastReconnectDrivers(context.time(), new Logins(List::of));
       return new HerdBackend(curator(uri, context, drivers), drivers, context);
     }
   }
