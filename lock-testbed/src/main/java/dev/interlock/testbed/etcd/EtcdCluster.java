@@ -112,6 +112,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
   /** What is wanted of a cluster before it is started. */
   public static final class Builder extends ElectedEnsemble.Builder<Builder, EtcdCluster> {
     private boolean tls;
+    private @Nullable TlsIdentity identity;
     private boolean clientCertificates;
     private @Nullable String password;
     private Duration electionTimeout = Duration.ofSeconds(1);
@@ -127,6 +128,12 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     public Builder tls() {
       this.tls = true;
       return this;
+    }
+
+    /** Like {@link #tls()}, with an identity whose files the test may replace. */
+    public Builder tls(TlsIdentity identity) {
+      this.identity = identity;
+      return tls();
     }
 
     /**
@@ -204,7 +211,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
             new EtcdConfig(
                 UUID.randomUUID().toString(),
                 places,
-                tls ? TlsIdentity.of(workspace) : null,
+                !tls ? null : identity == null ? TlsIdentity.of(workspace) : identity,
                 clientCertificates,
                 password,
                 electionTimeout,
