@@ -48,6 +48,7 @@ final class BackendOpener {
         readOrFindOutWhyNot(requests, diagnosis);
       }
       BackendInfo info = EtcdTopology.info(members(requests, presumed));
+      failures.noteAdmission();
       return new EtcdBackend(info, settings, clients, failures, context);
     } catch (InterruptedException e) {
       clients.close();

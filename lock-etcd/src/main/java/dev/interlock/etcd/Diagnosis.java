@@ -23,6 +23,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLParameters;
 import javax.net.ssl.SSLSocket;
@@ -48,9 +49,9 @@ final class Diagnosis {
   private static final byte SETTINGS = 4;
 
   private final List<LockUri.Endpoint> endpoints;
-  private final @Nullable SSLContext tls;
+  private final @Nullable Supplier<SSLContext> tls;
 
-  Diagnosis(List<LockUri.Endpoint> endpoints, @Nullable SSLContext tls) {
+  Diagnosis(List<LockUri.Endpoint> endpoints, @Nullable Supplier<SSLContext> tls) {
     this.endpoints = endpoints;
     this.tls = tls;
   }
@@ -107,7 +108,7 @@ final class Diagnosis {
       } catch (IOException e) {
         return failures.notConnected(e);
       }
-      greet(tls == null ? socket : secured(tls, socket, endpoint));
+      greet(tls == null ? socket : secured(tls.get(), socket, endpoint));
       return null;
     } catch (IOException e) {
       return tls == null ? failures.notGreeted(e) : failures.notSecured(e);

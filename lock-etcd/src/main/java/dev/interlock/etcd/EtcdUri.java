@@ -3,16 +3,13 @@ package dev.interlock.etcd;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.UriParameter;
-import io.grpc.netty.GrpcSslContexts;
-import io.netty.handler.ssl.JdkSslContext;
-import io.netty.handler.ssl.SslContextBuilder;
-import io.netty.handler.ssl.SslProvider;
+import java.io.IOException;
 import java.nio.file.Path;
+import java.security.GeneralSecurityException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -53,7 +50,7 @@ final class EtcdUri {
   private final boolean tls;
   private final List<LockUri.Endpoint> endpoints;
   private final EtcdSettings settings;
-  private final @Nullable JdkSslContext ssl;
+  private final @Nullable ClientTls ssl;
 
   EtcdUri(LockUri uri) {
     this.uri = uri;
@@ -71,7 +68,7 @@ final class EtcdUri {
     }
   }
 
-  private @Nullable JdkSslContext tlsContext() {
+  private @Nullable ClientTls tlsContext() {
     Optional<Path> authorities = uri.get(CA_CERT);
     Optional<Path> certificate = uri.get(CLIENT_CERT);
     Optional<Path> key = uri.get(CLIENT_KEY);
@@ -84,16 +81,9 @@ final class EtcdUri {
     if (certificate.isPresent() != key.isPresent()) {
       throw refused("clientCert and clientKey belong together");
     }
-    // The JDK's own TLS, which the diagnosis speaks as well.
-    SslContextBuilder builder =
-        GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK);
     try {
-      authorities.ifPresent(file -> builder.trustManager(file.toFile()));
-      if (certificate.isPresent() && key.isPresent()) {
-        builder.keyManager(certificate.get().toFile(), key.get().toFile());
-      }
-      return (JdkSslContext) builder.build();
-    } catch (SSLException | IllegalArgumentException e) {
+      return new ClientTls(authorities, certificate, key);
+    } catch (IOException | GeneralSecurityException e) {
       throw new LockConfigurationException(
           uri.scheme()
               + " URI: caCert and clientCert must be files with X.509 certificates in PEM form,"
@@ -122,7 +112,7 @@ final class EtcdUri {
 
   /** How to find out what is wrong with a server that does not answer. */
   Diagnosis diagnosis() {
-    return new Diagnosis(endpoints, ssl == null ? null : ssl.context());
+    return new Diagnosis(endpoints, ssl == null ? null : ssl::jdkContext);
   }
 
   /** Makes the login of the URI's user, or returns null. */

@@ -52,6 +52,7 @@ final class Failures {
   private final String endpoint;
   private final String keys;
   private final boolean isOfProgram;
+  private volatile boolean admitted;
 
   Failures(String endpoint) {
     this(endpoint, KEYS_OF_LOCKS, false);
@@ -75,6 +76,18 @@ final class Failures {
 
   String endpoint() {
     return endpoint;
+  }
+
+  /**
+   * Notes that the servers have let this client in. From now on a refused login or TLS handshake
+   * may pass: passwords and certificates are being changed on one side, and not yet on the other.
+   */
+  void noteAdmission() {
+    admitted = true;
+  }
+
+  private LockException notAdmitted(String problem, Throwable cause) {
+    return admitted ? temporary(problem, cause) : misconfigured(problem, cause);
   }
 
   /** Explains the failure of a request. */
@@ -125,7 +138,7 @@ final class Failures {
 
   private LockException explain(Status.Code code, String message, Throwable failure) {
     if (message.contains("authentication failed")) {
-      return misconfigured("refuses the user or the password", failure);
+      return notAdmitted("refuses the user or the password", failure);
     }
     if (message.contains("authentication is not enabled")) {
       return misconfigured(
@@ -178,14 +191,14 @@ final class Failures {
   private @Nullable LockException plain(Throwable failure) {
     if (find(failure, CertificateException.class).isPresent()
         || find(failure, CertPathBuilderException.class).isPresent()) {
-      return misconfigured(
+      return notAdmitted(
           "the server's certificate is not trusted, or is for another host; name the authority"
               + " that issued it with caCert=file.pem",
           failure);
     }
     Optional<SSLException> tls = find(failure, SSLException.class);
     if (tls.isPresent() && CERTIFICATE_ALERT.matcher(message(tls.get())).find()) {
-      return misconfigured(
+      return notAdmitted(
           "the server asks for a client certificate, or does not trust the one that it got; name"
               + " one with clientCert=file.pem and clientKey=file.pem",
           failure);
