@@ -1,20 +1,28 @@
 package dev.interlock.jdbc;
 
-import com.zaxxer.hikari.HikariDataSource;
+import dev.interlock.LockException;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
-import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
+import java.time.Duration;
 import java.util.Arrays;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** The first contact with a database. */
 final class BackendOpener {
+
+  private static final Logger log = LoggerFactory.getLogger(BackendOpener.class);
+
+  /** A pool may load a driver, and log in for the first time. */
+  private static final Duration FIRST_CONNECTION_TIMEOUT = Duration.ofSeconds(10);
 
   private static final Pattern ADDRESS = Pattern.compile("jdbc:[^/]*?(//)?([^?;]*).*");
 
@@ -22,27 +30,75 @@ final class BackendOpener {
 
   /** Opens a backend on a data source of the program. */
   static LockBackend ofProgram(DataSource source, JdbcSettings settings, BackendContext context) {
+    PoolShare share = PoolShare.of(source);
+    Connections connections = Connections.ofProgram(source, share, context.time());
+    try {
+      Server server = identify(connections, settings, context);
+      if (!share.has(2)) {
+        log.warn(
+            "{} at {}: the pool has one connection only; a program that occupies it for long loses"
+                + " its leases. Give the pool {} connections or more",
+            server.database.scheme(),
+            server.endpoint,
+            server.database == JdbcDatabase.POSTGRESQL ? PostgreSqlListener.MIN_CONNECTIONS : 2);
+      }
+      return open(
+          server.database,
+          server.endpoint,
+          connections,
+          listener(server.database, source, share, settings, server.endpoint),
+          settings,
+          context,
+          () -> {});
+    } catch (RuntimeException | Error e) {
+      connections.close();
+      throw e;
+    }
+  }
+
+  private record Server(JdbcDatabase database, String endpoint) {}
+
+  private static Server identify(
+      Connections connections, JdbcSettings settings, BackendContext context) {
     Failures failures = new Failures("database", "the data source", settings.table());
-    try (Connection connection = source.getConnection()) {
-      String product = connection.getMetaData().getDatabaseProductName();
-      JdbcDatabase database =
-          JdbcDatabase.ofProduct(product)
-              .orElseThrow(
-                  () ->
-                      failures.wrong(
-                          "is "
-                              + product
-                              + "; locks can be kept in "
-                              + Arrays.stream(JdbcDatabase.values())
-                                  .map(JdbcDatabase::product)
-                                  .collect(Collectors.joining(", ")),
-                          null));
-      String endpoint = address(connection.getMetaData().getURL());
-      connection.close();
-      return open(database, endpoint, source, source, settings, context, () -> {});
+    Duration requestTimeout = context.options().requestTimeout();
+    Deadline deadline =
+        Deadline.in(
+            context.time(),
+            requestTimeout.compareTo(FIRST_CONNECTION_TIMEOUT) < 0
+                ? FIRST_CONNECTION_TIMEOUT
+                : requestTimeout);
+    try {
+      Borrowed borrowed = Requests.connect(connections, deadline, failures, false);
+      try {
+        DatabaseMetaData metaData = borrowed.connection.getMetaData();
+        String product = metaData.getDatabaseProductName();
+        JdbcDatabase database =
+            JdbcDatabase.ofProduct(product)
+                .orElseThrow(
+                    () ->
+                        failures.wrong(
+                            "is "
+                                + product
+                                + "; locks can be kept in "
+                                + Arrays.stream(JdbcDatabase.values())
+                                    .map(JdbcDatabase::product)
+                                    .collect(Collectors.joining(", ")),
+                            null));
+        return new Server(database, address(metaData.getURL()));
+      } finally {
+        connections.giveBack(borrowed, true);
+      }
     } catch (SQLException e) {
       throw failures.explain(e);
+    } catch (InterruptedException e) {
+      throw interrupted(failures, e);
     }
+  }
+
+  private static LockException interrupted(Failures failures, InterruptedException e) {
+    Thread.currentThread().interrupt();
+    return failures.passing("the thread was interrupted while it connected", e);
   }
 
   /** Without what may be a password. */
@@ -56,57 +112,54 @@ final class BackendOpener {
   /**
    * Opens a backend.
    *
-   * @param pool where each request borrows a connection
-   * @param single where the connection comes from that listens to releases; the same if the pool is
-   *     the program's
+   * @param listener of releases
    * @param closing what to do when the client is closed
    */
   static LockBackend open(
       JdbcDatabase database,
       String endpoint,
-      DataSource pool,
-      DataSource single,
+      Connections connections,
+      ReleaseListener listener,
       JdbcSettings settings,
       BackendContext context,
       Runnable closing) {
     Dialect dialect = Dialect.of(database);
     Failures failures = new Failures(database.scheme(), endpoint, settings.table());
-    Requests requests = new Requests(pool, pool != single, dialect, failures, context.time());
+    Requests requests = new Requests(connections, dialect, failures, context.time());
     Schema schema = new Schema(dialect, settings);
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     try {
       schema.ensure(requests, failures, deadline);
       failures.noteAdmission();
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw failures.passing("the thread was interrupted while it connected", e);
+      throw interrupted(failures, e);
     }
     LockTable table =
         dialect == Dialect.POSTGRESQL
             ? new PostgreSqlTable(dialect, settings)
             : new LockTable(dialect, settings);
     return new JdbcBackend(
-        dialect,
-        endpoint,
-        schema,
-        table,
-        requests,
-        failures,
-        listener(database, single, settings, endpoint),
-        closing);
+        dialect, endpoint, schema, table, connections, requests, failures, listener, closing);
   }
 
-  private static ReleaseListener listener(
-      JdbcDatabase database, DataSource source, JdbcSettings settings, String endpoint) {
-    if (database != JdbcDatabase.POSTGRESQL) {
+  /**
+   * {@return what listens to releases, if the database notifies}
+   *
+   * @param source where the connection comes from that listens
+   * @param share from which it is taken
+   */
+  static ReleaseListener listener(
+      JdbcDatabase database,
+      DataSource source,
+      PoolShare share,
+      JdbcSettings settings,
+      String endpoint) {
+    if (database != JdbcDatabase.POSTGRESQL || !share.has(PostgreSqlListener.MIN_CONNECTIONS)) {
       return ReleaseListener.NONE;
-    }
-    if (source instanceof HikariDataSource pool && pool.getMaximumPoolSize() == 1) {
-      return ReleaseListener.NONE; // it would keep the only connection from all requests
     }
     try {
       Class.forName("org.postgresql.PGConnection", false, BackendOpener.class.getClassLoader());
-      return new PostgreSqlListener(source, settings.table(), endpoint);
+      return new PostgreSqlListener(source, share, settings.table(), endpoint);
     } catch (ClassNotFoundException e) {
       return ReleaseListener.NONE; // another driver
     }

@@ -2,16 +2,35 @@ package dev.interlock.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import javax.sql.DataSource;
 
 /** A connection whose settings are put back when it is returned. */
 final class Borrowed implements AutoCloseable {
   final Connection connection;
+  private final int timeoutMillis;
+
+  /** For {@link Connections}, whose lock guards both. */
+  boolean kept;
+
+  long idleSince;
+
   private boolean commits;
   private boolean writes;
-  private int timeoutMillis = -1;
 
-  Borrowed(Connection connection) {
+  private Borrowed(Connection connection) throws SQLException {
     this.connection = connection;
+    // Proxies that fetch their connection with the first call do so on this thread.
+    this.timeoutMillis = connection.getNetworkTimeout();
+  }
+
+  static Borrowed from(DataSource source) throws SQLException {
+    Connection connection = source.getConnection();
+    try {
+      return new Borrowed(connection);
+    } catch (SQLException | RuntimeException e) {
+      connection.close();
+      throw e;
+    }
   }
 
   /**
@@ -20,9 +39,7 @@ final class Borrowed implements AutoCloseable {
    * @param answerMillis how long an answer may take
    */
   void prepare(int answerMillis) throws SQLException {
-    int before = connection.getNetworkTimeout();
     connection.setNetworkTimeout(Runnable::run, Math.max(1, answerMillis));
-    timeoutMillis = before;
     if (connection.isReadOnly()) {
       connection.setReadOnly(false);
       writes = true;
@@ -42,6 +59,14 @@ final class Borrowed implements AutoCloseable {
     }
   }
 
+  boolean isBroken() {
+    try {
+      return connection.isClosed();
+    } catch (SQLException e) {
+      return true;
+    }
+  }
+
   @Override
   public void close() {
     try (connection) {
@@ -54,10 +79,8 @@ final class Borrowed implements AutoCloseable {
       if (writes) {
         connection.setReadOnly(true);
       }
-      if (timeoutMillis >= 0) {
-        connection.setNetworkTimeout(Runnable::run, timeoutMillis);
-      }
-    } catch (SQLException e) {
+      connection.setNetworkTimeout(Runnable::run, timeoutMillis);
+    } catch (SQLException | RuntimeException e) {
       // Broken; the pool finds out, too.
     }
   }

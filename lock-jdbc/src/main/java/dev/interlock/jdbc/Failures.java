@@ -99,11 +99,6 @@ final class Failures {
         && !has(e, one -> state(one).startsWith("53"));
   }
 
-  /** {@return whether the thread was interrupted while it waited for a connection} */
-  static boolean isInterrupted(SQLException e) {
-    return hasCause(e, InterruptedException.class);
-  }
-
   private static boolean hasCause(Throwable e, Class<?> type) {
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
       if (type.isInstance(cause)) {

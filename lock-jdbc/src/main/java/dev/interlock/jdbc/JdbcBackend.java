@@ -26,6 +26,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
@@ -53,6 +54,7 @@ final class JdbcBackend implements LockBackend {
   private final String endpoint;
   private final Schema schema;
   private final LockTable table;
+  private final Connections connections;
   private final Requests requests;
   private final Failures failures;
   private final ReleaseListener listener;
@@ -65,6 +67,7 @@ final class JdbcBackend implements LockBackend {
       String endpoint,
       Schema schema,
       LockTable table,
+      Connections connections,
       Requests requests,
       Failures failures,
       ReleaseListener listener,
@@ -73,6 +76,7 @@ final class JdbcBackend implements LockBackend {
     this.endpoint = endpoint;
     this.schema = schema;
     this.table = table;
+    this.connections = connections;
     this.requests = requests;
     this.failures = failures;
     this.listener = listener;
@@ -97,16 +101,26 @@ final class JdbcBackend implements LockBackend {
         deadline,
         new Attempts(),
         session -> {
-          try {
-            return take(session, claim, ttl, ttlMicros, deadline);
-          } catch (SQLException e) {
-            if (!schema.isGone(session, failures, e)) {
-              throw e;
-            }
-            schema.create(session, failures, e);
-            return take(session, claim, ttl, ttlMicros, deadline);
+          Attempt attempt = takeOrCreate(session, claim, ttl, ttlMicros, deadline);
+          if (attempt instanceof Attempt.Granted) {
+            connections.protect(claim);
           }
+          return attempt;
         });
+  }
+
+  private Attempt takeOrCreate(
+      Session session, Claim claim, Duration ttl, long ttlMicros, Deadline deadline)
+      throws SQLException, InterruptedException {
+    try {
+      return take(session, claim, ttl, ttlMicros, deadline);
+    } catch (SQLException e) {
+      if (!schema.isGone(session, failures, e)) {
+        throw e;
+      }
+      schema.create(session, failures, e);
+      return take(session, claim, ttl, ttlMicros, deadline);
+    }
   }
 
   private Attempt take(
@@ -447,22 +461,29 @@ final class JdbcBackend implements LockBackend {
    */
   private boolean change(String name, Deadline deadline, Change change)
       throws InterruptedException {
-    return requests.single(
-        deadline,
-        ifMissing(
-            false,
-            session -> {
-              while (true) {
-                LockRow row = table.read(session, name).row();
-                if (row == null || !row.state().isHeld()) {
-                  return false;
-                }
-                if (change.make(session, row)) {
-                  return true;
-                }
-                requests.pause(deadline);
-              }
-            }));
+    while (true) {
+      // The read, which may be repeated, also shows that the connection works.
+      Optional<LockRow> held =
+          requests.repeatable(
+              deadline,
+              new Attempts(),
+              ifMissing(
+                  Optional.empty(),
+                  session -> {
+                    LockRow row = table.read(session, name).row();
+                    return row != null && row.state().isHeld()
+                        ? Optional.of(row)
+                        : Optional.empty();
+                  }));
+      if (held.isEmpty()) {
+        return false;
+      }
+      if (requests.single(
+          deadline, ifMissing(false, session -> change.make(session, held.get())))) {
+        return true;
+      }
+      requests.pause(deadline);
+    }
   }
 
   @Override
@@ -505,8 +526,14 @@ final class JdbcBackend implements LockBackend {
   }
 
   @Override
+  public void forget(Claim claim) {
+    connections.forget(claim);
+  }
+
+  @Override
   public void close() {
     listener.close();
+    connections.close();
     closing.run();
   }
 

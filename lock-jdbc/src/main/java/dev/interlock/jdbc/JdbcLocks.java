@@ -18,17 +18,18 @@ import javax.sql.DataSource;
  *
  * <p>The lock client never closes the data source, which has to outlive it. Each request borrows a
  * connection, executes one or two statements, each as a transaction of its own, and returns the
- * connection with the settings that it had. No connection is kept while a lock is held or waited
- * for, except on PostgreSQL: there each client has one that listens for releases while a thread
- * waits.
+ * connection with the settings that it had.
  *
  * <ul>
- *   <li>Pass the pool itself, not a proxy that hands out the connection of the current transaction:
- *       a lock must not depend on whether that transaction commits.
- *   <li>How long the data source waits for a free connection is its own setting. Make it shorter
- *       than {@link LockOptions#requestTimeout()}, which cannot shorten it, but limits how long the
- *       database may take to answer.
- *   <li>Leave connections for the locks: two or three are enough for hundreds of leases.
+ *   <li>Connections are taken on threads of the client, which have neither a transaction nor a
+ *       tenant. A data source that chooses by the caller's thread always leads to the database that
+ *       it has for such threads.
+ *   <li>{@link LockOptions#requestTimeout()} limits how long a request waits for a connection and
+ *       for the answer together, however long the data source itself would wait.
+ *   <li>One connection is kept while the client has leases, so that they are renewed and released
+ *       even if the program uses up its pool. On PostgreSQL another one listens for releases while
+ *       a thread waits. Of a HikariCP pool at least one connection is left; a pool of one
+ *       connection protects no leases.
  * </ul>
  */
 public final class JdbcLocks {

@@ -42,16 +42,24 @@ abstract class JdbcProvider implements LockProvider {
   public final LockBackend open(LockUri uri, BackendContext context) {
     JdbcUri jdbc = new JdbcUri(uri, context.options().requestTimeout());
     OwnPool pool = OwnPool.open(jdbc);
+    Connections connections =
+        Connections.ofOwnPool(pool.connections(), jdbc.maxConnections(), context.time());
     try {
       return BackendOpener.open(
           jdbc.database(),
           jdbc.endpoint(),
-          pool.connections(),
-          pool.driver(),
+          connections,
+          BackendOpener.listener(
+              jdbc.database(),
+              pool.driver(),
+              PoolShare.unlimited(),
+              jdbc.settings(),
+              jdbc.endpoint()),
           jdbc.settings(),
           context,
           pool::close);
     } catch (RuntimeException | Error e) {
+      connections.close();
       pool.close();
       throw e;
     }

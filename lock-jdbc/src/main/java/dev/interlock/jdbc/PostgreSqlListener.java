@@ -32,6 +32,9 @@ final class PostgreSqlListener implements ReleaseListener {
 
   private static final Logger log = LoggerFactory.getLogger(PostgreSqlListener.class);
 
+  /** One to listen, one that is kept while there are leases, and one that is left for requests. */
+  static final int MIN_CONNECTIONS = 3;
+
   private static final int POKE_MILLIS = 2_000;
   private static final int ANSWER_MILLIS = 5_000;
   private static final int IDLE_POKES = 2;
@@ -40,6 +43,7 @@ final class PostgreSqlListener implements ReleaseListener {
   private static final long PAUSE_AFTER_REFUSAL_MILLIS = 10_000;
 
   private final DataSource source;
+  private final PoolShare share;
   private final String channel;
   private final String endpoint;
   private final ThreadFactory threads = DaemonThreads.factory("interlock-postgresql-listener");
@@ -63,11 +67,13 @@ final class PostgreSqlListener implements ReleaseListener {
    * Makes one that is not connected yet.
    *
    * @param source where to get the connection
+   * @param share from which it is taken
    * @param table the table of locks
    * @param endpoint for messages
    */
-  PostgreSqlListener(DataSource source, String table, String endpoint) {
+  PostgreSqlListener(DataSource source, PoolShare share, String table, String endpoint) {
     this.source = source;
+    this.share = share;
     this.channel = ReleaseChannel.of(table);
     this.endpoint = endpoint;
   }
@@ -120,9 +126,10 @@ final class PostgreSqlListener implements ReleaseListener {
   private void run() {
     long pause = FIRST_PAUSE_MILLIS;
     while (isNeeded()) {
-      try (Borrowed borrowed = new Borrowed(source.getConnection())) {
-        borrowed.prepare(ANSWER_MILLIS);
-        listen(borrowed.connection);
+      try {
+        if (!listenIfPermitted()) {
+          await(PAUSE_AFTER_REFUSAL_MILLIS);
+        }
         pause = FIRST_PAUSE_MILLIS;
       } catch (SQLException e) {
         boolean heard = lost();
@@ -139,6 +146,20 @@ final class PostgreSqlListener implements ReleaseListener {
         boolean unused = lost();
         await(PAUSE_AFTER_REFUSAL_MILLIS);
       }
+    }
+  }
+
+  /** Listens until nobody waits. Returns false if the pool is too small for that at the moment. */
+  private boolean listenIfPermitted() throws SQLException {
+    if (!share.take(MIN_CONNECTIONS - 1)) {
+      return false;
+    }
+    try (Borrowed borrowed = Borrowed.from(source)) {
+      borrowed.prepare(ANSWER_MILLIS);
+      listen(borrowed.connection);
+      return true;
+    } finally {
+      share.giveBack();
     }
   }
 

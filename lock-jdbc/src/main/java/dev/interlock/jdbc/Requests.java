@@ -5,16 +5,10 @@ import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
-import java.sql.Connection;
 import java.sql.SQLException;
-import java.sql.SQLTransientConnectionException;
 import java.util.concurrent.ThreadLocalRandom;
-import javax.sql.DataSource;
 
-/**
- * Borrows a connection for each request, for as long as that takes: never while a lock is waited
- * for or held. Repeats what the database has rolled back because of others.
- */
+/** Makes requests, and repeats what the database has rolled back because of others. */
 final class Requests {
 
   /** Something to ask, in one or more statements. */
@@ -25,26 +19,13 @@ final class Requests {
   private static final long SHORTEST_PAUSE_NANOS = 1_000_000;
   private static final long LONGEST_PAUSE_NANOS = 20_000_000;
 
-  private final DataSource source;
-  private final boolean givesUpEarly;
+  private final Connections connections;
   private final Dialect dialect;
   private final Failures failures;
   private final TimeSource time;
 
-  /**
-   * Asks a database.
-   *
-   * @param source where each request borrows a connection
-   * @param givesUpEarly whether the source gives up earlier than a request, and is asked again then
-   */
-  Requests(
-      DataSource source,
-      boolean givesUpEarly,
-      Dialect dialect,
-      Failures failures,
-      TimeSource time) {
-    this.source = source;
-    this.givesUpEarly = givesUpEarly;
+  Requests(Connections connections, Dialect dialect, Failures failures, TimeSource time) {
+    this.connections = connections;
     this.dialect = dialect;
     this.failures = failures;
     this.time = time;
@@ -115,22 +96,31 @@ final class Requests {
   private <T> T once(Deadline deadline, Attempts attempts, Request<T> request)
       throws InterruptedException, BrokenException {
     while (true) {
-      try (Borrowed borrowed = borrow(deadline, attempts)) {
-        try {
-          return request.run(new Session(borrowed.connection, dialect, deadline));
-        } catch (SQLException e) {
-          if (Failures.isRolledBack(e) && !pauseAndGiveUp(deadline)) {
-            continue;
-          }
-          if (Failures.isBroken(e)) {
-            attempts.inDoubt = true;
-            throw new BrokenException(e);
-          }
-          if (Failures.isReadOnly(e)) {
-            borrowed.abort();
-          }
-          throw failures.explain(e);
+      Borrowed borrowed = borrow(deadline, attempts);
+      boolean sound = false;
+      try {
+        T answer = request.run(new Session(borrowed.connection, dialect, deadline));
+        sound = true;
+        return answer;
+      } catch (LockException | InterruptedException e) {
+        sound = true;
+        throw e;
+      } catch (SQLException e) {
+        sound = !Failures.isBroken(e) && !borrowed.isBroken();
+        if (Failures.isRolledBack(e) && !pauseAndGiveUp(deadline)) {
+          continue;
         }
+        if (Failures.isBroken(e)) {
+          attempts.inDoubt = true;
+          throw new BrokenException(e);
+        }
+        if (Failures.isReadOnly(e)) {
+          sound = false;
+          borrowed.abort();
+        }
+        throw failures.explain(e);
+      } finally {
+        connections.giveBack(borrowed, sound);
       }
     }
   }
@@ -163,42 +153,41 @@ final class Requests {
     if (deadline.hasPassed()) {
       throw unsent("no time was left for the request", attempts);
     }
-    Connection connection = connect(deadline, attempts);
-    Borrowed borrowed = new Borrowed(connection);
+    Borrowed borrowed = connect(connections, deadline, failures, attempts.inDoubt);
     if (deadline.hasPassed()) {
-      borrowed.close();
+      connections.giveBack(borrowed, true);
       throw unsent("no connection in time", attempts);
     }
     try {
       borrowed.prepare((int) Math.min(86_400_000, deadline.remaining().toMillis()));
     } catch (SQLException e) {
-      borrowed.close();
+      connections.giveBack(borrowed, false);
       throw new BrokenException(e);
     }
     return borrowed;
   }
 
-  private Connection connect(Deadline deadline, Attempts attempts) throws InterruptedException {
-    while (true) {
-      try {
-        return source.getConnection();
-      } catch (SQLException e) {
-        if (Failures.isInterrupted(e)) {
-          Thread.interrupted();
-          InterruptedException interrupted = new InterruptedException();
-          interrupted.initCause(e);
-          throw interrupted;
-        }
-        LockException explained = failures.explain(e);
-        boolean unavailable = explained instanceof LockUnavailableException;
-        if (givesUpEarly
-            && unavailable
-            && e instanceof SQLTransientConnectionException
-            && !pauseAndGiveUp(deadline)) {
-          continue;
-        }
-        throw unavailable && !attempts.inDoubt ? failures.notSent(e) : explained;
-      }
+  /**
+   * Borrows a connection.
+   *
+   * @param inDoubt whether an earlier copy of the request may have been executed
+   * @throws LockException if there is none in time
+   */
+  static Borrowed connect(
+      Connections connections, Deadline deadline, Failures failures, boolean inDoubt)
+      throws InterruptedException {
+    try {
+      return connections.borrow(deadline);
+    } catch (SQLException e) {
+      LockException explained = failures.explain(e);
+      boolean unavailable = explained instanceof LockUnavailableException;
+      throw unavailable && !inDoubt ? failures.notSent(e) : explained;
+    } catch (RuntimeException e) {
+      throw failures.wrong(
+          "the data source failed on a thread of the lock client, which has no transaction, tenant"
+              + " or the like: "
+              + e,
+          e);
     }
   }
 

@@ -23,8 +23,6 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
-import java.io.PrintWriter;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -38,9 +36,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.logging.Logger;
 import javax.sql.DataSource;
-import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -534,66 +530,9 @@ abstract class BackendCases {
   }
 
   /** Hands out one connection, whose settings are the program's. */
-  private static class OneConnection implements DataSource {
-    private final Connection connection;
-
-    OneConnection(Connection connection) {
-      this.connection = connection;
-    }
-
-    @Override
-    public Connection getConnection() throws SQLException {
-      return (Connection)
-          Proxy.newProxyInstance(
-              getClass().getClassLoader(),
-              new Class<?>[] {Connection.class},
-              (proxy, method, arguments) -> {
-                if (method.getName().equals("close")) {
-                  return null;
-                }
-                try {
-                  return method.invoke(connection, arguments);
-                } catch (java.lang.reflect.InvocationTargetException e) {
-                  throw e.getCause();
-                }
-              });
-    }
-
-    @Override
-    public Connection getConnection(String user, String password) throws SQLException {
-      return getConnection();
-    }
-
-    @Override
-    public @Nullable PrintWriter getLogWriter() {
-      return null;
-    }
-
-    @Override
-    public void setLogWriter(PrintWriter out) {}
-
-    @Override
-    public void setLoginTimeout(int seconds) {}
-
-    @Override
-    public int getLoginTimeout() {
-      return 0;
-    }
-
-    @Override
-    public Logger getParentLogger() {
-      return Logger.getGlobal();
-    }
-
-    @Override
-    public <T> T unwrap(Class<T> type) throws SQLException {
-      throw new SQLException("nothing to unwrap");
-    }
-
-    @Override
-    public boolean isWrapperFor(Class<?> type) {
-      return false;
-    }
+  private static DataSource always(Connection connection) {
+    ProgramSource source = () -> ProgramSource.unclosed(connection);
+    return source;
   }
 
   @Test
@@ -604,7 +543,7 @@ abstract class BackendCases {
       connection.setReadOnly(true);
       boolean readOnly = connection.isReadOnly();
       int timeout = connection.getNetworkTimeout();
-      try (LockBackend opened = Backends.open(new OneConnection(connection), settings)) {
+      try (LockBackend opened = Backends.open(always(connection), settings)) {
         Claim claim = claim("job");
         take(opened, claim);
         // Another connection sees it, so that it is committed.
@@ -623,14 +562,11 @@ abstract class BackendCases {
 
   @Test
   void serializableTransactionsAreRepeated() throws Exception {
-    DataSource strict =
-        new OneConnection(source().getConnection()) {
-          @Override
-          public Connection getConnection() throws SQLException {
-            Connection connection = source().getConnection();
-            connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
-            return connection;
-          }
+    ProgramSource strict =
+        () -> {
+          Connection connection = source().getConnection();
+          connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+          return connection;
         };
     int clients = 4;
     int rounds = 3;

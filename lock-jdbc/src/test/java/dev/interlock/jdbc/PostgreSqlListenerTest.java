@@ -16,7 +16,6 @@ import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.PostgresServer;
 import java.io.IOException;
-import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -196,7 +195,8 @@ class PostgreSqlListenerTest {
     source.setUser(server.user());
     source.setPassword(server.password());
     source.setApplicationName("interlock");
-    try (PostgreSqlListener listener = new PostgreSqlListener(source, "interlock_lock", "here")) {
+    try (PostgreSqlListener listener =
+        new PostgreSqlListener(source, PoolShare.unlimited(), "interlock_lock", "here")) {
       var unused = listener.watch("job", new WakeUp(Backends.TIME));
       await(() -> listening() == 1);
       assertTrue(refused.get());
@@ -228,17 +228,8 @@ class PostgreSqlListenerTest {
 
   /** As a pool does that changes nothing about a connection when it is returned. */
   private static DataSource always(Connection connection) {
-    return new PGSimpleDataSource() {
-      @Override
-      public Connection getConnection() {
-        return (Connection)
-            Proxy.newProxyInstance(
-                getClass().getClassLoader(),
-                new Class<?>[] {Connection.class},
-                (proxy, method, arguments) ->
-                    method.getName().equals("close") ? null : method.invoke(connection, arguments));
-      }
-    };
+    ProgramSource source = () -> ProgramSource.unclosed(connection);
+    return source;
   }
 
   @Test
@@ -246,7 +237,8 @@ class PostgreSqlListenerTest {
     try (Connection connection =
             DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password());
         PostgreSqlListener listener =
-            new PostgreSqlListener(always(connection), "interlock_lock", "here")) {
+            new PostgreSqlListener(
+                always(connection), PoolShare.unlimited(), "interlock_lock", "here")) {
       connection.setAutoCommit(false);
       connection.setNetworkTimeout(Runnable::run, 77_000);
       CountDownLatch listens = new CountDownLatch(1);

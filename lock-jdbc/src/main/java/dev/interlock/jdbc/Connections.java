@@ -1,0 +1,396 @@
+package dev.interlock.jdbc;
+
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.DaemonThreads;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.TimeSource;
+import java.sql.SQLException;
+import java.sql.SQLTransientConnectionException;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lends the connections of a data source to requests, each of which waits until its deadline at
+ * most, however long the data source takes. For that, threads of this class fetch the connections.
+ * One that arrives too late for its request goes to the next request, or back to the data source.
+ *
+ * <p>While the client has grants, one connection of a program's data source is kept between
+ * requests. A program that uses up its pool can then still renew and release its locks. Those of a
+ * pool of the client's own are all kept, for a few seconds.
+ *
+ * <p>A data source that chooses a connection by the thread, such as that of the caller's
+ * transaction or tenant, only meets threads of this class, which have neither.
+ */
+final class Connections implements AutoCloseable {
+
+  private static final int MAX_WORKERS = 16;
+
+  /** How long threads, and connections that need not be kept, may be idle. */
+  private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(3);
+
+  private final DataSource source;
+  private final PoolShare share;
+
+  /** The size of the client's own pool; 0 for a data source of the program. */
+  private final int ownPoolSize;
+
+  private final TimeSource time;
+  private final ThreadFactory threads = DaemonThreads.factory("interlock-jdbc-connections");
+  private final Set<String> granted = ConcurrentHashMap.newKeySet();
+  private final ReentrantLock lock = new ReentrantLock();
+  private final Condition changed = lock.newCondition();
+
+  // The lock guards all that follows.
+
+  private final Deque<Waiter> waiters = new ArrayDeque<>();
+  private long arrivals;
+
+  /** For each fetch that is under way, the last waiter that had arrived when it began. */
+  private final List<Long> fetches = new ArrayList<>();
+
+  private final Deque<Borrowed> idle = new ArrayDeque<>();
+  private int kept;
+  private int workers;
+  private boolean closed;
+
+  /** A request that waits for a connection. Written under the lock. */
+  private static final class Waiter {
+    final Thread thread = Thread.currentThread();
+    final long arrival;
+    volatile boolean served;
+    @Nullable Borrowed connection;
+    @Nullable Throwable problem;
+
+    Waiter(long arrival) {
+      this.arrival = arrival;
+    }
+  }
+
+  private Connections(DataSource source, PoolShare share, int ownPoolSize, TimeSource time) {
+    this.source = source;
+    this.share = share;
+    this.ownPoolSize = ownPoolSize;
+    this.time = time;
+  }
+
+  /** Lends connections of a data source of the program, of which none is fetched yet. */
+  static Connections ofProgram(DataSource source, PoolShare share, TimeSource time) {
+    return new Connections(source, share, 0, time);
+  }
+
+  /** Lends connections of a pool of the client's own. */
+  static Connections ofOwnPool(DataSource pool, int size, TimeSource time) {
+    return new Connections(pool, PoolShare.unlimited(), size, time);
+  }
+
+  private boolean isOwnPool() {
+    return ownPoolSize > 0;
+  }
+
+  /** Keeps a connection until the claim is {@linkplain #forget forgotten}. */
+  void protect(Claim claim) {
+    if (!isOwnPool()) {
+      granted.add(claim.id());
+    }
+  }
+
+  void forget(Claim claim) {
+    granted.remove(claim.id());
+  }
+
+  /**
+   * Returns a connection, which the caller has to {@linkplain #giveBack give back}.
+   *
+   * @throws SQLException if none comes in time, or the data source failed
+   * @throws RuntimeException if the data source threw it
+   */
+  Borrowed borrow(Deadline deadline) throws SQLException, InterruptedException {
+    Waiter waiter;
+    lock.lock();
+    try {
+      Borrowed available = idle.pollLast();
+      if (available != null) {
+        return available;
+      }
+      if (closed) {
+        throw closed();
+      }
+      waiter = new Waiter(++arrivals);
+      waiters.add(waiter);
+      try {
+        summonWorker();
+      } catch (Throwable e) {
+        waiters.remove(waiter);
+        throw e;
+      }
+    } finally {
+      lock.unlock();
+    }
+    boolean interrupted = false;
+    while (!waiter.served && !deadline.hasPassed() && !interrupted) {
+      time.parkUntil(this, deadline.nanos());
+      interrupted = Thread.interrupted();
+    }
+    lock.lock();
+    try {
+      waiters.remove(waiter);
+    } finally {
+      lock.unlock();
+    }
+    if (interrupted) {
+      if (waiter.connection != null) {
+        giveBack(waiter.connection, true);
+      }
+      throw new InterruptedException();
+    }
+    if (waiter.connection != null) {
+      return waiter.connection;
+    }
+    throw failure(waiter.problem);
+  }
+
+  private static SQLException closed() {
+    return new SQLException("the lock client is closed");
+  }
+
+  private static SQLException failure(@Nullable Throwable problem) {
+    if (problem == null) {
+      return new SQLTransientConnectionException("the data source handed out none");
+    }
+    for (Throwable cause = problem; cause != null; cause = cause.getCause()) {
+      if (cause instanceof SQLException e) {
+        return e;
+      }
+    }
+    if (problem instanceof Error error) {
+      throw error;
+    }
+    throw (RuntimeException) problem;
+  }
+
+  /**
+   * Takes a connection back.
+   *
+   * @param sound whether the server answered the last request on it, be it by an error
+   */
+  void giveBack(Borrowed connection, boolean sound) {
+    Borrowed surplus = connection;
+    boolean broken = !sound && connection.isBroken();
+    lock.lock();
+    try {
+      if (!sound || closed) {
+        stopKeeping(connection);
+      } else if (connection.kept || startKeeping(connection)) {
+        surplus = lend(connection);
+      }
+    } finally {
+      lock.unlock();
+    }
+    if (surplus != null) {
+      surplus.close();
+    }
+    if (broken) {
+      returnIdle(true); // what broke it has probably broken these, too
+    }
+  }
+
+  private void returnIdle(boolean abort) {
+    for (Borrowed connection = pollIdle(); connection != null; connection = pollIdle()) {
+      if (abort) {
+        connection.abort();
+      }
+      connection.close();
+    }
+  }
+
+  private @Nullable Borrowed pollIdle() {
+    lock.lock();
+    try {
+      Borrowed longest = idle.poll();
+      if (longest != null) {
+        stopKeeping(longest);
+      }
+      return longest;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Lends a connection to the first waiter. Returns it if there is none, unless it is kept. */
+  private @Nullable Borrowed lend(Borrowed connection) {
+    Waiter first = waiters.poll();
+    if (first != null) {
+      serve(first, connection, null);
+      return null;
+    }
+    if (connection.kept) {
+      connection.idleSince = time.nanoTime();
+      idle.add(connection);
+      return null;
+    }
+    return connection;
+  }
+
+  private void serve(Waiter waiter, @Nullable Borrowed connection, @Nullable Throwable problem) {
+    waiter.connection = connection;
+    waiter.problem = problem;
+    waiter.served = true;
+    time.unpark(waiter.thread);
+  }
+
+  private boolean startKeeping(Borrowed connection) {
+    boolean keep = isOwnPool() || kept == 0 && !granted.isEmpty() && share.take(1);
+    if (keep && workers == 0) {
+      try {
+        startWorker();
+      } catch (OutOfMemoryError e) { // no thread could be had to end the keeping
+        share.giveBack();
+        return false;
+      }
+    }
+    connection.kept = keep;
+    kept += keep ? 1 : 0;
+    return keep;
+  }
+
+  private void stopKeeping(Borrowed connection) {
+    if (connection.kept) {
+      connection.kept = false;
+      kept--;
+      share.giveBack();
+      changed.signal(); // a worker may fetch another one for those who wait
+    }
+  }
+
+  private boolean isNeeded(Borrowed connection) {
+    return !granted.isEmpty() || time.nanoTime() - connection.idleSince < IDLE_NANOS;
+  }
+
+  /** {@return how many connections have still to be fetched for those who wait} */
+  private long missing() {
+    Waiter first = waiters.peek();
+    if (first == null) {
+      return 0;
+    }
+    long coming = fetches.stream().filter(begin -> begin >= first.arrival).count();
+    long missing = waiters.size() - coming;
+    return isOwnPool() ? Math.min(missing, ownPoolSize - kept - fetches.size()) : missing;
+  }
+
+  private void summonWorker() {
+    if (workers - fetches.size() >= missing()) {
+      changed.signal();
+    } else if (workers < MAX_WORKERS) {
+      startWorker();
+    }
+  }
+
+  private void startWorker() {
+    threads.newThread(this::work).start();
+    workers++;
+  }
+
+  /** Fetches connections for waiters, and returns the kept one when it is not needed any more. */
+  private void work() {
+    while (true) {
+      Borrowed surplus = null;
+      long begin = 0;
+      lock.lock();
+      try {
+        boolean unused = false;
+        while (missing() <= 0 && surplus == null) {
+          Borrowed longest = idle.peek();
+          if (longest != null && !isNeeded(longest)) {
+            surplus = idle.remove();
+            stopKeeping(surplus);
+          } else if (closed || unused && (kept == 0 || workers - fetches.size() > 1)) {
+            workers--;
+            return;
+          } else {
+            unused = changed.awaitNanos(IDLE_NANOS) <= 0;
+          }
+        }
+        if (surplus == null) {
+          begin = arrivals;
+          fetches.add(begin);
+        }
+      } catch (InterruptedException e) {
+        continue; // it is the data source's, and was late
+      } finally {
+        lock.unlock();
+      }
+      if (surplus == null) {
+        fetch(begin);
+      } else {
+        surplus.close();
+      }
+    }
+  }
+
+  private void fetch(long begin) {
+    Borrowed fetched = null;
+    Throwable problem = null;
+    try {
+      fetched = Borrowed.from(source);
+    } catch (SQLException | RuntimeException | Error e) {
+      problem = e;
+    }
+    lock.lock();
+    try {
+      fetches.remove((Long) begin);
+      if (fetched != null) {
+        if (!closed) {
+          boolean unused = startKeeping(fetched);
+          fetched = lend(fetched);
+        }
+      } else if (problem != null) {
+        report(problem, begin);
+      }
+    } finally {
+      lock.unlock();
+    }
+    if (fetched != null) {
+      fetched.close();
+    }
+  }
+
+  /** Reports a failure to somebody who has waited since before the data source was asked. */
+  private void report(Throwable problem, long begin) {
+    Waiter first = waiters.peek();
+    if (first == null || first.arrival > begin) {
+      return;
+    }
+    if (isOwnPool() && problem instanceof SQLTransientConnectionException) {
+      first.problem = problem;
+    } else {
+      waiters.remove();
+      serve(first, null, problem);
+    }
+  }
+
+  /** Returns what is kept. A connection that is lent, or being fetched, is returned later. */
+  @Override
+  public void close() {
+    lock.lock();
+    try {
+      closed = true;
+      changed.signalAll();
+      while (!waiters.isEmpty()) {
+        serve(waiters.remove(), null, closed());
+      }
+    } finally {
+      lock.unlock();
+    }
+    returnIdle(false);
+  }
+}

@@ -1,0 +1,77 @@
+package dev.interlock.jdbc;
+
+import java.io.PrintWriter;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.util.logging.Logger;
+import javax.sql.DataSource;
+import org.h2.jdbcx.JdbcDataSource;
+import org.jspecify.annotations.Nullable;
+
+/** A data source as a program may write its own: only its connections matter. */
+interface ProgramSource extends DataSource {
+
+  /** {@return a source of connections to a database in memory} */
+  static DataSource h2(String name) {
+    JdbcDataSource source = new JdbcDataSource();
+    source.setUrl("jdbc:h2:mem:" + name + ";DB_CLOSE_DELAY=-1");
+    source.setUser("sa");
+    return source;
+  }
+
+  /** {@return the connection, which a borrower cannot close} */
+  static Connection unclosed(Connection connection) {
+    return (Connection)
+        Proxy.newProxyInstance(
+            ProgramSource.class.getClassLoader(),
+            new Class<?>[] {Connection.class},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("close")) {
+                return null;
+              }
+              try {
+                return method.invoke(connection, arguments);
+              } catch (InvocationTargetException e) {
+                throw e.getCause();
+              }
+            });
+  }
+
+  @Override
+  default Connection getConnection(String user, String password) throws SQLException {
+    return getConnection();
+  }
+
+  @Override
+  default @Nullable PrintWriter getLogWriter() {
+    return null;
+  }
+
+  @Override
+  default void setLogWriter(@Nullable PrintWriter out) {}
+
+  @Override
+  default void setLoginTimeout(int seconds) {}
+
+  @Override
+  default int getLoginTimeout() {
+    return 0;
+  }
+
+  @Override
+  default Logger getParentLogger() {
+    return Logger.getGlobal();
+  }
+
+  @Override
+  default <T> T unwrap(Class<T> type) throws SQLException {
+    throw new SQLException("nothing to unwrap");
+  }
+
+  @Override
+  default boolean isWrapperFor(Class<?> type) {
+    return false;
+  }
+}
