@@ -97,6 +97,19 @@ final class Connections implements AutoCloseable {
     return ownPoolSize > 0;
   }
 
+  /** {@return whether the program has closed its data source} Those that cannot tell are open. */
+  boolean isClosedByProgram() {
+    if (isOwnPool()) {
+      return false;
+    }
+    try {
+      // Pools have no interface in common, but this method in HikariCP, DBCP and Druid.
+      return Boolean.TRUE.equals(source.getClass().getMethod("isClosed").invoke(source));
+    } catch (ReflectiveOperationException e) {
+      return false;
+    }
+  }
+
   /** Keeps a connection until the claim is {@linkplain #forget forgotten}. */
   void protect(Claim claim) {
     if (!isOwnPool()) {

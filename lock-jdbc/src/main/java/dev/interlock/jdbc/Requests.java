@@ -179,6 +179,9 @@ final class Requests {
     try {
       return connections.borrow(deadline);
     } catch (SQLException e) {
+      if (connections.isClosedByProgram()) {
+        throw failures.wrong("the DataSource was closed before the LockClient that uses it", e);
+      }
       LockException explained = failures.explain(e);
       boolean unavailable = explained instanceof LockUnavailableException;
       throw unavailable && !inDoubt ? failures.notSent(e) : explained;

@@ -158,7 +158,7 @@ class AccessTest {
   }
 
   @Test
-  void aPoolOfTheProgramMayBeClosedOrExhausted() throws Exception {
+  void aPoolOfTheProgramMayBeExhausted() throws Exception {
     HikariConfig config = new HikariConfig();
     config.setJdbcUrl(postgresql.jdbcUrl());
     config.setUsername(postgresql.user());
@@ -167,7 +167,8 @@ class AccessTest {
     config.setConnectionTimeout(250);
     HikariDataSource pool = new HikariDataSource(config);
     LockOptions options = LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
-    try (LockClient client = JdbcLocks.using(pool, options)) {
+    try (pool;
+        LockClient client = JdbcLocks.using(pool, options)) {
       client.lock("job").acquire().close();
       try (var taken = pool.getConnection()) {
         LockUnavailableException exhausted =
@@ -177,8 +178,6 @@ class AccessTest {
         assertFalse(taken.isClosed());
       }
       client.lock("job").acquire().close();
-      pool.close();
-      assertThrows(LockException.class, () -> client.lock("job").tryAcquire());
     }
   }
 

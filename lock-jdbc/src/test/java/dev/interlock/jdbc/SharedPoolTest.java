@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.LockClient;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
@@ -203,6 +205,21 @@ class SharedPoolTest {
       assertFalse(connection.getAutoCommit());
       connection.rollback();
       assertEquals(0, number("SELECT count(*) FROM work"));
+    }
+  }
+
+  @Test
+  void aPoolThatIsClosedFirstIsSaidAtOnce() throws Exception {
+    HikariDataSource pool = pool(2);
+    try (LockClient client =
+        JdbcLocks.using(pool, LockOptions.builder().outageTimeout(Duration.ofMinutes(1)).build())) {
+      pool.close();
+      LockConfigurationException refusal =
+          inTime(
+              () ->
+                  assertThrows(
+                      LockConfigurationException.class, () -> client.lock("job").acquire()));
+      assertTrue(String.valueOf(refusal.getMessage()).contains("was closed"), refusal::toString);
     }
   }
 }
