@@ -131,6 +131,7 @@ final class BackendOpener {
     try {
       schema.ensure(requests, failures, deadline);
       failures.noteAdmission();
+      requests.detectPooler(deadline);
     } catch (InterruptedException e) {
       throw interrupted(failures, e);
     }
@@ -157,11 +158,8 @@ final class BackendOpener {
     if (database != JdbcDatabase.POSTGRESQL || !share.has(PostgreSqlListener.MIN_CONNECTIONS)) {
       return ReleaseListener.NONE;
     }
-    try {
-      Class.forName("org.postgresql.PGConnection", false, BackendOpener.class.getClassLoader());
-      return new PostgreSqlListener(source, share, settings.table(), endpoint);
-    } catch (ClassNotFoundException e) {
-      return ReleaseListener.NONE; // another driver
-    }
+    return PostgreSqlDriver.isPresent()
+        ? new PostgreSqlListener(source, share, settings.table(), endpoint)
+        : ReleaseListener.NONE;
   }
 }

@@ -17,6 +17,7 @@ final class DriverDataSource implements DataSource, AutoCloseable {
   private final Driver driver;
   private final String url;
   private final Supplier<Properties> properties;
+  private final Properties more = new Properties();
   private final int loginTimeoutSeconds;
   private volatile boolean closed;
 
@@ -35,12 +36,19 @@ final class DriverDataSource implements DataSource, AutoCloseable {
     this.loginTimeoutSeconds = loginTimeoutSeconds;
   }
 
+  /** Sets a property of the driver for all further connections. */
+  void setProperty(String name, String value) {
+    more.setProperty(name, value);
+  }
+
   @Override
   public Connection getConnection() throws SQLException {
     if (closed) {
       throw new SQLException("closed");
     }
-    Connection connection = driver.connect(url, properties.get());
+    Properties all = properties.get();
+    all.putAll(more);
+    Connection connection = driver.connect(url, all);
     if (connection == null) {
       throw new SQLException("the driver " + driver.getClass().getName() + " refuses the URL");
     }

@@ -51,6 +51,14 @@ final class Failures {
                 || H2_ROLLED_BACK.contains(one.getErrorCode()));
   }
 
+  /**
+   * {@return whether the server does not know a prepared statement of the driver, or has another
+   * one of its name} Nothing was executed then.
+   */
+  static boolean isForeignStatement(SQLException e) {
+    return has(e, one -> state(one).equals("26000") || state(one).equals("42P05"));
+  }
+
   /** {@return whether the row is there already} */
   static boolean isDuplicateKey(SQLException e) {
     return has(

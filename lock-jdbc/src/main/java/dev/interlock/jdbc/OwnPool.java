@@ -43,6 +43,9 @@ final class OwnPool {
       if (database != JdbcDatabase.H2) {
         first.setNetworkTimeout(Runnable::run, (int) wait(uri.requestTimeout()));
       }
+      if (database == JdbcDatabase.POSTGRESQL && PostgreSqlDriver.isBehindPooler(first)) {
+        driver.setProperty("prepareThreshold", "0"); // also for the tests of idle connections
+      }
       return new OwnPool(driver, new HikariDataSource(config(uri, driver)));
     } catch (SQLException e) {
       throw failures.explain(e);

@@ -219,6 +219,8 @@ final class PostgreSqlListener implements ReleaseListener {
 
   private void listen(Connection made) throws SQLException {
     PGConnection notified = made.unwrap(PGConnection.class);
+    int prepareThreshold = notified.getPrepareThreshold();
+    notified.setPrepareThreshold(0); // a pooler would not know the names of prepared statements
     execute(made, "LISTEN " + channel);
     refused = false;
     lock.lock();
@@ -247,6 +249,7 @@ final class PostgreSqlListener implements ReleaseListener {
       }
     }
     execute(made, "UNLISTEN *");
+    notified.setPrepareThreshold(prepareThreshold);
   }
 
   private boolean goesOn(int idle) {

@@ -24,11 +24,19 @@ final class Requests {
   private final Failures failures;
   private final TimeSource time;
 
+  /** Whether the server's session may be another one with each statement. */
+  private volatile boolean pooled;
+
   Requests(Connections connections, Dialect dialect, Failures failures, TimeSource time) {
     this.connections = connections;
     this.dialect = dialect;
     this.failures = failures;
     this.time = time;
+  }
+
+  /** Finds out whether a pooler is between the driver and the server. */
+  void detectPooler(Deadline deadline) throws InterruptedException {
+    pooled = repeatable(deadline, new Attempts(), Session::isBehindPooler);
   }
 
   /** How often a request was sent, and whether an earlier copy may have been executed. */
@@ -99,7 +107,7 @@ final class Requests {
       Borrowed borrowed = borrow(deadline, attempts);
       boolean sound = false;
       try {
-        T answer = request.run(new Session(borrowed.connection, dialect, deadline));
+        T answer = request.run(new Session(borrowed.connection, dialect, pooled, deadline));
         sound = true;
         return answer;
       } catch (LockException | InterruptedException e) {
@@ -109,6 +117,14 @@ final class Requests {
         sound = !Failures.isBroken(e) && !borrowed.isBroken();
         if (Failures.isRolledBack(e) && !pauseAndGiveUp(deadline)) {
           continue;
+        }
+        if (Failures.isForeignStatement(e)) {
+          pooled = true;
+          sound = false;
+          borrowed.abort(); // the driver would use the names again that it has given
+          if (!pauseAndGiveUp(deadline)) {
+            continue;
+          }
         }
         if (Failures.isBroken(e)) {
           attempts.inDoubt = true;

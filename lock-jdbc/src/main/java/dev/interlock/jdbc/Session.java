@@ -21,11 +21,18 @@ final class Session {
 
   private final Connection connection;
   private final Dialect dialect;
+  private final boolean pooled;
   private final Deadline deadline;
 
-  Session(Connection connection, Dialect dialect, Deadline deadline) {
+  /**
+   * Uses a connection.
+   *
+   * @param pooled whether the server's session may be another one with each statement
+   */
+  Session(Connection connection, Dialect dialect, boolean pooled, Deadline deadline) {
     this.connection = connection;
     this.dialect = dialect;
+    this.pooled = pooled;
     this.deadline = deadline;
   }
 
@@ -63,6 +70,13 @@ final class Session {
     }
   }
 
+  /** {@return whether a pooler is between the driver and the server} */
+  boolean isBehindPooler() throws SQLException {
+    return dialect == Dialect.POSTGRESQL
+        && PostgreSqlDriver.isPresent()
+        && PostgreSqlDriver.isBehindPooler(connection);
+  }
+
   /** Executes definitions, which have no parameters. */
   void define(String definitions) throws SQLException {
     try (Statement statement = connection.createStatement()) {
@@ -87,6 +101,9 @@ final class Session {
       throws SQLException {
     if (dialect == Dialect.MYSQL) {
       statement.setQueryTimeout((int) Math.min(86_400, Math.max(1, millisOnServer() / 1_000)));
+    }
+    if (pooled) {
+      PostgreSqlDriver.avoidNames(statement);
     }
     if (dialect == Dialect.POSTGRESQL) {
       Map<String, Object> all = new HashMap<>(values);

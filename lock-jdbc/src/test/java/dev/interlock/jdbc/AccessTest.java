@@ -45,6 +45,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
@@ -249,8 +250,8 @@ class AccessTest {
           @Override
           public Connection getConnection() throws SQLException {
             return switch (connections.incrementAndGet()) {
-              case 3 -> losingAnswers(super.getConnection());
-              case 4 -> throw new SQLException("role is not permitted to log in", "28000");
+              case 4 -> losingAnswers(super.getConnection());
+              case 5 -> throw new SQLException("role is not permitted to log in", "28000");
               default -> super.getConnection();
             };
           }
@@ -262,11 +263,50 @@ class AccessTest {
       Claim claim = claim("doubt");
       LockUnavailableException refusal =
           assertThrows(LockUnavailableException.class, () -> backend.tryAcquire(claim, soon()));
-      assertEquals(4, connections.get());
+      assertEquals(5, connections.get());
       assertTrue(refusal.isInDoubt());
       assertSays("role is not permitted to log in", refusal);
       assertTrue(backend.release(claim, soon()), "it had been granted");
     }
+  }
+
+  /** As behind a pooler, which sends a statement to a session that has not prepared it. */
+  @Test
+  void aStatementThatTheSessionDoesNotKnowIsRepeated() throws Exception {
+    DataSource source = source();
+    ProgramSource forgetful = () -> forgetting(source.getConnection());
+    try (HikariDataSource pool = new HikariDataSource()) {
+      pool.setDataSource(forgetful);
+      LockBackend backend = Backends.open(pool, JdbcSettings.defaults());
+      for (int i = 0; i < 10; i++) { // the driver names what is executed for the fifth time
+        Claim claim = claim("forgotten");
+        take(backend, claim);
+        assertTrue(backend.release(claim, soon()));
+      }
+      backend.close();
+    }
+  }
+
+  private static DataSource source() {
+    PGSimpleDataSource source = new PGSimpleDataSource();
+    source.setUrl(postgresql.jdbcUrl());
+    source.setUser(postgresql.user());
+    source.setPassword(postgresql.password());
+    return source;
+  }
+
+  private static Connection forgetting(Connection connection) {
+    return proxy(
+        Connection.class,
+        connection,
+        (method, result) -> {
+          if (method.equals("prepareStatement")) {
+            try (Statement statement = connection.createStatement()) {
+              statement.execute("DO 'BEGIN EXECUTE ''DEALLOCATE ALL''; END'");
+            }
+          }
+          return result;
+        });
   }
 
   /** A connection that breaks after each query. */
