@@ -6,6 +6,20 @@ import javax.sql.DataSource;
 
 /** A connection whose settings are put back when it is returned. */
 final class Borrowed implements AutoCloseable {
+
+  /** Auto-commit is off, though it was on before. */
+  static final class InTransactionException extends SQLException {
+    private static final long serialVersionUID = 1L;
+
+    InTransactionException() {
+      super(
+          "the data source has handed out a connection without auto-commit, which others had: it is"
+              + " probably in a transaction of somebody else; pass a data source that hands out each"
+              + " connection to one borrower at a time, and as it was at first",
+          "25001");
+    }
+  }
+
   final Connection connection;
   private final int timeoutMillis;
 
@@ -13,6 +27,9 @@ final class Borrowed implements AutoCloseable {
   boolean kept;
 
   long idleSince;
+
+  /** Whether it is in somebody's transaction if it has no auto-commit. */
+  boolean commitsAlways;
 
   private boolean commits;
   private boolean writes;
@@ -37,6 +54,7 @@ final class Borrowed implements AutoCloseable {
    * Makes every statement a transaction of its own.
    *
    * @param answerMillis how long an answer may take
+   * @throws InTransactionException if that would commit somebody's transaction
    */
   void prepare(int answerMillis) throws SQLException {
     connection.setNetworkTimeout(Runnable::run, Math.max(1, answerMillis));
@@ -45,9 +63,13 @@ final class Borrowed implements AutoCloseable {
       writes = true;
     }
     if (!connection.getAutoCommit()) {
+      if (commitsAlways) {
+        throw new InTransactionException();
+      }
       connection.setAutoCommit(true);
       commits = true;
     }
+    commitsAlways = true;
   }
 
   /** Ends the connection, so that the next one may lead to another server: the new primary. */

@@ -60,6 +60,7 @@ final class Connections implements AutoCloseable {
 
   private final Deque<Borrowed> idle = new ArrayDeque<>();
   private int kept;
+  private boolean autoCommit;
   private int workers;
   private boolean closed;
 
@@ -353,8 +354,10 @@ final class Connections implements AutoCloseable {
   private void fetch(long begin) {
     Borrowed fetched = null;
     Throwable problem = null;
+    boolean commits = false;
     try {
       fetched = Borrowed.from(source);
+      commits = fetched.connection.getAutoCommit();
     } catch (SQLException | RuntimeException | Error e) {
       problem = e;
     }
@@ -362,6 +365,8 @@ final class Connections implements AutoCloseable {
     try {
       fetches.remove((Long) begin);
       if (fetched != null) {
+        autoCommit |= commits;
+        fetched.commitsAlways = autoCommit;
         if (!closed) {
           boolean unused = startKeeping(fetched);
           fetched = lend(fetched);

@@ -176,6 +176,9 @@ final class Requests {
     }
     try {
       borrowed.prepare((int) Math.min(86_400_000, deadline.remaining().toMillis()));
+    } catch (Borrowed.InTransactionException e) {
+      connections.giveBack(borrowed, false);
+      throw unsent(String.valueOf(e.getMessage()), attempts);
     } catch (SQLException e) {
       connections.giveBack(borrowed, false);
       throw new BrokenException(e);

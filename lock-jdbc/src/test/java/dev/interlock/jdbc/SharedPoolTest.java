@@ -208,6 +208,28 @@ class SharedPoolTest {
     }
   }
 
+  /** One connection for everybody, as for tests. */
+  @Test
+  void theTransactionOnASharedConnectionIsLeftAlone() throws Exception {
+    try (Connection connection = source.getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute("CREATE TABLE work (done INT)");
+      ProgramSource shared = () -> ProgramSource.unclosed(connection);
+      try (LockClient client = JdbcLocks.using(shared)) {
+        client.lock("job").acquire().close();
+        connection.setAutoCommit(false);
+        statement.executeUpdate("INSERT INTO work VALUES (1)");
+        LockUnavailableException refusal =
+            assertThrows(LockUnavailableException.class, () -> client.lock("job").tryAcquire());
+        assertFalse(refusal.isInDoubt());
+        connection.rollback();
+        assertEquals(0, number("SELECT count(*) FROM work"));
+        connection.setAutoCommit(true);
+        client.lock("job").acquire().close();
+      }
+    }
+  }
+
   @Test
   void aPoolThatIsClosedFirstIsSaidAtOnce() throws Exception {
     HikariDataSource pool = pool(2);
