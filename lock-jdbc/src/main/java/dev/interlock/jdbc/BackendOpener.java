@@ -140,7 +140,16 @@ final class BackendOpener {
             ? new PostgreSqlTable(dialect, settings)
             : new LockTable(dialect, settings);
     return new JdbcBackend(
-        dialect, endpoint, schema, table, connections, requests, failures, listener, closing);
+        dialect,
+        endpoint,
+        schema,
+        table,
+        connections,
+        requests,
+        failures,
+        listener,
+        closing,
+        context.time());
   }
 
   /**

@@ -52,17 +52,18 @@ enum FenceDialect {
       token = GREATEST(token, VALUES(token)), claimed_at = VALUES(claimed_at)\
       """),
 
+  // With IGNORECASE a column of characters would take two names for one.
   H2(
       """
       CREATE TABLE IF NOT EXISTS %s (
-        name VARCHAR(255) PRIMARY KEY,
+        name VARBINARY(255) PRIMARY KEY,
         token BIGINT NOT NULL,
         claimed_at TIMESTAMP WITH TIME ZONE NOT NULL
       )\
       """,
       """
       MERGE INTO %s AS fence
-      USING (VALUES (CAST(? AS VARCHAR), CAST(? AS BIGINT))) AS claim (name, token)
+      USING (VALUES (CAST(? AS VARBINARY(255)), CAST(? AS BIGINT))) AS claim (name, token)
       ON fence.name = claim.name
       WHEN MATCHED THEN UPDATE
       SET token = GREATEST(fence.token, claim.token), claimed_at = CURRENT_TIMESTAMP

@@ -17,6 +17,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -31,6 +32,7 @@ import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -48,6 +50,11 @@ final class JdbcBackend implements LockBackend {
   /** After so many new rows a client looks for old ones; one purge deletes more than that. */
   private static final int NEW_ROWS_PER_PURGE = 32;
 
+  /** Names that are not used any more leave rows, however few new ones there are. */
+  private static final Duration MAX_PURGE_INTERVAL = Duration.ofMinutes(10);
+
+  private static final Duration MIN_PURGE_INTERVAL = Duration.ofSeconds(1);
+
   private static final Duration LONGEST_TTL = Duration.ofDays(36_500);
 
   private final Dialect dialect;
@@ -59,8 +66,10 @@ final class JdbcBackend implements LockBackend {
   private final Failures failures;
   private final ReleaseListener listener;
   private final Runnable closing;
+  private final TimeSource time;
   private final AtomicInteger newRows =
       new AtomicInteger(ThreadLocalRandom.current().nextInt(NEW_ROWS_PER_PURGE));
+  private final AtomicLong nextPurge = new AtomicLong();
 
   JdbcBackend(
       Dialect dialect,
@@ -71,7 +80,8 @@ final class JdbcBackend implements LockBackend {
       Requests requests,
       Failures failures,
       ReleaseListener listener,
-      Runnable closing) {
+      Runnable closing,
+      TimeSource time) {
     this.dialect = dialect;
     this.endpoint = endpoint;
     this.schema = schema;
@@ -81,6 +91,9 @@ final class JdbcBackend implements LockBackend {
     this.failures = failures;
     this.listener = listener;
     this.closing = closing;
+    this.time = time;
+    nextPurge.set(
+        time.nanoTime() + ThreadLocalRandom.current().nextLong(MAX_PURGE_INTERVAL.toNanos()));
   }
 
   @Override
@@ -408,14 +421,19 @@ final class JdbcBackend implements LockBackend {
     }
   }
 
-  /** Deletes some old rows, if this client has made many new ones. */
+  /** Deletes some old rows, if this client has made many new ones, or has not for long. */
   private void purge(Session session) {
-    if (newRows.get() < NEW_ROWS_PER_PURGE) {
+    long now = time.nanoTime();
+    long due = nextPurge.get();
+    if (newRows.get() >= NEW_ROWS_PER_PURGE) {
+      newRows.addAndGet(-NEW_ROWS_PER_PURGE);
+    } else if (now - due < 0 || !nextPurge.compareAndSet(due, now + MAX_PURGE_INTERVAL.toNanos())) {
       return;
     }
-    newRows.addAndGet(-NEW_ROWS_PER_PURGE);
     try {
-      int unused = table.purge(session);
+      if (table.purge(session) >= LockTable.MAX_PURGED) {
+        nextPurge.set(now + MIN_PURGE_INTERVAL.toNanos());
+      }
     } catch (SQLException e) {
       log.debug("some rows of free locks stay for now", e);
     }

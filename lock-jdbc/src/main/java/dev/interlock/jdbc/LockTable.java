@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  */
 class LockTable {
 
-  private static final int MOST_NAMES = 256;
+  static final int MAX_PURGED = 256;
 
   private static final String FREE =
       "claim = '', holder = :nothing, kind = 'exclusive', capacity = 1, holds = :nothing,"
@@ -462,7 +462,7 @@ class LockTable {
     List<byte[]> names =
         session.query(
             outdated,
-            Map.of("limit", MOST_NAMES),
+            Map.of("limit", MAX_PURGED),
             rows -> {
               List<byte[]> some = new ArrayList<>();
               while (rows.next()) {
@@ -475,7 +475,7 @@ class LockTable {
     }
     Map<String, Object> values = new HashMap<>();
     StringBuilder list = new StringBuilder();
-    for (int i = 0; i < MOST_NAMES; i++) {
+    for (int i = 0; i < MAX_PURGED; i++) {
       list.append(i == 0 ? "" : ", ").append(":name").append(i);
       values.put("name" + i, names.get(Math.min(i, names.size() - 1)));
     }

@@ -28,6 +28,10 @@ final class Backends {
   private Backends() {}
 
   static BackendContext context(Duration requestTimeout) {
+    return context(requestTimeout, TIME);
+  }
+
+  static BackendContext context(Duration requestTimeout, TimeSource time) {
     return new BackendContext() {
       @Override
       public LockOptions options() {
@@ -36,7 +40,7 @@ final class Backends {
 
       @Override
       public TimeSource time() {
-        return TIME;
+        return time;
       }
 
       @Override

@@ -55,4 +55,18 @@ class H2FenceTest extends FenceCases {
       early.rollback();
     }
   }
+
+  @Test
+  void namesThatDifferInCaseOnlyAreTwoEvenWithIgnoreCase() throws SQLException {
+    JdbcFence fence = JdbcFence.create();
+    try (Connection connection =
+        DriverManager.getConnection("jdbc:h2:mem:ignore-case;IGNORECASE=TRUE")) {
+      fence.createTable(connection);
+      fence.claim(connection, "job", 7);
+      fence.claim(connection, "JOB", 5);
+      connection.setAutoCommit(false);
+      fence.check(connection, "job", 7);
+      fence.check(connection, "JOB", 5);
+    }
+  }
 }

@@ -16,6 +16,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
+import dev.interlock.spi.TimeSource;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -27,7 +28,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -205,6 +208,48 @@ class SharedPoolTest {
       assertFalse(connection.getAutoCommit());
       connection.rollback();
       assertEquals(0, number("SELECT count(*) FROM work"));
+    }
+  }
+
+  /** The clock of this program goes on by a day. */
+  @Test
+  void oldRowsAreDeletedThoughNoNameIsNew() throws Exception {
+    AtomicLong later = new AtomicLong();
+    TimeSource time =
+        new TimeSource() {
+          @Override
+          public long nanoTime() {
+            return System.nanoTime() + later.get();
+          }
+
+          @Override
+          public long wallMillis() {
+            return System.currentTimeMillis();
+          }
+
+          @Override
+          public void parkUntil(Object blocker, long untilNanos) {
+            LockSupport.parkNanos(blocker, untilNanos - nanoTime());
+          }
+        };
+    try (LockBackend backend =
+            BackendOpener.ofProgram(
+                source, JdbcSettings.defaults(), Backends.context(Backends.PATIENCE, time));
+        Connection connection = source.getConnection();
+        Statement statement = connection.createStatement()) {
+      for (String name : List.of("old", "new")) {
+        Claim claim = Backends.claim(name);
+        Backends.take(backend, claim);
+        assertTrue(backend.release(claim, Backends.soon()));
+      }
+      statement.execute(
+          "UPDATE interlock_lock SET purge_after = 0 WHERE granted_at ="
+              + " (SELECT min(granted_at) FROM interlock_lock)");
+      later.set(Duration.ofDays(1).toNanos());
+      Claim claim = Backends.claim("new");
+      Backends.take(backend, claim);
+      assertTrue(backend.release(claim, Backends.soon()));
+      assertEquals(1, number("SELECT count(*) FROM interlock_lock"));
     }
   }
 
