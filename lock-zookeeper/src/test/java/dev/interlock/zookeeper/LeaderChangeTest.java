@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 @Tag("extended")
 class LeaderChangeTest {
 
-  private static final Duration TTL = Duration.ofSeconds(30);
+  private static final Duration TTL = Duration.ofSeconds(40);
   private static final Duration TICK = Duration.ofSeconds(2);
 
   /** The others notice after five ticks that a stopped leader is silent. */
