@@ -12,9 +12,11 @@ import io.etcd.jetcd.support.Errors;
 import io.grpc.CallCredentials;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
+import io.grpc.ClientInterceptors;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.stub.ClientCalls;
+import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -169,7 +171,9 @@ final class Login {
             .withExecutor(MoreExecutors.directExecutor())
             .withDeadlineAfter(limit().toMillis(), TimeUnit.MILLISECONDS);
     ClientCalls.asyncUnaryCall(
-        channel.newCall(AuthGrpc.getAuthenticateMethod(), options),
+        ClientInterceptors.intercept(
+                channel, MetadataUtils.newAttachHeadersInterceptor(RequestRules.withLeader()))
+            .newCall(AuthGrpc.getAuthenticateMethod(), options),
         request,
         new StreamObserver<AuthenticateResponse>() {
           @Override

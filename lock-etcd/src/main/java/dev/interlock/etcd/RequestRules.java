@@ -49,6 +49,13 @@ record RequestRules(Duration limit, @Nullable Login login) implements ClientInte
 
   private static volatile boolean oneWasSent;
 
+  /** Headers with which a member that is cut off from the others refuses at once. */
+  static Metadata withLeader() {
+    Metadata headers = new Metadata();
+    headers.put(HAS_LEADER, "true");
+    return headers;
+  }
+
   /** Whether this process has sent a call. */
   static boolean oneWasSent() {
     return oneWasSent;

@@ -48,7 +48,11 @@ final class HostLookup {
       return new InetAddress[] {InetAddresses.forString(host)};
     }
     try {
-      return pending.computeIfAbsent(host, this::start).get(timeoutMillis, TimeUnit.MILLISECONDS);
+      // A copy: others have the same result, and each shuffles its own.
+      return pending
+          .computeIfAbsent(host, this::start)
+          .get(timeoutMillis, TimeUnit.MILLISECONDS)
+          .clone();
     } catch (TimeoutException e) {
       throw unknown(host + " (its name was not resolved in time)", e);
     } catch (ExecutionException e) {

@@ -8,6 +8,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +16,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Supplier;
@@ -42,6 +44,10 @@ public final class Subscriber implements AutoCloseable {
 
   private static final long FIRST_PAUSE_MILLIS = 50;
   private static final long LONGEST_PAUSE_MILLIS = 1_000;
+
+  /** For how long a release reserves the lock for the next in line. */
+  private static final long RESERVATION_MILLIS = 300;
+
   private static final long FORBIDDEN_PAUSE_MILLIS = 60_000;
 
   /** How often to check that the connection is alive and still needed. */
@@ -66,6 +72,9 @@ public final class Subscriber implements AutoCloseable {
    * without errors as long as only one thread at a time changes it, as here under the lock.
    */
   private final Map<String, Set<Waiter>> waiters = new ConcurrentHashMap<>();
+
+  /** For each lock that changes hands, what stands for the last message about it. */
+  private final Map<String, Object> turns = new HashMap<>();
 
   private final Set<String> confirmed = new HashSet<>();
   private @Nullable Subscription subscription;
@@ -105,6 +114,8 @@ public final class Subscriber implements AutoCloseable {
     public void published(Subscription from, String channel, String waiter) {
       if (waiter.isEmpty() || waiter.equals(id)) {
         locked(() -> signal(waiters.get(channel)));
+      } else if (waiters.containsKey(channel)) {
+        locked(() -> lookAfterTurn(channel));
       }
     }
   }
@@ -195,9 +206,30 @@ public final class Subscriber implements AutoCloseable {
           Set<Waiter> others = waiters.get(waiter.channel);
           if (others != null && others.remove(waiter) && others.isEmpty()) {
             waiters.remove(waiter.channel);
+            turns.remove(waiter.channel);
+            turns.remove(waiter.channel);
             updateSoon();
           }
         });
+  }
+
+  /**
+   * The lock is reserved for another client, which may be gone, and nobody says when the
+   * reservation ends. The next message shows that the lock changes hands.
+   */
+  private void lookAfterTurn(String channel) {
+    Object turn = new Object();
+    turns.put(channel, turn);
+    long pause = RESERVATION_MILLIS + ThreadLocalRandom.current().nextLong(RESERVATION_MILLIS / 3);
+    later(
+        pause,
+        () ->
+            locked(
+                () -> {
+                  if (turns.remove(channel, turn)) {
+                    signal(waiters.get(channel));
+                  }
+                }));
   }
 
   private void locked(Runnable action) {

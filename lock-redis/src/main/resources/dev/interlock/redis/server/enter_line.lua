@@ -7,6 +7,7 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local line = KEYS[1] .. ':line'
 local place = redis.pcall('HMGET', line, ARGV[4])[1]
 local since = place and string.match(place, '^%d+') or now
+if tonumber(since) > now then since = now end -- the clock was set back
 if tonumber(ARGV[5]) > 0 and (place or #redis.pcall('HGETALL', line) < 256) then
   redis.pcall('HSET', line, ARGV[4], string.format('%.0f:%.0f', since, now + ARGV[5]))
   local left = redis.pcall('PTTL', line)

@@ -16,7 +16,7 @@ if awaited then
 --#include next_in_line
   -- For longer than a message and a request take, to far clients, too.
   local kept = next_in_line
-      and redis.pcall('SET', KEYS[1], 'v3|reserved|' .. next_in_line, 'PX', 200)
+      and redis.pcall('SET', KEYS[1], 'v3|reserved|' .. next_in_line, 'PX', 300)
   if type(kept) == 'table' and kept.ok then told = next_in_line end
 end
 if told == '' then redis.call('DEL', KEYS[1]) end

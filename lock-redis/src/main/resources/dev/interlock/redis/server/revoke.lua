@@ -9,7 +9,9 @@
 -- Begins with PEXPIRE: a server without memory refuses to begin with ZADD or SET.
 if redis.call('TYPE', KEYS[1]).ok == 'zset' then
 --#include held
-  redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), 1))
+  local rest = redis.call('PTTL', KEYS[1])
+  if rest == -1 then return {'foreign', KEYS[1], 'no expiry'} end
+  redis.call('PEXPIRE', KEYS[1], math.max(rest, 1))
   redis.call('ZADD', KEYS[1], string.match(head, '%d+$'), head)
   local holds = redis.call('ZRANGE', KEYS[1], 2147483648, '(+inf', 'BYSCORE', 'WITHSCORES')
   local revoked, former = {}, {}

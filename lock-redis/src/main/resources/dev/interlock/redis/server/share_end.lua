@@ -40,7 +40,7 @@ if waiting then
       first = one
     end
   end
-  awaited = first and used + first.weight <= tonumber(ARGV[5])
+  awaited = first and (unexpired or used + first.weight <= tonumber(ARGV[5]))
 elseif tonumber(ends) > latest then
   redis.call('PEXPIREAT', KEYS[1], latest)
 end
