@@ -56,8 +56,8 @@ final class AcquireLoop {
     /** Later than its true beginning by all the time in which nobody asked the store. */
     private long since;
 
-    /** When the next failure is due at the latest, if the store is asked as planned. */
-    private long nextFailureBy;
+    /** When the store is to be asked again. */
+    private long askAt;
 
     private @Nullable Backoff backoff;
 
@@ -67,14 +67,19 @@ final class AcquireLoop {
     Outage(LockUnavailableException failure, long since, long now) {
       this.failure = failure;
       this.since = since;
-      this.nextFailureBy = now;
+      this.askAt = now;
     }
 
-    /** Adds a failure. A pause of the process is not taken for a failure of the store. */
+    /** Adds a failure. */
     void add(LockUnavailableException next, long now) {
       failure = next;
       trouble = next;
-      since += Math.max(0, now - nextFailureBy);
+      askAt = now;
+    }
+
+    /** Leaves out time in which nobody could ask, as the process was stopped. */
+    void leaveOut(long nanos) {
+      since += Math.max(0, nanos);
     }
 
     /** Returns for how many nanoseconds more a caller bears it. */
@@ -142,8 +147,10 @@ final class AcquireLoop {
   /** Taken before the first request. */
   private long clockOffset;
 
-  /** The time before the last request that the head itself waits for. */
+  /** The time before the last request that the head itself waits for, and when to give it up. */
   private long sentAt;
+
+  private long answerDue;
 
   /** Null if the store has answered. */
   private volatile @Nullable Outage outage;
@@ -322,6 +329,7 @@ final class AcquireLoop {
             // What a refused attempt may have left on the store expires there.
             settleWithNothingLeft();
           }
+          answered();
           throw e;
         }
         if (request.isOver()) {
@@ -495,7 +503,7 @@ final class AcquireLoop {
         waiting = current.hasPredecessor();
         if (waiting) {
           held = true;
-          engine.line.tell(name());
+          engine.line.tell(this);
           engine.waits(request);
         }
         Attempt attempt = current.await(request.deadline());
@@ -508,6 +516,9 @@ final class AcquireLoop {
         }
         request.heldBy(((Attempt.Busy) attempt).holder());
         isHeld();
+      } catch (LockConfigurationException e) {
+        answered();
+        throw e;
       } catch (LockUnavailableException e) {
         if (place != null && grant == null) {
           // The store has let us into the queue since its last failure. A grant that came too late
@@ -557,9 +568,14 @@ final class AcquireLoop {
   private Deadline requestDeadline(Request request) {
     Outage present = outage;
     sentAt = engine.platform.nanoTime();
-    return request.forStore(
-        engine.requestTimeout(),
-        present == null ? request.withoutStore().toNanos() : present.patience(request, sentAt));
+    long patience = request.withoutStore().toNanos();
+    if (present != null) {
+      present.leaveOut(sentAt - present.askAt);
+      patience = present.patience(request, sentAt);
+    }
+    Deadline deadline = request.forStore(engine.requestTimeout(), patience);
+    answerDue = deadline.nanos();
+    return deadline;
   }
 
   private Pause pause() {
@@ -707,7 +723,11 @@ final class AcquireLoop {
     } catch (Throwable e) {
       Timer.failed("an early loss", e);
     }
-    engine.line.tell(lease.name());
+    try {
+      engine.line.tell(this);
+    } catch (Throwable e) {
+      Timer.failed("an answer", e);
+    }
     return lease;
   }
 
@@ -729,7 +749,7 @@ final class AcquireLoop {
   private void isHeld() {
     answered();
     held = true;
-    engine.line.tell(name());
+    engine.line.tell(this);
   }
 
   private void inQueue() {
@@ -752,15 +772,15 @@ final class AcquireLoop {
     long now = engine.platform.nanoTime();
     Outage present = outage;
     if (present == null) {
-      // Whoever waits in the store's queue has not asked for anything all that time.
-      long asked = isQueued ? now : Math.max(sentAt, now - engine.requestTimeout().toNanos());
-      present = new Outage(problem, asked, now);
+      present = new Outage(problem, sentAt, now);
       outage = present;
     }
+    // Whoever waits in the store's queue has not asked for anything all that time.
+    present.leaveOut(now - (isQueued ? sentAt : answerDue));
     present.add(problem, now);
-    engine.line.tell(name());
+    engine.line.tell(this);
     Outage failing = present;
-    engine.line.fail(name(), other -> failing.patience(other, now) <= 0, problem);
+    engine.line.fail(this, other -> failing.patience(other, now) <= 0, problem);
     long patience = present.patience(request, now);
     if (request.isOver() || patience <= 0) {
       throw problem;
@@ -770,7 +790,7 @@ final class AcquireLoop {
       present.backoff = new Backoff(engine.platform, request.options().ttl());
     }
     long pause = Math.min(present.backoff.next(request.options().ttl()).toNanos(), patience);
-    present.nextFailureBy = now + pause + engine.requestTimeout().toNanos();
+    present.askAt = now + pause;
     return Duration.ofNanos(pause);
   }
 

@@ -31,6 +31,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
   private final CompletableFuture<Decision> decision = new CompletableFuture<>();
   private volatile @Nullable LeaseState handedOver;
   private volatile LocalQueue.Answer answer = LocalQueue.Answer.PENDING;
+  private volatile @Nullable LockUnavailableException outage;
 
   private BlockingAcquisition(DefaultLockClient engine, Request request) {
     this.engine = engine;
@@ -161,7 +162,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
       case HEAD -> engine.contend(request);
       case HANDED_OVER -> handedOver();
       case ANSWERED -> engine.timedOutInLine(request, answer);
-      case FAILED -> throw engine.outage(request, requireNonNull(answer.trouble()));
+      case FAILED -> throw engine.outage(request, requireNonNull(outage));
       case CLOSED -> throw engine.closed();
     };
   }
@@ -241,7 +242,7 @@ final class BlockingAcquisition implements LocalQueue.Waiter {
 
   @Override
   public void onOutage(LockUnavailableException problem) {
-    answer = LocalQueue.Answer.failed(problem);
+    outage = problem;
     decision.complete(Decision.FAILED);
   }
 

@@ -41,6 +41,10 @@ final class ElectionCandidacy implements Election.Candidacy {
   @GuardedBy("this")
   private boolean withdrawn;
 
+  /** Until when a close waits for the work; null before the first. */
+  @GuardedBy("this")
+  private @Nullable Deadline closeBy;
+
   /** Whether the thread is in a step that an interrupt ends. */
   @GuardedBy("this")
   private boolean interruptible;
@@ -324,9 +328,15 @@ final class ElectionCandidacy implements Election.Candidacy {
   @Override
   public void close() {
     withdraw();
+    Deadline patience;
+    synchronized (this) {
+      if (closeBy == null) {
+        closeBy = Deadline.in(engine.platform, closeTimeout);
+      }
+      patience = closeBy;
+    }
     if (isOwn(Thread.currentThread())
-        || Awaiting.doneUninterruptibly(
-            engine.platform, ended, Deadline.in(engine.platform, closeTimeout))) {
+        || Awaiting.doneUninterruptibly(engine.platform, ended, patience)) {
       return;
     }
     Leadership unfinished = leadership;

@@ -867,7 +867,7 @@ final class LeaseState extends Timer.Event {
   /** Stops renewing a lease that will not be released. It ends with its validity. */
   void abandon(String why) {
     synchronized (this) {
-      if (phase != Phase.HELD) {
+      if (phase != Phase.HELD || abandoned) {
         return;
       }
       Limits present = limits();

@@ -133,25 +133,34 @@ final class LocalQueue {
       return answer;
     }
 
-    /** Removes those who asked, if there is an answer. */
-    synchronized List<Waiter> takeAsking(Answer answer) {
+    /** Removes one of those who asked, if there is an answer; null if there is none or nobody. */
+    synchronized @Nullable Waiter takeAsking() {
       List<Waiter> all = asking;
-      if (all == null || answer.kind() == Answer.Kind.PENDING) {
-        return List.of();
+      if (all == null || answer().kind() == Answer.Kind.PENDING) {
+        return null;
+      }
+      while (!all.isEmpty()) {
+        Waiter waiter = all.remove(all.size() - 1);
+        if (remove(waiter)) {
+          return waiter;
+        }
       }
       asking = null;
-      all.removeIf(waiter -> !remove(waiter));
-      return all;
+      return null;
     }
 
-    synchronized List<Waiter> takeAll(Predicate<Waiter> those) {
+    /** Removes the first of those that are meant; null if there is none. */
+    synchronized @Nullable Waiter take(Predicate<Request> those) {
       LinkedHashSet<Waiter> line = waiters;
-      if (line == null) {
-        return List.of();
+      if (line != null) {
+        for (Waiter waiter : line) {
+          if (those.test(waiter.request())) {
+            line.remove(waiter);
+            return waiter;
+          }
+        }
       }
-      List<Waiter> taken = line.stream().filter(those).toList();
-      taken.forEach(line::remove);
-      return taken;
+      return null;
     }
 
     /** What becomes of one who enters. */
@@ -298,23 +307,37 @@ final class LocalQueue {
   }
 
   /** Passes the head's answer on to those who {@linkplain #ask asked}. Under no monitor. */
-  void tell(String name) {
-    Queue queue = queues.get(name);
-    if (queue != null && queue.waiters != null) {
-      Answer answer = queue.answer();
-      queue
-          .takeAsking(answer)
-          .forEach(waiter -> Timer.survive("an answer", () -> waiter.onAnswer(answer)));
+  void tell(AcquireLoop head) {
+    Queue queue = queues.get(head.name());
+    if (queue == null || queue.waiters == null) {
+      return;
+    }
+    Waiter waiter;
+    while ((waiter = queue.takeAsking()) != null) {
+      try {
+        waiter.onAnswer(queue.answer());
+      } catch (Throwable e) {
+        Timer.failed("an answer", e);
+      }
     }
   }
 
-  /** Removes and fails those waiters whose patience with the store has ended. Under no monitor. */
-  void fail(String name, Predicate<Request> impatient, LockUnavailableException problem) {
-    Queue queue = queues.get(name);
-    if (queue != null && queue.waiters != null) {
-      queue
-          .takeAll(waiter -> impatient.test(waiter.request()))
-          .forEach(waiter -> Timer.survive("an outage", () -> waiter.onOutage(problem)));
+  /**
+   * Removes and fails those waiters whose patience with the store has ended. Under no monitor; does
+   * nothing unless the caller is the head's acquire loop.
+   */
+  void fail(AcquireLoop head, Predicate<Request> impatient, LockUnavailableException problem) {
+    Queue queue = queues.get(head.name());
+    if (queue == null || queue.waiters == null || queue.loop != head) {
+      return;
+    }
+    Waiter waiter;
+    while ((waiter = queue.take(impatient)) != null) {
+      try {
+        waiter.onOutage(problem);
+      } catch (Throwable e) {
+        Timer.failed("an outage", e);
+      }
     }
   }
 
@@ -333,6 +356,7 @@ final class LocalQueue {
           left.passTo(next.request());
         } else if (next == null && left == null) {
           queue.headed = false;
+          queue.asking = null;
           if (queues.size() <= kept) {
             queue.waiters = null;
           } else {

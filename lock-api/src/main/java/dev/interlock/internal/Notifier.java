@@ -32,7 +32,7 @@ final class Notifier {
 
   /** Calls that are made one after the other. */
   class Sequence {
-    private final Executor threads;
+    private final Starter threads;
 
     @GuardedBy("this")
     private final Deque<Runnable> calls = new ArrayDeque<>(1);
@@ -45,7 +45,7 @@ final class Notifier {
       this(callbacks);
     }
 
-    private Sequence(Executor threads) {
+    private Sequence(Starter threads) {
       this.threads = threads;
     }
 
@@ -53,7 +53,7 @@ final class Notifier {
       synchronized (this) {
         // First, because a call that is queued and not started would block all that follow.
         if (!running && calls.isEmpty()) {
-          due.add(new Start(this));
+          threads.due.add(new Start(this));
         }
         calls.add(call);
       }
@@ -140,11 +140,10 @@ final class Notifier {
   }
 
   private final Platform platform;
-  private final Executor callbacks;
-  private final Executor deliveries;
+  private final Starter callbacks;
+  private final Starter deliveries;
   private final Timer timer;
   private final List<ListenerCalls> ofClient = new CopyOnWriteArrayList<>();
-  private final Queue<Start> due = new ConcurrentLinkedQueue<>();
   private final Timer.Event retry =
       new Timer.Event() {
         @Override
@@ -162,8 +161,8 @@ final class Notifier {
    */
   Notifier(Platform platform, Executor callbacks, Executor deliveries, Timer timer) {
     this.platform = platform;
-    this.callbacks = callbacks;
-    this.deliveries = deliveries;
+    this.callbacks = new Starter(callbacks);
+    this.deliveries = new Starter(deliveries);
     this.timer = timer;
   }
 
@@ -213,25 +212,44 @@ final class Notifier {
 
   /** Starts the queued calls. Under no monitor; never throws. */
   void flush() {
-    Start next;
-    while ((next = due.peek()) != null) {
-      if (!isStarted(next)) {
-        timer.schedule(retry, platform.nanoTime() + RETRY);
-        return;
-      }
-      due.remove(next);
+    boolean all = callbacks.flush();
+    // Without a thread for callbacks there may be one for deliveries.
+    if (!deliveries.flush() || !all) {
+      timer.schedule(retry, platform.nanoTime() + RETRY);
     }
   }
 
-  private boolean isStarted(Start start) {
-    try {
-      start.calls.threads.execute(start);
+  /** The calls that wait for a thread of one group. */
+  private final class Starter {
+    private final Executor threads;
+    private final Queue<Start> due = new ConcurrentLinkedQueue<>();
+
+    Starter(Executor threads) {
+      this.threads = threads;
+    }
+
+    /** Returns whether all have been started. */
+    boolean flush() {
+      Start next;
+      while ((next = due.peek()) != null) {
+        if (!isStarted(next)) {
+          return false;
+        }
+        due.remove(next);
+      }
       return true;
-    } catch (RejectedExecutionException e) {
-      return isStartedLate(start);
-    } catch (Throwable e) {
-      log.warn("listeners have to wait for a thread: {}", e.toString());
-      return false;
+    }
+
+    private boolean isStarted(Start start) {
+      try {
+        threads.execute(start);
+        return true;
+      } catch (RejectedExecutionException e) {
+        return isStartedLate(start);
+      } catch (Throwable e) {
+        log.warn("listeners have to wait for a thread: {}", e.toString());
+        return false;
+      }
     }
   }
 

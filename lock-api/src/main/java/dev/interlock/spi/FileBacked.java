@@ -87,21 +87,29 @@ public final class FileBacked<T> {
       List<byte[]> contents = read();
       if (!isSame(contents, known.contents())) {
         T value = maker.make(contents);
-        last = new Version<>(contents, value, null);
+        replace(known, new Version<>(contents, value, null));
         log.info("{} changed; new connections use the new content", files);
         return value;
       }
       if (known.rejected() != null) {
-        last = new Version<>(contents, known.value(), null);
+        replace(known, new Version<>(contents, known.value(), null));
       }
     } catch (IOException | GeneralSecurityException | RuntimeException e) {
       String problem = e.toString();
       if (!problem.equals(known.rejected())) {
-        last = new Version<>(known.contents(), known.value(), problem);
+        replace(known, new Version<>(known.contents(), known.value(), problem));
         log.warn("{} cannot be used now ({}); what was read before stays in use", files, problem);
       }
     }
     return known.value();
+  }
+
+  /** Another thread may have read newer contents meanwhile. */
+  @SuppressWarnings("ReferenceEquality") // versions have an identity
+  private synchronized void replace(Version<T> known, Version<T> next) {
+    if (last == known) {
+      last = next;
+    }
   }
 
   private List<byte[]> read() throws IOException {

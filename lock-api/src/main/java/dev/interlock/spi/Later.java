@@ -82,13 +82,9 @@ public final class Later implements AutoCloseable {
   @SuppressWarnings("CollectionUndefinedEquality") // a future equals itself
   public <T> CompletableFuture<T> timeOut(CompletableFuture<T> future, Duration limit) {
     limited.add(future);
+    var unused = future.whenComplete((value, failure) -> limited.remove(future));
     Future<?> expiry = run(() -> expire(future), limit);
-    var unused =
-        future.whenComplete(
-            (value, failure) -> {
-              limited.remove(future);
-              expiry.cancel(false);
-            });
+    unused = future.whenComplete((value, failure) -> expiry.cancel(false));
     if (executor.isShutdown()) {
       expire(future);
     }

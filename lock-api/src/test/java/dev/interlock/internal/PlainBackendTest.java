@@ -136,8 +136,9 @@ class PlainBackendTest {
   @Test
   void renewalsThatHangCostNoOtherLease() throws Exception {
     try (DefaultLockClient engine = open()) {
+      List<Lease> hanging = new ArrayList<>();
       for (int i = 0; i < 4; i++) {
-        engine.lock("hangs" + i).acquire();
+        hanging.add(engine.lock("hangs" + i).acquire());
       }
       Lease healthy = engine.lock("healthy").acquire();
       CompletableFuture<LockEvent> renewed = new CompletableFuture<>();
@@ -146,6 +147,7 @@ class PlainBackendTest {
       hung.await();
       assertInstanceOf(LockEvent.Renewed.class, EngineFixture.get(renewed));
       unhang.countDown();
+      hanging.forEach(Lease::close);
     } finally {
       unhang.countDown();
     }

@@ -75,9 +75,12 @@ class ShortOfMemoryTest {
 
   private FailingQueue failsToNote() throws ReflectiveOperationException {
     FailingQueue failing = new FailingQueue();
-    var due = Notifier.class.getDeclaredField("due");
+    var callbacks = Notifier.class.getDeclaredField("callbacks");
+    callbacks.setAccessible(true);
+    Object starter = callbacks.get(engine.notifier);
+    var due = starter.getClass().getDeclaredField("due");
     due.setAccessible(true);
-    due.set(engine.notifier, failing);
+    due.set(starter, failing);
     return failing;
   }
 
