@@ -113,7 +113,11 @@ class CallbackTest extends EngineFixture {
       user.set("alice");
       Thread.currentThread().setContextClassLoader(callers);
       engine.onEvent(event -> note.run());
-      engine.lock("a").acquireAsync().thenAccept(lease -> note.run()).join();
+      FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+      CompletableFuture<Void> delivered =
+          engine.lock("a").acquireAsync().thenAccept(lease -> note.run());
+      gate.open();
+      get(delivered);
       for (int i = 0; i < 2; i++) {
         String name = thread(threads).getName();
         assertTrue(name.startsWith("interlock-fake-"), name);

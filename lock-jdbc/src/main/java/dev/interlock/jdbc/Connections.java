@@ -263,7 +263,7 @@ final class Connections implements AutoCloseable {
   }
 
   private boolean startKeeping(Borrowed connection) {
-    boolean keep = isOwnPool() || kept == 0 && !granted.isEmpty() && share.take(1);
+    boolean keep = isOwnPool() || (kept == 0 && !granted.isEmpty() && share.take(1));
     if (keep && workers == 0) {
       try {
         startWorker();
@@ -327,7 +327,7 @@ final class Connections implements AutoCloseable {
           if (longest != null && !isNeeded(longest)) {
             surplus = idle.remove();
             stopKeeping(surplus);
-          } else if (closed || unused && (kept == 0 || workers - fetches.size() > 1)) {
+          } else if (closed || (unused && (kept == 0 || workers - fetches.size() > 1))) {
             workers--;
             return;
           } else {

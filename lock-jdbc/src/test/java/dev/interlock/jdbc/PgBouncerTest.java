@@ -14,6 +14,7 @@ import dev.interlock.testbed.database.PostgresServer;
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.UnsuitableWayException;
 import java.io.IOException;
+import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.net.URI;
@@ -79,7 +80,7 @@ class PgBouncerTest {
     builder.environment().putAll(pgbouncer.environment());
     Process process = builder.start();
     for (long end = System.nanoTime() + Backends.PATIENCE.toNanos(); ; Thread.sleep(20)) {
-      try (Socket socket = new Socket("127.0.0.1", port)) {
+      try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
         assertTrue(socket.isConnected());
         return process;
       } catch (IOException e) {

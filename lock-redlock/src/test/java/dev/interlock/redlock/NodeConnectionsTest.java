@@ -46,10 +46,10 @@ class NodeConnectionsTest {
 
   /** Answers INFO without a server. */
   private static final class Answering extends Connection {
-    private final String server;
+    private final String answer;
 
-    Answering(String server) {
-      this.server = server;
+    Answering(String answer) {
+      this.answer = answer;
     }
 
     @Override
@@ -65,7 +65,7 @@ class NodeConnectionsTest {
 
     @Override
     public List<Object> getMany(int count) {
-      return List.of(server.getBytes(UTF_8), "role:master\r\n".getBytes(UTF_8));
+      return List.of(answer.getBytes(UTF_8), "role:master\r\n".getBytes(UTF_8));
     }
   }
 }

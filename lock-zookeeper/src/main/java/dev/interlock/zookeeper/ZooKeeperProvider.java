@@ -76,8 +76,7 @@ public final class ZooKeeperProvider implements LockProvider {
             zookeeper.settings(),
             context,
             maxNodeBytes)
-        .open(
-            zookeeper.servers(), sessionTimeout, builder, new Logins(zookeeper::logins));
+        .open(zookeeper.servers(), sessionTimeout, builder, new Logins(zookeeper::logins));
   }
 
   private static Duration shorter(Duration one, Duration other) {
