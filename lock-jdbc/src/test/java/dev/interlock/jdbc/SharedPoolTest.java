@@ -173,6 +173,7 @@ class SharedPoolTest {
 
   /** A router of tenants chooses the database by the thread. */
   @Test
+  @SuppressWarnings("ThreadLocalUsage") // of this test alone
   void allThreadsMeetTheSameDatabase() throws Exception {
     ThreadLocal<String> tenant = ThreadLocal.withInitial(() -> "");
     ProgramSource router = () -> ProgramSource.h2(database + tenant.get()).getConnection();
@@ -190,6 +191,7 @@ class SharedPoolTest {
 
   /** A transaction manager binds a connection to a thread, and its proxy hands out that one. */
   @Test
+  @SuppressWarnings("ThreadLocalUsage") // of this test alone
   void theTransactionOfACallerIsLeftAlone() throws Exception {
     ThreadLocal<@Nullable Connection> current = new ThreadLocal<>();
     ProgramSource transactional =
