@@ -77,6 +77,12 @@ final class AcquireLoop {
       askAt = now;
     }
 
+    /** Leaves out the time by which the request that is sent now is late. */
+    void ask(long now) {
+      leaveOut(now - askAt);
+      askAt = now;
+    }
+
     /** Leaves out time in which nobody could ask, as the process was stopped. */
     void leaveOut(long nanos) {
       since += Math.max(0, nanos);
@@ -570,7 +576,7 @@ final class AcquireLoop {
     sentAt = engine.platform.nanoTime();
     long patience = request.withoutStore().toNanos();
     if (present != null) {
-      present.leaveOut(sentAt - present.askAt);
+      present.ask(sentAt);
       patience = present.patience(request, sentAt);
     }
     Deadline deadline = request.forStore(engine.requestTimeout(), patience);
