@@ -1,7 +1,6 @@
 package dev.interlock.redis;
 
 import static dev.interlock.redis.Backends.claim;
-import static dev.interlock.redis.Backends.isBusy;
 import static dev.interlock.redis.Backends.soon;
 import static dev.interlock.redis.Backends.take;
 import static org.junit.jupiter.api.Assertions.assertFalse;
@@ -63,8 +62,11 @@ final class EveryRight {
       WakeUp news = new WakeUp(Backends.TIME);
       Watch watch = backend.watch(name, news);
       await("a watch", all, () -> news.await(Deadline.in(Backends.TIME, Duration.ofMillis(20))));
-      assertTrue(isBusy(backend, name));
+      assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(waiting(name), soon()));
       assertTrue(backend.release(claim, soon()));
+      Claim served = waiting(name);
+      take(backend, served);
+      assertTrue(backend.release(served, soon()));
       watch.close();
       await("no watch", all, () -> !listens(all, key));
 
@@ -90,6 +92,10 @@ final class EveryRight {
     } finally {
       server.call("DEL", key);
     }
+  }
+
+  private static Claim waiting(String name) {
+    return claim(name, Share.EXCLUSIVE, Backends.TTL, Duration.ofMinutes(1));
   }
 
   private static boolean lists(LockBackend backend, String name) throws InterruptedException {

@@ -45,6 +45,10 @@ final class Candidate implements Election.LeaderWork {
   private long idleSince = Journal.NEVER;
 
   private boolean withdrawn;
+
+  /** When it was closed first; all closes wait until the same time. */
+  private long closingSince = Journal.NEVER;
+
   private boolean closed;
 
   /**
@@ -111,6 +115,7 @@ final class Candidate implements Election.LeaderWork {
 
   private void close(Election.Candidacy standing) {
     long from = world.now();
+    closingSince = Math.min(closingSince, from);
     withdraws();
     standing.close();
     closed = true;
@@ -118,7 +123,7 @@ final class Candidate implements Election.LeaderWork {
     long patience =
         (op.keeping() == Plan.Keeping.BRIEF ? ttl / 4 : ttl)
             + world.plan().setting().requestTimeout();
-    if (held != null && world.now() - from + MS < machine.trueNanos(patience)) {
+    if (held != null && world.now() - closingSince + MS < machine.trueNanos(patience)) {
       fail("ELECT-05", "closing did not wait for the work");
     }
     journal.took(machine, "ELECT-05", label + ": close()", Math.max(from, since), patience);
