@@ -4,6 +4,7 @@ import static com.tngtech.archunit.base.DescribedPredicate.not;
 import static com.tngtech.archunit.core.domain.JavaAccess.Predicates.target;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.assignableTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.belongToAnyOf;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.equivalentTo;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.core.domain.properties.HasName.Predicates.nameMatching;
@@ -27,6 +28,7 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import dev.interlock.spi.Later;
 import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.tck.process.StderrLogger;
 import java.io.IOException;
@@ -269,6 +271,7 @@ class ArchitectureTest {
             .should()
             .onlyDependOnClassesThat(
                 jdkOr("dev.interlock")
+                    .or(equivalentTo(Later.class)) // ends leases of its own accord
                     .or(
                         resideInAnyPackage(
                             SHEDLOCK,
