@@ -168,7 +168,12 @@ final class EtcdBackend implements QueueingBackend {
                 QueueView.of(entry, found, !queue.isMore(), answer.whole(), confirmation);
             boolean isSecond = claim.share().isWhole() && queue.getCount() == 2;
             String holder = isSecond ? QueueEntry.label(otherThan(entry, found)) : null;
-            requireAgreement(entry, view, deadline);
+            if (view.isComplete() || !view.ahead().disagree()) {
+              requireAgreement(entry, view, deadline);
+            } else {
+              // The one seen may be any, and about to leave. The predecessor decides.
+              view = look(entry, deadline);
+            }
             return new Entered(entry, view, holder);
           }
           entry.discard();
