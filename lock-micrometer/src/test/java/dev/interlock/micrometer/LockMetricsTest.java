@@ -390,8 +390,12 @@ class LockMetricsTest {
                     == 1);
       }
       Lease lease = other.lock("a").acquire();
-      assertEquals(1, one.get("interlock.held").tag("client", "reports").gauge().value());
-      assertEquals(0, one.get("interlock.held").tag("client", "default").gauge().value());
+      assertEquals(
+          1,
+          one.get("interlock.held").tags("client", "reports", "kind", "exclusive").gauge().value());
+      assertEquals(
+          0,
+          one.get("interlock.held").tags("client", "default", "kind", "exclusive").gauge().value());
       lease.close();
       first.close();
       assertEquals(List.of(), two.getMeters());
