@@ -11,6 +11,7 @@ import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
 import dev.interlock.tck.Timing;
+import dev.interlock.testbed.PasswordFile;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.etcd.EtcdServer;
@@ -23,6 +24,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
 
 /** A disposable etcd as the kit wants to see it. */
 final class EtcdUnderTest implements Server, StoreView {
@@ -37,6 +39,8 @@ final class EtcdUnderTest implements Server, StoreView {
 
   private final EtcdCluster etcd;
   private final boolean asUser;
+
+  private @Nullable PasswordFile password;
 
   private EtcdUnderTest(EtcdCluster etcd, boolean asUser) {
     this.etcd = etcd;
@@ -159,18 +163,46 @@ final class EtcdUnderTest implements Server, StoreView {
 
   @Override
   public void close() {
-    etcd.close();
+    try (etcd;
+        PasswordFile unused = password) {
+      // both end
+    }
   }
 
   @Override
-  public Optional<Permissions> permissions() {
-    return asUser ? Optional.of(new WritePermission()) : Optional.empty();
+  public Optional<Permissions> permissions() throws IOException {
+    if (!asUser) {
+      return Optional.empty();
+    }
+    password = PasswordFile.create();
+    setPassword(password.password());
+    return Optional.of(new WritePermission(password));
+  }
+
+  private void setPassword(String password) throws IOException {
+    call("/v3/auth/user/changepw", "{\"name\":\"" + USER + "\",\"password\":\"" + password + "\"}");
   }
 
   private final class WritePermission implements Permissions {
+    private final PasswordFile file;
+
+    WritePermission(PasswordFile file) {
+      this.file = file;
+    }
+
     @Override
     public String uri() {
-      return EtcdUnderTest.this.uri();
+      return etcd.uri().replaceFirst("//[^@]*@", "//" + USER + "@")
+          + "?passwordFile="
+          + file.path();
+    }
+
+    /** Ends the tokens of the user as well. */
+    @Override
+    public boolean changePassword() throws IOException {
+      file.change(); // first: etcd has one password of a user
+      setPassword(file.password());
+      return true;
     }
 
     @Override

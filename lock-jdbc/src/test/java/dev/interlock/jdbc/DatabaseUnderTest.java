@@ -7,6 +7,7 @@ import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.PasswordFile;
 import dev.interlock.testbed.database.DatabaseServer;
 import dev.interlock.testbed.database.PostgresServer;
 import java.io.IOException;
@@ -23,6 +24,8 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
   private final DatabaseServer server;
   private final String scheme;
   private final Dialect dialect;
+
+  private @Nullable PasswordFile password;
 
   DatabaseUnderTest(DatabaseServer server) {
     this(server, server instanceof PostgresServer ? "postgresql" : "mariadb");
@@ -81,16 +84,20 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
 
   @Override
   public Optional<Permissions> permissions() throws IOException {
+    PasswordFile file = PasswordFile.create();
+    password = file;
+    boolean postgresql = dialect == Dialect.POSTGRESQL;
     server.execute(
-        dialect == Dialect.POSTGRESQL
-            ? "CREATE ROLE locker LOGIN PASSWORD 'secret'"
-            : "CREATE USER locker IDENTIFIED BY 'secret'");
+        (postgresql ? "CREATE ROLE locker LOGIN PASSWORD '" : "CREATE USER locker IDENTIFIED BY '")
+            + file.password()
+            + "'");
     server.execute(JdbcLocks.schema(dialect.database(), JdbcSettings.defaults()).split(";\n"));
     Permissions permissions =
         new Permissions() {
           @Override
           public String uri() {
-            return server.uri("locker", "secret").replaceFirst("^[a-z]+", scheme);
+            String uri = server.uri().replaceFirst("^[a-z]+", scheme);
+            return uri.replaceFirst("//([^@]*@)?", "//locker@") + "?passwordFile=" + file.path();
           }
 
           @Override
@@ -101,6 +108,20 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
           @Override
           public void giveBack() throws IOException {
             server.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON interlock_lock TO locker");
+          }
+
+          @Override
+          public boolean changePassword() throws IOException {
+            String change =
+                postgresql ? "ALTER ROLE locker PASSWORD '" : "ALTER USER locker IDENTIFIED BY '";
+            String end =
+                postgresql
+                    ? "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                        + " WHERE usename = 'locker'"
+                    : "KILL USER locker";
+            file.change(); // first: a database has one password of a user
+            server.execute(change + file.password() + "'", end);
+            return true;
           }
         };
     server.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON interlock_lock TO locker");
@@ -129,6 +150,9 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
 
   @Override
   public void close() {
-    server.close();
+    try (server;
+        PasswordFile unused = password) {
+      // both end
+    }
   }
 }

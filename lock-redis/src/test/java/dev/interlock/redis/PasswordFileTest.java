@@ -11,7 +11,6 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.nio.file.Files;
@@ -51,25 +50,6 @@ class PasswordFileTest {
   }
 
   @Test
-  void aChangeCostsNeitherALeaseNorAPlaceInTheQueue() throws Exception {
-    try (LockClient holder = LockClient.open(uri, OPTIONS);
-        LockClient other = LockClient.open(uri, OPTIONS)) {
-      Lease held = holder.lock("job").acquire();
-      CompletableFuture<Lease> waiting = other.lock("job").acquireAsync();
-      awaitSubscription();
-      server.call("ACL", "SETUSER", "app", ">second");
-      Files.writeString(file, "second\n");
-      server.call("ACL", "SETUSER", "app", "<first");
-      cutConnections();
-      held.renew();
-      assertFalse(holder.lock("another").tryAcquire().isEmpty());
-      awaitSubscription();
-      assertEquals(ReleaseOutcome.RELEASED, held.release());
-      assertEquals(ReleaseOutcome.RELEASED, waiting.get(30, TimeUnit.SECONDS).release());
-    }
-  }
-
-  @Test
   void aFileThatIsNotYetRightIsAnOutage() throws Exception {
     try (LockClient client = LockClient.open(uri, OPTIONS)) {
       Lease held = client.lock("job").acquire();
@@ -101,11 +81,5 @@ class PasswordFileTest {
 
   private void cutConnections() throws Exception {
     assertTrue((Long) server.call("CLIENT", "KILL", "USER", "app") > 0);
-  }
-
-  private void awaitSubscription() throws Exception {
-    Eventually.holds(
-        "a waiter has subscribed",
-        () -> String.valueOf(server.call("PUBSUB", "CHANNELS")).contains("{job}"));
   }
 }

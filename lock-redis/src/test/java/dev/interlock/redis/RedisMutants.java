@@ -28,11 +28,17 @@ import dev.interlock.tck.specimen.ForwardingLease;
 import dev.interlock.tck.specimen.ForwardingLock;
 import dev.interlock.tck.specimen.Specimen;
 import dev.interlock.tck.specimen.StoppableClock;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.JedisPubSub;
 import redis.clients.jedis.Protocol.Command;
@@ -128,7 +134,31 @@ final class RedisMutants {
             .harness(RefusalTakenForALoss::new)
             .refusedBy("FAULT-05", "was reported as lost")
             .refusedBy("FAULT-06", "was refused, with validity left")
+            .build(),
+        mutant("first password kept", "FAULT-07")
+            .fault("The password file is read when a client is opened, and never again.")
+            .harness(FirstPasswordKept::new)
+            .refusedBy("FAULT-07", "after a change of the password")
             .build());
+  }
+
+  static final class FirstPasswordKept extends RedisSpecimen {
+    private static final Pattern FILE = Pattern.compile("@(.*)[?]passwordFile=(.*)");
+
+    @Override
+    LockBackend backend(String uri, BackendContext context) {
+      Matcher file = FILE.matcher(uri);
+      return right(
+          file.find() ? file.replaceFirst(":" + read(file.group(2)) + "@$1") : uri, context);
+    }
+
+    private static String read(String file) {
+      try {
+        return Files.readString(Path.of(file)).strip();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }
   }
 
   static final class RefusalTakenForALoss extends RedisSpecimen {

@@ -7,6 +7,7 @@ import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.PasswordFile;
 import dev.interlock.testbed.redis.RedisRights;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.server.DisposableServer.State;
@@ -21,6 +22,8 @@ final class RedisUnderTest implements Server, ServerNode, StoreView {
 
   private final RedisServer redis;
   private final String userInfo;
+
+  private @Nullable PasswordFile password;
 
   RedisUnderTest(RedisServer redis) {
     this(redis, "");
@@ -71,12 +74,14 @@ final class RedisUnderTest implements Server, ServerNode, StoreView {
 
   @Override
   public Optional<Permissions> permissions() throws IOException {
-    redis.call("ACL", "SETUSER", "locker", "on", ">secret", "~*", "&*", "+@all");
+    PasswordFile file = PasswordFile.create();
+    password = file;
+    redis.call("ACL", "SETUSER", "locker", "on", ">" + file.password(), "~*", "&*", "+@all");
     return Optional.of(
         new Permissions() {
           @Override
           public String uri() {
-            return redis.uri().replace("://", "://locker:secret@");
+            return redis.uri().replace("://", "://locker@") + "?passwordFile=" + file.path();
           }
 
           @Override
@@ -88,6 +93,16 @@ final class RedisUnderTest implements Server, ServerNode, StoreView {
           public void giveBack() throws IOException {
             redis.call("ACL", "SETUSER", "locker", "+@all");
             redis.call("ACL", "LOG", "RESET");
+          }
+
+          @Override
+          public boolean changePassword() throws IOException {
+            String former = file.password();
+            redis.call("ACL", "SETUSER", "locker", ">" + file.next());
+            file.change();
+            redis.call("ACL", "SETUSER", "locker", "<" + former);
+            redis.call("CLIENT", "KILL", "USER", "locker");
+            return true;
           }
         });
   }
@@ -125,7 +140,8 @@ final class RedisUnderTest implements Server, ServerNode, StoreView {
   @Override
   public void close() {
     List<String> refusals = List.of();
-    try (redis) {
+    try (redis;
+        PasswordFile unused = password) {
       if (redis.state() == State.RUNNING && !userInfo.isEmpty()) {
         refusals = RedisRights.refusals(List.of(redis));
       }

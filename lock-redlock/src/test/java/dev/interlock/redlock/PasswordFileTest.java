@@ -1,7 +1,6 @@
 package dev.interlock.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -48,24 +47,6 @@ class PasswordFileTest {
             .map(node -> "127.0.0.1:" + node.port())
             .collect(
                 Collectors.joining(",", "redlock://app@", "?nodeTimeout=5s&passwordFile=" + file));
-  }
-
-  @Test
-  void aChangeCostsNeitherALeaseNorAWaiter() throws Exception {
-    try (LockClient holder = LockClient.open(uri, OPTIONS);
-        LockClient other = LockClient.open(uri, OPTIONS)) {
-      Lease held = holder.lock("job").acquire();
-      CompletableFuture<Lease> waiting = other.lock("job").acquireAsync();
-      onEachNode("ACL", "SETUSER", "app", ">second");
-      Files.writeString(file, "second\n");
-      onEachNode("ACL", "SETUSER", "app", "<first");
-      onEachNode("CLIENT", "KILL", "USER", "app");
-      held.renew();
-      assertFalse(holder.lock("another").tryAcquire().isEmpty());
-      assertFalse(waiting.isDone());
-      assertEquals(ReleaseOutcome.RELEASED, held.release());
-      assertEquals(ReleaseOutcome.RELEASED, waiting.get(50, TimeUnit.SECONDS).release());
-    }
   }
 
   @Test

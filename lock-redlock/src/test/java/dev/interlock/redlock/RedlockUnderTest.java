@@ -7,6 +7,7 @@ import dev.interlock.tck.Permissions;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.StoreView;
+import dev.interlock.testbed.PasswordFile;
 import dev.interlock.testbed.redis.RedisRights;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
@@ -24,6 +25,8 @@ final class RedlockUnderTest implements Server, StoreView {
   private final RedlockNodes redlock;
   private final String query;
   private final String userInfo;
+
+  private @Nullable PasswordFile password;
 
   RedlockUnderTest(RedlockNodes redlock, String query) {
     this(redlock, query, "");
@@ -80,12 +83,17 @@ final class RedlockUnderTest implements Server, StoreView {
 
   @Override
   public Optional<Permissions> permissions() throws IOException {
-    setUser("on", ">secret", "~*", "&*", "+@all");
+    PasswordFile file = PasswordFile.create();
+    password = file;
+    setUser("on", ">" + file.password(), "~*", "&*", "+@all");
     return Optional.of(
         new Permissions() {
           @Override
           public String uri() {
-            return redlock.uri().replace("://", "://locker:secret@") + query;
+            return redlock.uri().replace("://", "://locker@")
+                + (query.isEmpty() ? "?" : query + "&")
+                + "passwordFile="
+                + file.path();
           }
 
           @Override
@@ -99,6 +107,18 @@ final class RedlockUnderTest implements Server, StoreView {
             for (RedisServer node : redlock.members()) {
               node.call("ACL", "LOG", "RESET");
             }
+          }
+
+          @Override
+          public boolean changePassword() throws IOException {
+            String former = file.password();
+            setUser(">" + file.next());
+            file.change();
+            setUser("<" + former);
+            for (RedisServer node : redlock.members()) {
+              node.call("CLIENT", "KILL", "USER", "locker");
+            }
+            return true;
           }
         });
   }
@@ -124,7 +144,8 @@ final class RedlockUnderTest implements Server, StoreView {
   @Override
   public void close() {
     List<String> refusals = new ArrayList<>();
-    try (redlock) {
+    try (redlock;
+        PasswordFile unused = password) {
       for (RedisServer node : redlock.members()) {
         if (node.state() == State.RUNNING && !userInfo.isEmpty()) {
           refusals.addAll(RedisRights.refusals(List.of(node)));

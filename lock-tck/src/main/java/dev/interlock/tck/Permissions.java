@@ -26,4 +26,17 @@ public interface Permissions {
    * @throws Exception if it cannot be done
    */
   void giveBack() throws Exception;
+
+  /**
+   * Changes the password of the clients at {@link #uri()} as an operator does: the server accepts
+   * the new one, the place where clients read theirs (such as a file that the URI names) has it,
+   * the server refuses the old one, and connections that were made with it end. Clients open with
+   * {@link #uri()} before and after that.
+   *
+   * @return false if this is not supported
+   * @throws Exception if it cannot be done
+   */
+  default boolean changePassword() throws Exception {
+    return false;
+  }
 }

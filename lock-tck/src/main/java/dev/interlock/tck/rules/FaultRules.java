@@ -401,4 +401,31 @@ public abstract class FaultRules extends RuleTest {
     renewed.release();
     acquireUndoubted(client).release();
   }
+
+  // --- FAULT-07 ---
+
+  @Test
+  @Rule("FAULT-07")
+  void thePasswordMayBeChanged() throws Exception {
+    Permissions permissions =
+        ownServer()
+            .permissions()
+            .orElseThrow(() -> new NotTestedException("the harness has no client with a password"));
+    LockOptions options = options(timing().longTtl(), true);
+    LockClient client = client(permissions.uri(), options);
+    LockClient other = client(permissions.uri(), options);
+    Lease held = acquireNow(client.lock(newName()));
+    CompletableFuture<Lease> waiter = other.lock(held.name()).acquireAsync();
+    awaitQueued(client, held.name(), 1);
+    if (!permissions.changePassword()) {
+      throw new NotTestedException("the harness cannot change the password of a client");
+    }
+    eventuallyRenewed(held, "after a change of the password");
+    acquireWithin(bound().multipliedBy(2), client.lock(newName()), "the client is shut out")
+        .release();
+    acquireNow(client(permissions.uri(), options).lock(newName())).release();
+    assertFalse(waiter.isDone(), "a change of the password ended the wait for a lock");
+    assertReleased(held, "a change of the password cost the lease");
+    within(waiter, "a waiter was not served after a change of the password").release();
+  }
 }
