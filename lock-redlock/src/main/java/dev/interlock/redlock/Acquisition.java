@@ -28,7 +28,7 @@ final class Acquisition {
   private final Entry entry;
   private final Requests requests;
   private final byte[] hint;
-  private final String awaited;
+  private final long waitedMillis;
   private final long sendBefore;
   private final WakeUp wakeUp;
   private final VoteCount count;
@@ -39,12 +39,13 @@ final class Acquisition {
   /** Releases nodes that grant after the attempt was given up. */
   private @Nullable IntConsumer late;
 
-  Acquisition(Requests requests, long hint, String awaited, Deadline sendBefore, TimeSource time) {
+  Acquisition(
+      Requests requests, long hint, long waitedMillis, Deadline sendBefore, TimeSource time) {
     this.cluster = requests.cluster;
     this.entry = requests.entry;
     this.requests = requests;
     this.hint = number(hint);
-    this.awaited = awaited;
+    this.waitedMillis = waitedMillis;
     this.sendBefore = sendBefore.nanos();
     this.wakeUp = cluster.callerIo().wakeUp(time);
     this.count = new VoteCount(cluster.size());
@@ -58,8 +59,7 @@ final class Acquisition {
           new Question(node, this::voted) {
             @Override
             NodePipeline.Call ask(byte[] run) {
-              boolean listening = cluster.subscriber(node).isWatching(requests.keys);
-              return requests.acquire(run, hint, listening ? awaited : "");
+              return requests.acquire(run, hint, cluster.subscriber(node).id(), waitedMillis);
             }
           });
     }
@@ -177,13 +177,6 @@ final class Acquisition {
       }
       goesOn = missing && cluster.callerIo().await(wakeUp, deadline);
     }
-  }
-
-  /**
-   * Whether it asks for a message on the release of a lock with this value, if there is a watch.
-   */
-  boolean awaits(String value) {
-    return awaited.equals(Requests.ANY) || awaited.equals(value);
   }
 
   long token() {

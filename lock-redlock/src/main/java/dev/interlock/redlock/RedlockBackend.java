@@ -118,12 +118,11 @@ final class RedlockBackend implements LockBackend {
    *
    * @param splits how many attempts in a row found no majority, neither for themselves nor for
    *     another
-   * @param awaited on whose release the next attempt asks for a message, see {@link
-   *     Requests#acquire}: the holder's, if it is still the same
+   * @param mayBeShort whether the wait may end before it is worth a subscription
+   * @param since when the client began to wait
+   * @param until for how long it is waited for
    */
-  private record Look(int splits, String awaited) {
-    static final Look NONE = new Look(0, Requests.ANY);
-  }
+  private record Look(int splits, boolean mayBeShort, long since, long until) {}
 
   private final Map<String, Look> looks = new ConcurrentHashMap<>();
 
@@ -185,6 +184,12 @@ final class RedlockBackend implements LockBackend {
     }
   }
 
+  /** Returns for how many milliseconds this client has waited for a name. */
+  private long waited(@Nullable Look look) {
+    long now = time.nanoTime();
+    return look == null || look.until - now < 0 ? 0 : 1 + (now - look.since) / 1_000_000;
+  }
+
   private Attempt attempt(Claim claim, Deadline deadline) throws InterruptedException {
     Entry entry = Entry.fresh(claim, cluster.size());
     Requests requests = requests(claim, entry);
@@ -231,7 +236,7 @@ final class RedlockBackend implements LockBackend {
         new Acquisition(
             requests,
             claim.share().isWhole() ? Hint.at(now) : Hint.amongOthersAt(now),
-            looks.getOrDefault(claim.name(), Look.NONE).awaited(),
+            waited(looks.get(claim.name())),
             deadline.orIn(settings.nodeTimeout()),
             time);
     acquisition.begin();
@@ -275,24 +280,32 @@ final class RedlockBackend implements LockBackend {
   private Attempt.Busy busy(Requests requests, Acquisition acquisition) {
     Claim claim = requests.claim;
     VoteCount.Holder holder = acquisition.holder();
+    long now = time.nanoTime();
     if (looks.size() > MOST_LOOKS) {
-      looks.clear(); // most of these names are no longer in use
+      // Most of these names are no longer in use.
+      looks.values().removeIf(look -> look.until - now < 0);
     }
     boolean isExclusive = claim.share().isExclusive();
+    Look before = looks.get(claim.name());
+    int inRow =
+        holder != null ? 0 : Math.min(before == null ? 1 : before.splits + 1, MOST_SPLITS_IN_ROW);
+    boolean mayBeShort = isExclusive && inRow <= MOST_PROMPT_SPLITS;
+    boolean waits = before != null && before.until - now >= 0;
+    long until = claim.issuedAt() + claim.reservation().toNanos();
+    looks.put(
+        claim.name(),
+        waits
+            ? new Look(
+                inRow, mayBeShort, before.since, before.until - until > 0 ? before.until : until)
+            : new Look(inRow, mayBeShort, claim.issuedAt(), until));
     if (holder != null) {
-      looks.put(claim.name(), new Look(0, isExclusive ? holder.value() : Requests.ANY));
       String label = requests.holder(holder.value());
-      // A message comes only if this attempt has asked for it.
       boolean isNotified =
-          acquisition.awaits(holder.value()) && cluster.subscriber(0).isWatching(requests.keys);
+          !claim.reservation().isZero() && cluster.subscriber(0).isWatching(requests.keys);
       return !isExclusive || isNotified
           ? busyFor(holder.leftMillis(), label)
           : new Attempt.Busy(Duration.ofNanos(random(LEAST_PAUSE, MOST_PAUSE)), label);
     }
-    Look before = looks.getOrDefault(claim.name(), Look.NONE);
-    int inRow = Math.min(before.splits() + 1, MOST_SPLITS_IN_ROW);
-    boolean isPrompt = isExclusive && inRow <= MOST_PROMPT_SPLITS;
-    looks.put(claim.name(), new Look(inRow, isPrompt ? "" : Requests.ANY));
     if (inRow == MOST_SPLITS_IN_ROW && !isExclusive) {
       return busyFor(acquisition.leftMillis(), null);
     }
@@ -735,7 +748,8 @@ final class RedlockBackend implements LockBackend {
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
     LockKeys keys = LockKeys.of(settings.namespace(), name);
-    return looks.getOrDefault(name, Look.NONE).awaited().equals(Requests.ANY)
+    Look look = looks.get(name);
+    return look == null || !look.mayBeShort
         ? new ReleaseWatch(cluster, keys, wakeUp)
         : new DelayedWatch(later, () -> new ReleaseWatch(cluster, keys, wakeUp));
   }

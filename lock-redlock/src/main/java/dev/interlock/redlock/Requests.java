@@ -19,9 +19,6 @@ import org.jspecify.annotations.Nullable;
 /** One operation on a claim, and what it asks of the nodes. Leases do not keep it. */
 abstract class Requests {
 
-  /** Any value of a lock. */
-  static final String ANY = "1";
-
   final Claim claim;
   final Entry entry;
   final Duration ttl;
@@ -65,10 +62,10 @@ abstract class Requests {
    * Asks for a vote.
    *
    * @param hint see {@link Hint}
-   * @param awaited the value of the lock on whose release a watch expects a message, {@link #ANY}
-   *     for any lock, or an empty text
+   * @param waiter the id of this client in the node's line
+   * @param waitedMillis for how long the client has waited
    */
-  abstract Call acquire(byte[] run, byte[] hint, String awaited);
+  abstract Call acquire(byte[] run, byte[] hint, String waiter, long waitedMillis);
 
   abstract Call confirm(byte[] run, byte[] token);
 
@@ -93,6 +90,11 @@ abstract class Requests {
     return present == null ? null : claim.share().disagreement(claim.name(), present);
   }
 
+  /** For how long the claim is to be waited for, in milliseconds. */
+  final byte[] reservation() {
+    return number(claim.reservation().plusNanos(999_999).toMillis());
+  }
+
   /** Asks about the lock, its fence and the node's record. */
   final Call ask(Script script, byte[]... arguments) {
     return new Call(script, List.of(keys.lock(), fence, cluster.record()), List.of(arguments));
@@ -108,17 +110,23 @@ abstract class Requests {
     }
 
     @Override
-    Call acquire(byte[] run, byte[] hint, String awaited) {
-      return ask(
-          NodeScripts.ACQUIRE,
-          value,
-          ttlMillis,
-          retention,
-          hint,
-          run,
-          cluster.longest(),
-          cluster.number(),
-          awaited.getBytes(UTF_8));
+    Call acquire(byte[] run, byte[] hint, String waiter, long waitedMillis) {
+      byte[] longest = cluster.longest();
+      byte[] nodes = cluster.number();
+      return claim.reservation().isZero()
+          ? ask(NodeScripts.ACQUIRE, value, ttlMillis, retention, hint, run, longest, nodes)
+          : ask(
+              NodeScripts.ACQUIRE,
+              value,
+              ttlMillis,
+              retention,
+              hint,
+              run,
+              longest,
+              nodes,
+              waiter.getBytes(UTF_8),
+              reservation(),
+              number(waitedMillis));
     }
 
     @Override
@@ -155,8 +163,8 @@ abstract class Requests {
     }
 
     @Override
-    String holder(String stored) {
-      return StoredValue.holder(stored);
+    @Nullable String holder(String stored) {
+      return stored.isEmpty() ? null : StoredValue.holder(stored);
     }
   }
 
@@ -178,12 +186,12 @@ abstract class Requests {
       this.idBytes = id.getBytes(UTF_8);
       this.weight = number(claim.share().weight());
       this.capacity = number(claim.share().capacity());
-      this.reservation = number(claim.reservation().plusNanos(999_999).toMillis());
+      this.reservation = reservation();
     }
 
     /** A waiter is in the queue, whether or not a watch hears of releases yet. */
     @Override
-    Call acquire(byte[] run, byte[] hint, String awaited) {
+    Call acquire(byte[] run, byte[] hint, String waiter, long waitedMillis) {
       return acquire(run, hint, reservation);
     }
 

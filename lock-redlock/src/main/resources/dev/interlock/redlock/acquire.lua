@@ -3,30 +3,47 @@
 --
 -- KEYS: lock, fence, record
 -- ARGV: the claim's value; TTL in ms; retention of the fence in ms; the client's clock as a fence;
---       run; longest TTL; number of nodes; the value of the lock on whose release the client waits
---       for a message, 1 for any lock, or an empty text
+--       run; longest TTL; number of nodes; and from a client that waits: its id at this node; for how
+--       long it is to be waited for, in ms; for how long it has waited, in ms
 -- Replies: granted, the fence, and the fence before or 0
---          busy, the remaining TTL in ms, and the value
+--          busy, the remaining TTL in ms, and the value, empty while it is reserved for another
 --          refused, why, and a number
 --          foreign, a key, and what it holds
 --
 -- A lock that already has this value was taken by the same request, sent again.
+--
+-- Each node keeps a line of those who wait, see acquire of a single Redis, and reserves the lock for its
+-- own first. They mostly agree: waiters say for how long they have waited, so their order is not that of
+-- their last requests, and does not depend on what a node has forgotten. If they disagree, no one gets a
+-- majority until those for whom the lock is reserved have taken it and withdrawn, or it has lapsed.
 local run, longest, nodes = ARGV[5], ARGV[6], ARGV[7]
+local waiter, reservation, waited = ARGV[8], ARGV[9], ARGV[10]
 --#include voting
-if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  if waiter and waited ~= '0' then
+--#include leave_line
+  end
+else
 --#include value
-  if value ~= ARGV[1] then
+  if reserved and reserved == waiter then
+    redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+--#include leave_line
+  elseif value ~= ARGV[1] then
     local left = redis.call('PTTL', KEYS[1])
     if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
 --#include format_of
-    local format = format_of(value)
+    local format = reserved and 1 or format_of(value)
     if not format then return {'foreign', KEYS[1], 'no lock'} end
-    if (ARGV[8] == value or ARGV[8] == '1') and format == 1 and not awaited and left > 0 then
-      redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left)
+    if waiter and format == 1 and left > 0 then
+      if not (awaited or reserved) then
+        redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left)
+      end
+--#include enter_line
     end
-    return {'busy', left, value}
+    return {'busy', left, value or ''}
+  else
+    redis.call('PEXPIRE', KEYS[1], ARGV[2])
   end
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
 end
 local fence = math.max((at.last or at.floor) + 1, at.base + 1, tonumber(ARGV[4]))
 raise(fence, ARGV[3])

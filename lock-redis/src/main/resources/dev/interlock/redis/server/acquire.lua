@@ -19,6 +19,7 @@
 --
 -- A lock that already has this value was taken by the same request, sent again after its reply was
 -- lost. It is granted again.
+local waiter, reservation, waited = ARGV[4], ARGV[5], false
 local fence = redis.pcall('GET', KEYS[2])
 local last = type(fence) == 'string' and #fence <= 16 and string.find(fence, '^%d+$')
     and tonumber(fence)
@@ -36,11 +37,11 @@ if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   end
 else
 --#include value
-  if reserved and reserved == ARGV[4] then
+  if reserved and reserved == waiter then
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 --#include leave_line
   elseif reserved then
-    if ARGV[4] then
+    if waiter then
 --#include enter_line
     end
     return {'busy', redis.call('PTTL', KEYS[1]), ''}
@@ -50,7 +51,7 @@ else
 --#include format_of
     local format = format_of(value)
     if not format then return {'foreign', KEYS[1], 'no lock'} end
-    if ARGV[4] and format == 1 and left > 0 then
+    if waiter and format == 1 and left > 0 then
       if not awaited then redis.call('SET', KEYS[1], 'awaited|' .. value, 'PX', left) end
 --#include enter_line
     end
