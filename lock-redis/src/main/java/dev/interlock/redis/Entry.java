@@ -94,6 +94,7 @@ abstract class Entry {
     private final byte[] weight;
     private final byte[] capacity;
     private final byte[] reservation;
+    private final boolean isInLine;
 
     Shared(Claim claim, LockKeys keys) {
       super(keys);
@@ -103,22 +104,36 @@ abstract class Entry {
       this.weight = number(claim.share().weight());
       this.capacity = number(claim.share().capacity());
       this.reservation = number(claim.reservation().plusNanos(999_999).toMillis());
+      this.isInLine = StoredShare.isInLine(claim);
     }
 
-    /** Who waits is in the line, whether it hears of releases yet or not. */
+    /** Who waits is in the line, whether it hears of releases yet or not; readers need no place. */
     @Override
     Call acquire(byte[] ttl, byte[] retention, byte[] waiter, boolean listening) {
-      return new Call(
-          Script.SHARE_ACQUIRE,
-          keys,
-          head,
-          hold,
-          id,
-          weight,
-          capacity,
-          ttl,
-          retention,
-          reservation);
+      return isInLine
+          ? new Call(
+              Script.SHARE_ACQUIRE,
+              keys,
+              head,
+              hold,
+              id,
+              weight,
+              capacity,
+              ttl,
+              retention,
+              reservation,
+              waiter)
+          : new Call(
+              Script.SHARE_ACQUIRE,
+              keys,
+              head,
+              hold,
+              id,
+              weight,
+              capacity,
+              ttl,
+              retention,
+              reservation);
     }
 
     @Override

@@ -189,10 +189,27 @@ abstract class Requests {
       this.reservation = reservation();
     }
 
-    /** A waiter is in the queue, whether or not a watch hears of releases yet. */
+    /** A waiter is remembered, whether or not a watch hears of releases yet. */
     @Override
     Call acquire(byte[] run, byte[] hint, String waiter, long waitedMillis) {
-      return acquire(run, hint, reservation);
+      return StoredShare.isInLine(claim)
+          ? ask(
+              NodeScripts.SHARE_ACQUIRE,
+              head,
+              hold,
+              idBytes,
+              weight,
+              capacity,
+              ttlMillis,
+              retention,
+              reservation,
+              hint,
+              run,
+              cluster.longest(),
+              cluster.number(),
+              waiter.getBytes(UTF_8),
+              number(waitedMillis))
+          : acquire(run, hint, reservation);
     }
 
     private Call acquire(byte[] run, byte[] hint, byte[] waits) {

@@ -2,13 +2,15 @@
 -- fence above all that the node may have had for the name.
 --
 -- KEYS: lock, fence, record
--- ARGV: as share_acquire of a single Redis; then the client's clock as a fence; run; longest TTL;
---       number of nodes
+-- ARGV: the first eight of share_acquire of a single Redis; then the client's clock as a fence; run;
+--       longest TTL; number of nodes; and from a client that waits, as there, its id at this node, and
+--       for how long it has waited, in ms
 -- Replies: granted, the fence, and the fence before or 0
 --          busy, in how many ms to ask again, and the hold that is in the way or an empty text
 --          refused, why, and a number
 --          foreign, a key, and what it holds: a head if the name is in use as something else
 local run, longest, nodes = ARGV[10], ARGV[11], ARGV[12]
+local waiter, waited = ARGV[13], ARGV[14]
 --#include voting
 --#include now
 --#include share_room

@@ -9,4 +9,7 @@ if type(redis.pcall('ZSCORE', KEYS[1], ARGV[2])) == 'string' then
   take_back(ARGV[6], ARGV[7], ARGV[8])
 end
 --#include share_end
+if waiting then
+--#include keep_line
+end
 return 'released'

@@ -2,6 +2,7 @@ package dev.interlock.redlock;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Acquirable;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
@@ -22,6 +23,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
@@ -60,17 +62,49 @@ class FarWaiterTest {
         .collect(Collectors.joining(",", "redlock://", ""));
   }
 
+  /** What the clients compete for. */
+  enum Kind {
+    LOCK(client -> client.lock("job")),
+    WRITERS(client -> client.readWriteLock("job").writeLock()),
+    READER_BESIDE_A_WRITER(
+        client -> client.readWriteLock("job").writeLock(),
+        client -> client.readWriteLock("job").readLock());
+
+    final Function<LockClient, Acquirable<Lease>> near;
+    final Function<LockClient, Acquirable<Lease>> far;
+
+    Kind(Function<LockClient, Acquirable<Lease>> all) {
+      this(all, all);
+    }
+
+    Kind(
+        Function<LockClient, Acquirable<Lease>> near, Function<LockClient, Acquirable<Lease>> far) {
+      this.near = near;
+      this.far = far;
+    }
+  }
+
   @ParameterizedTest
-  @CsvSource({"0, 3", "40, 3", "40, 2"})
-  void aFarWaiterHasItsTurnsBesideANearClient(int holdMillis, int nodesAlive) throws Exception {
+  @CsvSource({
+    "LOCK, 0, 3",
+    "LOCK, 40, 3",
+    "LOCK, 40, 2",
+    "WRITERS, 40, 3",
+    "WRITERS, 40, 2",
+    "READER_BESIDE_A_WRITER, 40, 3"
+  })
+  void aFarWaiterHasItsTurnsBesideANearClient(Kind kind, int holdMillis, int nodesAlive)
+      throws Exception {
     try (LockClient near = LockClient.open(redlock.uri(), OPTIONS);
         LockClient far = LockClient.open(farUri(), OPTIONS)) {
       redlock.members().stream().skip(nodesAlive).forEach(RedisServer::kill);
       Queue<String> turns = new ConcurrentLinkedQueue<>();
       BooleanSupplier goesOn = () -> Collections.frequency(turns, "far") < TURNS;
       Future<?> competing =
-          threads.submit(contend(near, holdMillis, goesOn, () -> turns.add("near")));
-      Future<?> waiting = threads.submit(contend(far, holdMillis, goesOn, () -> turns.add("far")));
+          threads.submit(
+              contend(kind.near.apply(near), holdMillis, goesOn, () -> turns.add("near")));
+      Future<?> waiting =
+          threads.submit(contend(kind.far.apply(far), holdMillis, goesOn, () -> turns.add("far")));
       waiting.get(60, TimeUnit.SECONDS);
       competing.get(60, TimeUnit.SECONDS);
       if (holdMillis > 0) {
@@ -84,10 +118,10 @@ class FarWaiterTest {
   }
 
   private static Callable<Void> contend(
-      LockClient client, int holdMillis, BooleanSupplier goesOn, Runnable turn) {
+      Acquirable<Lease> lock, int holdMillis, BooleanSupplier goesOn, Runnable turn) {
     return () -> {
       while (goesOn.getAsBoolean()) {
-        try (Lease lease = client.lock("job").acquire()) {
+        try (Lease lease = lock.acquire()) {
           turn.run();
           TimeUnit.MILLISECONDS.sleep(holdMillis); // the work
         }
@@ -108,7 +142,7 @@ class FarWaiterTest {
                         () -> {
                           try (LockClient client = LockClient.open(redlock.uri(), OPTIONS)) {
                             contend(
-                                    client,
+                                    client.lock("job"),
                                     2,
                                     () -> turns.size() < count * 10,
                                     () -> turns.add(number))

@@ -51,6 +51,16 @@ public final class StoredShare {
   }
 
   /**
+   * {@return whether a claim has a place in the line of those who want as much} Readers need none:
+   * there is always room beside others.
+   *
+   * @param claim an attempt
+   */
+  public static boolean isInLine(Claim claim) {
+    return !claim.reservation().isZero() && !claim.share().equals(Share.READ);
+  }
+
+  /**
    * {@return the hold of a claim, by which it is found again}
    *
    * @param claim an attempt

@@ -4,6 +4,7 @@ for i = 1, #waiting do
   local one = waiting[i]
   if one.ends >= now then
     text = text .. '|' .. one.weight .. ':' .. one.since .. ':' .. one.ends
+        .. (one.id == '' and '' or ':' .. one.id)
     latest = math.max(latest, one.ends)
   end
 end

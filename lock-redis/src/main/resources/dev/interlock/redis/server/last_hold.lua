@@ -1,14 +1,15 @@
 -- Reads the hold that ends last, and when; if there is none, the head stands in for it. Reads which
--- weights wait, see share_acquire, without those that have ended, and without those that began in
--- the future: the clock was set back, and they would be waited for until it is there again.
+-- weights wait, and what is reserved, see share_acquire, without those that have ended, and without
+-- those that began in the future: the clock was set back, and they would be waited for until it is
+-- there again.
 local top = redis.call('ZRANGE', KEYS[1], 0, 1, 'REV', 'WITHSCORES')
 local line, waiting
 if top[2] == 'inf' then
   line, waiting = top[1], {}
-  for weight, since, ends in string.gmatch(line, '(%d+):(%d+):(%d+)') do
+  for weight, since, ends, id in string.gmatch(line, '(%d+):(%d+):(%d+):?([%w_-]*)') do
     if tonumber(ends) >= now and tonumber(since) <= now then
       waiting[#waiting + 1] =
-          {weight = tonumber(weight), since = tonumber(since), ends = tonumber(ends)}
+          {weight = tonumber(weight), since = tonumber(since), ends = tonumber(ends), id = id}
     end
   end
   top = {top[3], top[4]}

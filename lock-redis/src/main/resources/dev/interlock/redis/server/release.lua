@@ -11,9 +11,11 @@ if value ~= ARGV[1] and value ~= 'revoked|' .. ARGV[1] then
 --#include on_primary
   return {'not held'}
 end
-local told = ''
+local told, alone = '', true
 if awaited then
+  local weight = 1
 --#include next_in_line
+  if next_in_line then redis.pcall('HDEL', line, next_in_line) end
   -- For longer than a message and a request take, to far clients, too.
   local kept = next_in_line
       and redis.pcall('SET', KEYS[1], 'v3|reserved|' .. next_in_line, 'PX', 300)

@@ -1,5 +1,6 @@
 -- The part of share_release that ends the hold, and the script if there was none or nothing is left.
--- Reads whether a waiter that now finds room has asked for a message.
+-- Reads which party has waited longest, how much is free, and whether that party is to be told. The
+-- line is to be kept afterwards.
 --#include now
 local used, unexpired = redis.pcall('ZSCORE', KEYS[1], ARGV[1]), false
 local hold, taken, ends = ARGV[2], ARGV[4], false
@@ -29,18 +30,19 @@ if used == 0 and not (waiting and #waiting > 0) then
   return 'released'
 end
 redis.call('ZADD', KEYS[1], used, ARGV[1])
-local awaited = false
+local awaited, first = false, nil
+local free = ARGV[5] - used
 if waiting then
---#include keep_line
-  local first
   for i = 1, #waiting do
     local one = waiting[i]
-    if not first or one.since < first.since
+    if one.id ~= '' then
+      free = free - one.weight
+    elseif not first or one.since < first.since
         or one.since == first.since and one.weight > first.weight then
       first = one
     end
   end
-  awaited = first and (unexpired or used + first.weight <= tonumber(ARGV[5]))
+  awaited = first and (unexpired or first.weight <= free)
 elseif tonumber(ends) > latest then
   redis.call('PEXPIREAT', KEYS[1], latest)
 end

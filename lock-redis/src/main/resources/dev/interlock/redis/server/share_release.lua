@@ -1,9 +1,29 @@
--- Ends a hold of the claim, revoked or not, and publishes that if the party that has waited longest
--- finds room now.
+-- Ends a hold of the claim, revoked or not. If the party that has waited longest finds room now, reserves
+-- it for those of the party that are next in line, and publishes that: to the next one, or to all who
+-- wait if there may be room for others, too.
 --
 -- KEYS: lock
 -- ARGV: the head; the hold; the claim's id; its weight; the capacity
 -- Replies: as release
 --#include share_end
-local told = ''
+local told, alone = '', false
+if waiting then
+  for turn = 1, awaited and 10 or 0 do
+    local weight = first.weight
+    if weight > free then break end
+--#include next_in_line
+    if not next_in_line then break end
+    redis.pcall('HDEL', line, next_in_line)
+    waiting[#waiting + 1] = {weight = weight, since = now, ends = now + 300, id = next_in_line}
+    free = free - weight
+    first.since, first.ends = now, others_end
+    told = turn == 1 and next_in_line or ''
+    if others_end == 0 then break end
+  end
+  for i = 1, #waiting do
+    local one = waiting[i]
+    if one.id == '' and one.ends >= now and one.weight <= free then told = '' end
+  end
+--#include keep_line
+end
 --#include announce

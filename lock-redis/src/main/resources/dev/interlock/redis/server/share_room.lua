@@ -14,21 +14,35 @@ if latest < 2147483648 then used = 0 end
 local weight, capacity = tonumber(ARGV[4]), tonumber(ARGV[5])
 local repeated = redis.call('ZSCORE', KEYS[1], ARGV[2])
 if repeated then used = used - weight end
-local mine, ahead
+local mine, own, ahead
 if waiting then
+  local taken, lapses = used, nil
   for i = 1, #waiting do
-    if waiting[i].weight == weight then mine = waiting[i] end
+    local one = waiting[i]
+    if one.id == '' then
+      if one.weight == weight then mine = one end
+    elseif one.id ~= waiter then
+      taken = taken + one.weight
+      lapses = math.min(lapses or one.ends, one.ends)
+    elseif one.weight == weight then
+      own = one
+    else
+      one.ends = 0 -- it wants something else now
+    end
   end
-  for i = 1, #waiting do
+  for i = 1, own and 0 or #waiting do
     local other = waiting[i]
-    if other ~= mine and used + weight + other.weight > capacity
+    if other.id == '' and other ~= mine and taken + weight + other.weight > capacity
         and (not mine or other.since < mine.since
             or other.since == mine.since and other.weight > weight) then
-      if used + other.weight <= capacity and 2 * other.weight <= capacity then
+      if taken + other.weight <= capacity and 2 * other.weight <= capacity then
         other.ends = math.min(other.ends, now + 200)
       end
       ahead = math.min(ahead or other.ends, other.ends)
     end
+  end
+  if lapses and not own and taken + weight > capacity then
+    ahead = math.min(ahead or lapses, lapses)
   end
 end
 if not repeated and (ahead or used + weight > capacity) then
@@ -48,10 +62,13 @@ if not repeated and (ahead or used + weight > capacity) then
     waiting = waiting or {}
     if reservation > 0 then
       if not mine then
-        mine = {weight = weight, since = now, ends = now}
+        mine = {weight = weight, since = now, ends = now, id = ''}
         waiting[#waiting + 1] = mine
       end
       mine.ends = math.max(mine.ends, now + reservation)
+      if waiter then
+--#include enter_line
+      end
     end
 --#include keep_line
   end
