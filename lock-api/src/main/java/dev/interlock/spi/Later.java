@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Runs short tasks of a backend after a delay, on one {@linkplain DaemonThreads daemon thread}. The
- * thread starts with the first task, and ends when it has had none for two seconds.
+ * thread starts with the first task, and ends when it has had none for half a minute.
  *
  * <p>Backends use this in place of {@link CompletableFuture#delayedExecutor}, {@link
  * CompletableFuture#orTimeout} and {@link CompletableFuture#completeOnTimeout}. These run what
@@ -29,7 +29,7 @@ public final class Later implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Later.class);
 
-  private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(2);
+  private static final Duration IDLE_TIMEOUT = Duration.ofSeconds(30);
 
   private final ScheduledThreadPoolExecutor executor;
   private final Set<CompletableFuture<?>> limited = ConcurrentHashMap.newKeySet();
@@ -49,9 +49,12 @@ public final class Later implements AutoCloseable {
    * @param task must not block
    * @param delay from now on
    * @return to be cancelled if the task is not needed any more, which also makes this forget it
+   * @throws OutOfMemoryError if the thread cannot be started; the task is then dropped
    */
   @CanIgnoreReturnValue
   public Future<?> run(Runnable task, Duration delay) {
+    // The executor itself would keep a task for which there is no thread.
+    boolean unused = executor.prestartCoreThread();
     try {
       return executor.schedule(() -> survive(task), delay.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closed) {

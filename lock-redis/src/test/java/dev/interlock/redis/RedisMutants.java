@@ -135,11 +135,30 @@ final class RedisMutants {
             .refusedBy("FAULT-05", "was reported as lost")
             .refusedBy("FAULT-06", "was refused, with validity left")
             .build(),
+        mutant("first to ask", "FAIR-01")
+            .fault("Nobody keeps the order: whoever asks first after a release has the lock.")
+            .harness(FirstToAsk::new)
+            .refusedBy("FAIR-01", "kept one that is farther away waiting")
+            .build(),
         mutant("first password kept", "FAULT-07")
             .fault("The password file is read when a client is opened, and never again.")
             .harness(FirstPasswordKept::new)
             .refusedBy("FAULT-07", "after a change of the password")
             .build());
+  }
+
+  static final class FirstToAsk extends RedisSpecimen {
+    @Override
+    LockBackend backend(String uri, BackendContext context) {
+      return new TextbookLock(uri, context) {
+        @Override
+        public Attempt tryAcquire(Claim claim, Deadline deadline) {
+          Attempt attempt = super.tryAcquire(claim, deadline);
+          // It asks again as late as the client permits.
+          return attempt instanceof Attempt.Busy ? new Attempt.Busy(claim.ttl()) : attempt;
+        }
+      };
+    }
   }
 
   static final class FirstPasswordKept extends RedisSpecimen {

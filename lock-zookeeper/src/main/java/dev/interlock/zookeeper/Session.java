@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
@@ -64,6 +65,7 @@ final class Session {
   private boolean abandoned;
 
   private volatile boolean ended;
+  private final AtomicBoolean heartbeatsGoOn = new AtomicBoolean();
   private volatile boolean heartbeatsEnded;
   private volatile boolean formatIsKnown;
   private volatile boolean refusalIsLogged;
@@ -195,24 +197,43 @@ final class Session {
     return certainty.awaitContact(wakeUp, deadline, this::hasEnded);
   }
 
-  /** Sends the leader a request, again and again until the session ends. Does not block. */
+  /**
+   * Sends the leader a request, again and again until the session ends. Does nothing if that goes
+   * on already: it stops for lack of memory or threads, and is to be tried again then. Does not
+   * block.
+   */
   void sendHeartbeats() {
+    if (!hasEnded() && !heartbeatsEnded && heartbeatsGoOn.compareAndSet(false, true)) {
+      sendHeartbeat();
+    }
+  }
+
+  private void sendHeartbeat() {
     if (hasEnded() || heartbeatsEnded) {
       return;
     }
-    ClockReading sentAt = ClockReading.now(time);
-    driver.sync(
-        "/",
-        (code, asked, context) -> {
-          if (code == Code.OK.intValue()) {
-            certainty.answered(sentAt);
-            connection.answered();
-          } else if (code == Code.CONNECTIONLOSS.intValue()) {
-            certainty.connectionLost(sentAt);
-          }
-          succession.later().run(this::sendHeartbeats, certainty.heartbeatPause());
-        },
-        null);
+    try {
+      ClockReading sentAt = ClockReading.now(time);
+      driver.sync("/", (code, asked, context) -> heartbeatAnswered(code, sentAt), null);
+    } catch (RuntimeException | Error e) {
+      heartbeatsGoOn.set(false);
+      throw e;
+    }
+  }
+
+  private void heartbeatAnswered(int code, ClockReading sentAt) {
+    try {
+      if (code == Code.OK.intValue()) {
+        certainty.answered(sentAt);
+        connection.answered();
+      } else if (code == Code.CONNECTIONLOSS.intValue()) {
+        certainty.connectionLost(sentAt);
+      }
+      succession.later().run(this::sendHeartbeat, certainty.heartbeatPause());
+    } catch (RuntimeException | Error e) {
+      heartbeatsGoOn.set(false);
+      throw e;
+    }
   }
 
   void endHeartbeats() {

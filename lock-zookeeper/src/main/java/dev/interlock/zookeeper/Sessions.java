@@ -2,7 +2,6 @@ package dev.interlock.zookeeper;
 
 import com.google.common.base.Utf8;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.BackendContext;
@@ -50,8 +49,7 @@ final class Sessions {
   private final ConnectionStateListener listener = this::stateChanged;
   private volatile @Nullable Session current;
 
-  @GuardedBy("this")
-  private boolean closed;
+  private volatile boolean closed;
 
   /**
    * Follows the sessions of a framework.
@@ -121,7 +119,11 @@ final class Sessions {
   Session current() {
     ZooKeeper driver = driver();
     Session known = current;
-    return known != null && goesOn(known, driver) ? known : replace();
+    if (known == null || !goesOn(known, driver)) {
+      return replace();
+    }
+    known.sendHeartbeats();
+    return known;
   }
 
   private static boolean goesOn(Session session, ZooKeeper driver) {
@@ -129,6 +131,9 @@ final class Sessions {
   }
 
   private ZooKeeper driver() {
+    if (closed) {
+      throw failures.temporary("the lock client is closed", null);
+    }
     if (curator.getState() != CuratorFrameworkState.STARTED) {
       throw failures.misconfigured(
           "the CuratorFramework was closed before the LockClient that uses it", null);
@@ -164,9 +169,6 @@ final class Sessions {
       before = current;
       if (before != null && goesOn(before, driver)) {
         return before;
-      }
-      if (closed) {
-        throw failures.temporary("the lock client is closed", null);
       }
       // Contact before the time-out changed does not count.
       ClockReading beginning =

@@ -584,8 +584,10 @@ final class ZooKeeperBackend implements QueueingBackend {
   /** What the next page of the last listing has to look at. */
   private record Unlisted(String prefix, String cursor, List<String> names) {
 
+    /** By identity: the names of another listing, with an equal cursor, may be older. */
+    @SuppressWarnings("ReferenceEquality")
     boolean isFor(String otherPrefix, @Nullable String otherCursor) {
-      return prefix.equals(otherPrefix) && cursor.equals(otherCursor);
+      return prefix.equals(otherPrefix) && cursor == otherCursor;
     }
   }
 

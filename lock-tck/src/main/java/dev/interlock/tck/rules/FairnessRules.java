@@ -13,6 +13,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.tck.NotTestedException;
 import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
+import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
@@ -219,6 +220,39 @@ public abstract class FairnessRules extends RuleTest {
             "a client that constantly contends kept another client waiting")
         .close();
     busy.stop();
+  }
+
+  @Test
+  @Rule("FAIR-01")
+  @Requires(value = Capability.FIFO, absent = true)
+  void aFarClientIsServedBesideANearOneThatAcquiresAgain() throws Exception {
+    String name = newName();
+    Network distance = network();
+    DistributedLock near = client(renewed()).lock(name);
+    DistributedLock far = client(distance, renewed()).lock(name);
+    for (Direction direction : Direction.values()) {
+      Disturbance unused = distance.delay(direction, Duration.ofMillis(5));
+    }
+    AtomicBoolean stop = new AtomicBoolean();
+    Future<?> competing =
+        inThread(
+            () -> {
+              while (!stop.get()) {
+                try (Lease lease = near.acquire()) {
+                  letPass(Duration.ofMillis(200));
+                }
+              }
+              return null;
+            });
+    for (int turn = 1; turn <= 5; turn++) {
+      acquireWithin(
+              timing().renewedTtl().multipliedBy(3).plus(bound()),
+              far,
+              "a client that acquires again at once kept one that is farther away waiting")
+          .close();
+    }
+    stop.set(true);
+    within(timing().longTtl(), competing, "the near client was stuck");
   }
 
   /** Many threads of one client that acquire a lock again and again. */
