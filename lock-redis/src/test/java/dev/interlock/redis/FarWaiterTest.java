@@ -44,6 +44,7 @@ class FarWaiterTest {
   }
 
   /** What the clients compete for. */
+  @SuppressWarnings("ImmutableEnumChecker") // functions without state
   enum Kind {
     LOCK(1, 3, client -> client.lock("job")),
     ONE_PERMIT(1, 3, client -> client.semaphore("job", 1)),

@@ -290,14 +290,13 @@ final class RedlockBackend implements LockBackend {
     int inRow =
         holder != null ? 0 : Math.min(before == null ? 1 : before.splits + 1, MOST_SPLITS_IN_ROW);
     boolean mayBeShort = isExclusive && inRow <= MOST_PROMPT_SPLITS;
-    boolean waits = before != null && before.until - now >= 0;
-    long until = claim.issuedAt() + claim.reservation().toNanos();
-    looks.put(
-        claim.name(),
-        waits
-            ? new Look(
-                inRow, mayBeShort, before.since, before.until - until > 0 ? before.until : until)
-            : new Look(inRow, mayBeShort, claim.issuedAt(), until));
+    long since = claim.issuedAt();
+    long until = since + claim.reservation().toNanos();
+    if (before != null && before.until - now >= 0) {
+      since = before.since;
+      until = before.until - until > 0 ? before.until : until;
+    }
+    looks.put(claim.name(), new Look(inRow, mayBeShort, since, until));
     if (holder != null) {
       String label = requests.holder(holder.value());
       boolean isNotified =

@@ -63,6 +63,7 @@ class FarWaiterTest {
   }
 
   /** What the clients compete for. */
+  @SuppressWarnings("ImmutableEnumChecker") // functions without state
   enum Kind {
     LOCK(client -> client.lock("job")),
     WRITERS(client -> client.readWriteLock("job").writeLock()),
