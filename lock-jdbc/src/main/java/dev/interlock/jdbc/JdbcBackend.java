@@ -30,7 +30,9 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
@@ -57,6 +59,9 @@ final class JdbcBackend implements LockBackend {
 
   private static final Duration LONGEST_TTL = Duration.ofDays(36_500);
 
+  /** How often a waiter asks that will be next, if it does not hear of the release. */
+  private static final Duration NEXT_POLL = Duration.ofMillis(100);
+
   private final Dialect dialect;
   private final String endpoint;
   private final Schema schema;
@@ -70,6 +75,9 @@ final class JdbcBackend implements LockBackend {
   private final AtomicInteger newRows =
       new AtomicInteger(ThreadLocalRandom.current().nextInt(NEW_ROWS_PER_PURGE));
   private final AtomicLong nextPurge = new AtomicLong();
+
+  /** The names for which a thread of this client waits, and since when. */
+  private final Map<String, Long> waiting = new ConcurrentHashMap<>();
 
   JdbcBackend(
       Dialect dialect,
@@ -175,14 +183,35 @@ final class JdbcBackend implements LockBackend {
       }
       if (row != null && !row.isFree()) {
         ensureAgreement(claim, row);
-        boolean marked =
-            row.awaited() || !listener.isWatching(claim.name()) || table.markAwaited(session, row);
-        if (marked) {
-          return new Attempt.Busy(row.remaining().plusMillis(1), row.holder());
+        Long begun = claim.reservation().isZero() ? null : waiting.get(claim.name());
+        if (begun == null) {
+          return busy(row, !claim.reservation().isZero());
+        }
+        long since = row.now() - TimeUnit.NANOSECONDS.toMicros(time.nanoTime() - begun);
+        if (!row.isNext(table.waiter) && row.isNextBefore(since)) {
+          return busy(row, false);
+        }
+        long wait = SharedHolds.micros(claim.reservation());
+        if (row.isNext(table.waiter) && row.waitsUntil() - row.now() >= wait / 2
+            || table.mark(session, row.name(), since, row.now() + wait)) {
+          return busy(row, true);
         }
       }
       requests.pause(deadline);
     }
+  }
+
+  /**
+   * Returns the answer that another claim holds the name, or is to get it.
+   *
+   * @param soon whether the lock will be reserved for the waiter, or it is to ask for that soon
+   */
+  private Attempt busy(LockRow row, boolean soon) {
+    Duration remaining = row.remaining().plusMillis(1);
+    boolean polls = soon && (requests.isPooled() || !listener.isListening());
+    return new Attempt.Busy(
+        polls && remaining.compareTo(NEXT_POLL) > 0 ? NEXT_POLL : remaining,
+        row.isReserved() ? null : row.holder());
   }
 
   private Attempt takeShare(
@@ -540,7 +569,13 @@ final class JdbcBackend implements LockBackend {
 
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
-    return listener.watch(name, wakeUp);
+    Watch watch = listener.watch(name, wakeUp);
+    Long begun = time.nanoTime();
+    waiting.put(name, begun);
+    return () -> {
+      waiting.remove(name, begun);
+      watch.close();
+    };
   }
 
   @Override

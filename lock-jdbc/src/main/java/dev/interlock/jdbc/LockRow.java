@@ -21,7 +21,8 @@ import org.jspecify.annotations.Nullable;
  * @param name the lock's name
  * @param version changes with every change of the row, and never returns to an earlier value
  * @param fence the last fencing token
- * @param claim who holds the name alone; empty if nobody does, or several hold it together
+ * @param claim who holds the name alone; empty if nobody does, or several hold it together; the
+ *     {@linkplain #isReserved waiter} for whom a free name is reserved
  * @param holder the label of that claim
  * @param kind what the name is used as
  * @param capacity how much there is of it
@@ -30,6 +31,10 @@ import org.jspecify.annotations.Nullable;
  * @param expiresAt when the last hold and the last wait end
  * @param revoked whether no hold may be renewed
  * @param awaited whether a release has to be notified
+ * @param waiter the client for which the next release of a claim that holds the name alone reserves
+ *     it
+ * @param waitsSince since when that client waits
+ * @param waitsUntil until when the next release does so
  */
 record LockRow(
     long now,
@@ -44,7 +49,13 @@ record LockRow(
     long grantedAt,
     long expiresAt,
     boolean revoked,
-    boolean awaited) {
+    boolean awaited,
+    String waiter,
+    long waitsSince,
+    long waitsUntil) {
+
+  /** Begins the ids of waiting clients, and no id of a claim. */
+  static final String WAITER_PREFIX = "@";
 
   /** What has to be selected, after the clock; also the columns that a table has to have. */
   static final List<String> COLUMNS =
@@ -60,7 +71,10 @@ record LockRow(
           "granted_at",
           "expires_at",
           "revoked",
-          "awaited");
+          "awaited",
+          "waiter",
+          "waits_since",
+          "waits_until");
 
   /**
    * Reads a row whose first column is the clock, and the others are {@link #COLUMNS}.
@@ -86,7 +100,10 @@ record LockRow(
         row.getLong(10),
         row.getLong(11),
         row.getInt(12) != 0,
-        row.getInt(13) != 0);
+        row.getInt(13) != 0,
+        row.getString(14),
+        row.getLong(15),
+        row.getLong(16));
   }
 
   private static LockKind kind(String text) throws SQLException {
@@ -106,6 +123,21 @@ record LockRow(
   /** {@return whether it is neither held nor waited for} */
   boolean isFree() {
     return expiresAt <= now;
+  }
+
+  /** {@return whether nobody holds it, but a waiter may still come for whom it is reserved} */
+  boolean isReserved() {
+    return !isFree() && claim.startsWith(WAITER_PREFIX);
+  }
+
+  /** {@return whether the next release reserves it for the client} */
+  boolean isNext(String client) {
+    return waitsUntil > now && waiter.equals(client);
+  }
+
+  /** {@return whether the next release reserves it for a client that waits since then or before} */
+  boolean isNextBefore(long since) {
+    return waitsUntil > now && waitsSince <= since;
   }
 
   boolean isExclusive() {
@@ -137,7 +169,7 @@ record LockRow(
 
   /** {@return the state for people} */
   LockState state() throws SQLException {
-    if (isFree()) {
+    if (isFree() || isReserved()) {
       return LockState.free(name);
     }
     if (!isExclusive()) {

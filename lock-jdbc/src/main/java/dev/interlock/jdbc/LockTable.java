@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.Set;
+import java.util.UUID;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,9 +23,18 @@ class LockTable {
 
   static final int MAX_PURGED = 256;
 
-  private static final String FREE =
-      "claim = '', holder = :nothing, kind = 'exclusive', capacity = 1, holds = :nothing,"
-          + " revoked = 0, awaited = 0";
+  /**
+   * For longer than a waiter needs to hear of a release and to ask, or than it pauses if it polls.
+   */
+  static final long RESERVATION_MICROS = 300_000;
+
+  /** What a row is set to by a release, apart from its claim and its end. */
+  static final String FREE =
+      "holder = :nothing, kind = 'exclusive', capacity = 1, holds = :nothing,"
+          + " revoked = 0, awaited = 0, waits_until = 0";
+
+  /** This client, in the rows of names for which it waits. */
+  final String waiter = LockRow.WAITER_PREFIX + UUID.randomUUID();
 
   final Dialect dialect;
   final String table;
@@ -60,18 +70,22 @@ class LockTable {
             "UPDATE "
                 + table
                 + " SET "
-                + granted("", takenToken(), "0")
+                + granted("", takenToken())
                 + " WHERE name = :name"
                 + " AND (expires_at <= "
                 + now
-                + " OR claim = :claim AND revoked = 0)");
+                + " OR claim IN (:claim, :waiter) AND revoked = 0)");
     this.insert = new Sql(insertRow(insertedToken()));
     this.release =
         new Sql(
             "UPDATE "
                 + table
-                + " SET version = version + 1, expires_at = "
+                + " SET version = version + 1, claim = "
+                + ifAwaited("waiter", "''")
+                + ", expires_at = "
                 + now
+                + " + "
+                + ifAwaited("" + RESERVATION_MICROS, "0")
                 + ", "
                 + FREE
                 + " WHERE name = :name AND claim = :claim AND expires_at > "
@@ -105,10 +119,24 @@ class LockTable {
         new Sql(
             "UPDATE "
                 + table
-                + " SET version = version + 1, awaited = 1 WHERE name = :name"
-                + " AND claim = :claim AND expires_at > "
+                + " SET version = version + 1, awaited = 1, waiter = :waiter,"
+                + " waits_since = :since, waits_until = :until"
+                + " WHERE name = :name AND (waiter = :waiter OR waits_since > :since OR waits_until <= "
+                + now
+                + ") AND expires_at > "
                 + now
                 + bounded());
+  }
+
+  /** One of two expressions, by whether the row says for which waiter to reserve the name. */
+  final String ifAwaited(String then, String otherwise) {
+    return "CASE WHEN waits_until > "
+        + dialect.now()
+        + " THEN "
+        + then
+        + " ELSE "
+        + otherwise
+        + " END";
   }
 
   static String columns(String alias) {
@@ -134,8 +162,11 @@ class LockTable {
     return dialect.isMaria() ? "LAST_INSERT_ID(" + token + ")" : token;
   }
 
-  /** What a row is set to when an exclusive lock is granted. */
-  String granted(String alias, String token, String awaited) {
+  /**
+   * What a row is set to when an exclusive lock is granted. Others may wait for it already: while
+   * it was reserved, or since an earlier copy of the request.
+   */
+  String granted(String alias, String token) {
     String now = dialect.now();
     return "fence = "
         + token
@@ -147,9 +178,11 @@ class LockTable {
         + now
         + ", expires_at = "
         + now
-        + " + :ttl, revoked = 0, awaited = "
-        + awaited
-        + ","
+        + " + :ttl, revoked = 0, waits_until = CASE WHEN "
+        + alias
+        + "waiter = :waiter THEN 0 ELSE "
+        + alias
+        + "waits_until END,"
         + " purge_after = "
         + dialect.hourAfter(now + " + :kept");
   }
@@ -169,7 +202,7 @@ class LockTable {
         + now
         + ", "
         + now
-        + " + :ttl, 0, 0, "
+        + " + :ttl, 0, 0, '', 0, 0, "
         + dialect.hourAfter(now + " + :kept")
         + ")";
   }
@@ -179,7 +212,7 @@ class LockTable {
     return "version = l.version + 1, fence = :fence, claim = :claim,"
         + " holder = :holder, kind = :kind, capacity = :capacity, holds = :holds,"
         + " granted_at = :grantedAt, expires_at = :expiresAt, revoked = :revoked, awaited = 0,"
-        + " purge_after = "
+        + " waits_until = 0, purge_after = "
         + dialect.hourAfter(":expiresAt + :retention");
   }
 
@@ -212,7 +245,10 @@ class LockTable {
    */
   record Taken(long token, boolean inserted, @Nullable LockRow row) {}
 
-  /** Grants an exclusive lock if the name is free or the claim has it already. */
+  /**
+   * Grants an exclusive lock if the name is free, reserved for this client, or the claim has it
+   * already.
+   */
   Taken take(Session session, Claim claim, long ttl) throws SQLException {
     Map<String, Object> values = values(claim, ttl);
     OptionalLong token = session.updateReturningFence(take, values);
@@ -237,6 +273,7 @@ class LockTable {
     Map<String, Object> values = new HashMap<>();
     values.put("name", key(claim.name()));
     values.put("claim", claim.id());
+    values.put("waiter", waiter);
     values.put("holder", claim.holder().getBytes(UTF_8));
     values.put("nothing", new byte[0]);
     values.put("ttl", ttl);
@@ -245,12 +282,17 @@ class LockTable {
   }
 
   /**
-   * Notes that a release of the lock has to be notified.
+   * Notes that the next release of a lock, by whoever holds it by then, has to be notified, and
+   * reserves it for this client.
    *
-   * @return false if the holder does not have it any more
+   * @param since since when this client waits
+   * @param until until when it is to be waited for
+   * @return false if the lock is free by now, or the row names another that waits for longer
    */
-  boolean markAwaited(Session session, LockRow held) throws SQLException {
-    return session.update(mark, Map.of("name", key(held.name()), "claim", held.claim())) == 1;
+  boolean mark(Session session, String name, long since, long until) throws SQLException {
+    return session.update(
+            mark, Map.of("name", key(name), "waiter", waiter, "since", since, "until", until))
+        == 1;
   }
 
   /**
@@ -386,7 +428,7 @@ class LockTable {
             + " VALUES (:name, "
             + dialect.now()
             + ", :fence, :claim, :holder, :kind, :capacity,"
-            + " :holds, :grantedAt, :expiresAt, :revoked, 0, "
+            + " :holds, :grantedAt, :expiresAt, :revoked, 0, '', 0, 0, "
             + dialect.hourAfter(":expiresAt + :retention")
             + ")"
             + unlessPresent();

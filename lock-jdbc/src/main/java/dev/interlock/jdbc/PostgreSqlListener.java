@@ -112,11 +112,10 @@ final class PostgreSqlListener implements ReleaseListener {
   }
 
   @Override
-  public boolean isWatching(String name) {
-    String payload = ReleaseChannel.payload(name);
+  public boolean isListening() {
     lock.lock();
     try {
-      return waiters.containsKey(payload);
+      return listening;
     } finally {
       lock.unlock();
     }

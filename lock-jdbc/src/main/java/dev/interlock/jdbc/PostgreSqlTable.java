@@ -40,21 +40,17 @@ final class PostgreSqlTable extends LockTable {
                 + now
                 + ", "
                 + now
-                + " + :ttl, 0, 0, "
+                + " + :ttl, 0, 0, '', 0, 0, "
                 + dialect.hourAfter(now + " + :kept")
                 + " WHERE NOT EXISTS (SELECT 1 FROM seen WHERE expires_at > "
                 + now
-                + " AND NOT (claim = :claim AND revoked = 0))"
+                + " AND NOT (claim IN (:claim, :waiter) AND revoked = 0))"
                 + bounded()
                 + " ON CONFLICT (name) DO UPDATE SET "
-                + granted(
-                    "l.",
-                    "GREATEST(l.fence + 1, " + dialect.tokenNow() + ")",
-                    // If the claim had it, somebody may have begun to wait since.
-                    "CASE WHEN l.claim = :claim THEN l.awaited ELSE 0 END")
+                + granted("l.", "GREATEST(l.fence + 1, " + dialect.tokenNow() + ")")
                 + " WHERE l.expires_at <= "
                 + now
-                + " OR l.claim = :claim AND l.revoked = 0"
+                + " OR l.claim IN (:claim, :waiter) AND l.revoked = 0"
                 + " RETURNING l.fence)"
                 + " SELECT "
                 + now
@@ -64,7 +60,9 @@ final class PostgreSqlTable extends LockTable {
                 + " FROM (SELECT 1 AS one) AS one LEFT JOIN seen AS s ON true");
     this.release =
         new Sql(
-            "WITH held AS (SELECT l.name, l.expires_at, l.awaited FROM "
+            "WITH held AS (SELECT l.name, l.expires_at, l.awaited, "
+                + ifAwaited("l.waiter", "''")
+                + " AS next FROM "
                 + table
                 + " AS l WHERE l.name = :name AND l.claim = :claim"
                 + bounded()
@@ -74,8 +72,10 @@ final class PostgreSqlTable extends LockTable {
                 + " AS l SET version = l.version + 1,"
                 + " expires_at = "
                 + now
-                + ", claim = '', holder = :nothing, kind = 'exclusive',"
-                + " capacity = 1, holds = :nothing, revoked = 0, awaited = 0"
+                + " + CASE WHEN held.next = '' THEN 0 ELSE "
+                + RESERVATION_MICROS
+                + " END, claim = held.next, "
+                + FREE
                 + " FROM held WHERE l.name = held.name AND held.expires_at > "
                 + now
                 + " RETURNING held.awaited)"

@@ -15,7 +15,7 @@ interface ReleaseListener extends AutoCloseable {
         }
 
         @Override
-        public boolean isWatching(String name) {
+        public boolean isListening() {
           return false;
         }
 
@@ -26,8 +26,8 @@ interface ReleaseListener extends AutoCloseable {
   /** Signals at every release of the lock that is notified, until closed. Does not block. */
   Watch watch(String name, WakeUp wakeUp);
 
-  /** {@return whether a release of the lock has to be notified} */
-  boolean isWatching(String name);
+  /** {@return whether those who watch hear of releases at the moment} */
+  boolean isListening();
 
   @Override
   void close();

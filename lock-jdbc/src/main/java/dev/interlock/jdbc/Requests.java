@@ -34,6 +34,11 @@ final class Requests {
     this.time = time;
   }
 
+  /** {@return whether a pooler is known to be there} */
+  boolean isPooled() {
+    return pooled;
+  }
+
   /** Finds out whether a pooler is between the driver and the server. */
   void detectPooler(Deadline deadline) throws InterruptedException {
     pooled = repeatable(deadline, new Attempts(), Session::isBehindPooler);

@@ -53,6 +53,9 @@ final class Schema {
           expires_at  BIGINT NOT NULL,
           revoked     SMALLINT NOT NULL,
           awaited     SMALLINT NOT NULL,
+          waiter      VARCHAR(40)%4$s NOT NULL,
+          waits_since BIGINT NOT NULL,
+          waits_until BIGINT NOT NULL,
           purge_after BIGINT NOT NULL%6$s
         )%7$s\
         """

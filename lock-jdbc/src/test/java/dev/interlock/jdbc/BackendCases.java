@@ -23,6 +23,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
+import dev.interlock.spi.WakeUp;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -66,7 +67,11 @@ abstract class BackendCases {
 
   @BeforeEach
   void open() {
-    backend = Backends.open(uri() + (uri().contains("?") ? "&" : "?") + "table=" + table);
+    backend = Backends.open(own());
+  }
+
+  private String own() {
+    return uri() + (uri().contains("?") ? "&" : "?") + "table=" + table;
   }
 
   @AfterEach
@@ -93,6 +98,10 @@ abstract class BackendCases {
   }
 
   private void assertBusy(Claim claim) throws InterruptedException {
+    assertBusy(backend, claim);
+  }
+
+  private static void assertBusy(LockBackend backend, Claim claim) throws InterruptedException {
     assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim, soon()));
   }
 
@@ -121,6 +130,69 @@ abstract class BackendCases {
     }
     // Programs multiply it by 64, and it stays below 2^53.
     assertTrue(token < (1L << 47));
+  }
+
+  @Test
+  void aReleaseReservesTheLockForWhoHasWaitedLongest() throws Exception {
+    Claim holder = claim("job");
+    take(backend, holder);
+    try (LockBackend first = Backends.open(own());
+        LockBackend second = Backends.open(own());
+        LockBackend.Watch firstWait = first.watch("job", new WakeUp(Backends.TIME));
+        LockBackend.Watch secondWait = second.watch("job", new WakeUp(Backends.TIME))) {
+      assertBusy(second, waiting("job"));
+      execute("UPDATE " + table + " SET waits_since = waits_since + 600000000");
+      assertBusy(first, waiting("job"));
+      release(backend, holder);
+      assertBusy(claim("job"));
+      assertBusy(second, waiting("job"));
+      execute("UPDATE " + table + " SET waits_since = waits_since - 600000000");
+      assertFalse(backend.inspect("job", soon()).isHeld());
+      assertEquals(List.of(), listed(""));
+      assertFalse(backend.forceRelease("job", soon()));
+      Claim served = waiting("job");
+      take(first, served);
+      assertTrue(backend.inspect("job", soon()).isHeld());
+
+      // It has asked while the lock was reserved.
+      release(first, served);
+      assertBusy(first, waiting("job"));
+      take(second, claim("job"));
+      assertTrue(backend.forceRelease("job", soon()));
+      take(backend, claim("job"));
+    }
+  }
+
+  /** Releases a lock, and lets a reservation last until the test is over. */
+  private void release(LockBackend from, Claim claim) throws Exception {
+    assertTrue(from.release(claim, soon()));
+    execute("UPDATE " + table + " SET expires_at = expires_at + 600000000 WHERE claim <> ''");
+  }
+
+  @Test
+  void aReservationEndsAndOnlyWaitersHaveOne() throws Exception {
+    try (LockBackend other = Backends.open(own());
+        LockBackend.Watch watch = other.watch("job", new WakeUp(Backends.TIME))) {
+      Claim first = claim("job");
+      take(backend, first);
+      assertBusy(other, waiting("job"));
+      assertTrue(backend.release(first, soon()));
+      Claim second = claim("job");
+      Attempt attempt = backend.tryAcquire(second, soon());
+      while (attempt instanceof Attempt.Busy busy) {
+        assertTrue(busy.retryAfter().compareTo(Duration.ofMillis(301)) <= 0, busy::toString);
+        Thread.sleep(busy.retryAfter().toMillis());
+        attempt = backend.tryAcquire(second, soon());
+      }
+
+      assertBusy(other, claim("job"));
+      assertTrue(backend.release(second, soon()));
+      take(backend, claim("job"));
+    }
+  }
+
+  private static Claim waiting(String name) {
+    return claim(name, Share.EXCLUSIVE, Backends.TTL, Duration.ofMinutes(10));
   }
 
   @Test
@@ -334,10 +406,7 @@ abstract class BackendCases {
 
   @Test
   void aRowThatIsLockedByOthersFailsInTimeAndIsGrantedInFullLater() throws Exception {
-    try (LockBackend impatient =
-            Backends.open(
-                uri() + (uri().contains("?") ? "&" : "?") + "table=" + table,
-                Duration.ofSeconds(2));
+    try (LockBackend impatient = Backends.open(own(), Duration.ofSeconds(2));
         Connection connection = source().getConnection()) {
       Claim claim = claim("job");
       take(backend, claim);

@@ -73,7 +73,7 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
                 + hex
                 + ", CASE WHEN expires_at > "
                 + dialect.now()
-                + " THEN 'held' ELSE 'free' END FROM interlock_lock")) {
+                + " AND claim NOT LIKE '@%' THEN 'held' ELSE 'free' END FROM interlock_lock")) {
       byte[] name =
           BaseEncoding.base16().decode(Objects.requireNonNull(row.get(0)).toUpperCase(Locale.ROOT));
       Kind kind = "held".equals(row.get(1)) ? Kind.HOLDER : Kind.FENCE;

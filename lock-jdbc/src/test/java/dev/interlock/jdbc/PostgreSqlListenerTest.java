@@ -12,6 +12,7 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.PostgresServer;
@@ -263,7 +264,9 @@ class PostgreSqlListenerTest {
       WakeUp wakeUp = new WakeUp(Backends.TIME);
       var watch = two.watch("repeated", wakeUp);
       assertTrue(wakeUp.await(Backends.soon()), "does not listen");
-      var busy = two.tryAcquire(Backends.claim("repeated"), Backends.soon());
+      Claim waiting =
+          Backends.claim("repeated", Share.EXCLUSIVE, Backends.TTL, Duration.ofMinutes(1));
+      var busy = two.tryAcquire(waiting, Backends.soon());
       awaitMark("repeated");
       Backends.take(one, held);
       assertTrue(one.release(held, Backends.soon()));
