@@ -183,18 +183,15 @@ final class JdbcBackend implements LockBackend {
       }
       if (row != null && !row.isFree()) {
         ensureAgreement(claim, row);
-        Long begun = claim.reservation().isZero() ? null : waiting.get(claim.name());
-        if (begun == null) {
-          return busy(row, !claim.reservation().isZero());
-        }
-        long since = row.now() - TimeUnit.NANOSECONDS.toMicros(time.nanoTime() - begun);
-        if (!row.isNext(table.waiter) && row.isNextBefore(since)) {
-          return busy(row, false);
+        Long since = waitsSince(claim, row.now());
+        boolean next = row.isNext(table.waiter);
+        if (since == null || (!next && row.isNextBefore(since))) {
+          return busy(claim, row, next);
         }
         long wait = SharedHolds.micros(claim.reservation());
-        if (row.isNext(table.waiter) && row.waitsUntil() - row.now() >= wait / 2
+        if ((next && row.waitsUntil() - row.now() >= wait / 2)
             || table.mark(session, row.name(), since, row.now() + wait)) {
-          return busy(row, true);
+          return busy(claim, row, true);
         }
       }
       requests.pause(deadline);
@@ -202,16 +199,28 @@ final class JdbcBackend implements LockBackend {
   }
 
   /**
-   * Returns the answer that another claim holds the name, or is to get it.
-   *
-   * @param soon whether the lock will be reserved for the waiter, or it is to ask for that soon
+   * Since when this client waits, by the server's clock; null if the claim does not wait, or is the
+   * first that does. So a lock that is soon free is reserved for nobody.
    */
-  private Attempt busy(LockRow row, boolean soon) {
-    Duration remaining = row.remaining().plusMillis(1);
-    boolean polls = soon && (requests.isPooled() || !listener.isListening());
+  private @Nullable Long waitsSince(Claim claim, long now) {
+    Long begun = claim.reservation().isZero() ? null : waiting.get(claim.name());
+    return begun == null ? null : now - TimeUnit.NANOSECONDS.toMicros(time.nanoTime() - begun);
+  }
+
+  private Attempt busy(Claim claim, LockRow row, boolean next) {
+    return busy(claim, row.remaining().plusMillis(1), row.isReserved() ? null : row.holder(), next);
+  }
+
+  /**
+   * Returns the answer that others hold the name, or are to get it.
+   *
+   * @param next whether the next release makes a reservation for this client
+   */
+  private Attempt busy(Claim claim, Duration retryAfter, @Nullable String holder, boolean next) {
+    boolean first = !claim.reservation().isZero() && !waiting.containsKey(claim.name());
+    boolean polls = (next || first) && (requests.isPooled() || !listener.isListening());
     return new Attempt.Busy(
-        polls && remaining.compareTo(NEXT_POLL) > 0 ? NEXT_POLL : remaining,
-        row.isReserved() ? null : row.holder());
+        polls && retryAfter.compareTo(NEXT_POLL) > 0 ? NEXT_POLL : retryAfter, holder);
   }
 
   private Attempt takeShare(
@@ -225,9 +234,10 @@ final class JdbcBackend implements LockBackend {
       long last = row == null ? 0 : row.fence();
       long token = Math.max(last + 1, Dialect.token(now));
       String before = state.content();
-      SharedHolds.Refusal refusal = state.acquire(claim, token, now + ttlMicros);
+      SharedHolds.Refusal refusal =
+          state.acquire(claim, table.waiter, waitsSince(claim, now), token, now + ttlMicros);
       if (refusal != null && before.equals(state.content())) {
-        return busy(refusal, now);
+        return busy(claim, state, refusal, now);
       }
       long fence = refusal == null ? token : last;
       boolean written =
@@ -240,7 +250,7 @@ final class JdbcBackend implements LockBackend {
         }
         return refusal == null
             ? new Attempt.Granted(Grant.forTtl(claim, token, ttl))
-            : busy(refusal, now);
+            : busy(claim, state, refusal, now);
       }
       requests.pause(deadline);
     }
@@ -266,9 +276,10 @@ final class JdbcBackend implements LockBackend {
     }
   }
 
-  private Attempt busy(SharedHolds.Refusal refusal, long now) {
+  private Attempt busy(Claim claim, SharedHolds state, SharedHolds.Refusal refusal, long now) {
     long left = Math.max(0, Math.min(refusal.retryAtMicros() - now, dialect.longestPollMicros()));
-    return new Attempt.Busy(Duration.of(left, ChronoUnit.MICROS).plusMillis(1), refusal.holder());
+    Duration retryAfter = Duration.of(left, ChronoUnit.MICROS).plusMillis(1);
+    return busy(claim, retryAfter, refusal.holder(), state.isNext(table.waiter));
   }
 
   @Override
@@ -443,7 +454,8 @@ final class JdbcBackend implements LockBackend {
       if (end == null) {
         return false;
       }
-      if (table.replace(session, row, state, row.fence(), end, state.hasRoomForFirst())) {
+      boolean wake = state.reserveForFirst(LockTable.RESERVATION_MICROS);
+      if (table.replace(session, row, state, row.fence(), end, wake)) {
         return true;
       }
       requests.pause(deadline);

@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
  * longer and could not be granted beside it. A party's turn ends when one of it is granted and
  * another would find no room; if there is room for more, as for readers, a short time later. So a
  * writer is passed by no reader that comes later, and each party by each other one only once.
+ *
+ * <p>Of a party, a release makes a reservation for the client that has waited longest: a hold of no
+ * claim, which ends soon unless that client comes.
  */
 final class SharedHolds {
 
@@ -40,6 +43,10 @@ final class SharedHolds {
       this.expiresAt = expiresAt;
       this.label = label;
     }
+
+    boolean isReservation() {
+      return claim.startsWith(LockRow.WAITER_PREFIX);
+    }
   }
 
   /** All claims of one weight that wait. */
@@ -48,10 +55,22 @@ final class SharedHolds {
     final long since;
     long until;
 
+    /** The client that has waited longest of those that ask for a reservation; empty if none. */
+    String client = "";
+
+    long clientSince;
+    long clientUntil;
+
     Party(int weight, long since, long until) {
       this.weight = weight;
       this.since = since;
       this.until = until;
+    }
+
+    void setClient(String client, long since, long until) {
+      this.client = client;
+      this.clientSince = since;
+      this.clientUntil = until;
     }
 
     boolean isBefore(Party other) {
@@ -117,9 +136,13 @@ final class SharedHolds {
       if (hold.expiresAt > now) {
         holds.add(hold);
       }
-    } else if (words[0].equals("wait") && words.length == 4) {
+    } else if (words[0].equals("wait") && words.length == 7) {
       Party party =
           new Party(Integer.parseInt(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]));
+      long clientUntil = Long.parseLong(words[6]);
+      if (clientUntil > now) {
+        party.setClient(words[4], Long.parseLong(words[5]), clientUntil);
+      }
       if (party.until > now) {
         parties.add(party);
       }
@@ -138,7 +161,8 @@ final class SharedHolds {
     }
     for (Party party : parties) {
       text.append("wait\t").append(party.weight).append('\t').append(party.since).append('\t');
-      text.append(party.until).append('\n');
+      text.append(party.until).append('\t').append(party.client).append('\t');
+      text.append(party.clientSince).append('\t').append(party.clientUntil).append('\n');
     }
     return text.toString();
   }
@@ -153,10 +177,6 @@ final class SharedHolds {
 
   boolean isRevoked() {
     return revoked;
-  }
-
-  boolean isHeld() {
-    return !holds.isEmpty();
   }
 
   /** {@return whether the name is neither held nor waited for, and may be used as anything} */
@@ -190,27 +210,42 @@ final class SharedHolds {
    * because the first answer was lost, and is granted again.
    *
    * @param claim a claim that uses the name as all others do
+   * @param client the id of the client that makes it, beginning with {@link LockRow#WAITER_PREFIX}
+   * @param since since when the client waits, if it asks for a reservation; null if it does not
    * @param token its token, if it is granted
    * @param expiresAt until when the hold lasts
    * @return null if it is granted
    */
-  @Nullable Refusal acquire(Claim claim, long token, long expiresAt) {
+  @Nullable Refusal acquire(
+      Claim claim, String client, @Nullable Long since, long token, long expiresAt) {
     Hold previous = revoked ? null : holdOf(claim.id());
+    Hold reservation = revoked ? null : holdOf(client);
     int weight = claim.share().weight();
-    long used = used() - (previous == null ? 0 : previous.weight);
+    long used =
+        used()
+            - (previous == null ? 0 : previous.weight)
+            - (reservation == null ? 0 : reservation.weight);
     Party mine = parties.stream().filter(party -> party.weight == weight).findFirst().orElse(null);
     Long ahead = turnsAhead(weight, used, mine);
     if (previous == null && (ahead != null || used + weight > capacity)) {
       Refusal refusal = refusal(weight, used, ahead);
-      await(claim, mine);
+      await(claim, mine, client, since);
       return refusal;
     }
-    if (previous != null) {
-      holds.remove(previous);
-    } else if (mine != null) {
+    holds.removeIf(hold -> hold == previous || hold == reservation);
+    if (previous == null && mine != null) {
+      if (mine.client.equals(client)) {
+        mine.setClient("", 0, 0);
+      }
       boolean more = used + 2L * weight <= capacity;
       mine.until = more ? Math.min(mine.until, now + turnMicros) : now;
       parties.removeIf(party -> party.until <= now);
+      if (!more && !mine.client.isEmpty()) {
+        // As if it asked again now.
+        Party next = new Party(weight, now, mine.clientUntil);
+        next.setClient(mine.client, mine.clientSince, mine.clientUntil);
+        parties.add(next);
+      }
     }
     holds.add(new Hold(claim.id(), weight, token, now, expiresAt, claim.holder()));
     return null;
@@ -242,18 +277,29 @@ final class SharedHolds {
             .orElse(null);
     long end = inTheWay != null && used + weight > capacity ? inTheWay.expiresAt : Long.MAX_VALUE;
     return new Refusal(
-        ahead == null ? end : Math.min(ahead, end), inTheWay == null ? null : inTheWay.label);
+        ahead == null ? end : Math.min(ahead, end),
+        inTheWay == null || inTheWay.isReservation() ? null : inTheWay.label);
   }
 
-  private void await(Claim claim, @Nullable Party mine) {
+  private void await(Claim claim, @Nullable Party mine, String client, @Nullable Long since) {
     if (!claim.reservation().isZero()) {
       long until = now + micros(claim.reservation());
-      if (mine == null) {
-        parties.add(new Party(claim.share().weight(), now, until));
-      } else {
-        mine.until = Math.max(mine.until, until);
+      Party party = mine;
+      if (party == null) {
+        party = new Party(claim.share().weight(), now, until);
+        parties.add(party);
+      }
+      party.until = Math.max(party.until, until);
+      if (since != null
+          && (party.client.isEmpty() || party.client.equals(client) || party.clientSince > since)) {
+        party.setClient(client, since, until);
       }
     }
+  }
+
+  /** {@return whether a release is to make a reservation for the client} */
+  boolean isNext(String client) {
+    return parties.stream().anyMatch(party -> party.client.equals(client));
   }
 
   /** Extends the hold of a claim. Returns when it would have ended, or null if there is none. */
@@ -278,24 +324,33 @@ final class SharedHolds {
     return hold.expiresAt;
   }
 
-  /** {@return whether those who have waited longest find room now} */
-  boolean hasRoomForFirst() {
+  /**
+   * Makes a reservation for a client of those who have waited longest, if they find room now.
+   *
+   * @return whether they do
+   */
+  boolean reserveForFirst(long reservationMicros) {
     Party first = null;
     for (Party party : parties) {
       if (first == null || party.isBefore(first)) {
         first = party;
       }
     }
-    return first != null && used() + first.weight <= capacity;
+    if (first == null || used() + first.weight > capacity) {
+      return false;
+    }
+    if (!first.client.isEmpty() && holdOf(first.client) == null) {
+      holds.add(new Hold(first.client, first.weight, 0, now, now + reservationMicros, ""));
+      first.setClient("", 0, 0);
+    }
+    return true;
   }
 
   /** {@return the state for people} */
   LockState state(String name) {
-    if (holds.isEmpty()) {
-      return LockState.free(name);
-    }
     List<LockState.Holder> holders =
         holds.stream()
+            .filter(hold -> !hold.isReservation())
             .map(
                 hold ->
                     new LockState.Holder(
@@ -305,6 +360,9 @@ final class SharedHolds {
                         Duration.of(hold.expiresAt - now, ChronoUnit.MICROS),
                         instant(hold.grantedAt)))
             .toList();
+    if (holders.isEmpty()) {
+      return LockState.free(name);
+    }
     return LockState.held(name, kind, capacity, holders, List.of());
   }
 

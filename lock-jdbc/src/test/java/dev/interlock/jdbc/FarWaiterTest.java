@@ -57,6 +57,20 @@ class FarWaiterTest {
     }
   }
 
+  @Test
+  void aFarWaiterHasItsPermitsOnPostgreSql() throws Exception {
+    try (DatabaseServer server = Testbed.postgresql().withoutSync().start()) {
+      compete(server, 2, client -> client.semaphore("job", 1).acquire());
+    }
+  }
+
+  @Test
+  void aFarWaiterHasItsPermitsOnMariaDb() throws Exception {
+    try (DatabaseServer server = Testbed.mariadb().withoutSync().start()) {
+      compete(server, 2, client -> client.semaphore("job", 1).acquire());
+    }
+  }
+
   private void compete(DatabaseServer server, int nearClients, Acquiring acquiring)
       throws Exception {
     LockOptions options = LockOptions.builder().ttl(Duration.ofSeconds(2)).build();

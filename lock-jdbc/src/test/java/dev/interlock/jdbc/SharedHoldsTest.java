@@ -13,6 +13,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Who is granted a part of a name, and who has to wait, without a database. */
@@ -31,15 +32,19 @@ class SharedHoldsTest {
   }
 
   private boolean isGranted(Claim claim) {
+    return isGranted(claim, "@any", null);
+  }
+
+  private boolean isGranted(Claim claim, String client, @Nullable Long since) {
     SharedHolds state = state(claim.share());
-    SharedHolds.Refusal refusal = state.acquire(claim, ++token, now + TTL);
+    SharedHolds.Refusal refusal = state.acquire(claim, client, since, ++token, now + TTL);
     content = state.content();
     return refusal == null;
   }
 
   private SharedHolds.Refusal refusal(Claim claim) {
     SharedHolds state = state(claim.share());
-    SharedHolds.Refusal refusal = state.acquire(claim, ++token, now + TTL);
+    SharedHolds.Refusal refusal = state.acquire(claim, "@any", null, ++token, now + TTL);
     content = state.content();
     assertNotNull(refusal, "granted");
     return refusal;
@@ -49,6 +54,14 @@ class SharedHoldsTest {
     SharedHolds state = state(claim.share());
     assertNotNull(state.release(claim.id()));
     content = state.content();
+  }
+
+  private boolean releaseAndReserve(Claim claim) {
+    SharedHolds state = state(claim.share());
+    assertNotNull(state.release(claim.id()));
+    boolean room = state.reserveForFirst(300_000);
+    content = state.content();
+    return room;
   }
 
   private void pass(long millis) {
@@ -123,7 +136,7 @@ class SharedHoldsTest {
     pass(100);
     release(early);
     assertFalse(isGranted(reader()));
-    assertTrue(state(Share.READ).hasRoomForFirst());
+    assertTrue(state(Share.READ).reserveForFirst(300_000));
     Claim writer = writer(WAIT);
     assertTrue(isGranted(writer));
     release(writer);
@@ -169,6 +182,49 @@ class SharedHoldsTest {
     release(one);
     assertFalse(isGranted(permits(1, 3)));
     assertTrue(isGranted(all));
+  }
+
+  @Test
+  void aReleaseReservesPermitsForTheClientThatHasWaitedLongest() {
+    Claim first = permits(1, 2);
+    Claim second = permits(1, 2);
+    assertTrue(isGranted(first));
+    assertTrue(isGranted(second));
+    assertFalse(isGranted(waiting(), "@near", now));
+    assertFalse(isGranted(waiting(), "@far", now - 1));
+    assertFalse(isGranted(waiting(), "@near", now));
+    assertTrue(releaseAndReserve(first));
+    assertFalse(isGranted(waiting(), "@near", now));
+    assertEquals(1, state(first.share()).state("job").holders().size());
+    Claim far = waiting();
+    assertTrue(isGranted(far, "@far", null));
+    assertFalse(isGranted(waiting(), "@far", now));
+
+    // The other has asked while they were reserved.
+    assertTrue(releaseAndReserve(second));
+    assertFalse(isGranted(waiting(), "@far", now));
+    assertTrue(isGranted(waiting(), "@near", now));
+
+    assertTrue(releaseAndReserve(far));
+    assertFalse(isGranted(permits(1, 2), "@near", null));
+    pass(300);
+    assertTrue(isGranted(permits(1, 2), "@near", null));
+  }
+
+  private static Claim waiting() {
+    return Backends.claim("job", Share.ofSemaphore(1, 2), Backends.TTL, WAIT);
+  }
+
+  @Test
+  void aReservationLetsNobodyIn() {
+    Claim first = permits(1, 2);
+    assertTrue(isGranted(first));
+    assertTrue(isGranted(permits(1, 2)));
+    assertFalse(isGranted(waiting(), "@far", now));
+    assertTrue(releaseAndReserve(first));
+    revoked = true;
+    assertFalse(isGranted(waiting(), "@far", now));
+    assertFalse(isGranted(permits(1, 2)));
   }
 
   @Test
