@@ -17,5 +17,10 @@ public enum Capability {
   /** {@link LockClient#readWriteLock(String)} works. */
   READ_WRITE,
   /** {@link LockClient#semaphore(String, int)} works. */
-  SEMAPHORE
+  SEMAPHORE,
+  /**
+   * The store itself keeps a lock for the rest of its {@linkplain LockOptions#minHold() minimum
+   * hold}, and frees it then, whatever becomes of the client.
+   */
+  DEFERRED_RELEASE
 }

@@ -97,12 +97,17 @@ public final class LockOptions {
    * Default: no minimum. Set it for a scheduled job that takes less time than the clocks of its
    * machines differ by, so that it does not run twice.
    *
-   * <p>An earlier release returns {@link ReleaseOutcome#DEFERRED} at once; the client goes on
-   * renewing the lock, and frees it when the time has passed. {@link LockClient#close(Duration)}
-   * waits for that, {@link LockClient#close()} does not. If the lock is lost before, the client
-   * logs it, and there is no event. If the process dies, the lock is free after the {@linkplain
-   * Lease#effectiveTtl() effective TTL}; so a TTL of at least the minimum covers that as well, on
-   * stores where a lock outlives its session.
+   * <p>An earlier release returns {@link ReleaseOutcome#DEFERRED}. With {@link
+   * Capability#DEFERRED_RELEASE} it takes one request, after which the store keeps the lock for the
+   * rest of the time and frees it then. Neither closing the client nor the end of the process
+   * changes that.
+   *
+   * <p>Without that capability, or if the store does not confirm the request, the client goes on
+   * renewing the lock, and frees it when the time has passed. The same happens while other readers
+   * of the client have the same grant. {@link LockClient#close(Duration)} waits for that, {@link
+   * LockClient#close()} frees the lock. If the lock is lost before, the client logs it, and there
+   * is no event. If the process dies, the lock is free after the {@linkplain Lease#effectiveTtl()
+   * effective TTL}, or on some stores after its session.
    */
   public Optional<Duration> minHold() {
     return Optional.ofNullable(minHold);

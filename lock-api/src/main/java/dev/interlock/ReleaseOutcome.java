@@ -19,8 +19,9 @@ public enum ReleaseOutcome {
    */
   HANDED_OFF,
   /**
-   * The {@linkplain LockOptions#minHold() minimum hold} has not passed. The lease has ended; the
-   * client keeps the lock until then, and frees it in the background. For a {@link MultiLease},
+   * The {@linkplain LockOptions#minHold() minimum hold} has not passed. The lease has ended, and
+   * the lock becomes free when it has: the store sees to that with {@link
+   * Capability#DEFERRED_RELEASE}, the client in the background otherwise. For a {@link MultiLease},
    * this happens to at least one of its locks.
    */
   DEFERRED,

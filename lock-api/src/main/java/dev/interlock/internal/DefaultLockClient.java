@@ -591,19 +591,40 @@ final class DefaultLockClient implements LockClient {
 
   // --- releasing ------------------------------------------------------------------------------
 
+  /** Releases a grant, or else in the background. */
   ReleaseOutcome releaseOnServer(Grant grant, Deadline deadline) {
-    if (deadline.hasPassed()) {
+    ReleaseOutcome known = deadline.hasPassed() ? null : tryRelease(grant, null, deadline);
+    if (known == null || known == ReleaseOutcome.UNKNOWN) {
       cleanup.undo(grant);
       return ReleaseOutcome.UNKNOWN;
     }
+    return known;
+  }
+
+  /**
+   * Asks the server once to release a grant.
+   *
+   * @param delay when the server is to release it by itself; null for now
+   * @return null if the request was not sent
+   */
+  @Nullable ReleaseOutcome tryRelease(Grant grant, @Nullable Duration delay, Deadline deadline) {
     // An interrupted thread must still be able to release; the interrupt status is restored later.
     boolean interrupted = Thread.interrupted();
     try {
-      boolean wasThere = store.release(grant.claim(), deadline);
+      boolean wasThere =
+          delay == null
+              ? store.release(grant.claim(), deadline)
+              : store.releaseAfter(grant.claim(), delay, deadline);
       cleanup.forget(grant.claim());
-      return wasThere ? ReleaseOutcome.RELEASED : ReleaseOutcome.ALREADY_LOST;
+      if (!wasThere) {
+        return ReleaseOutcome.ALREADY_LOST;
+      }
+      return delay == null ? ReleaseOutcome.RELEASED : ReleaseOutcome.DEFERRED;
     } catch (LockException e) {
       log.debug("{} was not confirmed to be released", grant.claim(), e);
+      if (e instanceof LockUnavailableException problem && !problem.isInDoubt()) {
+        return null;
+      }
     } catch (InterruptedException e) {
       interrupted = true;
     } catch (Throwable e) {
@@ -614,7 +635,6 @@ final class DefaultLockClient implements LockClient {
         Thread.currentThread().interrupt();
       }
     }
-    cleanup.undo(grant);
     return ReleaseOutcome.UNKNOWN;
   }
 

@@ -2,12 +2,12 @@ package dev.interlock.internal;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.Subscription;
 import dev.interlock.spi.Deadline;
+import dev.interlock.spi.DeferrableLease;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.List;
@@ -17,7 +17,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The program's lease. When it becomes unreachable it is no longer renewed (LEASE-09). */
-final class LeaseHandle implements Lease {
+final class LeaseHandle implements DeferrableLease {
 
   private final LeaseState state;
 
@@ -88,6 +88,13 @@ final class LeaseHandle implements Lease {
   public ReleaseOutcome release() {
     StackRoom.require();
     return state.release();
+  }
+
+  @Override
+  public ReleaseOutcome releaseAfter(Duration delay) {
+    requireNonNull(delay, "delay");
+    StackRoom.require();
+    return state.releaseAfter(delay);
   }
 
   @Override

@@ -45,7 +45,10 @@ final class LeaseState extends Timer.Event {
     HELD,
     /** Its release has begun, and looks for a local waiter to hand it off to. */
     PASSING,
-    /** Its release is in flight; only the answer can still show that it was lost. */
+    /**
+     * Its release is in flight; only the answer can still show that it was lost. If the release is
+     * deferred, and not confirmed, it returns to the phase before.
+     */
     RELEASING,
     /** Its release has ended, on the store or by a handoff. */
     RELEASED,
@@ -60,10 +63,15 @@ final class LeaseState extends Timer.Event {
     /** It has the grant together with the other. */
     COMPANION,
     /** It is the client's own, for the rest of the other's minimum hold. */
-    KEEPER
+    KEEPER,
+    /** The same, but the server may keep the lock by itself, without having confirmed that. */
+    KEEPER_IN_DOUBT
   }
 
   private static final int RENEWALS_PER_TTL = 3;
+
+  // By how much the server's clock may be faster; twice the rate at which NTP slews one at most.
+  private static final int DRIFT_DIVISOR = 1000;
 
   // Longer than the difference between any two times.
   private static final long NEVER = Long.MAX_VALUE / 2;
@@ -153,10 +161,10 @@ final class LeaseState extends Timer.Event {
    * What a lease has from those that had its grant before.
    *
    * @param leases how many leases of programs had the grant before, or have it as well
-   * @param kept whether it is the client's own, for the rest of a released lease's minimum hold
+   * @param role its relation to the lease before
    * @param grantedAt when the first of them began
    */
-  private record Inheritance(int leases, boolean kept, long grantedAt) {}
+  private record Inheritance(int leases, Role role, long grantedAt) {}
 
   /** When it ends or may end, apart from its validity. Changes under the lease's monitor. */
   private static final class Limits {
@@ -229,8 +237,7 @@ final class LeaseState extends Timer.Event {
     this.request = next;
     this.grant = had.grant;
     this.shared = had.shared;
-    boolean kept = role == Role.KEEPER;
-    this.inherited = new Inheritance(leases, kept, had.grantedAt());
+    this.inherited = new Inheritance(leases, role, had.grantedAt());
     this.validUntil = had.validUntil;
     this.clockOffset = had.clockOffset;
     this.renewAt = had.renewAt;
@@ -244,12 +251,18 @@ final class LeaseState extends Timer.Event {
     long wall = engine().platform.wallMillis();
     long now = engine().platform.nanoTime();
     long slept = DefaultLockClient.slept(wall, now, clockOffset);
+    boolean kept = isKept();
     this.begunAt = kept ? had.begunAt : now;
     this.begunAtMillis = kept ? had.begunAtMillis : wall;
     limit(slept);
     Limits former = had.limits;
     if (kept && former != null) {
       limits().minHoldEnd = former.minHoldEnd;
+      if (former.minHoldEnd - validUntil > 0) {
+        // Whatever the options say.
+        renewed = true;
+        renewalPlanned = true;
+      }
     }
     reschedule(now, slept);
   }
@@ -463,7 +476,15 @@ final class LeaseState extends Timer.Event {
 
   /** Whether it is the client's own, for the rest of a released lease's minimum hold. */
   private boolean isKept() {
-    return inherited != null && inherited.kept;
+    return isDeferralInDoubt() || (inherited != null && inherited.role == Role.KEEPER);
+  }
+
+  /**
+   * Whether the server may have been told to release it by itself, or may be told by a request that
+   * is late. The grant must not go on to another lease then.
+   */
+  private boolean isDeferralInDoubt() {
+    return inherited != null && inherited.role == Role.KEEPER_IN_DOUBT;
   }
 
   /** When the first lease of the grant began. */
@@ -1013,7 +1034,8 @@ final class LeaseState extends Timer.Event {
         observers.lost.note(why);
       }
       // A lock that is kept without renewal is meant to end with its TTL.
-      if (!isKept() || renewed || why.reason() != LossReason.EXPIRED) {
+      boolean expected = isKept() && !renewed && why.reason() == LossReason.EXPIRED;
+      if (!expected && !isDeferralInDoubt()) {
         note(new Events.Lost(source(), why, heldFor()));
       }
     } catch (Throwable e) {
@@ -1053,6 +1075,16 @@ final class LeaseState extends Timer.Event {
    */
   ReleaseOutcome release(@Nullable Deadline latest) {
     return finishRelease(beginRelease(), latest);
+  }
+
+  /** Releases it as if so much of its minimum hold were left. */
+  ReleaseOutcome releaseAfter(Duration delay) {
+    synchronized (this) {
+      if (phase == Phase.HELD) {
+        limits().minHoldEnd = Deadline.in(engine().platform, delay).nanos();
+      }
+    }
+    return release();
   }
 
   /** Releases a lease that its program never got; no minimum hold applies. */
@@ -1133,8 +1165,11 @@ final class LeaseState extends Timer.Event {
   }
 
   private ReleaseOutcome pass(@Nullable Deadline latest) {
-    if (isKeptOn()) {
-      return ReleaseOutcome.DEFERRED;
+    if (limits != null) {
+      ReleaseOutcome deferred = defer(latest);
+      if (deferred != null) {
+        return deferred;
+      }
     }
     if (shared != null) {
       return leave(shared, latest);
@@ -1288,18 +1323,95 @@ final class LeaseState extends Timer.Event {
     return taker;
   }
 
+  /** Returns null if the minimum hold has passed, or nothing can keep the lock. */
+  private @Nullable ReleaseOutcome defer(@Nullable Deadline latest) {
+    synchronized (this) {
+      if (phase != Phase.PASSING || isKept() || isMinHoldOver(engine().platform.nanoTime())) {
+        return null;
+      }
+    }
+    ReleaseOutcome known = null;
+    try {
+      if (engine().backend().has(Capability.DEFERRED_RELEASE)) {
+        known = deferOnServer(latest);
+      }
+    } catch (Throwable e) {
+      if (phase != Phase.PASSING) {
+        throw e;
+      }
+      Timer.failed("a deferred release", e);
+    }
+    if (known != null && known != ReleaseOutcome.UNKNOWN) {
+      return known;
+    }
+    return isKeptOn(known == null ? Role.KEEPER : Role.KEEPER_IN_DOUBT)
+        ? ReleaseOutcome.DEFERRED
+        : null;
+  }
+
+  /**
+   * Lets the server release it when the minimum hold has passed, whatever becomes of this client.
+   *
+   * @return null if it was not asked; unknown if it has not confirmed, and the lease is as before
+   */
+  private @Nullable ReleaseOutcome deferOnServer(@Nullable Deadline latest) {
+    Deadline deadline =
+        (latest == null ? engine().requestDeadline() : latest)
+            // Or else the time to renew it instead.
+            .orIn(patience());
+    CompletableFuture<Boolean> underWay;
+    synchronized (this) {
+      underWay = round;
+    }
+    if (deadline.hasPassed()
+        || (underWay != null
+            && !Awaiting.doneUninterruptibly(engine().platform, underWay, deadline))) {
+      return null;
+    }
+    Duration rest;
+    synchronized (this) {
+      long nanos = limits().minHoldEnd - engine().platform.nanoTime();
+      rest = Duration.ofNanos(nanos + nanos / DRIFT_DIVISOR);
+      if (phase != Phase.PASSING || nanos <= 0 || (shared != null && !shared.closeLast())) {
+        return null;
+      }
+      phase = Phase.RELEASING;
+    }
+    @Nullable ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
+    try {
+      known = engine().tryRelease(grant, rest, deadline);
+    } finally {
+      if (known == null || known == ReleaseOutcome.UNKNOWN) {
+        synchronized (this) {
+          phase = Phase.PASSING;
+        }
+        if (shared != null) {
+          shared.reopen();
+        }
+      } else {
+        try {
+          end(known);
+        } finally {
+          if (shared == null) {
+            engine().pass(name());
+          }
+        }
+      }
+    }
+    return known;
+  }
+
   /** Passes the lock to a lease of the client itself, if the minimum hold has not passed. */
-  private boolean isKeptOn() {
+  private boolean isKeptOn(Role keeping) {
     LeaseState keeper;
     synchronized (this) {
       if (phase != Phase.PASSING
-          || isKept()
           || engine().endsLeases()
           || isMinHoldOver(engine().platform.nanoTime())) {
         return false;
       }
       try {
-        keeper = new LeaseState(this, request.kept(), leasesBefore(), Role.KEEPER);
+        keeper = new LeaseState(this, request.kept(), leasesBefore(), keeping);
         keeper.enroll();
       } catch (Throwable e) {
         Timer.failed("a minimum hold", e);
@@ -1344,6 +1456,7 @@ final class LeaseState extends Timer.Event {
 
   private synchronized boolean mayHandoff() {
     return isOpen()
+        && !isDeferralInDoubt()
         && renewed
         && leasesBefore() + 1 < Grant.LEASES_PER_GRANT
         && engine().platform.nanoTime() - grantedAt() < grant.effectiveTtl().toNanos() / 3
@@ -1363,21 +1476,26 @@ final class LeaseState extends Timer.Event {
       }
       known = engine().releaseOnServer(grant, deadline);
     } finally {
-      LeaseLostException found = known == ReleaseOutcome.ALREADY_LOST ? lossFoundAtRelease() : null;
-      synchronized (this) {
-        if (found == null) {
-          released(known);
-        } else {
-          lost(found);
-        }
-      }
-      remove();
-      engine().notifier.flush();
-      if (found != null) {
-        runOnLoss(found);
-      }
+      end(known);
     }
     return known;
+  }
+
+  /** Ends it as the server has answered to its release. */
+  private void end(ReleaseOutcome known) {
+    LeaseLostException found = known == ReleaseOutcome.ALREADY_LOST ? lossFoundAtRelease() : null;
+    synchronized (this) {
+      if (found == null) {
+        released(known);
+      } else {
+        lost(found);
+      }
+    }
+    remove();
+    engine().notifier.flush();
+    if (found != null) {
+      runOnLoss(found);
+    }
   }
 
   /** The loss of a lease that the store no longer had. Why is not known once the TTL has passed. */

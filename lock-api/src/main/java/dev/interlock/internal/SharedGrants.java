@@ -65,6 +65,16 @@ final class SharedGrants {
       return open == 0;
     }
 
+    /** Closes it if that ends the grant. */
+    synchronized boolean closeLast() {
+      return open == 1 && close();
+    }
+
+    /** The grant has not ended after all. Only for the caller whose close has ended it. */
+    synchronized void reopen() {
+      open++;
+    }
+
     private synchronized void add(LeaseState lease) {
       leases.add(lease);
     }

@@ -37,7 +37,8 @@ final class MemoryBackend implements QueueingBackend {
               Capability.REVOKE,
               Capability.LIST,
               Capability.READ_WRITE,
-              Capability.SEMAPHORE),
+              Capability.SEMAPHORE,
+              Capability.DEFERRED_RELEASE),
           Duration.ZERO,
           Duration.ofMillis(1),
           FailureModel.builder()
@@ -169,6 +170,11 @@ final class MemoryBackend implements QueueingBackend {
   @Override
   public boolean release(Claim claim, Deadline deadline) {
     return store.release(claim, now());
+  }
+
+  @Override
+  public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline) {
+    return store.releaseAfter(claim, delay, now());
   }
 
   @Override

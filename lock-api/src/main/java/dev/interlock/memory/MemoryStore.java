@@ -35,6 +35,7 @@ final class MemoryStore {
 
     private volatile boolean granted;
     private boolean revoked;
+    private boolean deferred;
     private long expiresAt;
     private long token;
     private long grantedAtWallMillis;
@@ -151,9 +152,10 @@ final class MemoryStore {
       }
     }
 
+    /** {@return its hold, unless it has deferred the release of it} */
     @Nullable Place holder(Claim claim) {
       for (int i = 0; i < holders.size(); i++) {
-        if (holders.get(i).claim.isSame(claim)) {
+        if (holders.get(i).claim.isSame(claim) && !holders.get(i).deferred) {
           return holders.get(i);
         }
       }
@@ -322,6 +324,25 @@ final class MemoryStore {
       entry.serve(now);
       forgetIfFree(claim.name(), entry);
       return holder != null;
+    }
+  }
+
+  boolean releaseAfter(Claim claim, Duration delay, long now) {
+    Entry entry = entries.get(claim.name());
+    if (entry == null) {
+      return false;
+    }
+    synchronized (entry) {
+      entry.settle(now);
+      Place holder = entry.holder(claim);
+      if (holder == null || holder.revoked) {
+        return false;
+      }
+      holder.deferred = true;
+      holder.expiresAt = now + delay.toNanos();
+      // They wait for the end of the former TTL.
+      entry.line.values().forEach(Place::signal);
+      return true;
     }
   }
 

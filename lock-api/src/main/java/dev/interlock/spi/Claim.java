@@ -152,6 +152,15 @@ public final class Claim {
             + digit(issuedAt);
   }
 
+  /**
+   * {@return the identity of the hold after {@link LockBackend#releaseAfter}} No claim has it, so
+   * no request for a claim touches the hold. It is the claim's identity backwards: as unique, of
+   * the same form, and the same each time.
+   */
+  public String deferredId() {
+    return new StringBuilder(id()).reverse().toString();
+  }
+
   private static char digit(long bits) {
     return DIGITS.charAt((int) (bits & 63));
   }

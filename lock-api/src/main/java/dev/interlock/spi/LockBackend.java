@@ -107,6 +107,33 @@ public interface LockBackend extends AutoCloseable {
   boolean release(Claim claim, Deadline deadline) throws InterruptedException;
 
   /**
+   * Makes the store release what the claim holds after a time, whatever becomes of this client.
+   * Only with {@link dev.interlock.Capability#DEFERRED_RELEASE}.
+   *
+   * <p>The store counts the time from the moment at which it executes the request. It replaces the
+   * rest of the TTL, whether that is shorter or longer, and must not be rounded down. Afterwards
+   * the claim can neither renew nor release the hold, so that no late request of the claim changes
+   * its end; the store may keep it under the {@linkplain Claim#deferredId() deferred identity}. The
+   * hold is otherwise as before: {@link #inspect} shows it, and {@link #forceRelease} and {@link
+   * #revoke} act on it. Watches are signalled, because waiters have planned to ask again at the end
+   * of the TTL.
+   *
+   * <p>If this throws, the engine keeps the lock itself, and {@linkplain #release releases} the
+   * claim when the time has passed.
+   *
+   * @param claim the identity of the attempt
+   * @param delay after which time the lock is to be free; positive
+   * @param deadline when to give up
+   * @return whether the store had the lock for this claim, and it was not revoked; if false,
+   *     nothing has changed
+   * @throws InterruptedException see above
+   */
+  default boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+      throws InterruptedException {
+    throw new UnsupportedOperationException(info().name() + " cannot release a lock later");
+  }
+
+  /**
    * Asks the store to signal when a lock may have become free. Signals are hints: an extra one does
    * no harm, and polling makes up for a lost one. The backend signals once when the watch is in
    * place, so that waiters notice an earlier release. After a failed attempt, the client pauses

@@ -19,10 +19,10 @@ import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -39,6 +39,7 @@ final class FakeStore {
     ACQUIRE,
     RENEW,
     RELEASE,
+    DEFER,
     INSPECT
   }
 
@@ -106,6 +107,7 @@ final class FakeStore {
   private @Nullable Duration validityPerConfirmation;
   private boolean watchesFail;
   private boolean unwatchingFails;
+  private boolean defersReleases;
   private Duration hint;
 
   FakeStore(ManualTime time) {
@@ -178,6 +180,11 @@ final class FakeStore {
   /** Has the fault of failing when it should end a watch. */
   synchronized void unwatchingFails(boolean fails) {
     unwatchingFails = fails;
+  }
+
+  /** Clients opened from now on can leave the rest of a minimum hold to it. */
+  synchronized void defersReleases() {
+    defersReleases = true;
   }
 
   /** What a busy server answers from now on for when to look again. */
@@ -367,10 +374,17 @@ final class FakeStore {
 
     @Override
     public BackendInfo info() {
+      EnumSet<Capability> capabilities =
+          EnumSet.of(Capability.FENCING, Capability.READ_WRITE, Capability.SEMAPHORE);
+      synchronized (FakeStore.this) {
+        if (defersReleases) {
+          capabilities.add(Capability.DEFERRED_RELEASE);
+        }
+      }
       return new BackendInfo(
           "fake",
           "for tests",
-          Set.of(Capability.FENCING, Capability.READ_WRITE, Capability.SEMAPHORE),
+          capabilities,
           Duration.ZERO,
           Duration.ofMillis(1),
           FailureModel.builder().build());
@@ -470,6 +484,27 @@ final class FakeStore {
         held = hold(claim) != null;
         if (held) {
           remove(claim);
+          watchers.getOrDefault(claim.name(), List.of()).forEach(WakeUp::signal);
+        }
+      }
+      fate.after();
+      return held;
+    }
+
+    @Override
+    public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+        throws InterruptedException {
+      Fate fate = arriveOpen(Op.DEFER);
+      boolean held;
+      synchronized (FakeStore.this) {
+        Hold hold = hold(claim);
+        held = hold != null;
+        if (held) {
+          long until = time.nanoTime() + delay.toNanos();
+          remove(claim);
+          put(
+              claim.name(),
+              new Hold(claim.deferredId(), hold.share(), until, hold.token(), hold.label()));
           watchers.getOrDefault(claim.name(), List.of()).forEach(WakeUp::signal);
         }
       }

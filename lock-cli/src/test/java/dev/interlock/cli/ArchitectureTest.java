@@ -28,6 +28,7 @@ import com.tngtech.archunit.lang.ArchCondition;
 import com.tngtech.archunit.lang.ArchRule;
 import com.tngtech.archunit.lang.ConditionEvents;
 import com.tngtech.archunit.lang.SimpleConditionEvent;
+import dev.interlock.spi.DeferrableLease;
 import dev.interlock.spi.Later;
 import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.tck.process.StderrLogger;
@@ -272,6 +273,7 @@ class ArchitectureTest {
             .onlyDependOnClassesThat(
                 jdkOr("dev.interlock")
                     .or(equivalentTo(Later.class)) // ends leases of its own accord
+                    .or(equivalentTo(DeferrableLease.class)) // lockAtLeastFor
                     .or(
                         resideInAnyPackage(
                             SHEDLOCK,

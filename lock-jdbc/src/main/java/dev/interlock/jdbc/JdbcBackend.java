@@ -420,21 +420,34 @@ final class JdbcBackend implements LockBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+    return released(
+        deadline,
+        session -> {
+          boolean done =
+              claim.share().isExclusive()
+                  ? table.release(session, claim)
+                  : releaseShare(session, claim, null, deadline);
+          purge(session);
+          return done;
+        });
+  }
+
+  @Override
+  public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+      throws InterruptedException {
+    long micros = SharedHolds.micros(delay);
+    return released(
+        deadline,
+        session ->
+            claim.share().isExclusive()
+                ? table.releaseAfter(session, claim, micros)
+                : releaseShare(session, claim, micros, deadline));
+  }
+
+  private boolean released(Deadline deadline, Request<Boolean> request)
+      throws InterruptedException {
     Attempts attempts = new Attempts();
-    boolean released =
-        requests.repeatable(
-            deadline,
-            attempts,
-            ifMissing(
-                false,
-                session -> {
-                  boolean done =
-                      claim.share().isExclusive()
-                          ? table.release(session, claim)
-                          : releaseShare(session, claim, deadline);
-                  purge(session);
-                  return done;
-                }));
+    boolean released = requests.repeatable(deadline, attempts, ifMissing(false, request));
     if (!released && attempts.isInDoubt()) {
       throw failures.passing(
           "the connection broke; the lock is gone, released by this request or lost before", null);
@@ -442,7 +455,13 @@ final class JdbcBackend implements LockBackend {
     return released;
   }
 
-  private boolean releaseShare(Session session, Claim claim, Deadline deadline)
+  /**
+   * Ends a hold.
+   *
+   * @param delay after how many microseconds; null for now
+   */
+  private boolean releaseShare(
+      Session session, Claim claim, @Nullable Long delay, Deadline deadline)
       throws SQLException, InterruptedException {
     while (true) {
       LockRow row = table.read(session, claim.name()).row();
@@ -450,11 +469,13 @@ final class JdbcBackend implements LockBackend {
         return false;
       }
       SharedHolds state = row.shared(dialect.turnMicros());
-      Long end = state.release(claim.id());
+      Long end =
+          delay == null ? state.release(claim.id()) : state.releaseAfter(claim, row.now() + delay);
       if (end == null) {
         return false;
       }
-      boolean wake = state.reserveForFirst(LockTable.RESERVATION_MICROS);
+      boolean wake =
+          delay == null ? state.reserveForFirst(LockTable.RESERVATION_MICROS) : state.isAwaited();
       if (table.replace(session, row, state, row.fence(), end, wake)) {
         return true;
       }

@@ -78,7 +78,8 @@ public enum JdbcDatabase {
                 Capability.REVOKE,
                 Capability.LIST,
                 Capability.READ_WRITE,
-                Capability.SEMAPHORE),
+                Capability.SEMAPHORE,
+                Capability.DEFERRED_RELEASE),
             Duration.ofMillis(100),
             Duration.ofMillis(50),
             failureModel);

@@ -45,6 +45,7 @@ class LockTable {
   private final Sql take;
   private final Sql insert;
   private final Sql release;
+  private final Sql releaseAfter;
   private final Sql replace;
   private final Sql page;
   private final Sql outdated;
@@ -89,6 +90,15 @@ class LockTable {
                 + ", "
                 + FREE
                 + " WHERE name = :name AND claim = :claim AND expires_at > "
+                + now);
+    this.releaseAfter =
+        new Sql(
+            "UPDATE "
+                + table
+                + " SET "
+                + deferred("")
+                + " WHERE name = :name AND claim IN (:claim, :deferred) AND revoked = 0"
+                + " AND expires_at > "
                 + now);
     this.replace =
         new Sql(
@@ -380,6 +390,41 @@ class LockTable {
    */
   boolean release(Session session, Claim claim) throws SQLException {
     return session.update(release, releasing(claim)) == 1;
+  }
+
+  /** What a row is set to when the release of an exclusive lock is deferred. */
+  final String deferred(String alias) {
+    String now = dialect.now();
+    return "version = "
+        + alias
+        + "version + 1, claim = :deferred, expires_at = "
+        + now
+        + " + :delay, purge_after = "
+        + dialect.hourAfter(now + " + :kept");
+  }
+
+  /**
+   * Keeps an exclusive lock for a time without the claim, and notifies those who wait if the row
+   * says so. Repeated, it counts the time anew.
+   *
+   * @return whether the claim had it
+   */
+  boolean releaseAfter(Session session, Claim claim, long delay) throws SQLException {
+    return session.update(releaseAfter, deferring(claim, delay)) == 1;
+  }
+
+  final Map<String, Object> deferring(Claim claim, long delay) {
+    return Map.of(
+        "name",
+        key(claim.name()),
+        "claim",
+        claim.id(),
+        "deferred",
+        claim.deferredId(),
+        "delay",
+        delay,
+        "kept",
+        delay + retentionMicros);
   }
 
   final Map<String, Object> releasing(Claim claim) {

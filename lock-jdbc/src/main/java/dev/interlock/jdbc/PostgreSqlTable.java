@@ -13,6 +13,7 @@ final class PostgreSqlTable extends LockTable {
 
   private final Sql take;
   private final Sql release;
+  private final Sql releaseAfter;
   private final Sql replace;
   private final Sql replaceAndNotify;
 
@@ -81,6 +82,23 @@ final class PostgreSqlTable extends LockTable {
                 + " RETURNING held.awaited)"
                 + " SELECT CASE WHEN awaited = 1"
                 + " THEN pg_notify(:channel, :payload) IS NULL ELSE true END FROM released");
+    this.releaseAfter =
+        new Sql(
+            "WITH held AS (SELECT l.name, l.expires_at FROM "
+                + table
+                + " AS l WHERE l.name = :name AND l.claim IN (:claim, :deferred)"
+                + " AND l.revoked = 0"
+                + bounded()
+                + " FOR UPDATE),"
+                + " deferred AS (UPDATE "
+                + table
+                + " AS l SET "
+                + deferred("l.")
+                + " FROM held WHERE l.name = held.name AND held.expires_at > "
+                + now
+                + " RETURNING l.awaited)"
+                + " SELECT CASE WHEN awaited = 1"
+                + " THEN pg_notify(:channel, :payload) IS NULL ELSE true END FROM deferred");
     String replacing =
         "WITH held AS (SELECT l.name, l.version FROM "
             + table
@@ -176,6 +194,13 @@ final class PostgreSqlTable extends LockTable {
     Map<String, Object> values = new HashMap<>(releasing(claim));
     values.putAll(notification(claim.name()));
     return session.query(release, values, rows -> rows.next());
+  }
+
+  @Override
+  boolean releaseAfter(Session session, Claim claim, long delay) throws SQLException {
+    Map<String, Object> values = new HashMap<>(deferring(claim, delay));
+    values.putAll(notification(claim.name()));
+    return session.query(releaseAfter, values, rows -> rows.next());
   }
 
   @Override

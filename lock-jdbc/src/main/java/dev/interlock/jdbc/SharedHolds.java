@@ -325,6 +325,28 @@ final class SharedHolds {
   }
 
   /**
+   * Lets the hold of a claim last until another time without the claim. Returns when it would have
+   * ended, or null if there is none.
+   */
+  @Nullable Long releaseAfter(Claim claim, long expiresAt) {
+    Hold hold = revoked ? null : holdOf(claim.id());
+    if (hold == null) {
+      // The first answer may have been lost.
+      return renew(claim.deferredId(), expiresAt);
+    }
+    holds.set(
+        holds.indexOf(hold),
+        new Hold(
+            claim.deferredId(), hold.weight, hold.token, hold.grantedAt, expiresAt, hold.label));
+    return hold.expiresAt;
+  }
+
+  /** {@return whether anybody waits} */
+  boolean isAwaited() {
+    return !parties.isEmpty();
+  }
+
+  /**
    * Makes a reservation for a client of those who have waited longest, if they find room now.
    *
    * @return whether they do

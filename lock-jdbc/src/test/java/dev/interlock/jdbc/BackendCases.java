@@ -24,6 +24,7 @@ import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.testbed.Eventually;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -41,6 +42,8 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a backend does on its database, seen from the backend and from the table. */
 abstract class BackendCases {
@@ -130,6 +133,39 @@ abstract class BackendCases {
     }
     // Programs multiply it by 64, and it stays below 2^53.
     assertTrue(token < (1L << 47));
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void aDeferredReleaseKeepsTheLockForItsTimeWithoutTheClaim(boolean shared) throws Exception {
+    Share share = shared ? Share.READ : Share.EXCLUSIVE;
+    Claim claim = claim("job", share);
+    Grant grant = take(backend, claim);
+    assertFalse(backend.releaseAfter(claim("job", share), Duration.ofHours(1), soon()));
+    for (int i = 0; i < 2; i++) { // as if the first answer had been lost
+      assertTrue(backend.releaseAfter(claim, Duration.ofMinutes(10), soon()));
+    }
+    assertInstanceOf(Renewal.Gone.class, renew(claim));
+    assertFalse(backend.release(claim, soon()));
+    LockState.Holder holder = backend.inspect("job", soon()).holders().get(0);
+    assertEquals("host/1/test", holder.label().orElseThrow());
+    assertEquals(grant.token(), holder.fencingToken().orElseThrow());
+    Duration left = holder.remaining().orElseThrow();
+    assertTrue(left.compareTo(Duration.ofMinutes(6)) > 0, left::toString);
+    assertTrue(left.compareTo(Duration.ofMinutes(10)) <= 0, left::toString);
+    assertBusy(claim("job", shared ? Share.WRITE : share));
+    assertTrue(backend.revoke("job", soon()));
+    assertFalse(backend.releaseAfter(claim, Duration.ofHours(1), soon()));
+    assertTrue(backend.forceRelease("job", soon()));
+
+    Claim next = claim("job", share);
+    assertTrue(take(backend, next).token() > grant.token());
+    assertTrue(backend.releaseAfter(next, Duration.ofMillis(100), soon()));
+    Eventually.holds(
+        "free",
+        () ->
+            backend.tryAcquire(claim("job", shared ? Share.WRITE : share), soon())
+                instanceof Attempt.Granted);
   }
 
   @Test

@@ -39,6 +39,9 @@ abstract class Entry {
 
   abstract Call release();
 
+  /** Asks to keep the lock for a time without the claim. */
+  abstract Call releaseAfter(Claim claim, byte[] delay, byte[] retention);
+
   /**
    * Returns the label of who holds the lock, from what a busy answer gives; null if it has none.
    */
@@ -78,6 +81,12 @@ abstract class Entry {
     @Override
     Call release() {
       return new Call(Script.RELEASE, keys, value);
+    }
+
+    @Override
+    Call releaseAfter(Claim claim, byte[] delay, byte[] retention) {
+      byte[] deferred = (claim.deferredId() + '|' + claim.holder()).getBytes(UTF_8);
+      return new Call(Script.RELEASE_AFTER, keys, value, deferred, delay, retention);
     }
 
     @Override
@@ -144,6 +153,19 @@ abstract class Entry {
     @Override
     Call release() {
       return new Call(Script.SHARE_RELEASE, keys, head, hold, id, weight, capacity);
+    }
+
+    @Override
+    Call releaseAfter(Claim claim, byte[] delay, byte[] retention) {
+      return new Call(
+          Script.SHARE_RELEASE_AFTER,
+          keys,
+          hold,
+          id,
+          StoredShare.deferredHold(claim).getBytes(UTF_8),
+          claim.deferredId().getBytes(UTF_8),
+          delay,
+          retention);
     }
 
     @Override

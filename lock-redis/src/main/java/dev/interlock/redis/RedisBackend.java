@@ -267,9 +267,40 @@ final class RedisBackend implements LockBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    Entry entry = entry(claim);
-    Call release = entry.release();
-    List<?> reply = words(run(release, deadline));
+    Call release = entry(claim).release();
+    return released(release, words(run(release, deadline)));
+  }
+
+  @Override
+  public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+      throws InterruptedException {
+    Duration kept = Duration.ofMillis(delay.plusNanos(999_999).toMillis());
+    Call release = entry(claim).releaseAfter(claim, Entry.number(kept.toMillis()), retention(kept));
+    Object reply;
+    if (settings.waitReplicas() == 0) {
+      reply = run(release, deadline);
+    } else {
+      try {
+        reply =
+            nodes.call(
+                release.keys(),
+                deadline,
+                true,
+                wire -> {
+                  Object answer = wire.run(release);
+                  return tooFewReplicas(wire, deadline) ? UNCONFIRMED : answer;
+                });
+      } catch (JedisException e) {
+        throw explain(e, release.isInDoubt());
+      }
+      if (reply == UNCONFIRMED) {
+        throw failures.passing(tooFewReplicas(), null);
+      }
+    }
+    return released(release, words(reply));
+  }
+
+  private boolean released(Call release, List<?> reply) {
     if (word(reply).equals("released")) {
       return released(reply);
     }

@@ -30,7 +30,8 @@ enum RedisTopology {
                 Capability.REVOKE,
                 Capability.LIST,
                 Capability.READ_WRITE,
-                Capability.SEMAPHORE),
+                Capability.SEMAPHORE,
+                Capability.DEFERRED_RELEASE),
             Duration.ofMillis(10),
             RedisBackend.MIN_TTL,
             failureModel);

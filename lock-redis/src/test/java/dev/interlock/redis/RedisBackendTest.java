@@ -258,6 +258,37 @@ class RedisBackendTest {
   }
 
   @Test
+  void aDeferredReleaseKeepsTheLockForItsTimeWithoutTheClaim() throws Exception {
+    Claim claim = claim("job");
+    Grant grant = take(backend, claim);
+    assertFalse(backend.releaseAfter(claim("job"), Duration.ofHours(1), soon()));
+    for (int i = 0; i < 2; i++) { // the second answers a request that is sent again
+      assertTrue(backend.releaseAfter(claim, Duration.ofHours(2).plusNanos(1), soon()));
+      long left = pttl(LOCK) - Duration.ofHours(2).toMillis();
+      assertTrue(left > -20_000 && left <= 1, () -> left + " ms");
+      assertTrue(pttl(FENCE) > pttl(LOCK) + Duration.ofMinutes(59).toMillis());
+    }
+    assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+    assertFalse(backend.release(claim, soon()));
+    LockState state = backend.inspect("job", soon());
+    assertEquals("host/1/test", state.holder().orElseThrow());
+    assertEquals(grant.token(), state.fencingToken().orElseThrow());
+    assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
+    assertTrue(backend.forceRelease("job", soon()));
+    assertTrue(take(backend, claim("job")).token() > grant.token());
+    assertFalse(backend.releaseAfter(claim, Duration.ofHours(1), soon()));
+  }
+
+  @Test
+  void aRevokedLockIsNotKeptAnyLonger() throws Exception {
+    Claim claim = claim("job");
+    take(backend, claim);
+    assertTrue(backend.revoke("job", soon()));
+    assertFalse(backend.releaseAfter(claim, Duration.ofHours(1), soon()));
+    assertTrue(pttl(LOCK) <= Backends.TTL.toMillis());
+  }
+
+  @Test
   void aForcedReleaseFreesTheLockAndNeverTouchesTheFence() throws Exception {
     Claim holder = claim("job");
     long token = take(backend, holder).token();

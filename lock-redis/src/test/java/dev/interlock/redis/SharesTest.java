@@ -22,6 +22,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.io.IOException;
@@ -131,6 +132,35 @@ class SharesTest {
     assertBusy(permits(1, 1));
     assertTrue(backend.release(only, soon()));
     take(backend, permits(1, 1));
+  }
+
+  @Test
+  void aDeferredReleaseKeepsAHoldForItsTimeWithoutTheClaim() throws Exception {
+    Claim claim = permits(2, 3);
+    Claim other = permits(1, 3);
+    Grant grant = take(backend, claim);
+    Grant second = take(backend, other);
+    for (int i = 0; i < 2; i++) { // the second answers a request that is sent again
+      assertTrue(backend.releaseAfter(claim, Duration.ofMillis(1_500), soon()));
+    }
+    assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+    assertFalse(backend.release(claim, soon()));
+    List<LockState.Holder> holders = backend.inspect("job", soon()).holders();
+    assertEquals(
+        Set.of(grant.token(), second.token()),
+        holders.stream()
+            .map(holder -> holder.fencingToken().orElseThrow())
+            .collect(Collectors.toSet()));
+    assertBusy(permits(1, 3));
+    Eventually.holds(
+        "free", () -> backend.tryAcquire(permits(2, 3), soon()) instanceof Attempt.Granted);
+    assertInstanceOf(Renewal.Confirmed.class, backend.renew(second, soon()));
+    assertTrue(backend.releaseAfter(other, Duration.ofHours(2), soon()));
+    long left = (Long) redis.call("PTTL", LOCK);
+    assertTrue(left > Duration.ofMinutes(119).toMillis(), () -> left + " ms");
+    assertTrue((Long) redis.call("PTTL", FENCE) > left + Duration.ofMinutes(59).toMillis());
+    assertTrue(backend.revoke("job", soon()));
+    assertFalse(backend.releaseAfter(other, Duration.ofHours(1), soon()));
   }
 
   @Test

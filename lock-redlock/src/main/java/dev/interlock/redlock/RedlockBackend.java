@@ -12,6 +12,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockState;
 import dev.interlock.LockState.Holder;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
@@ -103,7 +104,8 @@ final class RedlockBackend implements LockBackend {
               Capability.REVOKE,
               Capability.REPLICATED,
               Capability.LIST,
-              Capability.READ_WRITE),
+              Capability.READ_WRITE,
+              Capability.DEFERRED_RELEASE),
           Duration.ofMillis(20),
           MIN_TTL,
           failureModel());
@@ -520,6 +522,44 @@ final class RedlockBackend implements LockBackend {
             return requests.id;
           }
         });
+  }
+
+  /**
+   * Counts like a renewal: not on a node that was given the lock again since the last one, and not
+   * for longer than a restarted node waits before it votes.
+   */
+  @Override
+  public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+      throws InterruptedException {
+    long millis = (long) Math.ceil(delay.toNanos() * (1 + settings.drift()) / 1_000_000);
+    if (millis > settings.maxTtl().toMillis()) {
+      throw LockUnavailableException.notSent(
+          NAME, cluster.endpoint(), "no lock is kept for longer than maxTtl without renewal", null);
+    }
+    byte[] kept = number(millis);
+    byte[] retention = number(millis + settings.fenceRetention().toMillis());
+    Entry entry = entry(claim);
+    Requests requests = requests(claim, entry);
+    Round round = new Round(cluster, time);
+    long sendBefore = deadline.orIn(settings.nodeTimeout()).nanos();
+    for (int each = 0; each < cluster.size(); each++) {
+      cluster.send(
+          each,
+          round.new Question(each, sendBefore) {
+            @Override
+            public NodePipeline.Call call(String run) {
+              return requests.releaseAfter(kept, retention);
+            }
+
+            @Override
+            public void answered(Object reply) {
+              Answer answer = cluster.answer(node, reply);
+              boolean counts = !answer.is("released") || !entry.lacks(node);
+              round.put(node, counts ? answer : RESTORED);
+            }
+          });
+    }
+    return verdict(round, "released", deadline);
   }
 
   private boolean isDecided(Round round, String yes, String no) {

@@ -78,6 +78,9 @@ abstract class Requests {
 
   abstract Call release();
 
+  /** Asks to keep the lock for a time without the claim. */
+  abstract Call releaseAfter(byte[] delay, byte[] fenceRetention);
+
   /** Takes back a vote, and publishes nothing. */
   abstract Call withdraw(Vote.Granted vote);
 
@@ -152,6 +155,15 @@ abstract class Requests {
     @Override
     Call release() {
       return new Call(Script.RELEASE, List.of(keys.lock()), List.of(value));
+    }
+
+    @Override
+    Call releaseAfter(byte[] delay, byte[] fenceRetention) {
+      byte[] deferred = (claim.deferredId() + '|' + claim.holder()).getBytes(UTF_8);
+      return new Call(
+          Script.RELEASE_AFTER,
+          List.of(keys.lock()),
+          List.of(value, deferred, delay, fenceRetention));
     }
 
     @Override
@@ -265,6 +277,20 @@ abstract class Requests {
           Script.SHARE_RELEASE,
           List.of(keys.lock()),
           List.of(head, hold, idBytes, weight, capacity));
+    }
+
+    @Override
+    Call releaseAfter(byte[] delay, byte[] fenceRetention) {
+      return new Call(
+          Script.SHARE_RELEASE_AFTER,
+          List.of(keys.lock()),
+          List.of(
+              hold,
+              idBytes,
+              StoredShare.deferredHold(claim).getBytes(UTF_8),
+              claim.deferredId().getBytes(UTF_8),
+              delay,
+              fenceRetention));
     }
 
     @Override

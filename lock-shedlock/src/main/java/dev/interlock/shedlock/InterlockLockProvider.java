@@ -34,9 +34,12 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  *       ZooKeeper a lock lasts as long as the client's session, which is kept alive until then: a
  *       pause of the session's time-out costs the lock, and that of a dead process is free after
  *       it. Redlock refuses a time beyond its {@code maxTtl}.
- *   <li>{@code lockAtLeastFor}: an earlier unlock returns at once, and the lock stays taken in the
- *       background. {@link LockClient#close(Duration)} waits for that, {@link LockClient#close()}
- *       frees the lock. If the process dies meanwhile, the lock stays taken as above.
+ *   <li>{@code lockAtLeastFor}: after an earlier unlock the store keeps the lock for the rest of
+ *       the time, whatever becomes of the process, with {@link
+ *       dev.interlock.Capability#DEFERRED_RELEASE}. Otherwise, or if the store does not confirm it,
+ *       the client keeps the lock: {@link LockClient#close(Duration)} waits for that, {@link
+ *       LockClient#close()} frees the lock. If the process dies then, the lock stays taken as
+ *       above.
  * </ul>
  *
  * <p>{@code unlock} never throws for a lost lock or an unreachable store. If the lock had ended

@@ -5,6 +5,7 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.DeferrableLease;
 import dev.interlock.spi.Later;
 import java.time.Duration;
 import java.util.Optional;
@@ -115,16 +116,20 @@ final class TimedLease {
   /** Releases it, but not before it has been locked for the given time. */
   void unlock(long lockedAt, Duration atLeast) {
     boolean late;
+    Duration rest = atLeast.minusNanos(System.nanoTime() - lockedAt);
+    boolean deferrable = lease instanceof DeferrableLease;
     synchronized (this) {
-      Duration rest = atLeast.minusNanos(System.nanoTime() - lockedAt);
-      if (!ended && lease.isHeld() && rest.compareTo(Duration.ZERO) > 0) {
+      if (!deferrable && !ended && lease.isHeld() && rest.compareTo(Duration.ZERO) > 0) {
+        // The program has wrapped it.
         endIn(rest);
         return;
       }
       late = ended;
       end();
     }
-    if (lease.release() == ReleaseOutcome.ALREADY_LOST || late) {
+    ReleaseOutcome outcome =
+        deferrable ? ((DeferrableLease) lease).releaseAfter(rest) : lease.release();
+    if (outcome == ReleaseOutcome.ALREADY_LOST || late) {
       log.warn(
           "lock \"{}\" ended before it was unlocked: its task took longer than lockAtMostFor, or"
               + " the lock was lost. The task may have run elsewhere at the same time.",

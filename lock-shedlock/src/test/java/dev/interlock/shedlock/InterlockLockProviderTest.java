@@ -210,27 +210,53 @@ class InterlockLockProviderTest {
     Duration both = Duration.ofSeconds(3);
     provider.lock(times(both, both)).orElseThrow().unlock();
     assertTrue(elsewhere.lock(aMinute()).isEmpty());
-    LockEvent end = ends.poll(1, TimeUnit.MINUTES);
-    assertTrue(end instanceof LockEvent.Released, () -> "ended with " + end);
-    assertTrue(((LockEvent.Released) end).held().compareTo(both) >= 0);
-  }
-
-  @Test
-  void closingWithATimeWaitsForTheMinimum() {
-    long since = System.nanoTime();
-    provider.lock(times(MINUTE, Duration.ofSeconds(1))).orElseThrow().unlock();
-    client.close(MINUTE);
-    Duration waited = Duration.ofNanos(System.nanoTime() - since);
-    assertTrue(waited.compareTo(Duration.ofSeconds(1)) >= 0, waited::toString);
-    assertTrue(waited.compareTo(MINUTE) < 0, waited::toString);
-    assertTrue(elsewhere.lock(aMinute()).isPresent());
-  }
-
-  @Test
-  void closingWithoutATimeFreesTheLock() {
-    provider.lock(times(MINUTE, MINUTE)).orElseThrow().unlock();
+    Eventually.holds("free", () -> elsewhere.lock(aMinute()).isPresent());
     client.close();
-    assertTrue(elsewhere.lock(aMinute()).isPresent());
+    assertEquals(1, ends.size(), ends::toString);
+    assertTrue(ends.peek() instanceof LockEvent.Released, ends::toString);
+  }
+
+  /** As if the process had been killed: nothing that it does later reaches the store. */
+  @Test
+  void theStoreKeepsTheMinimumWhateverBecomesOfTheProcess() throws Exception {
+    long since = System.nanoTime();
+    provider.lock(times(MINUTE, Duration.ofSeconds(2))).orElseThrow().unlock();
+    store.goDown();
+    assertKeptForTwoSecondsSince(since);
+  }
+
+  @Test
+  void theStoreKeepsTheMinimumWhenTheClientIsClosed() throws Exception {
+    long since = System.nanoTime();
+    provider.lock(times(MINUTE, Duration.ofSeconds(2))).orElseThrow().unlock();
+    client.close();
+    assertKeptForTwoSecondsSince(since);
+  }
+
+  @Test
+  void theStoreKeepsTheMinimumOfAnExtension() throws Exception {
+    SimpleLock lock = provider.lock(times(MINUTE, MINUTE)).orElseThrow();
+    long since = System.nanoTime();
+    lock.extend(MINUTE.multipliedBy(5), Duration.ofSeconds(2)).orElseThrow().unlock();
+    store.goDown();
+    assertKeptForTwoSecondsSince(since);
+  }
+
+  private void assertKeptForTwoSecondsSince(long since) throws Exception {
+    Eventually.holds("free", () -> !store.inspect("jobs/report").isHeld());
+    Duration kept = Duration.ofNanos(System.nanoTime() - since);
+    assertTrue(kept.compareTo(Duration.ofSeconds(2)) >= 0, kept::toString);
+    assertTrue(kept.compareTo(MINUTE) < 0, kept::toString);
+  }
+
+  @Test
+  void aMinimumThatTheStoreDoesNotConfirmIsKeptByTheClient() throws Exception {
+    long since = System.nanoTime();
+    SimpleLock lock = provider.lock(times(MINUTE, Duration.ofSeconds(2))).orElseThrow();
+    store.goDown();
+    lock.unlock();
+    store.recover();
+    assertKeptForTwoSecondsSince(since);
   }
 
   @Test

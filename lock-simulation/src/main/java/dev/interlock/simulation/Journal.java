@@ -68,6 +68,9 @@ final class Journal {
     /** A release before leaves the lock taken. */
     long minHoldUntil;
 
+    /** Whether that does not depend on its client any more, once the release is deferred. */
+    boolean keptByStore;
+
     long closedAt = NEVER;
     long releaseCalledAt = NEVER;
     @Nullable ReleaseOutcome outcome;
@@ -337,10 +340,12 @@ final class Journal {
   }
 
   /** Records until when a lease and its minimum hold keep others out. */
-  void staysTaken(Held held, long until) {
+  void staysTaken(Held held, long until, boolean byStore) {
     Long closing = closings.get(held.machine);
     if (closing == null || closing < held.requestedAt) {
       held.minHoldUntil = until;
+      // The client keeps what several readers share.
+      held.keptByStore = byStore && !held.share.equals(Share.READ);
     }
   }
 
@@ -349,7 +354,8 @@ final class Journal {
     note(machine, "closing");
     closings.put(machine, scheduler.now());
     for (Held held : leases) {
-      if (held.machine == machine) {
+      if (held.machine == machine
+          && !(held.keptByStore && held.outcome == ReleaseOutcome.DEFERRED)) {
         held.minHoldUntil = 0;
       }
       if (held.machine == machine && held.outcome == null && held.lossesSignalled == 0) {

@@ -57,6 +57,7 @@ final class Program implements Runnable {
   private int begun;
   private boolean waits;
   private boolean fenced;
+  private boolean defersReleases;
   private boolean done;
 
   /** The client that a machine has at the moment. */
@@ -98,6 +99,7 @@ final class Program implements Runnable {
         LockClient client = clients.current();
         journal.note(machine, who() + ": " + op);
         fenced = client.backend().has(Capability.FENCING);
+        defersReleases = client.backend().has(Capability.DEFERRED_RELEASE);
         Kind way = op.kind().way();
         waits = (way == Kind.ACQUIRE || way == Kind.TIMED) && !op.kind().isView();
         try {
@@ -570,7 +572,7 @@ final class Program implements Runnable {
       if (most > 0) {
         one.mustEndBy = world.now() + machine.trueNanos(most);
       }
-      journal.staysTaken(one, requestedAt + machine.trueNanos(minHold(op)));
+      journal.staysTaken(one, requestedAt + machine.trueNanos(minHold(op)), defersReleases);
       // A future's lease may end before its program goes on.
       one.require(
           one.leftAtFirst > 0 || async || machine.stopped(requestedAt, world.now()) > 0,
@@ -750,7 +752,7 @@ final class Program implements Runnable {
       world.fail("JUC-03", label + ": lock() swallowed an interrupt");
     }
     Journal.Held held = journal.granted(machine, Plan.name(op.name()), op.share(), 0, from, null);
-    journal.staysTaken(held, from + machine.trueNanos(minHold(op)));
+    journal.staysTaken(held, from + machine.trueNanos(minHold(op)), defersReleases);
     boolean lost = false;
     try {
       long until = machine.monotonic() + op.hold();

@@ -40,7 +40,11 @@ final class TtlBackend implements LockBackend {
           "model",
           "a model of stores with TTLs",
           Set.of(
-              Capability.FENCING, Capability.REVOKE, Capability.READ_WRITE, Capability.SEMAPHORE),
+              Capability.FENCING,
+              Capability.REVOKE,
+              Capability.READ_WRITE,
+              Capability.SEMAPHORE,
+              Capability.DEFERRED_RELEASE),
           Duration.ZERO,
           Duration.ofMillis(100),
           FailureModel.builder().build());
@@ -50,7 +54,11 @@ final class TtlBackend implements LockBackend {
       new BackendInfo(
           "model",
           "a model of a majority of stores with TTLs",
-          Set.of(Capability.FENCING, Capability.REVOKE, Capability.READ_WRITE),
+          Set.of(
+              Capability.FENCING,
+              Capability.REVOKE,
+              Capability.READ_WRITE,
+              Capability.DEFERRED_RELEASE),
           Duration.ZERO,
           Duration.ofMillis(100),
           FailureModel.builder().build());
@@ -289,6 +297,20 @@ final class TtlBackend implements LockBackend {
             answer -> servers.size() == 1 || answer,
             deadline);
     return answers.stream().filter(answer -> answer).count() >= majority;
+  }
+
+  @Override
+  public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+      throws InterruptedException {
+    journal.releases(claim, deadline);
+    long kept = delay.toNanos() + delay.toNanos() / DRIFT;
+    List<Boolean> answers =
+        askAll(server -> server.releaseAfter(claim, kept), answer -> answer, deadline);
+    long confirmed = answers.stream().filter(answer -> answer).count();
+    if (confirmed < majority && answers.size() - confirmed <= servers.size() - majority) {
+      throw Connection.unavailable(servers.get(0), "too few confirmed it");
+    }
+    return confirmed >= majority;
   }
 
   @Override

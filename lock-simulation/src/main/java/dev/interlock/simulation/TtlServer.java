@@ -34,11 +34,19 @@ class TtlServer extends Server {
     boolean revoked;
 
     Entry(Claim claim, long token, long expiresAt) {
-      this.id = claim.id();
-      this.holder = claim.holder();
-      this.share = claim.share();
+      this(claim.id(), claim.holder(), claim.share(), token, expiresAt);
+    }
+
+    private Entry(String id, String holder, Share share, long token, long expiresAt) {
+      this.id = id;
+      this.holder = holder;
+      this.share = share;
       this.token = token;
       this.expiresAt = expiresAt;
+    }
+
+    Entry deferred(String deferredId, long until) {
+      return new Entry(deferredId, holder, share, token, until);
     }
   }
 
@@ -217,6 +225,20 @@ class TtlServer extends Server {
     return entry != null;
   }
 
+  /** Keeps an entry for another time, without its claim. */
+  boolean releaseAfter(Claim claim, long delay) {
+    Entry entry = entryOf(claim.name(), claim.id());
+    if (entry == null || entry.revoked) {
+      return false;
+    }
+    Entry deferred = entry.deferred(claim.deferredId(), scheduler.now() + delay);
+    Map<String, Entry> holders = entries(claim.name()).holders;
+    holders.remove(entry.id);
+    holders.put(deferred.id, deferred);
+    signal(claim.name());
+    return true;
+  }
+
   /** Withdraws a minority vote, which cannot have granted the lock. */
   boolean withdraw(String name, String id) {
     Entry entry = entryOf(name, id);
@@ -264,6 +286,10 @@ class TtlServer extends Server {
       entries.holders.remove(entry.id);
       ended(entries, entry, scheduler.now());
     }
+    signal(name);
+  }
+
+  private void signal(String name) {
     for (Subscriber subscriber : List.copyOf(subscribers.getOrDefault(name, Set.of()))) {
       subscriber.connection.push(subscriber.signal);
     }

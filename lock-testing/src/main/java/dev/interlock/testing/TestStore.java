@@ -60,7 +60,8 @@ public final class TestStore implements AutoCloseable {
               Capability.REVOKE,
               Capability.LIST,
               Capability.READ_WRITE,
-              Capability.SEMAPHORE),
+              Capability.SEMAPHORE,
+              Capability.DEFERRED_RELEASE),
           Duration.ZERO,
           Duration.ofMillis(1),
           FailureModel.builder().build());
@@ -249,6 +250,18 @@ public final class TestStore implements AutoCloseable {
             boolean released = memory.release(claim, deadline);
             signal(claim.name());
             return released;
+          });
+    }
+
+    @Override
+    public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+        throws InterruptedException {
+      return ask(
+          deadline,
+          () -> {
+            boolean deferred = memory.releaseAfter(claim, delay, deadline);
+            signal(claim.name());
+            return deferred;
           });
     }
 

@@ -49,6 +49,9 @@ public final class Script {
   /** Releases the lock if the claim has it. */
   public static final Script RELEASE = ours(1, "release");
 
+  /** Keeps the lock for another time without the claim, if the claim has it. */
+  public static final Script RELEASE_AFTER = ours(1, "release_after");
+
   /** Grants a share of a name that several may hold, if there is room, and its next token. */
   public static final Script SHARE_ACQUIRE = ours(2, "share_acquire");
 
@@ -57,6 +60,9 @@ public final class Script {
 
   /** Ends a hold if the claim has it. */
   public static final Script SHARE_RELEASE = ours(1, "share_release");
+
+  /** Keeps a hold for another time without the claim, if the claim has it. */
+  public static final Script SHARE_RELEASE_AFTER = ours(1, "share_release_after");
 
   /** Releases the lock whichever claims have it. */
   public static final Script FORCE_RELEASE = ours(1, "force_release");

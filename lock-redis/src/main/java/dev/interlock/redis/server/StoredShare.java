@@ -66,6 +66,19 @@ public final class StoredShare {
    * @param claim an attempt
    */
   public static String hold(Claim claim) {
-    return claim.id() + '|' + claim.share().weight() + '|' + claim.holder();
+    return hold(claim.id(), claim);
+  }
+
+  /**
+   * {@return what the hold of a claim becomes when its release is deferred}
+   *
+   * @param claim an attempt
+   */
+  public static String deferredHold(Claim claim) {
+    return hold(claim.deferredId(), claim);
+  }
+
+  private static String hold(String id, Claim claim) {
+    return id + '|' + claim.share().weight() + '|' + claim.holder();
   }
 }

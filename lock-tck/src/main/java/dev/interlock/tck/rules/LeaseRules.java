@@ -17,6 +17,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.Requires;
 import dev.interlock.tck.Rule;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
@@ -577,6 +578,79 @@ public abstract class LeaseRules extends RuleTest {
     assertTrue(
         since(before).compareTo(least) >= 0, "the lock was free before its minimum hold was over");
     next.release();
+  }
+
+  // --- LEASE-12 ---
+
+  private static final Duration MIN_HOLD = Duration.ofSeconds(3);
+
+  /** A lock whose TTL is far longer than its minimum hold. */
+  private static DistributedLock heldBriefly(LockClient client, String name) {
+    return client.lock(name, options -> options.minHold(MIN_HOLD));
+  }
+
+  @Test
+  @Rule("LEASE-12")
+  @Requires(Capability.DEFERRED_RELEASE)
+  void theStoreKeepsAMinimumHoldWhenTheClientIsClosed() throws Exception {
+    String name = newName();
+    LockClient closed = client();
+    long before = System.nanoTime();
+    Lease lease = acquireNow(heldBriefly(closed, name));
+    CompletableFuture<Lease> waiting = client().lock(name).acquireAsync();
+    requireDeferred(lease.release().toString(), before);
+    closed.close();
+    assertKeptForMinHold(before, waiting);
+  }
+
+  /** Releases a lock early. */
+  static final class ReleaseEarly implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      return heldBriefly(worker.client(), arguments.get(0)).acquire().release().toString();
+    }
+  }
+
+  @Test
+  @Rule("LEASE-12")
+  @Requires(Capability.DEFERRED_RELEASE)
+  void theStoreKeepsAMinimumHoldWhenTheProcessIsKilled() throws Exception {
+    String name = newName();
+    OtherProcess holder = separateProcess(lasting());
+    long before = System.nanoTime();
+    requireDeferred(holder.call(timing().longTtl(), ReleaseEarly.class, name), before);
+    holder.kill();
+    assertKeptForMinHold(before, client().lock(name).acquireAsync());
+  }
+
+  private static void requireDeferred(String outcome, long before) {
+    if (!outcome.equals("DEFERRED") && since(before).compareTo(MIN_HOLD) >= 0) {
+      throw new NotTestedException("the minimum hold was over before the release");
+    }
+    assertEquals("DEFERRED", outcome, "an early release was not deferred");
+  }
+
+  private void assertKeptForMinHold(long before, CompletableFuture<Lease> waiting)
+      throws Exception {
+    Lease next =
+        within(MIN_HOLD.plus(bound()), waiting, "the lock was kept beyond its minimum hold");
+    assertTrue(
+        since(before).compareTo(MIN_HOLD) >= 0,
+        "the lock was free before its minimum hold was over");
+    next.release();
+  }
+
+  @Test
+  @Rule("LEASE-12")
+  @Requires(value = Capability.DEFERRED_RELEASE, absent = true)
+  void aClosedClientFreesALockThatItKeeps() throws Exception {
+    String name = newName();
+    LockClient closed = client();
+    DistributedLock lock = closed.lock(name, options -> options.minHold(timing().longTtl()));
+    assertEquals(ReleaseOutcome.DEFERRED, acquireNow(lock).release());
+    assertRefused(client().lock(name), "the lock was free before its minimum hold was over");
+    closed.close();
+    acquireWithin(client().lock(name), "a closed client did not free the lock").release();
   }
 
   // --- LEASE-07, LEASE-08 ---

@@ -56,6 +56,12 @@ public abstract class ForwardingBackend implements LockBackend {
   }
 
   @Override
+  public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+      throws InterruptedException {
+    return right.releaseAfter(claim, delay, deadline);
+  }
+
+  @Override
   public Watch watch(String name, WakeUp wakeUp) {
     return right.watch(name, wakeUp);
   }

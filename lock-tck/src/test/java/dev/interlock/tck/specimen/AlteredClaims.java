@@ -120,6 +120,12 @@ abstract class AlteredClaims extends ForwardingQueue {
   }
 
   @Override
+  public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+      throws InterruptedException {
+    return super.releaseAfter(sent(claim), delay, deadline);
+  }
+
+  @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
     LockState state = super.inspect(sent(name), deadline);
     if (!state.isHeld()) {

@@ -163,6 +163,27 @@ final class StoreMutants {
             .refusedBy("LEASE-05", "the lock is still held after its release")
             .refusedBy("MULTI-02", "the first member was not released")
             .build(),
+        Specimen.mutant("deferred release ignored")
+            .fault("The store promises to release a lock later, and leaves it to its TTL.")
+            .harness(
+                () ->
+                    MemoryMutant.ofBackend(
+                        right ->
+                            new ForwardingQueue(right) {
+                              @Override
+                              public boolean releaseAfter(
+                                  Claim claim, Duration delay, Deadline deadline) {
+                                return true;
+                              }
+                            }))
+            .refusedBy("LEASE-11", "the lock was free before its minimum hold was over")
+            .refusedBy("LEASE-12", "the lock was kept beyond its minimum hold")
+            .build(),
+        Specimen.mutant("deferred release with the client")
+            .fault("A client that is closed frees the locks that the store was to release later.")
+            .harness(() -> MemoryMutant.ofBackend(DeferredReleaseWithClient::new))
+            .refusedBy("LEASE-12", "the lock was free before its minimum hold was over")
+            .build(),
         Specimen.mutant("listing of one page")
             .fault("A listing ends after its first page.")
             .harness(
@@ -228,6 +249,34 @@ final class StoreMutants {
       if (holder != null) {
         Renewal unused = renew(holder, Deadline.in(TimeSource.system(), Duration.ofSeconds(1)));
       }
+    }
+  }
+
+  private static final class DeferredReleaseWithClient extends ForwardingQueue {
+    private final Set<String> deferred = ConcurrentHashMap.newKeySet();
+
+    DeferredReleaseWithClient(QueueingBackend right) {
+      super(right);
+    }
+
+    @Override
+    public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
+        throws InterruptedException {
+      deferred.add(claim.name());
+      return super.releaseAfter(claim, delay, deadline);
+    }
+
+    @Override
+    public void close() {
+      Deadline soon = Deadline.in(TimeSource.system(), Duration.ofSeconds(1));
+      for (String name : deferred) {
+        try {
+          boolean unused = forceRelease(name, soon);
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+        }
+      }
+      super.close();
     }
   }
 

@@ -1,0 +1,35 @@
+-- Keeps a hold for another time, if the claim has it and was not revoked, without the claim: the hold
+-- becomes one that nobody renews or releases. Tells those who wait, as they have planned to ask when
+-- it would have ended.
+--
+-- KEYS: lock
+-- ARGV: the hold; the claim's id; the hold that it becomes; the id that it becomes; the time in ms;
+--       retention of the fence in ms
+-- Replies: as release
+--
+-- The fence is not declared as a key, see renew.
+--#include now
+local ends = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
+if type(ends) == 'string' and tonumber(ends) >= now then
+--#include clock
+  local token = redis.call('ZSCORE', KEYS[1], ARGV[2])
+  redis.call('ZREM', KEYS[1], ARGV[1], ARGV[2])
+--#include last_hold
+  for i = 1, waiting and #waiting or 0 do latest = math.max(latest, waiting[i].ends) end
+  ends = now + ARGV[5]
+  latest = math.max(latest, ends)
+  redis.call('ZADD', KEYS[1], ends, ARGV[3])
+  if token then redis.call('ZADD', KEYS[1], token, ARGV[4]) end
+  redis.call('PEXPIREAT', KEYS[1], latest)
+  redis.pcall('PEXPIRE', KEYS[1] .. ':fence', latest - ends + ARGV[6])
+  local awaited, told, alone = waiting and #waiting > 0, '', false
+--#include announce
+end
+if type(ends) == 'table' then
+--#include foreign
+  return foreign(KEYS[1], ends)
+end
+if redis.call('ZSCORE', KEYS[1], ARGV[3]) then return 'released' end
+local value = redis.call('TYPE', KEYS[1]).ok ~= 'none'
+--#include on_primary
+return {'not held'}
