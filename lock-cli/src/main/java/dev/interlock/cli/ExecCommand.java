@@ -56,7 +56,7 @@ import picocli.CommandLine.Parameters;
       "  127  there is no such command",
       "",
       "@|bold Signals:|@ SIGINT, SIGTERM and SIGHUP are passed on to the command, and the lock is"
-          + " kept until it has ended. During the rest of --min-hold they free the lock at once."
+          + " kept until it has ended. While exec keeps it for the rest of --min-hold they free it."
           + " While exec waits for the lock they end the wait, with exit code 128 + n.",
       "",
       "@|bold Limits:|@ if interlock itself is killed (SIGKILL), the command goes on while nothing"
@@ -94,9 +94,9 @@ final class ExecCommand implements Callable<Integer> {
       paramLabel = "D",
       converter = DurationConverter.class,
       description =
-          "The shortest time that the lock stays taken. If the command ends earlier, exec keeps running"
-              + " and holds the lock until then. For short jobs that several machines start by their"
-              + " clocks. Default: no minimum.")
+          "The shortest time that the lock stays taken, even if the command ends earlier. On ZooKeeper"
+              + " and etcd exec keeps running until then. For short jobs that several machines start"
+              + " by their clocks. Default: no minimum.")
   private @Nullable Duration minHold;
 
   @Mixin private final GuardedCommand guarded = new GuardedCommand(target);

@@ -119,12 +119,14 @@ final class GuardedCommand implements AutoCloseable {
     }
   }
 
-  /** Keeps the lock until its minimum hold has passed, or a signal comes. */
+  /**
+   * Keeps the lock until its minimum hold has passed, or a signal comes; where the store keeps it,
+   * there is nothing to do.
+   */
   private void keep(LockClient client, SignalRelay signals) {
     signals.jobEnded();
     verbose("the command has ended; " + target.quotedName() + " is kept for its minimum hold");
     client.close(client.options().minHold().orElse(Duration.ZERO));
-    verbose("released " + target.quotedName());
   }
 
   /** Runs the command; returns when it and all that it started have ended. */
