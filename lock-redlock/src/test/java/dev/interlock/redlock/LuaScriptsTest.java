@@ -90,7 +90,7 @@ class LuaScriptsTest {
         all.filter(file -> file.toString().endsWith(".lua")).forEach(files::add);
       }
     }
-    assertEquals(51, files.size());
+    assertEquals(53, files.size());
     return files;
   }
 
