@@ -120,13 +120,14 @@ final class GuardedCommand implements AutoCloseable {
   }
 
   /**
-   * Keeps the lock until its minimum hold has passed, or a signal comes; where the store keeps it,
-   * there is nothing to do.
+   * Keeps the lock until its minimum hold has passed, or a signal comes or a SIGTERM has come;
+   * where the store keeps it, there is nothing to do.
    */
   private void keep(LockClient client, SignalRelay signals) {
     signals.jobEnded();
     verbose("the command has ended; " + target.quotedName() + " is kept for its minimum hold");
-    client.close(client.options().minHold().orElse(Duration.ZERO));
+    client.close(
+        signals.isTerminated() ? Duration.ZERO : client.options().minHold().orElse(Duration.ZERO));
   }
 
   /** Runs the command; returns when it and all that it started have ended. */
