@@ -14,8 +14,8 @@ final class Borrowed implements AutoCloseable {
     InTransactionException() {
       super(
           "the data source has handed out a connection without auto-commit, which others had: it is"
-              + " probably in a transaction of somebody else; pass a data source that hands out each"
-              + " connection to one borrower at a time, and as it was at first",
+              + " probably in a transaction of somebody else; pass a data source that hands out"
+              + " each connection to one borrower at a time, and as it was at first",
           "25001");
     }
   }
@@ -44,7 +44,7 @@ final class Borrowed implements AutoCloseable {
     Connection connection = source.getConnection();
     try {
       return new Borrowed(connection);
-    } catch (SQLException | RuntimeException e) {
+    } catch (Throwable e) {
       connection.close();
       throw e;
     }
@@ -102,7 +102,7 @@ final class Borrowed implements AutoCloseable {
         connection.setReadOnly(true);
       }
       connection.setNetworkTimeout(Runnable::run, timeoutMillis);
-    } catch (SQLException | RuntimeException e) {
+    } catch (Throwable e) {
       // Broken; the pool finds out, too.
     }
   }

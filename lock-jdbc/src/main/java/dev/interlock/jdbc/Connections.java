@@ -33,7 +33,18 @@ import org.jspecify.annotations.Nullable;
  */
 final class Connections implements AutoCloseable {
 
+  /** The number of threads whose call of the data source may still return soon. */
   private static final int MAX_WORKERS = 16;
+
+  /**
+   * A call that takes longer may never return: the server's packets are lost, or the pool hangs.
+   */
+  private static final long HUNG_NANOS = TimeUnit.SECONDS.toNanos(10);
+
+  /** With so many hung calls, the next is made only after {@link #HUNG_RETRY_NANOS}. */
+  private static final int MAX_HUNG = 48;
+
+  private static final long HUNG_RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   /** How long threads, and connections that need not be kept, may be idle. */
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(3);
@@ -53,10 +64,9 @@ final class Connections implements AutoCloseable {
   // The lock guards all that follows.
 
   private final Deque<Waiter> waiters = new ArrayDeque<>();
-  private long arrivals;
 
-  /** For each fetch that is under way, the last waiter that had arrived when it began. */
-  private final List<Long> fetches = new ArrayList<>();
+  /** The calls of the data source that are under way, the oldest first. */
+  private final List<Call> calls = new ArrayList<>();
 
   private final Deque<Borrowed> idle = new ArrayDeque<>();
   private int kept;
@@ -64,16 +74,42 @@ final class Connections implements AutoCloseable {
   private int workers;
   private boolean closed;
 
+  /** The data source has thrown an exception that is none of SQL. */
+  static final class SourceException extends SQLException {
+    private static final long serialVersionUID = 1L;
+
+    SourceException(Throwable problem) {
+      super(
+          "the data source failed on a thread of the lock client, which has no transaction, tenant"
+              + " or the like: "
+              + problem,
+          problem);
+    }
+  }
+
   /** A request that waits for a connection. Written under the lock. */
   private static final class Waiter {
     final Thread thread = Thread.currentThread();
-    final long arrival;
+    final long since;
     volatile boolean served;
     @Nullable Borrowed connection;
     @Nullable Throwable problem;
 
-    Waiter(long arrival) {
-      this.arrival = arrival;
+    Waiter(long since) {
+      this.since = since;
+    }
+  }
+
+  /** A thread's call of the data source, or of one of its connections, which may hang. */
+  private static final class Call {
+    final long since;
+
+    /** The connection to return, or null to fetch one. */
+    final @Nullable Borrowed surplus;
+
+    Call(long since, @Nullable Borrowed surplus) {
+      this.since = since;
+      this.surplus = surplus;
     }
   }
 
@@ -126,7 +162,6 @@ final class Connections implements AutoCloseable {
    * Returns a connection, which the caller has to {@linkplain #giveBack give back}.
    *
    * @throws SQLException if none comes in time, or the data source failed
-   * @throws RuntimeException if the data source threw it
    */
   Borrowed borrow(Deadline deadline) throws SQLException, InterruptedException {
     Waiter waiter;
@@ -139,7 +174,7 @@ final class Connections implements AutoCloseable {
       if (closed) {
         throw closed();
       }
-      waiter = new Waiter(++arrivals);
+      waiter = new Waiter(time.nanoTime());
       waiters.add(waiter);
       try {
         summonWorker();
@@ -189,7 +224,7 @@ final class Connections implements AutoCloseable {
     if (problem instanceof Error error) {
       throw error;
     }
-    throw (RuntimeException) problem;
+    return new SourceException(problem);
   }
 
   /**
@@ -204,7 +239,7 @@ final class Connections implements AutoCloseable {
     try {
       if (!sound || closed) {
         stopKeeping(connection);
-      } else if (connection.kept || startKeeping(connection)) {
+      } else if (keep(connection)) {
         surplus = lend(connection);
       }
     } finally {
@@ -262,19 +297,20 @@ final class Connections implements AutoCloseable {
     time.unpark(waiter.thread);
   }
 
-  private boolean startKeeping(Borrowed connection) {
-    boolean keep = isOwnPool() || (kept == 0 && !granted.isEmpty() && share.take(1));
-    if (keep && workers == 0) {
+  /** Keeps a connection if that is possible. Returns whether it is kept. */
+  private boolean keep(Borrowed connection) {
+    if (!connection.kept && (isOwnPool() || (kept == 0 && !granted.isEmpty() && share.take(1)))) {
+      connection.kept = true;
+      kept++;
+    }
+    if (connection.kept && workers == hungCalls()) {
       try {
         startWorker();
       } catch (OutOfMemoryError e) { // no thread could be had to end the keeping
-        share.giveBack();
-        return false;
+        stopKeeping(connection);
       }
     }
-    connection.kept = keep;
-    kept += keep ? 1 : 0;
-    return keep;
+    return connection.kept;
   }
 
   private void stopKeeping(Borrowed connection) {
@@ -290,23 +326,44 @@ final class Connections implements AutoCloseable {
     return !granted.isEmpty() || time.nanoTime() - connection.idleSince < IDLE_NANOS;
   }
 
+  private boolean isHung(Call call) {
+    return time.nanoTime() - call.since > HUNG_NANOS;
+  }
+
+  private int hungCalls() {
+    int hung = 0;
+    while (hung < calls.size() && isHung(calls.get(hung))) {
+      hung++;
+    }
+    return hung;
+  }
+
   /** {@return how many connections have still to be fetched for those who wait} */
   private long missing() {
     Waiter first = waiters.peek();
     if (first == null) {
       return 0;
     }
-    long coming = fetches.stream().filter(begin -> begin >= first.arrival).count();
+    // A call that began earlier may hang.
+    long coming =
+        calls.stream().filter(call -> call.since - first.since >= 0 && !isHung(call)).count();
     long missing = waiters.size() - coming;
-    return isOwnPool() ? Math.min(missing, ownPoolSize - kept - fetches.size()) : missing;
+    return isOwnPool() ? Math.min(missing, ownPoolSize - kept - calls.size()) : missing;
   }
 
   private void summonWorker() {
-    if (workers - fetches.size() >= missing()) {
+    if (workers - calls.size() >= missing()) {
       changed.signal();
-    } else if (workers < MAX_WORKERS) {
+    } else if (mayStartWorker()) {
       startWorker();
     }
+  }
+
+  private boolean mayStartWorker() {
+    int hung = hungCalls();
+    return workers - hung < MAX_WORKERS
+        && (hung < MAX_HUNG
+            || time.nanoTime() - calls.get(calls.size() - 1).since > HUNG_RETRY_NANOS);
   }
 
   private void startWorker() {
@@ -316,63 +373,73 @@ final class Connections implements AutoCloseable {
 
   /** Fetches connections for waiters, and returns the kept one when it is not needed any more. */
   private void work() {
-    while (true) {
-      Borrowed surplus = null;
-      long begin = 0;
-      lock.lock();
-      try {
-        boolean unused = false;
-        while (missing() <= 0 && surplus == null) {
-          Borrowed longest = idle.peek();
-          if (longest != null && !isNeeded(longest)) {
-            surplus = idle.remove();
-            stopKeeping(surplus);
-          } else if (closed || (unused && (kept == 0 || workers - fetches.size() > 1))) {
-            workers--;
-            return;
-          } else {
-            unused = changed.awaitNanos(IDLE_NANOS) <= 0;
-          }
-        }
-        if (surplus == null) {
-          begin = arrivals;
-          fetches.add(begin);
-        }
-      } catch (InterruptedException e) {
-        continue; // it is the data source's, and was late
-      } finally {
-        lock.unlock();
-      }
-      if (surplus == null) {
-        fetch(begin);
+    for (Call call = next(null); call != null; call = next(call)) {
+      if (call.surplus == null) {
+        fetch(call);
       } else {
-        surplus.close();
+        call.surplus.close();
       }
     }
   }
 
-  private void fetch(long begin) {
+  /** Ends a call, and waits until the next one is needed, or this thread is not: then null. */
+  private @Nullable Call next(@Nullable Call previous) {
+    lock.lock();
+    try {
+      calls.remove(previous);
+      boolean unused = false;
+      while (workers - hungCalls() <= MAX_WORKERS) {
+        Borrowed longest = idle.peek();
+        if (missing() > 0) {
+          return begin(null);
+        } else if (longest != null && !isNeeded(longest)) {
+          idle.remove();
+          stopKeeping(longest);
+          return begin(longest);
+        } else if (closed || (unused && (kept == 0 || workers - calls.size() > 1))) {
+          break;
+        }
+        try {
+          unused = changed.awaitNanos(IDLE_NANOS) <= 0;
+        } catch (InterruptedException e) {
+          // It is the data source's, and was late.
+        }
+      }
+      workers--;
+      return null;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private Call begin(@Nullable Borrowed surplus) {
+    Call call = new Call(time.nanoTime(), surplus);
+    calls.add(call);
+    return call;
+  }
+
+  private void fetch(Call call) {
     Borrowed fetched = null;
     Throwable problem = null;
     boolean commits = false;
     try {
       fetched = Borrowed.from(source);
       commits = fetched.connection.getAutoCommit();
-    } catch (SQLException | RuntimeException | Error e) {
+    } catch (Throwable e) { // also a checked one, which a data source in another language may throw
       problem = e;
     }
     lock.lock();
     try {
-      fetches.remove((Long) begin);
-      if (fetched != null) {
+      calls.remove(call);
+      if (problem != null) {
+        report(problem, call);
+      } else if (fetched != null) {
         autoCommit |= commits;
         fetched.commitsAlways = autoCommit;
         if (!closed) {
-          boolean unused = startKeeping(fetched);
+          boolean unused = keep(fetched);
           fetched = lend(fetched);
         }
-      } else if (problem != null) {
-        report(problem, begin);
       }
     } finally {
       lock.unlock();
@@ -383,9 +450,9 @@ final class Connections implements AutoCloseable {
   }
 
   /** Reports a failure to somebody who has waited since before the data source was asked. */
-  private void report(Throwable problem, long begin) {
+  private void report(Throwable problem, Call call) {
     Waiter first = waiters.peek();
-    if (first == null || first.arrival > begin) {
+    if (first == null || first.since - call.since > 0) {
       return;
     }
     if (isOwnPool() && problem instanceof SQLTransientConnectionException) {

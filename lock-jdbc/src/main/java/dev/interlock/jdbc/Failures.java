@@ -5,6 +5,7 @@ import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
+import java.sql.SQLTransientConnectionException;
 import java.util.Locale;
 import java.util.Set;
 import java.util.function.Predicate;
@@ -27,8 +28,6 @@ final class Failures {
 
   /** H2: lock time-out, deadlock, concurrent update. */
   private static final Set<Integer> H2_ROLLED_BACK = Set.of(50200, 40001, 90131);
-
-  private static final String REFUSED_LOGIN = "refuses the user or the password: ";
 
   private final String backend;
   private final String endpoint;
@@ -147,6 +146,22 @@ final class Failures {
 
   /** {@return the failure as one of ours} */
   LockException explain(SQLException e) {
+    return explain(e, this::passing);
+  }
+
+  /** {@return the failure to get a connection: nothing was sent} */
+  LockException notSent(SQLException e) {
+    return explain(e, this::passingUnsent);
+  }
+
+  private interface Passing {
+    LockUnavailableException because(String problem, Throwable cause);
+  }
+
+  private LockException explain(SQLException e, Passing passing) {
+    if (e instanceof Connections.SourceException) {
+      return admitted ? passing.because(message(e), e) : wrong(message(e), e);
+    }
     if (has(e, UnknownContentException.class::isInstance)) {
       return wrong(
           "the table "
@@ -157,8 +172,8 @@ final class Failures {
           e);
     }
     if (has(e, Failures::isRefusedLogin)) {
-      String problem = REFUSED_LOGIN + message(e);
-      return admitted ? passing(problem, e) : wrong(problem, e);
+      String problem = "refuses the user or the password: " + message(e);
+      return admitted ? passing.because(problem, e) : wrong(problem, e);
     }
     if (has(e, Failures::isMissingDatabase)) {
       return wrong("does not have the database: " + message(e), e);
@@ -175,21 +190,25 @@ final class Failures {
       return wrong("the table " + table + " is missing: " + message(e), e);
     }
     if (isReadOnly(e)) {
-      return passing("is read-only, such as a replica; connect to the primary", e);
+      return passing.because("is read-only, such as a replica; connect to the primary", e);
     }
     if (isTimeout(e)) {
-      return passing("no answer in time: " + message(e), e);
+      return passing.because("no answer in time: " + message(e), e);
     }
     if (has(e, one -> state(one).startsWith("53") || one.getErrorCode() == 1040)) {
-      return passing("has no connection left for us, or is out of resources: " + message(e), e);
+      return passing.because(
+          "has no connection left for us, or is out of resources: " + message(e), e);
     }
     if (has(e, Failures::isConnection)) {
-      return passing("the connection broke or could not be made: " + message(e), e);
+      return passing.because("the connection broke or could not be made: " + message(e), e);
     }
     if (isMissingColumn(e) || has(e, one -> REFUSED_STATEMENT.contains(state(one)))) {
       return wrong("refuses the statement; is " + table + " a table of locks? " + message(e), e);
     }
-    return passing("answered: " + message(e), e);
+    if (e instanceof SQLTransientConnectionException) {
+      return passing.because("no connection in time: " + message(e), e);
+    }
+    return passing.because("answered: " + message(e), e);
   }
 
   private static boolean isRefusedLogin(SQLException e) {
@@ -245,24 +264,6 @@ final class Failures {
   /** {@return the failure of a request that was refused when it was repeated} */
   LockUnavailableException afterDoubt(LockConfigurationException e) {
     return passing("the connection broke, and then: " + e.getMessage(), e);
-  }
-
-  /** {@return the failure to get a connection: nothing was sent} */
-  LockException notSent(SQLException e) {
-    LockException explained = explain(e);
-    String problem =
-        has(e, Failures::isRefusedLogin)
-            ? REFUSED_LOGIN
-            : hasSqlCause(e)
-                ? "the connection broke or could not be made: "
-                : "no connection in time: ";
-    return explained instanceof LockUnavailableException
-        ? passingUnsent(problem + message(e), e)
-        : explained;
-  }
-
-  private static boolean hasSqlCause(SQLException e) {
-    return e.getCause() instanceof SQLException || isConnection(e);
   }
 
   LockUnavailableException passing(String problem, @Nullable Throwable cause) {

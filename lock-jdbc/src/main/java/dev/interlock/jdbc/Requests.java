@@ -2,7 +2,6 @@ package dev.interlock.jdbc;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
-import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import java.sql.SQLException;
@@ -179,16 +178,20 @@ final class Requests {
       connections.giveBack(borrowed, true);
       throw unsent("no connection in time", attempts);
     }
+    boolean prepared = false;
     try {
       borrowed.prepare((int) Math.min(86_400_000, deadline.remaining().toMillis()));
+      prepared = true;
+      return borrowed;
     } catch (Borrowed.InTransactionException e) {
-      connections.giveBack(borrowed, false);
       throw unsent(String.valueOf(e.getMessage()), attempts);
     } catch (SQLException e) {
-      connections.giveBack(borrowed, false);
       throw new BrokenException(e);
+    } finally {
+      if (!prepared) {
+        connections.giveBack(borrowed, false);
+      }
     }
-    return borrowed;
   }
 
   /**
@@ -206,15 +209,7 @@ final class Requests {
       if (connections.isClosedByProgram()) {
         throw failures.wrong("the DataSource was closed before the LockClient that uses it", e);
       }
-      LockException explained = failures.explain(e);
-      boolean unavailable = explained instanceof LockUnavailableException;
-      throw unavailable && !inDoubt ? failures.notSent(e) : explained;
-    } catch (RuntimeException e) {
-      throw failures.wrong(
-          "the data source failed on a thread of the lock client, which has no transaction, tenant"
-              + " or the like: "
-              + e,
-          e);
+      throw inDoubt ? failures.explain(e) : failures.notSent(e);
     }
   }
 

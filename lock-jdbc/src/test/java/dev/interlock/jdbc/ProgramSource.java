@@ -2,6 +2,7 @@ package dev.interlock.jdbc;
 
 import java.io.PrintWriter;
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -21,22 +22,32 @@ interface ProgramSource extends DataSource {
     return source;
   }
 
-  /** {@return the connection, which a borrower cannot close} */
-  static Connection unclosed(Connection connection) {
-    return (Connection)
+  /** What a proxy does instead of its target. */
+  interface Handler {
+    @Nullable Object invoke(Method method, Object @Nullable [] arguments) throws Exception;
+  }
+
+  /** {@return a proxy, which passes on what the target's methods throw} */
+  static <T> T proxy(Class<T> type, Handler handler) {
+    return type.cast(
         Proxy.newProxyInstance(
             ProgramSource.class.getClassLoader(),
-            new Class<?>[] {Connection.class},
+            new Class<?>[] {type},
             (proxy, method, arguments) -> {
-              if (method.getName().equals("close")) {
-                return null;
-              }
               try {
-                return method.invoke(connection, arguments);
+                return handler.invoke(method, arguments);
               } catch (InvocationTargetException e) {
                 throw e.getCause();
               }
-            });
+            }));
+  }
+
+  /** {@return the connection, which a borrower cannot close} */
+  static Connection unclosed(Connection connection) {
+    return proxy(
+        Connection.class,
+        (method, arguments) ->
+            method.getName().equals("close") ? null : method.invoke(connection, arguments));
   }
 
   @Override

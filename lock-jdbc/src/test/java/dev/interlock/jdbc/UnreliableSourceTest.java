@@ -1,0 +1,195 @@
+package dev.interlock.jdbc;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.TimeSource;
+import java.io.IOException;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
+import javax.sql.DataSource;
+import org.junit.jupiter.api.Test;
+
+/** Data sources of programs that hang, or fail in odd ways. */
+class UnreliableSourceTest {
+
+  private static final AtomicInteger DATABASES = new AtomicInteger();
+
+  private final DataSource source = ProgramSource.h2("unreliable" + DATABASES.incrementAndGet());
+
+  private final AtomicLong ahead = new AtomicLong();
+
+  /** A clock that the test sets forward. */
+  private final TimeSource time =
+      new TimeSource() {
+        @Override
+        public long nanoTime() {
+          return System.nanoTime() + ahead.get();
+        }
+
+        @Override
+        public long wallMillis() {
+          return System.currentTimeMillis();
+        }
+
+        @Override
+        public void parkUntil(Object blocker, long untilNanos) {
+          LockSupport.parkNanos(blocker, untilNanos - nanoTime());
+        }
+      };
+
+  private void pass(Duration duration) {
+    ahead.addAndGet(duration.toNanos());
+  }
+
+  private LockBackend open(DataSource source) {
+    return BackendOpener.ofProgram(
+        source, JdbcSettings.defaults(), Backends.context(Backends.PATIENCE, time));
+  }
+
+  private Attempt attempt(LockBackend backend, Duration patience) throws InterruptedException {
+    return backend.tryAcquire(Backends.claim("job"), Deadline.in(time, patience));
+  }
+
+  private void assertFails(LockBackend backend) {
+    assertThrows(LockUnavailableException.class, () -> attempt(backend, Duration.ofMillis(20)));
+  }
+
+  private void assertWorks(LockBackend backend) throws InterruptedException {
+    assertInstanceOf(Attempt.Granted.class, attempt(backend, Backends.PATIENCE));
+  }
+
+  /** As when a firewall swallows the packets of those who connect, and they have no time-out. */
+  private final class HangingSource implements ProgramSource {
+    final AtomicBoolean hangs = new AtomicBoolean();
+    final AtomicInteger hanging = new AtomicInteger();
+    final CountDownLatch end = new CountDownLatch(1);
+
+    @Override
+    public Connection getConnection() throws SQLException {
+      if (hangs.get()) {
+        hanging.incrementAndGet();
+        try {
+          end.await();
+        } catch (InterruptedException e) {
+          throw new SQLException(e);
+        } finally {
+          hanging.decrementAndGet();
+        }
+      }
+      return source.getConnection();
+    }
+  }
+
+  @Test
+  void callsThatHangForGoodDoNotUseUpTheThreads() throws Exception {
+    HangingSource hanging = new HangingSource();
+    try (LockBackend backend = open(hanging)) {
+      hanging.hangs.set(true);
+      for (int i = 0; i < 20; i++) {
+        assertFails(backend);
+      }
+      pass(Duration.ofSeconds(11));
+      hanging.hangs.set(false);
+      assertWorks(backend);
+    } finally {
+      hanging.end.countDown();
+    }
+  }
+
+  @Test
+  void theNumberOfHangingCallsIsBounded() throws Exception {
+    HangingSource hanging = new HangingSource();
+    try (LockBackend backend = open(hanging)) {
+      hanging.hangs.set(true);
+      for (int i = 0; i < 6 * 16; i++) {
+        assertFails(backend);
+        if (i % 16 == 15) {
+          pass(Duration.ofSeconds(11));
+        }
+      }
+      int bound = hanging.hanging.get();
+      assertTrue(bound <= 64, () -> bound + " threads hang");
+      hanging.hangs.set(false);
+      pass(Duration.ofMinutes(1));
+      assertWorks(backend);
+    } finally {
+      hanging.end.countDown();
+    }
+  }
+
+  @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
+  private static <E extends Throwable> RuntimeException thrownUnchecked(Throwable e) throws E {
+    throw (E) e;
+  }
+
+  @Test
+  void anUndeclaredExceptionOfTheDataSourceEndsNoThread() throws Exception {
+    AtomicBoolean fails = new AtomicBoolean();
+    ProgramSource odd =
+        () -> {
+          if (fails.get()) {
+            throw UnreliableSourceTest.<RuntimeException>thrownUnchecked(
+                new IOException("no token"));
+          }
+          return source.getConnection();
+        };
+    try (LockBackend backend = open(odd)) {
+      fails.set(true);
+      for (int i = 0; i < 20; i++) {
+        LockUnavailableException failure =
+            assertThrows(LockUnavailableException.class, () -> attempt(backend, Backends.PATIENCE));
+        assertTrue(String.valueOf(failure.getMessage()).contains("no token"), failure::toString);
+        assertFalse(failure.isInDoubt());
+      }
+      fails.set(false);
+      assertWorks(backend);
+    }
+  }
+
+  @Test
+  void aConnectionWhoseSettingsFailOddlyGoesBack() throws Exception {
+    try (HikariDataSource pool = new HikariDataSource()) {
+      pool.setDataSource(source);
+      AtomicBoolean fails = new AtomicBoolean();
+      ProgramSource odd =
+          () -> {
+            Connection connection = pool.getConnection();
+            return ProgramSource.proxy(
+                Connection.class,
+                (method, arguments) -> {
+                  if (fails.get() && method.getName().equals("getAutoCommit")) {
+                    throw new IllegalStateException("not in a good state");
+                  }
+                  return method.invoke(connection, arguments);
+                });
+          };
+      try (LockBackend backend = open(odd)) {
+        Claim claim = Backends.claim("held");
+        Backends.take(backend, claim); // keeps a connection, whose settings fail first
+        fails.set(true);
+        for (int i = 0; i < 3; i++) {
+          assertThrows(Exception.class, () -> attempt(backend, Backends.PATIENCE));
+        }
+        assertEquals(0, pool.getHikariPoolMXBean().getActiveConnections());
+        fails.set(false);
+        assertWorks(backend);
+      }
+    }
+  }
+}
