@@ -183,7 +183,7 @@ final class JdbcBackend implements LockBackend {
       }
       if (row != null && !row.isFree()) {
         ensureAgreement(claim, row);
-        Long since = waitsSince(claim, row.now());
+        Long since = waitsSince(claim, row.isReserved(), row.now());
         boolean next = row.isNext(table.waiter);
         if (since == null || (!next && row.isNextBefore(since))) {
           return busy(claim, row, next);
@@ -200,15 +200,26 @@ final class JdbcBackend implements LockBackend {
 
   /**
    * Since when this client waits, by the server's clock; null if the claim does not wait, or is the
-   * first that does. So a lock that is soon free is reserved for nobody.
+   * first that does. So a lock that is soon free is reserved for nobody. Where waiters poll, nor
+   * does one count while the lock is reserved for another: that one then has some turns in
+   * succession before it has to wait for a poll again.
    */
-  private @Nullable Long waitsSince(Claim claim, long now) {
-    Long begun = claim.reservation().isZero() ? null : waiting.get(claim.name());
+  private @Nullable Long waitsSince(Claim claim, boolean reserved, long now) {
+    Long begun =
+        claim.reservation().isZero() || (reserved && !hears()) ? null : waiting.get(claim.name());
     return begun == null ? null : now - TimeUnit.NANOSECONDS.toMicros(time.nanoTime() - begun);
   }
 
+  /** Whether releases are heard of. */
+  private boolean hears() {
+    return listener.isListening() && !requests.isPooled();
+  }
+
   private Attempt busy(Claim claim, LockRow row, boolean next) {
-    return busy(claim, row.remaining().plusMillis(1), row.isReserved() ? null : row.holder(), next);
+    Duration remaining = row.remaining().plusMillis(1);
+    return row.isReserved()
+        ? new Attempt.Busy(remaining, null)
+        : busy(claim, remaining, row.holder(), next);
   }
 
   /**
@@ -218,7 +229,7 @@ final class JdbcBackend implements LockBackend {
    */
   private Attempt busy(Claim claim, Duration retryAfter, @Nullable String holder, boolean next) {
     boolean first = !claim.reservation().isZero() && !waiting.containsKey(claim.name());
-    boolean polls = (next || first) && (requests.isPooled() || !listener.isListening());
+    boolean polls = (next || first) && !hears();
     return new Attempt.Busy(
         polls && retryAfter.compareTo(NEXT_POLL) > 0 ? NEXT_POLL : retryAfter, holder);
   }
@@ -235,7 +246,12 @@ final class JdbcBackend implements LockBackend {
       long token = Math.max(last + 1, Dialect.token(now));
       String before = state.content();
       SharedHolds.Refusal refusal =
-          state.acquire(claim, table.waiter, waitsSince(claim, now), token, now + ttlMicros);
+          state.acquire(
+              claim,
+              table.waiter,
+              waitsSince(claim, state.isReserved(), now),
+              token,
+              now + ttlMicros);
       if (refusal != null && before.equals(state.content())) {
         return busy(claim, state, refusal, now);
       }

@@ -297,6 +297,10 @@ final class SharedHolds {
     }
   }
 
+  boolean isReserved() {
+    return holds.stream().anyMatch(Hold::isReservation);
+  }
+
   /** {@return whether a release is to make a reservation for the client} */
   boolean isNext(String client) {
     return parties.stream().anyMatch(party -> party.client.equals(client));
