@@ -14,9 +14,9 @@ import org.slf4j.LoggerFactory;
 /**
  * A value made of the contents of files that may be replaced while it is in use: passwords,
  * certificates, keys. Backends {@linkplain #get read it again} whenever they make a connection.
- * While the new contents cannot be used, because a file is missing, half written, or does not fit
- * the others, the value stays as it is. Both are logged once, without any content. A file that is
- * not a regular one, such as a pipe, is read once only.
+ * While the new contents cannot be used, because a file is missing or half written, the value stays
+ * as it is. Both are logged once, without any content. A file that is not a regular one, such as a
+ * pipe, is read once only.
  *
  * <p>Thread-safe without a lock, because files may be slow. Of two threads that read different
  * contents at the same time, either may set the value; the next read corrects it.

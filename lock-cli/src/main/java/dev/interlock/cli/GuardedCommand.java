@@ -132,6 +132,10 @@ final class GuardedCommand implements AutoCloseable {
 
   /** Runs the command; returns when it and all that it started have ended. */
   private End runJob(List<String> command, Lease lease, LockClient client, SignalRelay signals) {
+    if (!lease.isHeld()) {
+      say(target.quotedName() + " was lost before the command started");
+      return End.LOST;
+    }
     Map<String, String> environment = new HashMap<>();
     environment.put(NAME_VARIABLE, target.name());
     if (client.backend().has(Capability.FENCING)) {

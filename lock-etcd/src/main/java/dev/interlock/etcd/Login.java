@@ -155,17 +155,20 @@ final class Login {
   }
 
   private void authenticate(Channel channel) {
-    AuthenticateRequest request;
     try {
-      request =
-          AuthenticateRequest.newBuilder()
-              .setNameBytes(ByteString.copyFrom(user, UTF_8))
-              .setPasswordBytes(ByteString.copyFrom(password.get(), UTF_8))
-              .build();
-    } catch (RuntimeException e) {
+      send(channel);
+    } catch (RuntimeException | Error e) {
+      // Or else all requests would wait for this login.
       fail(channel, Status.UNAUTHENTICATED.withCause(e));
-      return;
     }
+  }
+
+  private void send(Channel channel) {
+    AuthenticateRequest request =
+        AuthenticateRequest.newBuilder()
+            .setNameBytes(ByteString.copyFrom(user, UTF_8))
+            .setPasswordBytes(ByteString.copyFrom(password.get(), UTF_8))
+            .build();
     CallOptions options =
         CallOptions.DEFAULT
             .withExecutor(MoreExecutors.directExecutor())

@@ -33,6 +33,10 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
  *       deleted in the background as long as the session lasts.
  *   <li>The framework's namespace and its access list provider apply to the nodes of locks. Its
  *       retry policy does not: no request of a lock may be repeated automatically.
+ *   <li>Answers to the lock client arrive on the framework's event thread, as those to the program
+ *       do. A watcher or callback of the program that blocks there holds up all locks, and in the
+ *       end costs the leases; one that calls a blocking method of the lock client waits in vain
+ *       until that times out. Run such work on another executor.
  *   <li>A silent connection is closed, so that the driver opens another one on the same session
  *       before the leases are lost. A connection is silent if requests of locks had no answer for
  *       three quarters of the {@linkplain LockOptions#requestTimeout() request time-out} and for a
