@@ -69,7 +69,8 @@ final class BackendOpener {
                 ? FIRST_CONNECTION_TIMEOUT
                 : requestTimeout);
     try {
-      Borrowed borrowed = Requests.connect(connections, deadline, failures, false);
+      Borrowed borrowed =
+          Requests.connect(connections, deadline, failures, new Requests.Attempts());
       try {
         DatabaseMetaData metaData = borrowed.connection.getMetaData();
         String product = metaData.getDatabaseProductName();

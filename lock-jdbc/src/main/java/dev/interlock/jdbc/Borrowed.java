@@ -20,6 +20,8 @@ final class Borrowed implements AutoCloseable {
     }
   }
 
+  private static final int TEST_SECONDS = 5;
+
   final Connection connection;
   private final int timeoutMillis;
 
@@ -79,6 +81,20 @@ final class Borrowed implements AutoCloseable {
     } catch (SQLException e) {
       // Broken already.
     }
+  }
+
+  /** Asks the server. Returns false, and ends the connection, if there is no answer. */
+  boolean test() {
+    boolean valid = false;
+    try {
+      valid = connection.isValid(TEST_SECONDS);
+    } catch (Throwable e) {
+      // As good as no answer.
+    }
+    if (!valid) {
+      abort();
+    }
+    return valid;
   }
 
   boolean isBroken() {

@@ -49,6 +49,9 @@ final class Connections implements AutoCloseable {
   /** How long threads, and connections that need not be kept, may be idle. */
   private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(3);
 
+  /** A firewall may forget a connection that is idle for long. */
+  private static final long UNTESTED_NANOS = TimeUnit.SECONDS.toNanos(30);
+
   private final DataSource source;
   private final PoolShare share;
 
@@ -63,7 +66,10 @@ final class Connections implements AutoCloseable {
 
   // The lock guards all that follows.
 
-  private final Deque<Waiter> waiters = new ArrayDeque<>();
+  /** Requests for claims that are granted, which are served before the others. */
+  private final Deque<Waiter> holders = new ArrayDeque<>();
+
+  private final Deque<Waiter> others = new ArrayDeque<>();
 
   /** The calls of the data source that are under way, the oldest first. */
   private final List<Call> calls = new ArrayList<>();
@@ -104,12 +110,12 @@ final class Connections implements AutoCloseable {
   private static final class Call {
     final long since;
 
-    /** The connection to return, or null to fetch one. */
-    final @Nullable Borrowed surplus;
+    /** The connection to test if it is kept, or else to return; null to fetch one. */
+    final @Nullable Borrowed connection;
 
-    Call(long since, @Nullable Borrowed surplus) {
+    Call(long since, @Nullable Borrowed connection) {
       this.since = since;
-      this.surplus = surplus;
+      this.connection = connection;
     }
   }
 
@@ -161,10 +167,12 @@ final class Connections implements AutoCloseable {
   /**
    * Returns a connection, which the caller has to {@linkplain #giveBack give back}.
    *
+   * @param isHolder whether the request is for a claim that is granted
    * @throws SQLException if none comes in time, or the data source failed
    */
-  Borrowed borrow(Deadline deadline) throws SQLException, InterruptedException {
+  Borrowed borrow(Deadline deadline, boolean isHolder) throws SQLException, InterruptedException {
     Waiter waiter;
+    Deque<Waiter> waiters = isHolder ? holders : others;
     lock.lock();
     try {
       Borrowed available = idle.pollLast();
@@ -277,7 +285,7 @@ final class Connections implements AutoCloseable {
 
   /** Lends a connection to the first waiter. Returns it if there is none, unless it is kept. */
   private @Nullable Borrowed lend(Borrowed connection) {
-    Waiter first = waiters.poll();
+    Waiter first = holders.isEmpty() ? others.poll() : holders.poll();
     if (first != null) {
       serve(first, connection, null);
       return null;
@@ -340,15 +348,24 @@ final class Connections implements AutoCloseable {
 
   /** {@return how many connections have still to be fetched for those who wait} */
   private long missing() {
-    Waiter first = waiters.peek();
+    Waiter first = longestWaiting();
     if (first == null) {
       return 0;
     }
     // A call that began earlier may hang.
     long coming =
         calls.stream().filter(call -> call.since - first.since >= 0 && !isHung(call)).count();
-    long missing = waiters.size() - coming;
+    long missing = holders.size() + others.size() - coming;
     return isOwnPool() ? Math.min(missing, ownPoolSize - kept - calls.size()) : missing;
+  }
+
+  private @Nullable Waiter longestWaiting() {
+    Waiter holder = holders.peek();
+    Waiter other = others.peek();
+    if (holder == null || other == null) {
+      return holder == null ? other : holder;
+    }
+    return holder.since - other.since < 0 ? holder : other;
   }
 
   private void summonWorker() {
@@ -371,13 +388,15 @@ final class Connections implements AutoCloseable {
     workers++;
   }
 
-  /** Fetches connections for waiters, and returns the kept one when it is not needed any more. */
+  /** Fetches connections for waiters, and tests the kept one until it is not needed any more. */
   private void work() {
     for (Call call = next(null); call != null; call = next(call)) {
-      if (call.surplus == null) {
+      if (call.connection == null) {
         fetch(call);
+      } else if (call.connection.kept) {
+        giveBack(call.connection, call.connection.test());
       } else {
-        call.surplus.close();
+        call.connection.close();
       }
     }
   }
@@ -396,6 +415,9 @@ final class Connections implements AutoCloseable {
           idle.remove();
           stopKeeping(longest);
           return begin(longest);
+        } else if (longest != null && time.nanoTime() - longest.idleSince > UNTESTED_NANOS) {
+          idle.remove();
+          return begin(longest);
         } else if (closed || (unused && (kept == 0 || workers - calls.size() > 1))) {
           break;
         }
@@ -412,8 +434,8 @@ final class Connections implements AutoCloseable {
     }
   }
 
-  private Call begin(@Nullable Borrowed surplus) {
-    Call call = new Call(time.nanoTime(), surplus);
+  private Call begin(@Nullable Borrowed connection) {
+    Call call = new Call(time.nanoTime(), connection);
     calls.add(call);
     return call;
   }
@@ -451,15 +473,17 @@ final class Connections implements AutoCloseable {
 
   /** Reports a failure to somebody who has waited since before the data source was asked. */
   private void report(Throwable problem, Call call) {
-    Waiter first = waiters.peek();
-    if (first == null || first.since - call.since > 0) {
-      return;
-    }
-    if (isOwnPool() && problem instanceof SQLTransientConnectionException) {
-      first.problem = problem;
-    } else {
-      waiters.remove();
-      serve(first, null, problem);
+    for (Deque<Waiter> waiters : List.of(holders, others)) {
+      Waiter first = waiters.peek();
+      if (first != null && first.since - call.since <= 0) {
+        if (isOwnPool() && problem instanceof SQLTransientConnectionException) {
+          first.problem = problem;
+        } else {
+          waiters.remove();
+          serve(first, null, problem);
+        }
+        return;
+      }
     }
   }
 
@@ -470,8 +494,10 @@ final class Connections implements AutoCloseable {
     try {
       closed = true;
       changed.signalAll();
-      while (!waiters.isEmpty()) {
-        serve(waiters.remove(), null, closed());
+      for (Deque<Waiter> waiters : List.of(holders, others)) {
+        while (!waiters.isEmpty()) {
+          serve(waiters.remove(), null, closed());
+        }
       }
     } finally {
       lock.unlock();

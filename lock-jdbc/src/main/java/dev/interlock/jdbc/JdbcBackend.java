@@ -368,7 +368,7 @@ final class JdbcBackend implements LockBackend {
       Set<String> renewed =
           requests.repeatable(
               deadline,
-              new Attempts(),
+              Attempts.ofHolder(),
               ifMissing(Set.of(), session -> table.renewUnlocked(session, claims, ttlMicros)));
       List<Claim> others = new ArrayList<>();
       for (Claim claim : claims) {
@@ -392,7 +392,7 @@ final class JdbcBackend implements LockBackend {
       Set<String> held =
           requests.repeatable(
               deadline,
-              new Attempts(),
+              Attempts.ofHolder(),
               ifMissing(
                   Set.of(),
                   session -> {
@@ -412,7 +412,7 @@ final class JdbcBackend implements LockBackend {
     long ttl = SharedHolds.micros(grant.effectiveTtl());
     return requests.repeatable(
         deadline,
-        new Attempts(),
+        Attempts.ofHolder(),
         ifMissing(
             false,
             session -> {
@@ -462,7 +462,7 @@ final class JdbcBackend implements LockBackend {
 
   private boolean released(Deadline deadline, Request<Boolean> request)
       throws InterruptedException {
-    Attempts attempts = new Attempts();
+    Attempts attempts = Attempts.ofHolder();
     boolean released = requests.repeatable(deadline, attempts, ifMissing(false, request));
     if (!released && attempts.isInDoubt()) {
       throw failures.passing(

@@ -45,7 +45,21 @@ final class Requests {
 
   /** How often a request was sent, and whether an earlier copy may have been executed. */
   static final class Attempts {
+    private final boolean isHolder;
     private boolean inDoubt;
+
+    private Attempts(boolean isHolder) {
+      this.isHolder = isHolder;
+    }
+
+    Attempts() {
+      this(false);
+    }
+
+    /** {@return those of a request for a claim that is granted, which goes before others} */
+    static Attempts ofHolder() {
+      return new Attempts(true);
+    }
 
     boolean isInDoubt() {
       return inDoubt;
@@ -173,7 +187,7 @@ final class Requests {
     if (deadline.hasPassed()) {
       throw unsent("no time was left for the request", attempts);
     }
-    Borrowed borrowed = connect(connections, deadline, failures, attempts.inDoubt);
+    Borrowed borrowed = connect(connections, deadline, failures, attempts);
     if (deadline.hasPassed()) {
       connections.giveBack(borrowed, true);
       throw unsent("no connection in time", attempts);
@@ -197,19 +211,18 @@ final class Requests {
   /**
    * Borrows a connection.
    *
-   * @param inDoubt whether an earlier copy of the request may have been executed
    * @throws LockException if there is none in time
    */
   static Borrowed connect(
-      Connections connections, Deadline deadline, Failures failures, boolean inDoubt)
+      Connections connections, Deadline deadline, Failures failures, Attempts attempts)
       throws InterruptedException {
     try {
-      return connections.borrow(deadline);
+      return connections.borrow(deadline, attempts.isHolder);
     } catch (SQLException e) {
       if (connections.isClosedByProgram()) {
         throw failures.wrong("the DataSource was closed before the LockClient that uses it", e);
       }
-      throw inDoubt ? failures.explain(e) : failures.notSent(e);
+      throw attempts.inDoubt ? failures.explain(e) : failures.notSent(e);
     }
   }
 

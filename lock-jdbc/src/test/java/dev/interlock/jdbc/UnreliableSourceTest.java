@@ -17,7 +17,15 @@ import java.io.IOException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
@@ -190,6 +198,74 @@ class UnreliableSourceTest {
         fails.set(false);
         assertWorks(backend);
       }
+    }
+  }
+
+  private static void await(Callable<Boolean> condition) throws Exception {
+    long end = System.nanoTime() + Backends.PATIENCE.toNanos();
+    while (!condition.call()) {
+      assertTrue(System.nanoTime() - end < 0, "in vain");
+      Thread.sleep(5);
+    }
+  }
+
+  /** The program has used up its pool, but for the connection that is kept. */
+  @Test
+  void renewalsGoBeforeAcquisitions() throws Exception {
+    HangingSource pool = new HangingSource();
+    ExecutorService threads = Executors.newCachedThreadPool();
+    try (Connections connections = Connections.ofProgram(pool, PoolShare.unlimited(), time)) {
+      connections.protect(Backends.claim("held"));
+      Borrowed kept = connections.borrow(Deadline.in(time, Backends.PATIENCE), false);
+      pool.hangs.set(true);
+      List<String> order = Collections.synchronizedList(new ArrayList<>());
+      List<Future<?>> requests = new ArrayList<>();
+      for (String request : List.of("acquire", "acquire", "renew")) {
+        requests.add(
+            threads.submit(
+                () -> {
+                  Borrowed borrowed =
+                      connections.borrow(
+                          Deadline.in(time, Backends.PATIENCE), request.equals("renew"));
+                  order.add(request);
+                  connections.giveBack(borrowed, true);
+                  return null;
+                }));
+        await(() -> pool.hanging.get() == requests.size());
+      }
+      connections.giveBack(kept, true);
+      for (Future<?> request : requests) {
+        request.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      }
+      assertEquals(List.of("renew", "acquire", "acquire"), order);
+    } finally {
+      pool.end.countDown();
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void aKeptConnectionThatNobodyUsesIsTestedNowAndThen() throws Exception {
+    List<Connection> opened = Collections.synchronizedList(new ArrayList<>());
+    ProgramSource behindFirewall =
+        () -> {
+          Connection connection = source.getConnection();
+          opened.add(connection);
+          return ProgramSource.proxy(
+              Connection.class,
+              (method, arguments) ->
+                  method.getName().equals("isValid")
+                      ? (Object) false
+                      : method.invoke(connection, arguments));
+        };
+    try (LockBackend backend = open(behindFirewall)) {
+      Claim claim = Backends.claim("held");
+      Backends.take(backend, claim);
+      Connection kept = opened.get(opened.size() - 1);
+      assertFalse(kept.isClosed());
+      pass(Duration.ofSeconds(31));
+      await(kept::isClosed);
+      assertTrue(backend.release(claim, Deadline.in(time, Backends.PATIENCE)));
     }
   }
 }
