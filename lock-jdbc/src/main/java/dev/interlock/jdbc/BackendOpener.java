@@ -4,6 +4,7 @@ import dev.interlock.LockException;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.TimeSource;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -24,17 +25,16 @@ final class BackendOpener {
   /** A pool may load a driver, and log in for the first time. */
   private static final Duration FIRST_CONNECTION_TIMEOUT = Duration.ofSeconds(10);
 
-  private static final Pattern ADDRESS = Pattern.compile("jdbc:[^/]*?(//)?([^?;]*).*");
+  private static final Pattern ADDRESS = Pattern.compile("jdbc:(?:[^/?;]*//)?([^?;]*).*");
 
   private BackendOpener() {}
 
   /** Opens a backend on a data source of the program. */
   static LockBackend ofProgram(DataSource source, JdbcSettings settings, BackendContext context) {
-    PoolShare share = PoolShare.of(source);
-    Connections connections = Connections.ofProgram(source, share, context.time());
+    Connections connections = Connections.ofProgram(source, context.time());
     try {
       Server server = identify(connections, settings, context);
-      if (!share.has(2)) {
+      if (!connections.has(2)) {
         log.warn(
             "{} at {}: the pool has one connection only; a program that occupies it for long loses"
                 + " its leases. Give the pool {} connections or more",
@@ -46,7 +46,7 @@ final class BackendOpener {
           server.database,
           server.endpoint,
           connections,
-          listener(server.database, source, share, settings, server.endpoint),
+          listener(server.database, connections, settings, server.endpoint, context.time()),
           settings,
           context,
           () -> {});
@@ -105,7 +105,7 @@ final class BackendOpener {
   /** Without what may be a password. */
   private static String address(@Nullable String url) {
     Matcher matcher = ADDRESS.matcher(url == null ? "" : url);
-    String address = matcher.matches() ? matcher.group(2) : "";
+    String address = matcher.matches() ? matcher.group(1) : "";
     String shown = address.substring(address.lastIndexOf('@') + 1);
     return shown.isEmpty() ? "the data source" : shown;
   }
@@ -156,20 +156,20 @@ final class BackendOpener {
   /**
    * {@return what listens to releases, if the database notifies}
    *
-   * @param source where the connection comes from that listens
-   * @param share from which it is taken
+   * @param connections where the one comes from that listens
    */
   static ReleaseListener listener(
       JdbcDatabase database,
-      DataSource source,
-      PoolShare share,
+      Connections connections,
       JdbcSettings settings,
-      String endpoint) {
-    if (database != JdbcDatabase.POSTGRESQL || !share.has(PostgreSqlListener.MIN_CONNECTIONS)) {
+      String endpoint,
+      TimeSource time) {
+    if (database != JdbcDatabase.POSTGRESQL
+        || !connections.has(PostgreSqlListener.MIN_CONNECTIONS)) {
       return ReleaseListener.NONE;
     }
     return PostgreSqlDriver.isPresent()
-        ? new PostgreSqlListener(source, share, settings.table(), endpoint)
+        ? new PostgreSqlListener(connections, settings.table(), endpoint, time)
         : ReleaseListener.NONE;
   }
 }

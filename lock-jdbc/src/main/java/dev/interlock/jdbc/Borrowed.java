@@ -33,6 +33,9 @@ final class Borrowed implements AutoCloseable {
   /** Whether it is in somebody's transaction if it has no auto-commit. */
   boolean commitsAlways;
 
+  /** Whether it need not be asked if it is read-only. */
+  boolean takesWrites;
+
   private boolean commits;
   private boolean writes;
 
@@ -60,10 +63,11 @@ final class Borrowed implements AutoCloseable {
    */
   void prepare(int answerMillis) throws SQLException {
     connection.setNetworkTimeout(Runnable::run, Math.max(1, answerMillis));
-    if (connection.isReadOnly()) {
+    if (!takesWrites && connection.isReadOnly()) { // some drivers ask the server
       connection.setReadOnly(false);
       writes = true;
     }
+    takesWrites = true;
     if (!connection.getAutoCommit()) {
       if (commitsAlways) {
         throw new InTransactionException();

@@ -6,6 +6,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import java.sql.SQLException;
 import java.sql.SQLTransientConnectionException;
+import java.sql.SQLTransientException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -81,7 +82,7 @@ final class Connections implements AutoCloseable {
   private boolean closed;
 
   /** The data source has thrown an exception that is none of SQL. */
-  static final class SourceException extends SQLException {
+  static final class SourceException extends SQLTransientException {
     private static final long serialVersionUID = 1L;
 
     SourceException(Throwable problem) {
@@ -127,13 +128,18 @@ final class Connections implements AutoCloseable {
   }
 
   /** Lends connections of a data source of the program, of which none is fetched yet. */
-  static Connections ofProgram(DataSource source, PoolShare share, TimeSource time) {
-    return new Connections(source, share, 0, time);
+  static Connections ofProgram(DataSource source, TimeSource time) {
+    return new Connections(source, PoolShare.of(source), 0, time);
   }
 
   /** Lends connections of a pool of the client's own. */
   static Connections ofOwnPool(DataSource pool, int size, TimeSource time) {
     return new Connections(pool, PoolShare.unlimited(), size, time);
+  }
+
+  /** {@return whether the data source is not known to have fewer connections} */
+  boolean has(int connections) {
+    return share.has(connections);
   }
 
   private boolean isOwnPool() {
@@ -142,6 +148,9 @@ final class Connections implements AutoCloseable {
 
   /** {@return whether the program has closed its data source} Those that cannot tell are open. */
   boolean isClosedByProgram() {
+    if (share.isClosed()) {
+      return true;
+    }
     if (isOwnPool()) {
       return false;
     }
@@ -214,6 +223,39 @@ final class Connections implements AutoCloseable {
       return waiter.connection;
     }
     throw failure(waiter.problem);
+  }
+
+  /**
+   * Borrows a connection that is not used for requests meanwhile, and not kept for them.
+   *
+   * @param rest how many connections have to be left
+   * @return null if too few would be left
+   */
+  @Nullable Borrowed borrowForLong(int rest, Deadline deadline)
+      throws SQLException, InterruptedException {
+    if (!share.take(rest)) {
+      return null;
+    }
+    Borrowed borrowed = null;
+    try {
+      borrowed = borrow(deadline, false);
+      lock.lock();
+      try {
+        stopKeeping(borrowed);
+      } finally {
+        lock.unlock();
+      }
+      return borrowed;
+    } finally {
+      if (borrowed == null) {
+        share.giveBack();
+      }
+    }
+  }
+
+  void giveBackAfterLong(Borrowed borrowed, boolean sound) {
+    share.giveBack();
+    giveBack(borrowed, sound);
   }
 
   private static SQLException closed() {
@@ -458,6 +500,7 @@ final class Connections implements AutoCloseable {
       } else if (fetched != null) {
         autoCommit |= commits;
         fetched.commitsAlways = autoCommit;
+        fetched.takesWrites = isOwnPool();
         if (!closed) {
           boolean unused = keep(fetched);
           fetched = lend(fetched);

@@ -44,20 +44,21 @@ abstract class JdbcProvider implements LockProvider {
     OwnPool pool = OwnPool.open(jdbc);
     Connections connections =
         Connections.ofOwnPool(pool.connections(), jdbc.maxConnections(), context.time());
+    // Its connections come from outside of the pool.
+    Connections listening = Connections.ofProgram(pool.driver(), context.time());
     try {
       return BackendOpener.open(
           jdbc.database(),
           jdbc.endpoint(),
           connections,
           BackendOpener.listener(
-              jdbc.database(),
-              pool.driver(),
-              PoolShare.unlimited(),
-              jdbc.settings(),
-              jdbc.endpoint()),
+              jdbc.database(), listening, jdbc.settings(), jdbc.endpoint(), context.time()),
           jdbc.settings(),
           context,
-          pool::close);
+          () -> {
+            listening.close();
+            pool.close();
+          });
     } catch (RuntimeException | Error e) {
       connections.close();
       pool.close();

@@ -59,6 +59,11 @@ final class PoolShare {
     return pool == null || connections <= pool.getMaximumPoolSize();
   }
 
+  /** {@return whether the pool is closed} */
+  boolean isClosed() {
+    return pool != null && pool.isClosed();
+  }
+
   /**
    * Takes a connection of the share.
    *

@@ -1,11 +1,14 @@
 package dev.interlock.jdbc;
 
 import dev.interlock.spi.DaemonThreads;
+import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend.Watch;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -14,7 +17,6 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
-import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.PGConnection;
 import org.postgresql.PGNotification;
@@ -37,15 +39,15 @@ final class PostgreSqlListener implements ReleaseListener {
 
   private static final int POKE_MILLIS = 2_000;
   private static final int ANSWER_MILLIS = 5_000;
-  private static final int IDLE_POKES = 2;
+  private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(6);
   private static final long FIRST_PAUSE_MILLIS = 50;
   private static final long LONGEST_PAUSE_MILLIS = 5_000;
   private static final long PAUSE_AFTER_REFUSAL_MILLIS = 10_000;
 
-  private final DataSource source;
-  private final PoolShare share;
+  private final Connections connections;
   private final String channel;
   private final String endpoint;
+  private final TimeSource time;
   private final ThreadFactory threads = DaemonThreads.factory("interlock-postgresql-listener");
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -66,16 +68,15 @@ final class PostgreSqlListener implements ReleaseListener {
   /**
    * Makes one that is not connected yet.
    *
-   * @param source where to get the connection
-   * @param share from which it is taken
+   * @param connections where to get one
    * @param table the table of locks
    * @param endpoint for messages
    */
-  PostgreSqlListener(DataSource source, PoolShare share, String table, String endpoint) {
-    this.source = source;
-    this.share = share;
+  PostgreSqlListener(Connections connections, String table, String endpoint, TimeSource time) {
+    this.connections = connections;
     this.channel = ReleaseChannel.of(table);
     this.endpoint = endpoint;
+    this.time = time;
   }
 
   @Override
@@ -126,7 +127,7 @@ final class PostgreSqlListener implements ReleaseListener {
     long pause = FIRST_PAUSE_MILLIS;
     while (isNeeded()) {
       try {
-        if (!listenIfPermitted()) {
+        if (!listenIfPossible()) {
           await(PAUSE_AFTER_REFUSAL_MILLIS);
         }
         pause = FIRST_PAUSE_MILLIS;
@@ -140,7 +141,7 @@ final class PostgreSqlListener implements ReleaseListener {
           pause = heard ? FIRST_PAUSE_MILLIS : Math.min(LONGEST_PAUSE_MILLIS, pause * 2);
         }
         await(pause);
-      } catch (RuntimeException | Error e) {
+      } catch (Throwable e) { // whatever a data source or driver throws, others need this thread
         log.error("waiters only poll for now, because of a bug", e);
         boolean unused = lost();
         await(PAUSE_AFTER_REFUSAL_MILLIS);
@@ -148,17 +149,30 @@ final class PostgreSqlListener implements ReleaseListener {
     }
   }
 
-  /** Listens until nobody waits. Returns false if the pool is too small for that at the moment. */
-  private boolean listenIfPermitted() throws SQLException {
-    if (!share.take(MIN_CONNECTIONS - 1)) {
+  /**
+   * Listens until nobody waits.
+   *
+   * @return false if the pool is too small for that at the moment, or a pooler is in between, where
+   *     another session of the server would listen, which goes on as somebody else's
+   */
+  private boolean listenIfPossible() throws SQLException, InterruptedException {
+    Borrowed borrowed =
+        connections.borrowForLong(
+            MIN_CONNECTIONS - 1, Deadline.in(time, Duration.ofMillis(ANSWER_MILLIS)));
+    if (borrowed == null) {
       return false;
     }
-    try (Borrowed borrowed = Borrowed.from(source)) {
+    boolean sound = false;
+    try {
       borrowed.prepare(ANSWER_MILLIS);
-      listen(borrowed.connection);
-      return true;
+      boolean possible = !PostgreSqlDriver.isBehindPooler(borrowed.connection);
+      if (possible) {
+        listen(borrowed);
+      }
+      sound = true;
+      return possible;
     } finally {
-      share.giveBack();
+      connections.giveBackAfterLong(borrowed, sound);
     }
   }
 
@@ -216,11 +230,23 @@ final class PostgreSqlListener implements ReleaseListener {
     }
   }
 
-  private void listen(Connection made) throws SQLException {
+  private void listen(Borrowed borrowed) throws SQLException {
+    Connection made = borrowed.connection;
     PGConnection notified = made.unwrap(PGConnection.class);
-    int prepareThreshold = notified.getPrepareThreshold();
-    notified.setPrepareThreshold(0); // a pooler would not know the names of prepared statements
     execute(made, "LISTEN " + channel);
+    boolean listens = true;
+    try {
+      hear(made, notified);
+      execute(made, "UNLISTEN *");
+      listens = false;
+    } finally {
+      if (listens) {
+        borrowed.abort();
+      }
+    }
+  }
+
+  private void hear(Connection made, PGConnection notified) throws SQLException {
     refused = false;
     lock.lock();
     try {
@@ -230,12 +256,12 @@ final class PostgreSqlListener implements ReleaseListener {
     } finally {
       lock.unlock();
     }
-    int idle = 0;
-    while (goesOn(idle)) {
+    long lastWaiter = time.nanoTime();
+    while (goesOn(time.nanoTime() - lastWaiter > IDLE_NANOS)) {
       PGNotification[] some = notified.getNotifications(POKE_MILLIS);
       lock.lock();
       try {
-        idle = waiters.isEmpty() ? idle + 1 : 0;
+        lastWaiter = waiters.isEmpty() ? lastWaiter : time.nanoTime();
         for (PGNotification one : some == null ? new PGNotification[0] : some) {
           waiters.getOrDefault(one.getParameter(), Set.of()).forEach(WakeUp::signal);
         }
@@ -247,14 +273,12 @@ final class PostgreSqlListener implements ReleaseListener {
         execute(made, "SELECT 1");
       }
     }
-    execute(made, "UNLISTEN *");
-    notified.setPrepareThreshold(prepareThreshold);
   }
 
-  private boolean goesOn(int idle) {
+  private boolean goesOn(boolean idle) {
     lock.lock();
     try {
-      listening = !closed && (idle <= IDLE_POKES || !waiters.isEmpty());
+      listening = !closed && (!idle || !waiters.isEmpty());
       connection = listening ? connection : null;
       return listening;
     } finally {

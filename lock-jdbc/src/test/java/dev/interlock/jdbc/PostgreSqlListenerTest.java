@@ -13,6 +13,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Share;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.PostgresServer;
@@ -26,9 +27,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.postgresql.ds.PGSimpleDataSource;
 
@@ -51,6 +55,18 @@ class PostgreSqlListenerTest {
 
   private static LockClient open() {
     return LockClient.open(server.uri(), OPTIONS);
+  }
+
+  private static PostgreSqlListener listener(Connections connections, TimeSource time) {
+    return new PostgreSqlListener(connections, "interlock_lock", "here", time);
+  }
+
+  private static PGSimpleDataSource connecting(PGSimpleDataSource source) {
+    source.setUrl(server.jdbcUrl());
+    source.setUser(server.user());
+    source.setPassword(server.password());
+    source.setApplicationName("interlock");
+    return source;
   }
 
   private static int listening() throws IOException {
@@ -192,15 +208,77 @@ class PostgreSqlListenerTest {
             return super.getConnection();
           }
         };
-    source.setUrl(server.jdbcUrl());
-    source.setUser(server.user());
-    source.setPassword(server.password());
-    source.setApplicationName("interlock");
-    try (PostgreSqlListener listener =
-        new PostgreSqlListener(source, PoolShare.unlimited(), "interlock_lock", "here")) {
+    connecting(source);
+    try (Connections connections = Connections.ofProgram(source, Backends.TIME);
+        PostgreSqlListener listener = listener(connections, Backends.TIME)) {
       var unused = listener.watch("job", new WakeUp(Backends.TIME));
       await(() -> listening() == 1);
       assertTrue(refused.get());
+    }
+  }
+
+  /** The first connection is never made: packets are lost, or the pool waits. */
+  @Tag("extended")
+  @Test
+  void aDataSourceThatHangsIsAskedAgain() throws Exception {
+    CountDownLatch end = new CountDownLatch(1);
+    AtomicBoolean hangs = new AtomicBoolean(true);
+    PGSimpleDataSource good = connecting(new PGSimpleDataSource());
+    ProgramSource source =
+        () -> {
+          if (hangs.getAndSet(false)) {
+            try {
+              end.await();
+            } catch (InterruptedException e) {
+              throw new SQLException(e);
+            }
+          }
+          return good.getConnection();
+        };
+    try (Connections connections = Connections.ofProgram(source, Backends.TIME);
+        PostgreSqlListener listener = listener(connections, Backends.TIME)) {
+      var unused = listener.watch("job", new WakeUp(Backends.TIME));
+      await(() -> listening() == 1);
+    } finally {
+      end.countDown();
+    }
+  }
+
+  @Test
+  void notificationsOfOtherLocksDoNotEndTheConnection() throws Exception {
+    AtomicLong clock = new AtomicLong();
+    TimeSource stopped =
+        new TimeSource() {
+          @Override
+          public long nanoTime() {
+            return clock.get();
+          }
+
+          @Override
+          public long wallMillis() {
+            return System.currentTimeMillis();
+          }
+
+          @Override
+          public void parkUntil(Object blocker, long untilNanos) {
+            LockSupport.parkNanos(blocker, untilNanos - nanoTime());
+          }
+        };
+    PGSimpleDataSource source = connecting(new PGSimpleDataSource());
+    try (Connections connections = Connections.ofProgram(source, stopped);
+        PostgreSqlListener listener = listener(connections, stopped)) {
+      CountDownLatch listens = new CountDownLatch(1);
+      var watch = listener.watch("job", new WakeUp(Backends.TIME, listens::countDown));
+      assertTrue(listens.await(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+      watch.close();
+      for (int i = 0; i < 5; i++) {
+        server.execute("NOTIFY " + ReleaseChannel.of("interlock_lock") + ", 'other'");
+      }
+      CountDownLatch stillListens = new CountDownLatch(1);
+      listener.watch("job", new WakeUp(Backends.TIME, stillListens::countDown)).close();
+      assertEquals(0, stillListens.getCount(), "listens no longer");
+      clock.set(Duration.ofSeconds(7).toNanos());
+      await(() -> listening() == 0);
     }
   }
 
@@ -237,9 +315,8 @@ class PostgreSqlListenerTest {
   void theConnectionIsReturnedAsItWas() throws Exception {
     try (Connection connection =
             DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password());
-        PostgreSqlListener listener =
-            new PostgreSqlListener(
-                always(connection), PoolShare.unlimited(), "interlock_lock", "here")) {
+        Connections connections = Connections.ofProgram(always(connection), Backends.TIME);
+        PostgreSqlListener listener = listener(connections, Backends.TIME)) {
       connection.setAutoCommit(false);
       connection.setNetworkTimeout(Runnable::run, 77_000);
       CountDownLatch listens = new CountDownLatch(1);

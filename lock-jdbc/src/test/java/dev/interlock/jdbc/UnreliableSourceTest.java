@@ -214,7 +214,7 @@ class UnreliableSourceTest {
   void renewalsGoBeforeAcquisitions() throws Exception {
     HangingSource pool = new HangingSource();
     ExecutorService threads = Executors.newCachedThreadPool();
-    try (Connections connections = Connections.ofProgram(pool, PoolShare.unlimited(), time)) {
+    try (Connections connections = Connections.ofProgram(pool, time)) {
       connections.protect(Backends.claim("held"));
       Borrowed kept = connections.borrow(Deadline.in(time, Backends.PATIENCE), false);
       pool.hangs.set(true);
