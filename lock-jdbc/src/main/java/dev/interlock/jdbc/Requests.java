@@ -126,7 +126,7 @@ final class Requests {
       boolean sound = false;
       try {
         T answer = request.run(new Session(borrowed.connection, dialect, pooled, deadline));
-        sound = true;
+        sound = !borrowed.isBroken(); // a part that may fail can have broken it
         return answer;
       } catch (LockException | InterruptedException e) {
         sound = true;

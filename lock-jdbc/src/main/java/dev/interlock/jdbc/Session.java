@@ -5,6 +5,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
 import java.sql.Statement;
 import java.util.HashMap;
 import java.util.Locale;
@@ -23,6 +24,7 @@ final class Session {
   private final Dialect dialect;
   private final boolean pooled;
   private final Deadline deadline;
+  private boolean used;
 
   /**
    * Uses a connection.
@@ -38,6 +40,7 @@ final class Session {
 
   /** {@return how many rows the statement has changed} */
   int update(Sql sql, Map<String, ?> values) throws SQLException {
+    limitAnswer();
     try (PreparedStatement statement = connection.prepareStatement(bounded(sql))) {
       bind(statement, sql, values);
       return statement.executeUpdate();
@@ -45,6 +48,7 @@ final class Session {
   }
 
   <T> T query(Sql sql, Map<String, ?> values, Reader<T> reader) throws SQLException {
+    limitAnswer();
     try (PreparedStatement statement = connection.prepareStatement(bounded(sql))) {
       bind(statement, sql, values);
       try (ResultSet rows = statement.executeQuery()) {
@@ -55,6 +59,7 @@ final class Session {
 
   /** {@return the fence of the row that the statement has written, or empty if it wrote none} */
   OptionalLong updateReturningFence(Sql sql, Map<String, ?> values) throws SQLException {
+    limitAnswer();
     try (PreparedStatement statement =
         dialect.isMaria()
             ? connection.prepareStatement(bounded(sql), Statement.RETURN_GENERATED_KEYS)
@@ -79,9 +84,22 @@ final class Session {
 
   /** Executes definitions, which have no parameters. */
   void define(String definitions) throws SQLException {
+    limitAnswer();
     try (Statement statement = connection.createStatement()) {
       boolean unused = statement.execute(definitions);
     }
+  }
+
+  /** The first statement may take all the time for which the connection was prepared. */
+  private void limitAnswer() throws SQLException {
+    if (used) {
+      int left = (int) Math.min(86_400_000, deadline.remaining().toMillis());
+      if (left == 0) {
+        throw new SQLTimeoutException("the statements before took all the time");
+      }
+      connection.setNetworkTimeout(Runnable::run, left);
+    }
+    used = true;
   }
 
   /**

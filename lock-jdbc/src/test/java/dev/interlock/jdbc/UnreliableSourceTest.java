@@ -12,6 +12,7 @@ import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import java.io.IOException;
 import java.sql.Connection;
@@ -144,6 +145,35 @@ class UnreliableSourceTest {
   @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"})
   private static <E extends Throwable> RuntimeException thrownUnchecked(Throwable e) throws E {
     throw (E) e;
+  }
+
+  @Test
+  void theStatementsOfARequestShareItsTime() throws Exception {
+    List<Integer> limits = Collections.synchronizedList(new ArrayList<>());
+    ProgramSource slow =
+        () -> {
+          Connection connection = source.getConnection();
+          return ProgramSource.proxy(
+              Connection.class,
+              (method, arguments) -> {
+                if (method.getName().equals("setNetworkTimeout")) {
+                  limits.add((Integer) arguments[1]);
+                } else if (method.getName().equals("prepareStatement")) {
+                  pass(Duration.ofSeconds(1));
+                }
+                return method.invoke(connection, arguments);
+              });
+        };
+    try (LockBackend backend = open(slow)) {
+      Backends.take(backend, Backends.claim("held"));
+      limits.clear();
+      assertInstanceOf(
+          Attempt.Granted.class,
+          backend.tryAcquire(
+              Backends.claim("shared", Share.READ), Deadline.in(time, Backends.PATIENCE)));
+      assertEquals(2, limits.size(), limits::toString);
+      assertTrue(limits.get(1) <= limits.get(0) - 1_000, limits::toString);
+    }
   }
 
   @Test
