@@ -616,7 +616,7 @@ public abstract class LeaseRules extends RuleTest {
   @Requires(Capability.DEFERRED_RELEASE)
   void theStoreKeepsAMinimumHoldWhenTheProcessIsKilled() throws Exception {
     String name = newName();
-    OtherProcess holder = separateProcess(lasting());
+    OtherProcess holder = process(lasting());
     long before = System.nanoTime();
     requireDeferred(holder.call(timing().longTtl(), ReleaseEarly.class, name), before);
     holder.kill();
