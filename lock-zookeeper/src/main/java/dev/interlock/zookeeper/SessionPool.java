@@ -67,6 +67,7 @@ final class SessionPool {
     while (true) {
       List<Sessions> present = List.copyOf(all);
       Sessions unconnected = null;
+      boolean isFull = false;
       for (Sessions each : present) {
         Session session = each.current();
         // On one that has ended, the request fails at once and tells why.
@@ -74,11 +75,17 @@ final class SessionPool {
           unconnected = each;
         } else if (session.reserve(claim)) {
           return session;
+        } else {
+          isFull = true;
         }
       }
       if (unconnected != null) {
         if (deadline.hasPassed()) {
-          throw failures.temporary("no session with a connection has room for another node", null);
+          throw failures.temporary(
+              isFull
+                  ? "no session with a connection has room for another node"
+                  : "there is no connection",
+              null);
         }
         unconnected.awaitConnection(deadline.orIn(UNTIL_NEXT_LOOK));
       } else if (next == null) {
