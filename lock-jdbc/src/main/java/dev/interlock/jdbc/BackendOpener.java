@@ -71,30 +71,41 @@ final class BackendOpener {
     try {
       Borrowed borrowed =
           Requests.connect(connections, deadline, failures, new Requests.Attempts());
-      try {
-        DatabaseMetaData metaData = borrowed.connection.getMetaData();
-        String product = metaData.getDatabaseProductName();
-        JdbcDatabase database =
-            JdbcDatabase.ofProduct(product)
-                .orElseThrow(
-                    () ->
-                        failures.wrong(
-                            "is "
-                                + product
-                                + "; locks can be kept in "
-                                + Arrays.stream(JdbcDatabase.values())
-                                    .map(JdbcDatabase::product)
-                                    .collect(Collectors.joining(", ")),
-                            null));
-        return new Server(database, address(metaData.getURL()));
-      } finally {
-        connections.giveBack(borrowed, true);
-      }
-    } catch (SQLException e) {
-      throw failures.explain(e);
+      return connections.use(
+          borrowed,
+          () -> {
+            try {
+              return identify(borrowed.connection.getMetaData(), failures);
+            } catch (SQLException e) {
+              throw failures.explain(e);
+            } finally {
+              connections.giveBack(borrowed, true);
+            }
+          });
     } catch (InterruptedException e) {
       throw interrupted(failures, e);
+    } catch (RuntimeException e) {
+      throw e;
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
     }
+  }
+
+  private static Server identify(DatabaseMetaData metaData, Failures failures) throws SQLException {
+    String product = metaData.getDatabaseProductName();
+    JdbcDatabase database =
+        JdbcDatabase.ofProduct(product)
+            .orElseThrow(
+                () ->
+                    failures.wrong(
+                        "is "
+                            + product
+                            + "; locks can be kept in "
+                            + Arrays.stream(JdbcDatabase.values())
+                                .map(JdbcDatabase::product)
+                                .collect(Collectors.joining(", ")),
+                        null));
+    return new Server(database, address(metaData.getURL()));
   }
 
   private static LockException interrupted(Failures failures, InterruptedException e) {

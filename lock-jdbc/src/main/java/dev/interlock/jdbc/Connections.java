@@ -1,5 +1,7 @@
 package dev.interlock.jdbc;
 
+import com.google.common.base.Throwables;
+import com.google.common.util.concurrent.Uninterruptibles;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Deadline;
@@ -11,9 +13,16 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.ReentrantLock;
@@ -30,7 +39,8 @@ import org.jspecify.annotations.Nullable;
  * pool of the client's own are all kept, for a few seconds.
  *
  * <p>A data source that chooses a connection by the thread, such as that of the caller's
- * transaction or tenant, only meets threads of this class, which have neither.
+ * transaction or tenant, only meets threads of this class, which have neither. The same goes for
+ * its connections, which may join the transaction of the thread that uses them.
  */
 final class Connections implements AutoCloseable {
 
@@ -61,6 +71,17 @@ final class Connections implements AutoCloseable {
 
   private final TimeSource time;
   private final ThreadFactory threads = DaemonThreads.factory("interlock-jdbc-connections");
+
+  /** As many threads as connections are in use. */
+  private final Executor users =
+      new ThreadPoolExecutor(
+          0,
+          Integer.MAX_VALUE,
+          IDLE_NANOS,
+          TimeUnit.NANOSECONDS,
+          new SynchronousQueue<>(),
+          DaemonThreads.factory("interlock-jdbc-requests"));
+
   private final Set<String> granted = ConcurrentHashMap.newKeySet();
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition changed = lock.newCondition();
@@ -259,7 +280,7 @@ final class Connections implements AutoCloseable {
   }
 
   private static SQLException closed() {
-    return new SQLException("the lock client is closed");
+    return new SQLException("the lock client is closed", "08003");
   }
 
   private static SQLException failure(@Nullable Throwable problem) {
@@ -275,6 +296,34 @@ final class Connections implements AutoCloseable {
       throw error;
     }
     return new SourceException(problem);
+  }
+
+  /**
+   * Runs work that uses a connection and gives it back. It runs on a thread of this class, unless
+   * the pool is known not to join transactions.
+   *
+   * @return what the work returns
+   * @throws Exception if the work threw it
+   */
+  <T> T use(Borrowed connection, Callable<T> work) throws Exception {
+    if (isOwnPool() || !share.mayJoinTransactions()) {
+      return work.call();
+    }
+    FutureTask<T> task = new FutureTask<>(work);
+    try {
+      users.execute(task);
+    } catch (OutOfMemoryError e) { // no thread could be had
+      giveBack(connection, false);
+      throw e;
+    }
+    try {
+      return Objects.requireNonNull(Uninterruptibles.getUninterruptibly(task));
+    } catch (ExecutionException e) {
+      Throwable cause = Objects.requireNonNull(e.getCause());
+      Throwables.throwIfInstanceOf(cause, Exception.class);
+      Throwables.throwIfInstanceOf(cause, Error.class);
+      throw e;
+    }
   }
 
   /**

@@ -59,6 +59,11 @@ final class PoolShare {
     return pool == null || connections <= pool.getMaximumPoolSize();
   }
 
+  /** {@return whether connections may join the transaction of a thread; HikariCP's never do} */
+  boolean mayJoinTransactions() {
+    return pool == null;
+  }
+
   /** {@return whether the pool is closed} */
   boolean isClosed() {
     return pool != null && pool.isClosed();

@@ -5,6 +5,7 @@ import dev.interlock.LockException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import java.sql.SQLException;
+import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** Makes requests, and repeats what the database has rolled back because of others. */
@@ -123,39 +124,57 @@ final class Requests {
       throws InterruptedException, BrokenException {
     while (true) {
       Borrowed borrowed = borrow(deadline, attempts);
-      boolean sound = false;
       try {
-        T answer = request.run(new Session(borrowed.connection, dialect, pooled, deadline));
-        sound = !borrowed.isBroken(); // a part that may fail can have broken it
-        return answer;
-      } catch (LockException | InterruptedException e) {
-        sound = true;
+        Optional<T> answer =
+            connections.use(borrowed, () -> ask(borrowed, deadline, attempts, request));
+        if (answer.isPresent()) {
+          return answer.get();
+        }
+      } catch (BrokenException | InterruptedException | RuntimeException e) {
         throw e;
-      } catch (SQLException e) {
-        sound = !Failures.isBroken(e) && !borrowed.isBroken();
-        if (Failures.isRolledBack(e) && !pauseAndGiveUp(deadline)) {
-          continue;
-        }
-        if (Failures.isForeignStatement(e)) {
-          pooled = true;
-          sound = false;
-          borrowed.abort(); // the driver would use the names again that it has given
-          if (!pauseAndGiveUp(deadline)) {
-            continue;
-          }
-        }
-        if (Failures.isBroken(e)) {
-          attempts.inDoubt = true;
-          throw new BrokenException(e);
-        }
-        if (Failures.isReadOnly(e)) {
-          sound = false;
-          borrowed.abort();
-        }
-        throw failures.explain(e);
-      } finally {
-        connections.giveBack(borrowed, sound);
+      } catch (Exception e) {
+        throw new IllegalStateException(e);
       }
+    }
+  }
+
+  /** Uses up a connection. Returns nothing if the request has to be repeated. */
+  private <T> Optional<T> ask(
+      Borrowed borrowed, Deadline deadline, Attempts attempts, Request<T> request)
+      throws InterruptedException, BrokenException {
+    prepare(borrowed, deadline, attempts);
+    boolean sound = false;
+    try {
+      T answer = request.run(new Session(borrowed.connection, dialect, pooled, deadline));
+      sound = !borrowed.isBroken(); // a part that may fail can have broken it
+      return Optional.of(answer);
+    } catch (LockException | InterruptedException e) {
+      sound = true;
+      throw e;
+    } catch (SQLException e) {
+      sound = !Failures.isBroken(e) && !borrowed.isBroken();
+      if (Failures.isRolledBack(e) && !pauseAndGiveUp(deadline)) {
+        return Optional.empty();
+      }
+      if (Failures.isForeignStatement(e)) {
+        pooled = true;
+        sound = false;
+        borrowed.abort(); // the driver would use the names again that it has given
+        if (!pauseAndGiveUp(deadline)) {
+          return Optional.empty();
+        }
+      }
+      if (Failures.isBroken(e)) {
+        attempts.inDoubt = true;
+        throw new BrokenException(e);
+      }
+      if (Failures.isReadOnly(e)) {
+        sound = false;
+        borrowed.abort();
+      }
+      throw failures.explain(e);
+    } finally {
+      connections.giveBack(borrowed, sound);
     }
   }
 
@@ -182,8 +201,7 @@ final class Requests {
     return false;
   }
 
-  private Borrowed borrow(Deadline deadline, Attempts attempts)
-      throws InterruptedException, BrokenException {
+  private Borrowed borrow(Deadline deadline, Attempts attempts) throws InterruptedException {
     if (deadline.hasPassed()) {
       throw unsent("no time was left for the request", attempts);
     }
@@ -192,11 +210,16 @@ final class Requests {
       connections.giveBack(borrowed, true);
       throw unsent("no connection in time", attempts);
     }
+    return borrowed;
+  }
+
+  /** Gives the connection back if that fails. */
+  private void prepare(Borrowed borrowed, Deadline deadline, Attempts attempts)
+      throws BrokenException {
     boolean prepared = false;
     try {
       borrowed.prepare((int) Math.min(86_400_000, deadline.remaining().toMillis()));
       prepared = true;
-      return borrowed;
     } catch (Borrowed.InTransactionException e) {
       throw unsent(String.valueOf(e.getMessage()), attempts);
     } catch (SQLException e) {

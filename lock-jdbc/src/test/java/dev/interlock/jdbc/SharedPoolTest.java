@@ -7,10 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
@@ -210,6 +212,30 @@ class SharedPoolTest {
       assertFalse(connection.getAutoCommit());
       connection.rollback();
       assertEquals(0, number("SELECT count(*) FROM work"));
+    }
+  }
+
+  /** A pool of an application server: connections join the transaction of the thread. */
+  @Test
+  @SuppressWarnings("ThreadLocalUsage") // of this test alone
+  void requestsDoNotJoinTheTransactionOfACaller() throws Exception {
+    ThreadLocal<Boolean> inTransaction = ThreadLocal.withInitial(() -> false);
+    ProgramSource joining =
+        () -> {
+          Connection connection = source.getConnection();
+          return ProgramSource.proxy(
+              Connection.class,
+              (method, arguments) -> {
+                if (inTransaction.get()) {
+                  throw new SQLException("fetched outside of the transaction");
+                }
+                return method.invoke(connection, arguments);
+              });
+        };
+    inTransaction.set(true);
+    try (LockClient client = JdbcLocks.using(joining)) {
+      Lease lease = client.lock("job").tryAcquire().orElseThrow();
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
     }
   }
 
