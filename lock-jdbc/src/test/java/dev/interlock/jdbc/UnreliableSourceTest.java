@@ -76,7 +76,7 @@ class UnreliableSourceTest {
   }
 
   private void assertFails(LockBackend backend) {
-    assertThrows(LockUnavailableException.class, () -> attempt(backend, Duration.ofMillis(20)));
+    assertThrows(LockUnavailableException.class, () -> attempt(backend, Duration.ofMillis(10)));
   }
 
   private void assertWorks(LockBackend backend) throws InterruptedException {
