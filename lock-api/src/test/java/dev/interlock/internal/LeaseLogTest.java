@@ -78,6 +78,7 @@ class LeaseLogTest extends EngineFixture {
     } finally {
       unblocked.countDown();
     }
+    awaitLine("(EXPIRED)"); // or else another test would read it
   }
 
   @Test

@@ -212,7 +212,7 @@ class ManySessionsTest {
                 () ->
                     backend.join(
                         Backends.claim("x"), Deadline.in(Backends.TIME, Duration.ofMillis(100))));
-        assertTrue(refusal.getMessage().contains("no session with a connection"));
+        assertTrue(refusal.getMessage().contains("there is no connection"));
       }
       assertNotSame(sessionOf(held), sessionOf(takeOnceConnected(backend, "x")));
     }
