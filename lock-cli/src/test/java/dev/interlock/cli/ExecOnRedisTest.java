@@ -84,7 +84,7 @@ class ExecOnRedisTest extends CommandsOnRedis {
     interlock.run(exec("true", "--wait", "0s")).assertFailed(75, "held by");
     interlock.run("release", "--force", uri, name).assertDone();
     interlock.run(exec("true", "--min-hold", "100ms")).assertDone();
-    interlock.run(exec("true", "--wait", "0s")).assertDone();
+    interlock.run(exec("true", "--wait", "10s")).assertDone();
   }
 
   @Test

@@ -44,7 +44,11 @@ class MutantsTest {
           Map.entry("thread per lease", THREADS),
           Map.entry("one thread for all listeners", THREADS),
           Map.entry("loss signalled twice", THREADS),
+          Map.entry("renewal on the JVM's timer", THREADS),
           Map.entry("handoff called a release", "both are right to a world"),
+          Map.entry(
+              "deferred release ignored",
+              "worlds notice a lock that is free early, and this one is mostly kept for too long"),
           Map.entry("sleep not noticed", "clients in one JVM have one clock, which does not sleep"),
           Map.entry(
               "expiry pushed back by failed attempts",
