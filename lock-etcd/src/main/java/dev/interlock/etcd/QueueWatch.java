@@ -59,9 +59,16 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
     return watched.equals(range);
   }
 
-  /** The waiter has looked. */
+  /**
+   * The waiter has looked. What it saw may be older than a deletion that was counted here: together
+   * they may leave room, although neither does alone.
+   */
   void saw(EntriesAhead later) {
+    boolean wasFull = !ahead.leaveRoom();
     ahead.retain(later);
+    if (wasFull && ahead.leaveRoom()) {
+      wakeUp.signal();
+    }
   }
 
   /** Whether so many entries were deleted that there may be room. */

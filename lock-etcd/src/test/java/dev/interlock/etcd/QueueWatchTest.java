@@ -1,14 +1,18 @@
 package dev.interlock.etcd;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.protobuf.ByteString;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
+import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.Watch;
+import io.etcd.jetcd.api.Event;
 import io.etcd.jetcd.api.ResponseHeader;
 import io.etcd.jetcd.watch.WatchResponse;
 import java.lang.reflect.Proxy;
@@ -24,12 +28,30 @@ class QueueWatchTest {
   /** How long etcd may let a watch wait that begins in the past. */
   private static final Duration TICK = Duration.ofMillis(100);
 
+  private static final LockKeys KEYS = LockKeys.of("interlock", "a");
+
+  private final WakeUp wakeUp = new WakeUp(TimeSource.system());
+  private final KeyValue first = entry(1);
+  private final KeyValue second = entry(2);
   private final QueueWatch watch =
       new QueueWatch(
           EtcdClient.of(client()),
           KeyRange.ofKey(ByteSequence.EMPTY),
-          EntriesAhead.of(Share.EXCLUSIVE, LockKeys.of("interlock", "a"), List.of(), 1),
-          new WakeUp(TimeSource.system()));
+          ahead(first, second),
+          wakeUp);
+
+  private static KeyValue entry(int number) {
+    return new KeyValue(
+        io.etcd.jetcd.api.KeyValue.newBuilder()
+            .setKey(ByteString.copyFrom(KEYS.entry(Share.WRITE, 1, number).getBytes()))
+            .setCreateRevision(number)
+            .build(),
+        ByteSequence.EMPTY);
+  }
+
+  private static EntriesAhead ahead(KeyValue... entries) {
+    return EntriesAhead.of(Share.READ, KEYS, List.of(entries), 3);
+  }
 
   private static Client client() {
     Watch.Watcher watcher = fake(Watch.Watcher.class, null);
@@ -51,6 +73,38 @@ class QueueWatchTest {
                 .setHeader(ResponseHeader.newBuilder().setRevision(after))
                 .setCreated(true)
                 .build()));
+  }
+
+  private void deleted(KeyValue entry) {
+    watch.onNext(
+        new WatchResponse(
+            io.etcd.jetcd.api.WatchResponse.newBuilder()
+                .addEvents(
+                    Event.newBuilder()
+                        .setType(Event.EventType.DELETE)
+                        .setKv(
+                            io.etcd.jetcd.api.KeyValue.newBuilder()
+                                .setKey(ByteString.copyFrom(entry.getKey().getBytes()))))
+                .build()));
+  }
+
+  @Test
+  void theLastDeletionSignals() {
+    deleted(first);
+    assertFalse(wakeUp.take());
+    deleted(second);
+    assertTrue(wakeUp.take());
+  }
+
+  /** The first was deleted before the watch began, the second after the waiter had looked. */
+  @Test
+  void aDeletionBetweenALookAndItsReportSignals() {
+    deleted(second);
+    assertFalse(wakeUp.take());
+    watch.saw(ahead(second));
+    assertTrue(wakeUp.take());
+    watch.saw(ahead(second));
+    assertFalse(wakeUp.take(), "one signal is enough");
   }
 
   @Test
