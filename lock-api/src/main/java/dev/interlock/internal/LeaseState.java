@@ -63,9 +63,7 @@ final class LeaseState extends Timer.Event {
     /** It has the grant together with the other. */
     COMPANION,
     /** It is the client's own, for the rest of the other's minimum hold. */
-    KEEPER,
-    /** The same, but the server may keep the lock by itself, without having confirmed that. */
-    KEEPER_IN_DOUBT
+    KEEPER
   }
 
   private static final int RENEWALS_PER_TTL = 3;
@@ -171,6 +169,9 @@ final class LeaseState extends Timer.Event {
     /** Before this a release is deferred. */
     private long minHoldEnd;
 
+    /** Whether the server may have deferred a release, or may yet receive the request to. */
+    private boolean deferralInDoubt;
+
     private volatile long maxHoldEnd;
 
     /** When a lease without renewal ends, if only the client can end it. */
@@ -258,6 +259,7 @@ final class LeaseState extends Timer.Event {
     Limits former = had.limits;
     if (kept && former != null) {
       limits().minHoldEnd = former.minHoldEnd;
+      limits().deferralInDoubt = former.deferralInDoubt;
       if (former.minHoldEnd - validUntil > 0) {
         // Whatever the options say.
         renewed = true;
@@ -476,15 +478,13 @@ final class LeaseState extends Timer.Event {
 
   /** Whether it is the client's own, for the rest of a released lease's minimum hold. */
   private boolean isKept() {
-    return isDeferralInDoubt() || (inherited != null && inherited.role == Role.KEEPER);
+    return inherited != null && inherited.role == Role.KEEPER;
   }
 
-  /**
-   * Whether the server may have been told to release it by itself, or may be told by a request that
-   * is late. The grant must not go on to another lease then.
-   */
-  private boolean isDeferralInDoubt() {
-    return inherited != null && inherited.role == Role.KEEPER_IN_DOUBT;
+  /** The server may end the grant at any moment then: it must not go on to another's lease. */
+  private synchronized boolean isDeferralInDoubt() {
+    Limits present = limits;
+    return present != null && present.deferralInDoubt;
   }
 
   /** When the first lease of the grant began. */
@@ -1165,12 +1165,16 @@ final class LeaseState extends Timer.Event {
   }
 
   private ReleaseOutcome pass(@Nullable Deadline latest) {
-    if (limits != null) {
-      ReleaseOutcome deferred = defer(latest);
-      if (deferred != null) {
-        return deferred;
-      }
+    if (limits == null) {
+      return passOn(latest);
     }
+    // If the server does not confirm to defer it, the release has what is left of this time.
+    Deadline deadline = latest == null ? engine().requestDeadline() : latest;
+    ReleaseOutcome deferred = defer(deadline);
+    return deferred == null ? passOn(deadline) : deferred;
+  }
+
+  private ReleaseOutcome passOn(@Nullable Deadline latest) {
     if (shared != null) {
       return leave(shared, latest);
     }
@@ -1324,7 +1328,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /** Returns null if the minimum hold has passed, or nothing can keep the lock. */
-  private @Nullable ReleaseOutcome defer(@Nullable Deadline latest) {
+  private @Nullable ReleaseOutcome defer(Deadline latest) {
     synchronized (this) {
       if (phase != Phase.PASSING || isKept() || isMinHoldOver(engine().platform.nanoTime())) {
         return null;
@@ -1344,9 +1348,7 @@ final class LeaseState extends Timer.Event {
     if (known != null && known != ReleaseOutcome.UNKNOWN) {
       return known;
     }
-    return isKeptOn(known == null ? Role.KEEPER : Role.KEEPER_IN_DOUBT)
-        ? ReleaseOutcome.DEFERRED
-        : null;
+    return isKeptOn() ? ReleaseOutcome.DEFERRED : null;
   }
 
   /**
@@ -1354,11 +1356,9 @@ final class LeaseState extends Timer.Event {
    *
    * @return null if it was not asked; unknown if it has not confirmed, and the lease is as before
    */
-  private @Nullable ReleaseOutcome deferOnServer(@Nullable Deadline latest) {
-    Deadline deadline =
-        (latest == null ? engine().requestDeadline() : latest)
-            // Or else the time to renew it instead.
-            .orIn(patience());
+  private @Nullable ReleaseOutcome deferOnServer(Deadline latest) {
+    // Or else the time to renew it instead.
+    Deadline deadline = latest.orIn(patience());
     CompletableFuture<Boolean> underWay;
     synchronized (this) {
       underWay = round;
@@ -1384,6 +1384,7 @@ final class LeaseState extends Timer.Event {
       if (known == null || known == ReleaseOutcome.UNKNOWN) {
         synchronized (this) {
           phase = Phase.PASSING;
+          limits().deferralInDoubt = known != null;
         }
         if (shared != null) {
           shared.reopen();
@@ -1402,7 +1403,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /** Passes the lock to a lease of the client itself, if the minimum hold has not passed. */
-  private boolean isKeptOn(Role keeping) {
+  private boolean isKeptOn() {
     LeaseState keeper;
     synchronized (this) {
       if (phase != Phase.PASSING
@@ -1411,7 +1412,7 @@ final class LeaseState extends Timer.Event {
         return false;
       }
       try {
-        keeper = new LeaseState(this, request.kept(), leasesBefore(), keeping);
+        keeper = new LeaseState(this, request.kept(), leasesBefore(), Role.KEEPER);
         keeper.enroll();
       } catch (Throwable e) {
         Timer.failed("a minimum hold", e);
@@ -1475,6 +1476,9 @@ final class LeaseState extends Timer.Event {
         var unused = Awaiting.doneUninterruptibly(engine().platform, underWay, deadline);
       }
       known = engine().releaseOnServer(grant, deadline);
+      if (known == ReleaseOutcome.ALREADY_LOST && isDeferralInDoubt()) {
+        known = ReleaseOutcome.DEFERRED;
+      }
     } finally {
       end(known);
     }

@@ -129,6 +129,16 @@ class DeferredReleaseTest extends EngineFixture {
     assertTrue(events.isEmpty(), events::toString);
   }
 
+  @Test
+  void theReleaseAfterALateRequestHasTheRestOfItsTime() throws Exception {
+    Duration least = REQUEST_TIMEOUT.dividedBy(2);
+    Lease lease = deferring.lock("a", options -> options.minHold(least)).acquire();
+    store.loseReply(FakeStore.Op.DEFER, least);
+    assertEquals(ReleaseOutcome.DEFERRED, lease.release());
+    assertEquals(REQUEST_TIMEOUT.minus(least), store.budget());
+    assertFalse(lease.lost().isDone(), "the store has freed it, as it was told");
+  }
+
   /** The store may end the grant at any moment, as a request that was given up may arrive late. */
   @Test
   void aGrantThatTheStoreMayEndByItselfIsNotHandedOff() throws Exception {
@@ -143,6 +153,19 @@ class DeferredReleaseTest extends EngineFixture {
         store.attempted().stream().map(Claim::id).distinct().count() > 1, "the same grant went on");
     second.renew();
     second.close();
+  }
+
+  /** Nor if its minimum hold has passed since the request. */
+  @Test
+  void aGrantThatALateRequestMayEndIsNotHandedOff() throws Exception {
+    Duration least = REQUEST_TIMEOUT.dividedBy(2);
+    Lease first = deferring.lock("a", options -> options.minHold(least)).acquire();
+    CompletableFuture<Lease> waiting = deferring.lock("a").acquireAsync();
+    Waits.until("it waits", () -> !deferring.waiting().isEmpty());
+    store.loseReply(FakeStore.Op.DEFER, least);
+    assertEquals(ReleaseOutcome.DEFERRED, first.release());
+    advanceUntil("the waiter has it", waiting::isDone);
+    get(waiting).close();
   }
 
   @Test

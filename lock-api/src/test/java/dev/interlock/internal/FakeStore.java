@@ -209,11 +209,18 @@ final class FakeStore {
 
   /** Carries the next call of the kind out, and loses the reply. */
   void loseReply(Op op) {
+    loseReply(op, Duration.ZERO);
+  }
+
+  /** The same, after a while. */
+  void loseReply(Op op, Duration duration) {
     next(
         op,
         new Fate() {
           @Override
-          public void before() {}
+          public void before() {
+            time.pass(duration);
+          }
 
           @Override
           public void after() {
@@ -233,7 +240,7 @@ final class FakeStore {
     return lastClaim;
   }
 
-  /** How long the last attempt was given. */
+  /** How long the last attempt or release was given. */
   Duration budget() {
     return budget;
   }
@@ -478,6 +485,7 @@ final class FakeStore {
 
     @Override
     public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
+      budget = deadline.remaining();
       Fate fate = arriveOpen(Op.RELEASE);
       boolean held;
       synchronized (FakeStore.this) {
