@@ -40,7 +40,11 @@ public final class Later implements AutoCloseable {
    * @param threadName the thread's name
    */
   public Later(String threadName) {
-    this.executor = DaemonThreads.one(threadName, IDLE_TIMEOUT);
+    this(threadName, IDLE_TIMEOUT);
+  }
+
+  Later(String threadName, Duration idleTimeout) {
+    this.executor = DaemonThreads.one(threadName, idleTimeout);
   }
 
   /**

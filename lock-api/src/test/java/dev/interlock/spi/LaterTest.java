@@ -24,7 +24,7 @@ class LaterTest {
   private static final Duration SOON = Duration.ofMillis(1);
   private static final Duration NEVER = Duration.ofDays(1);
 
-  private final Later later = new Later("later");
+  private final Later later = new Later("later", Duration.ofMillis(500));
 
   @Test
   void aTaskRunsOnADaemonThreadThatKeepsNothingOfTheCaller() throws Exception {

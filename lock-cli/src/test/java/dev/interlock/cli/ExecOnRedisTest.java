@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.cli.Interlock.Result;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,10 +13,14 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Several shells, one lock. */
 class ExecOnRedisTest extends CommandsOnRedis {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
+
   @Test
   void ofTwoShellsOnlyOneIsInside() throws Exception {
     Run first = interlock.launch(exec(HOLD));

@@ -7,12 +7,17 @@ import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
+import dev.interlock.tck.sample.SomeTests;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Several shells that share a name: {@code exec} as reader, writer and with permits. */
 class SharesTest extends CommandsOnRedis {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
+
   @Test
   void readersAreInTogetherWhileTheWriterWaits() throws Exception {
     Run first = hold("--shared");

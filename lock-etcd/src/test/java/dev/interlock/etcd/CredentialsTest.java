@@ -11,6 +11,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
@@ -34,10 +35,13 @@ import javax.net.ssl.SSLSocket;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Passwords and certificates in files are changed while locks are held and waited for. */
 class CredentialsTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final LockOptions OPTIONS =
       PATIENT.toBuilder().ttl(Duration.ofMinutes(10)).build();

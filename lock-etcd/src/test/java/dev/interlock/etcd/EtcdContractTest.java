@@ -13,7 +13,7 @@ class EtcdContractTest extends LockTck {
       new PartOfTests(
           "networked",
           0,
-          3,
+          5,
           // on queues of stores only, which ZooKeeper has, too
           "aWaiterThatTheStoreHasForgottenEntersTheQueueAgain",
           "aWaiterThatWasStoppedForLongIsServed");

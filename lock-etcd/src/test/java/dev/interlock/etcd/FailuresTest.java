@@ -15,6 +15,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.etcd.EtcdServer;
@@ -29,6 +30,7 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
@@ -40,6 +42,8 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  */
 @Execution(ExecutionMode.CONCURRENT)
 class FailuresTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final String SECRET = "s3cret";
   private static final Duration TIMEOUT = Duration.ofSeconds(8);

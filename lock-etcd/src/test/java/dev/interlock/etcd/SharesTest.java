@@ -21,6 +21,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.etcd.EtcdServer;
@@ -45,12 +46,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** Who holds a name together, who waits for whom, and what a name may not be used as. */
 class SharesTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final Duration AT_ONCE = Duration.ZERO;

@@ -9,7 +9,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** MariaDB keeps the contract. */
 class MariaDbContractTest extends LockTck {
 
-  @RegisterExtension static final PartOfTests SAMPLE = new PartOfTests("databases", 1, 2);
+  @RegisterExtension static final PartOfTests SAMPLE = new PartOfTests("networked", 4, 5);
 
   @Override
   protected Harness harness() {

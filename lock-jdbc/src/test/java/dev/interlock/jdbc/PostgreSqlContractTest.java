@@ -9,7 +9,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 /** PostgreSQL keeps the contract. */
 class PostgreSqlContractTest extends LockTck {
 
-  @RegisterExtension static final PartOfTests SAMPLE = new PartOfTests("databases", 0, 2);
+  @RegisterExtension static final PartOfTests SAMPLE = new PartOfTests("networked", 3, 5);
 
   @Override
   protected Harness harness() {

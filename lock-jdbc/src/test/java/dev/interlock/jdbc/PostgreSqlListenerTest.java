@@ -15,6 +15,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.PostgresServer;
 import java.io.IOException;
@@ -34,10 +35,13 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /** Waiters that do not poll for as long as a test lasts. */
 class PostgreSqlListenerTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   @AutoClose
   private static final PostgresServer server = Testbed.postgresql().withoutSync().start();

@@ -26,6 +26,7 @@ import dev.interlock.spi.Share;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisReplyException;
@@ -38,6 +39,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -48,6 +50,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  * brought to fail in that way, one is.
  */
 class FailuresTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final String SECRET = "s3cret";
 

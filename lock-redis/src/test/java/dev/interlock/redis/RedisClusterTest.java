@@ -28,6 +28,7 @@ import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisCluster;
@@ -51,6 +52,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -61,6 +63,8 @@ import redis.clients.jedis.UnifiedJedis;
 
 /** A real cluster of three primaries and three replicas. */
 class RedisClusterTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final Duration LIMIT = Duration.ofSeconds(20);
 

@@ -20,6 +20,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockBackend.Watch;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisReplyException;
@@ -36,6 +37,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.HostAndPort;
@@ -43,6 +45,8 @@ import redis.clients.jedis.RedisSentinelClient;
 
 /** A real primary and its replica, watched by three real sentinels. */
 class RedisSentinelTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final Duration LIMIT = Duration.ofSeconds(20);
 

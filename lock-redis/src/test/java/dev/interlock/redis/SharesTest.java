@@ -22,6 +22,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
@@ -38,6 +39,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
@@ -45,6 +47,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What several claims hold together, seen from the backend and from the server. */
 class SharesTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final String LOCK = "interlock:{job}";
   private static final String FENCE = "interlock:{job}:fence";

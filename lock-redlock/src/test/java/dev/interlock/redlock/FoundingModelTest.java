@@ -6,17 +6,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.redlock.FoundingModel.Bounds;
 import dev.interlock.redlock.FoundingModel.Rule;
 import dev.interlock.redlock.FoundingModel.Step;
+import dev.interlock.tck.sample.SomeTests;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * Who votes in a new cluster, and after a restart, in every order of events, within bounds, and
  * what happens without the rules. About 300,000 states.
  */
 class FoundingModelTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final List<Integer> TWICE = List.of(2, 2);
 

@@ -7,17 +7,21 @@ import dev.interlock.redlock.ProtocolModel.Bounds;
 import dev.interlock.redlock.ProtocolModel.Property;
 import dev.interlock.redlock.ProtocolModel.Rule;
 import dev.interlock.redlock.ProtocolModel.Step;
+import dev.interlock.tck.sample.SomeTests;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * The protocol in every order of events, within bounds, and what happens without its rules. About 2
  * million states in all, the order of the nodes left out of account.
  */
 class ProtocolModelTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   static final Bounds TOKENS = new Bounds(2, List.of(1), 0, 1, 2);
   static final Bounds SLOW = new Bounds(2, List.of(1), 0, 0, 2);

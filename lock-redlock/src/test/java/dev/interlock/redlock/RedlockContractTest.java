@@ -22,7 +22,7 @@ class RedlockContractTest extends LockTck {
       new PartOfTests(
           "networked",
           2,
-          3,
+          5,
           // on no other store that is tested by default
           "withoutSemaphoresTheyAreRefused",
           "aMinorityMayDieAndTheClientRecoversFromADeadMajority",

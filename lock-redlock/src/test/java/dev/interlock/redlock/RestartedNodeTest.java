@@ -13,6 +13,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
@@ -24,9 +25,12 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A node that came back does not vote before what it may have forgotten has ended. */
 class RestartedNodeTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final Duration TTL = Duration.ofSeconds(2);
   private static final String QUERY = "?maxTtl=3s&nodeTimeout=5s";

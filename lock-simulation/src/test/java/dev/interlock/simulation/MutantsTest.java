@@ -22,7 +22,7 @@ class MutantsTest {
   private static final int MOST_WORLDS = 100;
 
   /** One in so many is in the sample of a commit. */
-  private static final int SAMPLE_PARTS = 4;
+  private static final int SAMPLE_PARTS = 10;
 
   private static final String NAMES = "it is about names, of which worlds have seven";
   private static final String ADDRESSES = "it is about how clients are opened by their URI";

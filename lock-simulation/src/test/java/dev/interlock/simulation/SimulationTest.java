@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SimulationTest {
 
   private static final long MAX_SEED = 1_000_000_000_000L;
-  private static final int WORLDS_OF_A_SAMPLE = 40;
+  private static final int WORLDS_OF_A_SAMPLE = 12;
 
   /** Those of the sample, the one to be repeated, or as many as a minute allows. */
   @Test
@@ -65,6 +65,7 @@ class SimulationTest {
         50_049, 50_055, 50_076, 50_080, 50_081, 50_092, 50_131, 50_803, 8_002_924
       })
   void seedsThatFindWhatIsMissing(long seed) {
+    requireInSample(seed);
     requireWell(Plan.ofLocks(seed));
   }
 
@@ -80,7 +81,12 @@ class SimulationTest {
         673_118_871_487L // an observer that asks anew after a stop, while its last request is late
       })
   void seedsOfAllKindsThatFindWhatIsMissing(long seed) {
+    requireInSample(seed);
     requireWell(seed);
+  }
+
+  private static void requireInSample(long seed) {
+    Sample.require(sample -> sample.draw("seed " + seed) % 4 == 0);
   }
 
   private static void requireWell(long seed) {
@@ -96,7 +102,7 @@ class SimulationTest {
 
   @Test
   void aSeedDecidesEverything() {
-    for (long seed = 1; seed <= 12; seed++) {
+    for (long seed = 1; seed <= 4; seed++) {
       World.Result once = World.run(Plan.of(seed), null, false);
       World.Result again = World.run(Plan.of(seed), null, true);
       assertEquals(once.fingerprint(), again.fingerprint(), "seed " + seed);

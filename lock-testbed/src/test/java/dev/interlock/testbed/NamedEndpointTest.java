@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.process.Ports;
 import dev.interlock.testbed.redis.RedisBuilder;
@@ -21,8 +22,11 @@ import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class NamedEndpointTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
   private static final List<String> SETTINGS =
       List.of(
           "interlock.redis.uri",

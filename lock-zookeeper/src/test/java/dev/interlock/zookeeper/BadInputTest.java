@@ -10,6 +10,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
@@ -28,10 +29,13 @@ import org.apache.zookeeper.data.ACL;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
 
 /** Every problem is reported in time, in words that help. */
 class BadInputTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   /** Far beyond the request time-outs of 2 s and 5 s, for machines that are busy. */
   private static final Duration LIMIT = Duration.ofSeconds(30);

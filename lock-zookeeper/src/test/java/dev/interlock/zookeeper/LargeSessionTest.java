@@ -12,6 +12,7 @@ import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.tck.Proxies;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
@@ -26,6 +27,7 @@ import java.util.concurrent.Future;
 import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * Servers write the paths of all nodes of a session in one transaction when it ends. They cannot
@@ -33,6 +35,8 @@ import org.junit.jupiter.api.Test;
  * and do not start with it in their log (ZOOKEEPER-4306).
  */
 class LargeSessionTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   /** Twice this is a little more than what a session may hold. */
   private static final int MAX_BUFFER = 270_000;

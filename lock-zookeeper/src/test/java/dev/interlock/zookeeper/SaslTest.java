@@ -13,6 +13,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.tck.Proxies;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
@@ -34,10 +35,13 @@ import org.apache.zookeeper.server.auth.DigestLoginModule;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Users whom servers know by SASL, which is configured for the whole JVM. */
 class SaslTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   /** Of the mechanisms, it leaves none that does without Kerberos. */
   private static final String FIPS = "zookeeper.fips-mode";

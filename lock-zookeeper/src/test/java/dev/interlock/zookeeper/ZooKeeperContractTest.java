@@ -13,7 +13,7 @@ class ZooKeeperContractTest extends LockTck {
       new PartOfTests(
           "networked",
           1,
-          3,
+          5,
           "withoutRevocationTheAttemptIsRefused",
           // on queues of stores only, which etcd has, too
           "theCostOfAReleaseDoesNotGrowWithTheWaiters",

@@ -11,6 +11,7 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
+import dev.interlock.tck.sample.SomeTests;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,6 +26,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Configuration;
@@ -43,6 +45,8 @@ import org.springframework.messaging.Message;
 /** Spring Integration's components that use a lock registry, on a real store. */
 @Timeout(value = 3, unit = TimeUnit.MINUTES)
 abstract class RegistryTests {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
   private static final LockOptions OPTIONS =
       LockOptions.builder().ttl(Duration.ofSeconds(10)).build();
   private static final String ROLE = "scheduler";

@@ -18,6 +18,9 @@ public record Sample(String commit) {
   /** System property, set by {@code ./verify}: the commit. Without it everything runs. */
   private static final String PROPERTY = "interlock.sample";
 
+  /** Why a test is skipped. */
+  static final String NOT_INCLUDED = "not in the sample of this commit (./verify --all runs it)";
+
   /** {@return the sample of this run; empty if everything runs} */
   public static Optional<Sample> ofRun() {
     return Optional.ofNullable(System.getProperty(PROPERTY)).map(Sample::new);
@@ -50,7 +53,7 @@ public record Sample(String commit) {
    * @param included whether a sample has it
    */
   public static void require(Predicate<Sample> included) {
-    require(included, "not in the sample of this commit (./verify --all runs it)");
+    require(included, NOT_INCLUDED);
   }
 
   static void require(Predicate<Sample> included, String reason) {

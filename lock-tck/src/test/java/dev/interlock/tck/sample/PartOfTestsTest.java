@@ -49,6 +49,10 @@ class PartOfTestsTest {
     @RegisterExtension static final PartOfTests SAMPLE = new PartOfTests("key", 1, 2, "always");
   }
 
+  static class Slow extends Tests {
+    @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
+  }
+
   private static List<String> run(Class<?> tests) {
     return EngineTestKit.engine("junit-jupiter")
         .selectors(selectClass(tests))
@@ -72,5 +76,18 @@ class PartOfTestsTest {
     }
     System.clearProperty(PROPERTY);
     assertEquals(4, run(First.class).size());
+  }
+
+  @Test
+  void ofAClassThatTakesLongCommitsRunDifferentTests() {
+    List<String> ran = new ArrayList<>();
+    for (int commit = 0; commit < 30; commit++) {
+      System.setProperty(PROPERTY, "commit " + commit);
+      ran.addAll(run(Slow.class));
+    }
+    assertEquals(4, new HashSet<>(ran).size());
+    assertTrue(ran.size() < 80, () -> ran.size() + " of 120");
+    System.clearProperty(PROPERTY);
+    assertEquals(4, run(Slow.class).size());
   }
 }

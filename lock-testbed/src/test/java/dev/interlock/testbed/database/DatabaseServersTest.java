@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.server.BindConflictException;
 import dev.interlock.testbed.server.NoServerException;
@@ -29,10 +30,13 @@ import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 class DatabaseServersTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
   private static final Duration SHORT = Duration.ofMillis(200);
   private static final List<String> TABLE =
       List.of("CREATE TABLE t (x int)", "INSERT INTO t VALUES (7)");

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.server.DisposableServer;
@@ -19,8 +20,11 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class EtcdClusterTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
   private static final String KEY = "{\"key\":\"Zm9v\"}";
   private static final String KEY_AND_VALUE = "{\"key\":\"Zm9v\",\"value\":\"YmFy\"}";
 

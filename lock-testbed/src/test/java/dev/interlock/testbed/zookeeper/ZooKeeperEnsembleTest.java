@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.server.NoServerException;
@@ -27,9 +28,12 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
 class ZooKeeperEnsembleTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
   @AutoClose private static @Nullable ZooKeeperEnsemble alone;
   @AutoClose private static @Nullable ZooKeeperEnsemble separable;
 
