@@ -12,6 +12,12 @@ public final class TestbedServers implements ServerSource {
       "append-only file, forced to disk by the system only: the default of the testbed";
   private static final String FORCED = "log forced to disk before every answer";
 
+  /** What clients log in with: a login is a request more in which a connection can fail. */
+  private static final String PASSWORD = "p@ss:word/1";
+
+  /** The user for stores in which a password needs one. */
+  private static final String USER = "storm";
+
   /** Clocks of nodes differ by minutes, which must not matter. */
   private static final Duration TEN_MINUTES = Duration.ofMinutes(10);
 
@@ -44,14 +50,14 @@ public final class TestbedServers implements ServerSource {
             Size.USUAL,
             FORCED,
             () -> Testbed.zookeeper().start(),
-            () -> Testbed.zookeeper().forFaults().start()),
+            () -> Testbed.zookeeper().login(USER, PASSWORD).forFaults().start()),
         new Offer(
             "etcd",
             "etcd",
             Size.USUAL,
             FORCED,
             () -> Testbed.etcd().start(),
-            () -> Testbed.etcd().forFaults().start()),
+            () -> Testbed.etcd().password(PASSWORD).forFaults().start()),
         new Offer(
             "postgresql",
             "postgresql",
@@ -78,41 +84,49 @@ public final class TestbedServers implements ServerSource {
             Size.CLUSTER,
             REDIS,
             () -> Testbed.redisCluster().start(),
-            () -> Testbed.redisCluster().separable().forFaults().start()),
+            () -> Testbed.redisCluster().password(PASSWORD).separable().forFaults().start()),
         new Offer(
             "redis-sentinel",
             "redis-sentinel",
             Size.CLUSTER,
             REDIS,
             () -> Testbed.redisSentinels().start(),
-            () -> Testbed.redisSentinels().separable().forFaults().start()),
+            () -> Testbed.redisSentinels().password(PASSWORD).separable().forFaults().start()),
         new Offer(
             "zookeeper-3",
             "zookeeper",
             Size.CLUSTER,
             FORCED,
             () -> Testbed.zookeeper().members(3).start(),
-            () -> Testbed.zookeeper().members(3).separable().forFaults().start()),
+            () ->
+                Testbed.zookeeper()
+                    .members(3)
+                    .login(USER, PASSWORD)
+                    .separable()
+                    .forFaults()
+                    .start()),
         new Offer(
             "etcd-3",
             "etcd",
             Size.CLUSTER,
             FORCED,
             () -> Testbed.etcd().members(3).start(),
-            () -> Testbed.etcd().members(3).separable().forFaults().start()));
+            () -> Testbed.etcd().members(3).password(PASSWORD).separable().forFaults().start()));
   }
 
   private static RedisServer redisForFaults() {
     return Testbed.firstAvailable(
-        Testbed.redis().forFaults().clockAhead(Duration.ZERO), Testbed.redis().forFaults());
+        Testbed.redis().password(PASSWORD).forFaults().clockAhead(Duration.ZERO),
+        Testbed.redis().password(PASSWORD).forFaults());
   }
 
   private static RedlockNodes redlockForFaults() {
     return Testbed.firstAvailable(
         Testbed.redlockNodes()
+            .password(PASSWORD)
             .forFaults()
             .parameters(SHORT_TTLS)
             .clocksAhead(TEN_MINUTES, TEN_MINUTES.negated(), Duration.ZERO),
-        Testbed.redlockNodes().forFaults().parameters(SHORT_TTLS));
+        Testbed.redlockNodes().password(PASSWORD).forFaults().parameters(SHORT_TTLS));
   }
 }

@@ -25,17 +25,18 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
   private static final Pattern EPHEMERAL_OWNER =
       Pattern.compile("^0x(\\p{XDigit}+):", Pattern.MULTILINE);
 
-  private ZooKeeperEnsemble(List<ZooKeeperServer> members, @Nullable PeerGates gates) {
-    super(SCHEME + "://" + Servers.addresses(members), members, gates);
+  private ZooKeeperEnsemble(
+      String login, List<ZooKeeperServer> members, @Nullable PeerGates gates) {
+    super(SCHEME + "://" + login + Servers.addresses(members), members, gates);
   }
 
   private ZooKeeperEnsemble(EndpointUri uri, String version) {
     super(uri, version);
   }
 
-  /** {@return the URI without its scheme, as ZooKeeper's own clients take it} */
+  /** {@return the URI without its scheme and login, as ZooKeeper's own clients take it} */
   public String connectString() {
-    return uri().substring(SCHEME.length() + "://".length());
+    return uri().replaceFirst("^" + SCHEME + "://([^@/]*@)?", "");
   }
 
   @Override
@@ -79,6 +80,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
   public static final class Builder extends ElectedEnsemble.Builder<Builder, ZooKeeperEnsemble> {
     private Duration tick = Duration.ofMillis(500);
     private final List<String> flags = new ArrayList<>();
+    private String login = "";
 
     public Builder() {
       super("ZooKeeper", "interlock.zookeeper.uri");
@@ -99,6 +101,15 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     }
 
     /**
+     * Puts a user and a password for the digest scheme into the URI. The servers know no users:
+     * what a client creates is for those only who log in as it does.
+     */
+    public Builder login(String user, String password) {
+      this.login = EndpointUri.encode(user) + ":" + EndpointUri.encode(password) + "@";
+      return this;
+    }
+
+    /**
      * Gives options to the servers' JVMs, for settings that ZooKeeper reads from nowhere else, such
      * as {@code -Dreadonlymode.enabled=true}. Only embedded servers can be given any.
      */
@@ -109,7 +120,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
 
     @Override
     protected boolean isConfigured() {
-      return !extra.isEmpty() || !flags.isEmpty();
+      return !extra.isEmpty() || !flags.isEmpty() || !login.isEmpty();
     }
 
     @Override
@@ -140,7 +151,8 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
           members,
           i -> ZooKeeperServer.launch(installation, config, places.get(i), gates),
           started -> {
-            ZooKeeperEnsemble ensemble = new ZooKeeperEnsemble(started, separable ? gates : null);
+            ZooKeeperEnsemble ensemble =
+                new ZooKeeperEnsemble(login, started, separable ? gates : null);
             ensemble.heal();
             return ensemble;
           });
