@@ -10,13 +10,18 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.Timing;
 import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.testbed.server.Deployment;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -103,7 +108,8 @@ public final class StormRun {
     List<UsedName> used = UsedName.of(newNames(LOCKS), newNames(OTHER_KINDS), kit.info());
     List<String> names = used.stream().map(UsedName::name).toList();
     try (GuardedStore store = GuardedStore.start();
-        Clients clients = new Clients()) {
+        Clients clients = new Clients();
+        HolderOfMany holder = holderOfMany()) {
       progress("starting the clients");
       start(clients, used, store.port());
       clients.perform(Phase.AWAIT_WORKING);
@@ -113,9 +119,21 @@ public final class StormRun {
       Instant started = Instant.now();
       long origin = System.nanoTime();
       progress("the storm begins, with seed " + settings.seed());
+      CompletableFuture<InjectedFault> killed =
+          holder == null
+              ? null
+              : holder.acquireAndKill(
+                  origin, kit.info().failureModel().keepsExclusion(Fault.CLIENT_KILLED));
       List<InjectedFault> faults =
           new Nemesis(target, plan, origin).run(settings.duration(), settings.stopped());
       Duration lasted = Duration.ofNanos(System.nanoTime() - origin);
+      List<String> mayLeave = new ArrayList<>(names);
+      if (holder != null && killed != null) {
+        holder.close();
+        faults.add(killed.get());
+        faults.sort(Comparator.comparing(InjectedFault::from));
+        mayLeave.addAll(holder.names());
+      }
 
       progress("all faults have ended; every client has to get every lock");
       clients.perform(Phase.STOP);
@@ -123,7 +141,7 @@ public final class StormRun {
       clients.outliveAbandonedLeases();
       clients.perform(Phase.CLOSE);
       progress("looking for residue");
-      List<String> residue = residue(names);
+      List<String> residue = residue(mayLeave);
       RecordedHistory records = RecordedHistory.read(clients.all());
       Verdict verdict =
           new Verdict(records, faults, timing.bound(), origin)
@@ -156,6 +174,22 @@ public final class StormRun {
           plan,
           verdict.held());
     }
+  }
+
+  private @Nullable HolderOfMany holderOfMany() throws IOException, InterruptedException {
+    return settings.processes() == 0 || !isShared()
+        ? null
+        : new HolderOfMany(
+            new OtherProcess.Settings(harness(), uri, options(), List.of(), false),
+            kit.newName(),
+            settings.duration());
+  }
+
+  private LockOptions options() {
+    return LockOptions.builder()
+        .ttl(timing.renewedTtl())
+        .requestTimeout(timing.requestTimeout())
+        .build();
   }
 
   private void progress(String what) {
@@ -196,12 +230,7 @@ public final class StormRun {
   }
 
   private List<String> residue(List<String> names) throws InterruptedException {
-    LockOptions options =
-        LockOptions.builder()
-            .ttl(timing.renewedTtl())
-            .requestTimeout(timing.requestTimeout())
-            .build();
-    try (LockClient client = kit.open(uri, options)) {
+    try (LockClient client = kit.open(uri, options())) {
       return Residue.await(
           client, deployment, names, timing.renewedTtl().plus(timing.bound()).multipliedBy(2));
     }

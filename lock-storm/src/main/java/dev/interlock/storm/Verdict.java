@@ -90,7 +90,12 @@ final class Verdict {
       find(broken.rule(), broken.what());
     }
     if (!residue.isEmpty()) {
-      find("REL-03", "left on the store: " + String.join("; ", residue));
+      find(
+          "REL-03",
+          "%d entries are left on the store: %s"
+              .formatted(
+                  residue.size(),
+                  residue.stream().limit(MOST_OF_A_RULE).collect(Collectors.joining("; "))));
     }
     if (records.leases.isEmpty()) {
       find("FAULT-01", "no client ever got a lock");

@@ -1,0 +1,76 @@
+package dev.interlock.storm;
+
+import dev.interlock.tck.process.OtherProcess;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * A process that acquires many locks which nobody else uses, and is killed with all of them. What a
+ * store keeps for one client then ends at once: a ZooKeeper session, for example, with all of its
+ * nodes in one transaction.
+ */
+final class HolderOfMany implements AutoCloseable {
+  private static final String NAME = "client-with-many";
+  private static final int PER_SECOND = 20;
+  private static final int MAX_LEASES = 10_000;
+
+  private final OtherProcess process;
+  private final String prefix;
+  private final int names;
+  private final Duration duration;
+
+  /**
+   * Starts the process.
+   *
+   * @param prefix the beginning of its names
+   * @param duration the storm's
+   */
+  HolderOfMany(OtherProcess.Settings settings, String prefix, Duration duration)
+      throws IOException, InterruptedException {
+    this.process = OtherProcess.start(settings);
+    this.prefix = prefix;
+    this.names = (int) Math.min(MAX_LEASES, PER_SECOND * duration.toSeconds());
+    this.duration = duration;
+  }
+
+  /** Names that show what is left of its locks on the store: the prefix of all, and two of them. */
+  List<String> names() {
+    return List.of(prefix, HoldMany.name(prefix, 0), HoldMany.name(prefix, names - 1));
+  }
+
+  /**
+   * Has the process acquire, at most for half of the storm, and kills it.
+   *
+   * @param origin {@link System#nanoTime()} at the beginning of the storm
+   * @param inside whether exclusion survives the death of a client
+   */
+  CompletableFuture<InjectedFault> acquireAndKill(long origin, boolean inside) {
+    return CompletableFuture.supplyAsync(
+        () -> {
+          String leases = "an unknown number";
+          try {
+            String limit = duration.dividedBy(2).toString();
+            leases = process.call(duration, HoldMany.class, prefix, Integer.toString(names), limit);
+          } catch (IOException | InterruptedException e) {
+            // It was killed before it could answer, since the storm is over.
+          }
+          Duration from = Duration.ofNanos(System.nanoTime() - origin);
+          close();
+          return new InjectedFault(
+              FaultKind.KILL_CLIENT.label(),
+              NAME,
+              inside,
+              from,
+              Duration.ofNanos(System.nanoTime() - origin),
+              leases.matches("[1-9]\\d*"),
+              "with " + leases + " of " + names + " leases");
+        });
+  }
+
+  @Override
+  public void close() {
+    process.close();
+  }
+}
