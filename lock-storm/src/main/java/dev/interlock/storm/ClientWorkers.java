@@ -70,6 +70,9 @@ final class ClientWorkers implements AutoCloseable {
   private volatile boolean closed;
   private volatile Entry.@Nullable Size calm;
 
+  /** Why the last attempt to open the lock client failed. */
+  private volatile @Nullable LockException unreachable;
+
   private ClientWorkers(
       Assignment assignment, Supplier<LockClient> opener, boolean ownProcess, Journal journal) {
     this.assignment = assignment;
@@ -97,6 +100,7 @@ final class ClientWorkers implements AutoCloseable {
       try {
         opened = opener.get();
       } catch (LockException e) {
+        unreachable = e;
         pause(LOOK);
       } catch (RuntimeException | Error e) {
         broken("FAULT-01", "a client could not be opened: " + e);
@@ -208,8 +212,8 @@ final class ClientWorkers implements AutoCloseable {
     if (open.isEmpty()) {
       broken(
           "FAULT-01",
-          "%s did not reach the store within %s after all faults had ended"
-              .formatted(assignment.client(), assignment.patience()));
+          "%s did not reach the store within %s after all faults had ended: %s"
+              .formatted(assignment.client(), assignment.patience(), unreachable));
       return;
     }
     for (UsedName name : assignment.names()) {
