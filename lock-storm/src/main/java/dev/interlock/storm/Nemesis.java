@@ -5,7 +5,6 @@ import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
-import dev.interlock.tck.fault.Network;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -64,8 +63,8 @@ final class Nemesis {
   }
 
   /**
-   * Injects faults until the duration is over or it is stopped; then heals all networks, servers
-   * and clients.
+   * Injects faults until the duration is over or it is stopped; then heals everything that they
+   * hit.
    *
    * @return what happened, in order of time
    * @throws IllegalStateException if something could not be healed, with the reason
@@ -100,7 +99,7 @@ final class Nemesis {
       for (Future<List<InjectedFault>> lane : working) {
         faults.addAll(lane.get());
       }
-      healAll(store);
+      store.heal(); // clients and networks are healed at the end of each fault
     } catch (ExecutionException e) {
       throw new IllegalStateException("the nemesis failed: " + e.getCause(), e.getCause());
     } catch (IOException e) {
@@ -123,13 +122,6 @@ final class Nemesis {
     } catch (ExecutionException | InterruptedException e) {
       return true;
     }
-  }
-
-  private void healAll(StoreFaults store) throws IOException, InterruptedException {
-    for (int client = 0; client < target.clients().size(); client++) {
-      target.clients().get(client).network().ifPresent(Network::heal);
-    }
-    store.heal();
   }
 
   /** The faults of one lane, which follow each other. */

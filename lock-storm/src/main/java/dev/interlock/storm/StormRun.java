@@ -9,6 +9,8 @@ import dev.interlock.storm.ClientWorkers.Phase;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Kit;
 import dev.interlock.tck.Timing;
+import dev.interlock.tck.fault.Direction;
+import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.testbed.server.Deployment;
@@ -35,6 +37,13 @@ import org.jspecify.annotations.Nullable;
 public final class StormRun {
   private static final int LOCKS = 5;
   private static final int OTHER_KINDS = 2;
+
+  /** The client that is farther away from the store than the others; the first is a process. */
+  private static final int DISTANT = 0;
+
+  /** How long a message takes in each direction. */
+  private static final Duration DISTANCE = Duration.ofMillis(5);
+
   private static final Duration SLACK = Duration.ofSeconds(4);
   private static final Duration FIRST_ANSWER = Duration.ofSeconds(60);
 
@@ -220,6 +229,11 @@ public final class StormRun {
               storePort,
               journal.toString());
       Network network = proxied ? kit.network(uri).orElse(null) : null;
+      if (network != null && c == DISTANT) {
+        for (Direction direction : Direction.values()) {
+          Disturbance unused = network.delay(direction, DISTANCE);
+        }
+      }
       String way = network == null ? uri : network.uri();
       clients.add(
           c < processes
