@@ -17,6 +17,7 @@ import java.util.List;
  * @param shortTtlMillis the TTL of leases that are left to expire
  * @param requestTimeoutMillis how long a request may take
  * @param boundMillis by how much anything may be late
+ * @param blocked whether its log and its listeners block
  * @param storePort where the store that the locks protect listens
  * @param file where it records what it does
  */
@@ -29,6 +30,7 @@ record Assignment(
     long shortTtlMillis,
     long requestTimeoutMillis,
     long boundMillis,
+    boolean blocked,
     int storePort,
     String file) {
 
@@ -76,6 +78,7 @@ record Assignment(
         shortTtlMillis,
         requestTimeoutMillis,
         boundMillis,
+        blocked,
         storePort,
         journal().resolveSibling(client + "-" + number + ".journal").toString());
   }

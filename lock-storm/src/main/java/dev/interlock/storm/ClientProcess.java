@@ -96,7 +96,12 @@ final class ClientProcess implements Client {
     Assignment assignment = first.incarnation(journals.size() + 1);
     OtherProcess started =
         OtherProcess.start(
-            new OtherProcess.Settings(harness, uri, assignment.options(), List.of(), false));
+            new OtherProcess.Settings(
+                harness,
+                uri,
+                assignment.options(),
+                assignment.blocked() ? List.of("-Dinterlock.tck.log.delay=300") : List.of(),
+                false));
     process = started;
     journals.add(assignment.journal());
     started.call(ANSWER, ClientTasks.Begin.class, assignment.encode());

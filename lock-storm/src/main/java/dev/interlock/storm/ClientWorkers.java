@@ -79,7 +79,7 @@ final class ClientWorkers implements AutoCloseable {
     this.opener = opener;
     this.ownProcess = ownProcess;
     this.journal = journal;
-    this.recorder = new LeaseJournal(assignment.client(), journal);
+    this.recorder = new LeaseJournal(assignment.client(), journal, assignment.blocked());
   }
 
   /** Starts to work. Does not wait until the store is reached. */

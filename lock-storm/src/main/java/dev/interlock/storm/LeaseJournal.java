@@ -15,15 +15,24 @@ import java.util.concurrent.locks.LockSupport;
  * Event} on which clock is read when. Thread-safe.
  */
 final class LeaseJournal {
+  private static final Duration BLOCK = Duration.ofSeconds(3);
+
   private final String client;
   private final Journal journal;
+  private final boolean blocked;
   private final AtomicLong leases = new AtomicLong();
   private volatile boolean slow;
   private final AtomicLong longestTtl = new AtomicLong();
 
-  LeaseJournal(String client, Journal journal) {
+  /**
+   * Records what one client does.
+   *
+   * @param blocked whether each loss meets listeners that block before ours
+   */
+  LeaseJournal(String client, Journal journal, boolean blocked) {
     this.client = client;
     this.journal = journal;
+    this.blocked = blocked;
   }
 
   /** Sets whether the last answer was late. */
@@ -57,6 +66,15 @@ final class LeaseJournal {
       journal.record(new Entry.EffectiveTtl(ttl));
     }
     Recorded recorded = new Recorded(this, id);
+    if (blocked) {
+      lease.onEvent(
+          event -> {
+            if (event instanceof LockEvent.Lost) {
+              block();
+            }
+          });
+      var unused = lease.lost().thenRun(LeaseJournal::block);
+    }
     lease.onEvent(
         event -> {
           if (event instanceof LockEvent.Renewed) {
@@ -66,6 +84,13 @@ final class LeaseJournal {
           }
         });
     return recorded;
+  }
+
+  private static void block() {
+    long until = System.nanoTime() + BLOCK.toNanos();
+    while (System.nanoTime() - until < 0) {
+      LockSupport.parkNanos(BLOCK.toNanos());
+    }
   }
 
   /** The token, or 0 where the backend has none. */

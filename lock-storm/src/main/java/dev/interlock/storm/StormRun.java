@@ -44,6 +44,9 @@ public final class StormRun {
   /** How long a message takes in each direction. */
   private static final Duration DISTANCE = Duration.ofMillis(5);
 
+  /** The client whose log and listeners block; a process if there are two. */
+  private static final int BLOCKED = 1;
+
   private static final Duration SLACK = Duration.ofSeconds(4);
   private static final Duration FIRST_ANSWER = Duration.ofSeconds(60);
 
@@ -226,6 +229,7 @@ public final class StormRun {
               timing.ttl().toMillis(),
               timing.requestTimeout().toMillis(),
               timing.bound().toMillis(),
+              c == BLOCKED,
               storePort,
               journal.toString());
       Network network = proxied ? kit.network(uri).orElse(null) : null;

@@ -2,6 +2,8 @@ package dev.interlock.tck.process;
 
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.logging.ConsoleHandler;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.ILoggerFactory;
@@ -23,6 +25,10 @@ import org.slf4j.spi.SLF4JServiceProvider;
 public final class StderrLogger extends LegacyAbstractLogger {
   private static final String LEVEL = "interlock.tck.log";
   private static final Level LEAST = Level.valueOf(System.getProperty(LEVEL, Level.WARN.name()));
+
+  /** How long each record of Interlock's own loggers takes, in milliseconds, as on a full disk. */
+  private static final long DELAY_MILLIS = Long.getLong("interlock.tck.log.delay", 0);
+
   private static final long serialVersionUID = 1L;
 
   private StderrLogger(String name) {
@@ -96,6 +102,9 @@ public final class StderrLogger extends LegacyAbstractLogger {
       System.err.println(Instant.now() + " " + level + " " + getName() + " " + text);
       if (cause != null) {
         cause.printStackTrace();
+      }
+      if (getName().startsWith("dev.interlock.")) {
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(DELAY_MILLIS));
       }
     }
   }
