@@ -48,6 +48,9 @@ class StormRunTest {
     assertEquals(List.of("client-1", "client-2"), result.clients());
     assertTrue(result.operations().grants() > 0, () -> "no lease: " + result.operations());
     assertEquals(result.leases().size(), result.operations().grants());
+    assertTrue(
+        result.faults().stream().anyMatch(fault -> fault.target().equals("client-with-many")),
+        () -> "nobody held many: " + result.faults());
     assertEquals(0, result.writes().guardedLost());
     assertEquals(0, result.overlapsOutside());
     assertTrue(
