@@ -21,6 +21,9 @@ public final class TestbedServers implements ServerSource {
   /** Clocks of nodes differ by minutes, which must not matter. */
   private static final Duration TEN_MINUTES = Duration.ofMinutes(10);
 
+  /** What ensembles have unless it is configured: four times the testbed's. */
+  private static final Duration ZOOKEEPERS_OWN_TICK = Duration.ofSeconds(2);
+
   /** What a restarted node waits before it votes again, and the longest TTL of its clients. */
   private static final String SHORT_TTLS = "maxTtl=5s";
 
@@ -101,6 +104,7 @@ public final class TestbedServers implements ServerSource {
             () ->
                 Testbed.zookeeper()
                     .members(3)
+                    .tick(ZOOKEEPERS_OWN_TICK)
                     .login(USER, PASSWORD)
                     .separable()
                     .forFaults()
