@@ -134,8 +134,7 @@ public final class StormRun {
       CompletableFuture<InjectedFault> killed =
           holder == null
               ? null
-              : holder.acquireAndKill(
-                  origin, kit.info().failureModel().keepsExclusion(Fault.CLIENT_KILLED));
+              : holder.kill(origin, kit.info().failureModel().keepsExclusion(Fault.CLIENT_KILLED));
       List<InjectedFault> faults =
           new Nemesis(target, plan, origin).run(settings.duration(), settings.stopped());
       Duration lasted = Duration.ofNanos(System.nanoTime() - origin);
