@@ -8,14 +8,14 @@ import org.junit.jupiter.api.Tag;
 /**
  * The rules follow the bounds that the backend declares: a server whose unit of time is another
  * keeps the contract, too, even if its clients are not told. The system property {@code
- * interlock.zookeeper.tick} sets the unit in milliseconds, 500 by default.
+ * interlock.zookeeper.tick} sets the unit in milliseconds, ZooKeeper's own 2,000 by default.
  */
 @Tag("extended")
 class ZooKeeperTicksContractTest extends LockTck {
 
   @Override
   protected Harness harness() {
-    Duration tick = Duration.ofMillis(Integer.getInteger("interlock.zookeeper.tick", 500));
+    Duration tick = Duration.ofMillis(Integer.getInteger("interlock.zookeeper.tick", 2_000));
     return new ZooKeeperHarness(() -> ZooKeeperUnderTest.start(tick));
   }
 }
