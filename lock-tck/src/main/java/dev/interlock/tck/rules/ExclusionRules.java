@@ -15,6 +15,7 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
+import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.NotTestedException;
@@ -45,6 +46,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -326,6 +328,23 @@ public abstract class ExclusionRules extends RuleTest {
     }
   }
 
+  /** Lists the held locks with a prefix, in the order of their names. */
+  static final class ListNames implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) {
+      String prefix = arguments.get(0);
+      return answer(
+          TryEach.LIMIT,
+          () ->
+              worker
+                  .client()
+                  .list(prefix)
+                  .map(LockState::name)
+                  .sorted()
+                  .collect(Collectors.joining("\n")));
+    }
+  }
+
   @Test
   @Rule("EXCL-02")
   void aNameIsTheSameLockInAJvmOfAnotherVersionAndLocale() throws Exception {
@@ -362,6 +381,12 @@ public abstract class ExclusionRules extends RuleTest {
               "a JVM of another version or locale acquired a held lock, whose name has the"
                   + " characters from U+%04X on",
               name.codePointAt(base.length())));
+    }
+    if (has(Capability.LIST)) {
+      assertEquals(
+          names.stream().sorted().collect(Collectors.joining("\n")),
+          foreign.call(timing().longTtl(), ListNames.class, base),
+          "what a JVM of another version or locale lists");
     }
     leases.forEach(Lease::release);
   }
