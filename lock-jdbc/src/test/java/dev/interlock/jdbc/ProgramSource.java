@@ -66,9 +66,10 @@ interface ProgramSource extends DataSource {
   @Override
   default void setLoginTimeout(int seconds) {}
 
+  /** HikariCP, when it is closed, waits for so long for a connection that is being made. */
   @Override
   default int getLoginTimeout() {
-    return 0;
+    return 10;
   }
 
   @Override
