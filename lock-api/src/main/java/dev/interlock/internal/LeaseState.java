@@ -172,6 +172,9 @@ final class LeaseState extends Timer.Event {
     /** Whether the server may have deferred a release, or may yet receive the request to. */
     private boolean deferralInDoubt;
 
+    /** Whether the next renewal asks the server once more to defer the release instead. */
+    private boolean defersNext;
+
     private volatile long maxHoldEnd;
 
     /** When a lease without renewal ends, if only the client can end it. */
@@ -260,6 +263,7 @@ final class LeaseState extends Timer.Event {
     if (kept && former != null) {
       limits().minHoldEnd = former.minHoldEnd;
       limits().deferralInDoubt = former.deferralInDoubt;
+      limits().defersNext = former.defersNext;
       if (former.minHoldEnd - validUntil > 0) {
         // Whatever the options say.
         renewed = true;
@@ -611,7 +615,10 @@ final class LeaseState extends Timer.Event {
       if (isRenewalDue(at)) {
         dropped = whyDropped();
         if (dropped == null && round == null) {
-          engine().renewer.due(this);
+          due = isDeferralDue();
+          if (!due) {
+            engine().renewer.due(this);
+          }
         }
       }
       if (dropped == null && renewalPlanned && riskAt() - at <= 0) {
@@ -619,7 +626,7 @@ final class LeaseState extends Timer.Event {
         putAtRisk(
             problem == null ? engine().unavailable("no renewal has been answered", null) : problem);
       }
-      due = isKept() && isMinHoldOver(now);
+      due |= isKept() && isMinHoldOver(now);
       reschedule(now);
     }
     publish();
@@ -656,6 +663,21 @@ final class LeaseState extends Timer.Event {
     // By the monotonic clock alone: if the machine sleeps, the lock is held for longer.
     Limits present = limits;
     due(kept && present != null ? earlier(next, present.minHoldEnd) : next);
+  }
+
+  /**
+   * Every other time that it would be renewed. Of several servers some may have deferred the
+   * release, and refuse to renew it, while others have not.
+   */
+  @GuardedBy("this")
+  private boolean isDeferralDue() {
+    Limits present = limits;
+    if (present == null || !present.deferralInDoubt) {
+      return false;
+    }
+    boolean defers = present.defersNext;
+    present.defersNext = !defers;
+    return defers;
   }
 
   @GuardedBy("this")
@@ -1330,7 +1352,8 @@ final class LeaseState extends Timer.Event {
   /** Returns null if the minimum hold has passed, or nothing can keep the lock. */
   private @Nullable ReleaseOutcome defer(Deadline latest) {
     synchronized (this) {
-      if (phase != Phase.PASSING || isKept() || isMinHoldOver(engine().platform.nanoTime())) {
+      boolean mayDefer = !isKept() || isDeferralInDoubt();
+      if (phase != Phase.PASSING || !mayDefer || isMinHoldOver(engine().platform.nanoTime())) {
         return null;
       }
     }
@@ -1345,7 +1368,7 @@ final class LeaseState extends Timer.Event {
       }
       Timer.failed("a deferred release", e);
     }
-    if (known != null && known != ReleaseOutcome.UNKNOWN) {
+    if (known != null) {
       return known;
     }
     return isKeptOn() ? ReleaseOutcome.DEFERRED : null;
@@ -1354,7 +1377,7 @@ final class LeaseState extends Timer.Event {
   /**
    * Lets the server release it when the minimum hold has passed, whatever becomes of this client.
    *
-   * @return null if it was not asked; unknown if it has not confirmed, and the lease is as before
+   * @return null if it has not confirmed that, and the lease is as before
    */
   private @Nullable ReleaseOutcome deferOnServer(Deadline latest) {
     // Or else the time to renew it instead.
@@ -1377,17 +1400,24 @@ final class LeaseState extends Timer.Event {
       }
       phase = Phase.RELEASING;
     }
-    @Nullable ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
+    @Nullable ReleaseOutcome answer = ReleaseOutcome.UNKNOWN;
+    ReleaseOutcome known = null;
     try {
-      known = engine().tryRelease(grant, rest, deadline);
+      answer = engine().tryRelease(grant, rest, deadline);
+      if (answer == ReleaseOutcome.ALREADY_LOST) {
+        // Or revoked: the server then keeps it until it is released.
+        known = engine().releaseOnServer(grant, deadline);
+      } else if (answer == ReleaseOutcome.DEFERRED) {
+        known = answer;
+      }
     } finally {
-      if (known == null || known == ReleaseOutcome.UNKNOWN) {
-        synchronized (this) {
-          phase = Phase.PASSING;
-          limits().deferralInDoubt = known != null;
-        }
+      if (known == null) {
         if (shared != null) {
           shared.reopen();
+        }
+        synchronized (this) {
+          phase = Phase.PASSING;
+          limits().deferralInDoubt |= answer != null;
         }
       } else {
         try {

@@ -168,6 +168,23 @@ class DeferredReleaseTest extends EngineFixture {
     get(waiting).close();
   }
 
+  /** Of several servers some may have deferred the release, and no others may be left to renew. */
+  @Test
+  void theStoreIsAskedAgainUntilItConfirms() throws Exception {
+    Lease lease = acquire();
+    store.next(
+        FakeStore.Op.DEFER,
+        () -> {
+          throw FakeStore.noAnswer();
+        });
+    assertEquals(ReleaseOutcome.DEFERRED, lease.release());
+    advanceUntil("it is asked again", () -> store.calls(FakeStore.Op.DEFER) == 2);
+    Waits.until("nothing is left of it", () -> deferring.residue() == 0);
+    deferring.close();
+    assertFreedWhenItHasPassed();
+    assertFalse(lease.lost().isDone());
+  }
+
   @Test
   void closingDuringTheRequestDoesNotFreeTheLockEarlier() throws Exception {
     Lease lease = acquire();

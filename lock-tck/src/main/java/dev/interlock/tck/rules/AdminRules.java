@@ -301,6 +301,23 @@ public abstract class AdminRules extends RuleTest {
   }
 
   @Test
+  @Rule("ADMIN-03")
+  @Requires(Capability.REVOKE)
+  void aRevokedLockIsFreeWhenItsHolderReleasesIt() throws Exception {
+    String name = newName();
+    LockClient holder = client(lasting());
+    DistributedLock lock =
+        has(Capability.DEFERRED_RELEASE)
+            ? holder.lock(name, options -> options.minHold(timing().renewedTtl()))
+            : holder.lock(name);
+    Lease revoked = acquireNow(lock);
+    LockClient operator = client();
+    answer(() -> operator.revoke(name));
+    var unused = revoked.release();
+    acquireWithin(operator.lock(name), "its release did not free a revoked lock").release();
+  }
+
+  @Test
   @Rule("ADMIN-04")
   @Requires(Capability.LIST)
   void aListingShowsTheHeldLocksWithThePrefixAndNoOthers() {
