@@ -1187,7 +1187,7 @@ final class LeaseState extends Timer.Event {
   }
 
   private ReleaseOutcome pass(@Nullable Deadline latest) {
-    if (limits == null) {
+    if (limits == null || !isDeferrable()) {
       return passOn(latest);
     }
     // If the server does not confirm to defer it, the release has what is left of this time.
@@ -1349,14 +1349,14 @@ final class LeaseState extends Timer.Event {
     return taker;
   }
 
-  /** Returns null if the minimum hold has passed, or nothing can keep the lock. */
+  private synchronized boolean isDeferrable() {
+    return phase == Phase.PASSING
+        && (!isKept() || isDeferralInDoubt())
+        && !isMinHoldOver(engine().platform.nanoTime());
+  }
+
+  /** Returns null if the minimum hold passes meanwhile, or nothing can keep the lock. */
   private @Nullable ReleaseOutcome defer(Deadline latest) {
-    synchronized (this) {
-      boolean mayDefer = !isKept() || isDeferralInDoubt();
-      if (phase != Phase.PASSING || !mayDefer || isMinHoldOver(engine().platform.nanoTime())) {
-        return null;
-      }
-    }
     ReleaseOutcome known = null;
     try {
       if (engine().backend().has(Capability.DEFERRED_RELEASE)) {

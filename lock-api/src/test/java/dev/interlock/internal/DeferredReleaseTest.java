@@ -135,7 +135,7 @@ class DeferredReleaseTest extends EngineFixture {
     Lease lease = deferring.lock("a", options -> options.minHold(least)).acquire();
     store.loseReply(FakeStore.Op.DEFER, least);
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
-    assertEquals(REQUEST_TIMEOUT.minus(least), store.budget());
+    assertEquals(REQUEST_TIMEOUT.minus(least), store.releaseBudget());
     assertFalse(lease.lost().isDone(), "the store has freed it, as it was told");
   }
 

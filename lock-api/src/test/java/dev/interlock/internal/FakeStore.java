@@ -97,6 +97,7 @@ final class FakeStore {
   private long tokens;
   private volatile @Nullable Claim lastClaim;
   private volatile Duration budget = Duration.ZERO;
+  private volatile Duration releaseBudget = Duration.ZERO;
   private boolean down;
   private boolean refusing;
   private final List<Claim> attempted = new ArrayList<>();
@@ -240,9 +241,14 @@ final class FakeStore {
     return lastClaim;
   }
 
-  /** How long the last attempt or release was given. */
+  /** How long the last attempt was given. */
   Duration budget() {
     return budget;
+  }
+
+  /** How long the last release was given. */
+  Duration releaseBudget() {
+    return releaseBudget;
   }
 
   int calls(Op op) {
@@ -485,7 +491,7 @@ final class FakeStore {
 
     @Override
     public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-      budget = deadline.remaining();
+      releaseBudget = deadline.remaining();
       Fate fate = arriveOpen(Op.RELEASE);
       boolean held;
       synchronized (FakeStore.this) {
