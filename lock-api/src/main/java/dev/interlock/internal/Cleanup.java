@@ -3,6 +3,7 @@ package dev.interlock.internal;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
@@ -208,7 +209,13 @@ final class Cleanup {
     private boolean refused(LockConfigurationException refusal) {
       if (!refusalIsLogged) {
         refusalIsLogged = true;
-        log.warn("the store refuses to release {}; trying again: {}", claim, refusal.getMessage());
+        DaemonThreads.runApart(
+            "interlock-log",
+            () ->
+                log.warn(
+                    "the store refuses to release {}; trying again: {}",
+                    claim,
+                    refusal.getMessage()));
       }
       log.debug("{} was refused to be given up", claim, refusal);
       long now = platform.nanoTime();

@@ -39,6 +39,21 @@ public final class DaemonThreads {
   }
 
   /**
+   * Runs something that may block for as long as it likes, such as a log of the program, on a
+   * thread of its own. If none can be started, it is left out.
+   *
+   * @param name the thread's name
+   * @param blocking what to run
+   */
+  public static void runApart(String name, Runnable blocking) {
+    try {
+      factory(name).newThread(blocking).start();
+    } catch (OutOfMemoryError e) {
+      // No message is worth more than what its caller has to do.
+    }
+  }
+
+  /**
    * {@return an executor with one thread, which drops delayed tasks when it is shut down}
    *
    * @param name the thread's name

@@ -27,6 +27,9 @@ public final class FileBacked<T> {
 
   private static final Logger log = LoggerFactory.getLogger(FileBacked.class);
 
+  /** The thread that logs: requests wait for the files, and must not wait for the log. */
+  private static final String LOG = "interlock-log";
+
   /**
    * Makes the value.
    *
@@ -88,7 +91,8 @@ public final class FileBacked<T> {
       if (!isSame(contents, known.contents())) {
         T value = maker.make(contents);
         replace(known, new Version<>(contents, value, null));
-        log.info("{} changed; new connections use the new content", files);
+        DaemonThreads.runApart(
+            LOG, () -> log.info("{} changed; new connections use the new content", files));
         return value;
       }
       if (known.rejected() != null) {
@@ -98,7 +102,13 @@ public final class FileBacked<T> {
       String problem = e.toString();
       if (!problem.equals(known.rejected())) {
         replace(known, new Version<>(known.contents(), known.value(), problem));
-        log.warn("{} cannot be used now ({}); what was read before stays in use", files, problem);
+        DaemonThreads.runApart(
+            LOG,
+            () ->
+                log.warn(
+                    "{} cannot be used now ({}); what was read before stays in use",
+                    files,
+                    problem));
       }
     }
     return known.value();

@@ -52,21 +52,26 @@ class LeaseLogTest extends EngineFixture {
     awaitLine(LOST + "(EXPIRED): no renewal was confirmed in time");
   }
 
-  @Test
-  void aLogThatBlocksDoesNotStopTheTimer() throws Exception {
-    CountDownLatch unblocked = new CountDownLatch(1);
-    CountDownLatch blocked = new CountDownLatch(1);
+  private final CountDownLatch blocked = new CountDownLatch(1);
+  private final CountDownLatch unblocked = new CountDownLatch(1);
+
+  private void blockAt(String text) {
     System.setErr(
         new PrintStream(log, true, UTF_8) {
           @Override
           public void println(String line) {
-            if (line.contains("was never released")) {
+            if (line.contains(text)) {
               blocked.countDown();
               boolean ignored = Uninterruptibles.awaitUninterruptibly(unblocked, 30, SECONDS);
             }
             super.println(line);
           }
         });
+  }
+
+  @Test
+  void aLogThatBlocksDoesNotStopTheTimer() throws Exception {
+    blockAt("was never released");
     Background<Boolean> dropping = inBackground(() -> engine.lock("dropped").asLock().tryLock());
     assertTrue(dropping.get());
     dropping.thread.join();
@@ -79,6 +84,22 @@ class LeaseLogTest extends EngineFixture {
       unblocked.countDown();
     }
     awaitLine("(EXPIRED)"); // or else another test would read it
+  }
+
+  @Test
+  void aLogThatBlocksDoesNotStopAReleaseInTheBackground() throws Exception {
+    blockAt("refuses to release");
+    Lease lease = engine.lock("a").acquire();
+    store.refuse(true);
+    lease.release();
+    try {
+      Waits.until("the log to block", () -> blocked.getCount() == 0);
+      store.refuse(false);
+      advanceUntil("nothing is left", () -> engine.residue() == 0);
+    } finally {
+      unblocked.countDown();
+    }
+    awaitLine("refuses to release");
   }
 
   @Test

@@ -3,11 +3,13 @@ package dev.interlock.redis;
 import static dev.interlock.redis.Backends.claim;
 import static dev.interlock.redis.Backends.isBusy;
 import static dev.interlock.redis.Backends.take;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.google.common.util.concurrent.Uninterruptibles;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Subscriber;
@@ -23,6 +25,7 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,6 +46,7 @@ import org.junit.jupiter.api.Test;
 import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.RedisClient;
+import redis.clients.jedis.exceptions.JedisAccessControlException;
 
 /** Waiters hear of releases. A test that expects a signal waits for nothing else. */
 class SubscriberTest {
@@ -302,6 +306,41 @@ class SubscriberTest {
           }
         });
     redis.resume();
+  }
+
+  @Test
+  void watchingDoesNotWaitForALogThatBlocks() throws Exception {
+    CountDownLatch blocked = new CountDownLatch(1);
+    CountDownLatch unblocked = new CountDownLatch(1);
+    PrintStream stderr = System.err;
+    System.setErr(
+        new PrintStream(stderr, true, UTF_8) {
+          @Override
+          public void println(String line) {
+            if (line.contains("do not hear of releases")) {
+              blocked.countDown();
+              Uninterruptibles.awaitUninterruptibly(unblocked);
+            }
+            super.println(line);
+          }
+        });
+    Supplier<Connection> refusing =
+        () -> {
+          throw new JedisAccessControlException("NOPERM no permission to subscribe");
+        };
+    try (Subscriber refused = subscriber(refusing, Subscriber.POKE_MILLIS)) {
+      try {
+        refused.watch(keys("job"), new WakeUp(Backends.TIME));
+        blocked.await();
+        assertTimeoutPreemptively(
+            Duration.ofSeconds(30),
+            () -> refused.watch(keys("another job"), new WakeUp(Backends.TIME)));
+      } finally {
+        unblocked.countDown();
+      }
+    } finally {
+      System.setErr(stderr);
+    }
   }
 
   @Test

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
@@ -488,10 +489,13 @@ final class Session {
                 .run(() -> rewriteUnlessEnded(path, data), certainty.heartbeatPause());
           } else if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
             refusalIsLogged = true;
-            log.warn(
-                "the servers refuse to write {}; while clients may not write their own nodes,"
-                    + " waiters for permits are served late",
-                path);
+            DaemonThreads.runApart(
+                "interlock-zookeeper-log",
+                () ->
+                    log.warn(
+                        "the servers refuse to write {}; while clients may not write their own"
+                            + " nodes, waiters for permits are served late",
+                        path));
           }
         },
         null);

@@ -372,7 +372,12 @@ public final class Subscriber implements AutoCloseable {
       pause = FORBIDDEN_PAUSE_MILLIS;
       if (!forbiddenIsSaid) {
         forbiddenIsSaid = true;
-        log.warn("{}; waiters do not hear of releases, and poll instead", forbidden.getMessage());
+        DaemonThreads.runApart(
+            "interlock-redis-log",
+            () ->
+                log.warn(
+                    "{}; waiters do not hear of releases, and poll instead",
+                    forbidden.getMessage()));
       }
     } else if (problem != null) {
       log.debug("lost the connection that listens to releases; connecting again", problem);
