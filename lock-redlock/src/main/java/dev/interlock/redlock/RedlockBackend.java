@@ -39,6 +39,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -536,19 +538,29 @@ final class RedlockBackend implements LockBackend {
       throw LockUnavailableException.notSent(
           NAME, cluster.endpoint(), "no lock is kept for longer than maxTtl without renewal", null);
     }
-    byte[] kept = number(millis);
-    byte[] retention = number(millis + settings.fenceRetention().toMillis());
+    long end = time.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    AtomicBoolean isLost = new AtomicBoolean();
     Entry entry = entry(claim);
     Requests requests = requests(claim, entry);
     Round round = new Round(cluster, time);
-    long sendBefore = deadline.orIn(settings.nodeTimeout()).nanos();
+    long sendBefore = time.nanoTime() + requests.ttl.plus(settings.nodeTimeout()).toNanos();
     for (int each = 0; each < cluster.size(); each++) {
       cluster.send(
           each,
           round.new Question(each, sendBefore) {
+            /** A node that can be reached later only keeps the lock no longer than the others. */
             @Override
             public NodePipeline.Call call(String run) {
-              return requests.releaseAfter(kept, retention);
+              long rest = TimeUnit.NANOSECONDS.toMillis(end - time.nanoTime() + 999_999);
+              return rest > 0
+                  ? requests.releaseAfter(
+                      number(rest), number(rest + settings.fenceRetention().toMillis()))
+                  : requests.release();
+            }
+
+            @Override
+            public String releaseId() {
+              return requests.id;
             }
 
             @Override
@@ -556,10 +568,42 @@ final class RedlockBackend implements LockBackend {
               Answer answer = cluster.answer(node, reply);
               boolean counts = !answer.is("released") || !entry.lacks(node);
               round.put(node, counts ? answer : RESTORED);
+              if (isLost.get()) {
+                endDeferred(requests, round, node);
+              }
             }
           });
     }
-    return verdict(round, "released", deadline);
+    boolean isKept = verdict(round, "released", deadline);
+    if (!isKept) {
+      isLost.set(true);
+      for (int each = 0; each < cluster.size(); each++) {
+        endDeferred(requests, round, each);
+      }
+    }
+    return isKept;
+  }
+
+  /** Frees a node that keeps a lock which most of them did not have. */
+  private void endDeferred(Requests requests, Round kept, int on) {
+    Answer answer = kept.answer(on);
+    if (answer == null || answer.is("not held")) {
+      return;
+    }
+    long until = time.nanoTime() + requests.ttl.plus(settings.nodeTimeout()).toNanos();
+    cluster.send(
+        on,
+        new Round(cluster, time).new Question(on, until) {
+          @Override
+          public NodePipeline.Call call(String run) {
+            return requests.releaseDeferred();
+          }
+
+          @Override
+          public String releaseId() {
+            return requests.claim.deferredId();
+          }
+        });
   }
 
   private boolean isDecided(Round round, String yes, String no) {

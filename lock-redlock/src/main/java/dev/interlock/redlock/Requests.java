@@ -81,6 +81,9 @@ abstract class Requests {
   /** Asks to keep the lock for a time without the claim. */
   abstract Call releaseAfter(byte[] delay, byte[] fenceRetention);
 
+  /** Frees what is kept so. */
+  abstract Call releaseDeferred();
+
   /** Takes back a vote, and publishes nothing. */
   abstract Call withdraw(Vote.Granted vote);
 
@@ -159,11 +162,19 @@ abstract class Requests {
 
     @Override
     Call releaseAfter(byte[] delay, byte[] fenceRetention) {
-      byte[] deferred = (claim.deferredId() + '|' + claim.holder()).getBytes(UTF_8);
       return new Call(
           Script.RELEASE_AFTER,
           List.of(keys.lock()),
-          List.of(value, deferred, delay, fenceRetention));
+          List.of(value, deferred(), delay, fenceRetention));
+    }
+
+    @Override
+    Call releaseDeferred() {
+      return new Call(Script.RELEASE, List.of(keys.lock()), List.of(deferred()));
+    }
+
+    private byte[] deferred() {
+      return (claim.deferredId() + '|' + claim.holder()).getBytes(UTF_8);
     }
 
     @Override
@@ -277,6 +288,19 @@ abstract class Requests {
           Script.SHARE_RELEASE,
           List.of(keys.lock()),
           List.of(head, hold, idBytes, weight, capacity));
+    }
+
+    @Override
+    Call releaseDeferred() {
+      return new Call(
+          Script.SHARE_RELEASE,
+          List.of(keys.lock()),
+          List.of(
+              head,
+              StoredShare.deferredHold(claim).getBytes(UTF_8),
+              claim.deferredId().getBytes(UTF_8),
+              weight,
+              capacity));
     }
 
     @Override

@@ -107,6 +107,19 @@ class RedlockBackendTest {
   }
 
   @Test
+  void aLockThatMostNodesHaveLostIsNotKeptByTheRest() throws Exception {
+    Claim claim = claim("job");
+    take(backend, claim);
+    everywhere("the lock", LOCK, claim.id() + "|host/1/test");
+    nodes.get(1).call("DEL", LOCK);
+    nodes.get(2).call("DEL", LOCK);
+    assertFalse(backend.releaseAfter(claim, Backends.TTL, soon()));
+    long ends = System.nanoTime() + Backends.TTL.toNanos();
+    everywhere("nothing", LOCK, null);
+    assertTrue(System.nanoTime() - ends < 0, "it was kept until it ended by itself");
+  }
+
+  @Test
   void aBusyLockNamesItsHolder() throws Exception {
     take(backend, claim("job"));
     Attempt busy = backend.tryAcquire(claim("job"), soon());
