@@ -105,7 +105,7 @@ final class SpoiledAnswers {
     name = test.newName();
     try {
       scenario.play(this);
-      return true;
+      return required || !hasRunOut();
     } catch (AssertionError | LockException e) {
       if (!required
           && e instanceof LeaseLostException lost
@@ -116,6 +116,18 @@ final class SpoiledAnswers {
       throw new AssertionError(
           "answer " + (earlier + 1) + " " + spoiler.how() + ": " + e.getMessage(), e);
     }
+  }
+
+  /** Whether a lease has run out without the scenario noticing. */
+  private boolean hasRunOut() {
+    boolean has =
+        losses.stream()
+            .anyMatch(
+                lost -> lost.name().equals(name) && lost.loss().reason() == LossReason.EXPIRED);
+    if (has) {
+      ranOut.add(name);
+    }
+    return has;
   }
 
   // --- shared by the scenarios ---
