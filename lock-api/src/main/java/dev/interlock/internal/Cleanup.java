@@ -3,7 +3,6 @@ package dev.interlock.internal;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Claim;
-import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
@@ -36,6 +35,7 @@ final class Cleanup {
   private final Platform platform;
   private final Timer timer;
   private final Threads threads;
+  private final LeaseLog leaseLog;
   private final Duration requestTimeout;
   private final Set<Task> pending = ConcurrentHashMap.newKeySet();
 
@@ -46,11 +46,13 @@ final class Cleanup {
       Platform platform,
       Timer timer,
       Threads threads,
+      LeaseLog leaseLog,
       Duration requestTimeout) {
     this.backend = backend;
     this.platform = platform;
     this.timer = timer;
     this.threads = threads;
+    this.leaseLog = leaseLog;
     this.requestTimeout = requestTimeout;
   }
 
@@ -209,8 +211,7 @@ final class Cleanup {
     private boolean refused(LockConfigurationException refusal) {
       if (!refusalIsLogged) {
         refusalIsLogged = true;
-        DaemonThreads.runApart(
-            "interlock-log",
+        leaseLog.write(
             () ->
                 log.warn(
                     "the store refuses to release {}; trying again: {}",

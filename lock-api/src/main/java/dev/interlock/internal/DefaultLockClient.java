@@ -108,9 +108,9 @@ final class DefaultLockClient implements LockClient {
     this.threads = new Threads(platform, info.name(), store.maxGrantsPerRenewal() > 1);
     this.renewer = new Renewer(this);
     this.timer = new Timer(platform, info.name() + "-timer", renewer::flush);
-    this.cleanup = new Cleanup(store, platform, timer, threads, options.requestTimeout());
     this.notifier = new Notifier(platform, threads.callbacks, threads.deliveries, timer);
     this.leaseLog = new LeaseLog(platform, timer, notifier);
+    this.cleanup = new Cleanup(store, platform, timer, threads, leaseLog, options.requestTimeout());
   }
 
   private final class Context implements BackendContext {

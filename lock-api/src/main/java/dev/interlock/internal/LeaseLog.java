@@ -39,6 +39,12 @@ final class LeaseLog extends Timer.Event {
     lines.note(line);
   }
 
+  /** Queues another line and starts to write. */
+  void write(Runnable line) {
+    note(line);
+    notifier.flush();
+  }
+
   @Override
   void fire(long now) {
     count();

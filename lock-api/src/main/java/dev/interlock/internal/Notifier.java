@@ -59,8 +59,7 @@ final class Notifier {
       }
     }
 
-    // It may have been started twice, by two threads or if it was not certain whether its thread
-    // had
+    // It may have been started twice: by two threads, or if it was not certain that one had
     // started.
     private void run() {
       synchronized (this) {
@@ -97,12 +96,17 @@ final class Notifier {
   }
 
   /** Runs code of the program, which in other languages may throw any exception. */
-  private static void survive(Runnable call) {
+  private void survive(Runnable call) {
     try {
       call.run();
     } catch (Throwable e) {
-      // A log that fails must not mute those that follow.
-      Timer.survive("a log", () -> log.warn("a listener failed", e));
+      // A log that fails or blocks must not mute those that follow, nor a lack of memory.
+      Timer.survive(
+          "a log",
+          () -> {
+            failures.note(() -> Timer.survive("a log", () -> log.warn("a listener failed", e)));
+            flush();
+          });
     }
   }
 
@@ -143,6 +147,7 @@ final class Notifier {
   private final Starter callbacks;
   private final Starter deliveries;
   private final Timer timer;
+  private final Sequence failures;
   private final List<ListenerCalls> ofClient = new CopyOnWriteArrayList<>();
   private final Timer.Event retry =
       new Timer.Event() {
@@ -164,6 +169,7 @@ final class Notifier {
     this.callbacks = new Starter(callbacks);
     this.deliveries = new Starter(deliveries);
     this.timer = timer;
+    this.failures = new Sequence();
   }
 
   /**

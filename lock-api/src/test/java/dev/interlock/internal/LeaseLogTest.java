@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.common.util.concurrent.Uninterruptibles;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
+import dev.interlock.Subscription;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.time.Duration;
@@ -100,6 +101,26 @@ class LeaseLogTest extends EngineFixture {
       unblocked.countDown();
     }
     awaitLine("refuses to release");
+  }
+
+  @Test
+  void aLogThatBlocksDoesNotMuteAListenerThatThrows() throws Exception {
+    blockAt("a listener failed");
+    CountDownLatch calls = new CountDownLatch(2);
+    Subscription subscription =
+        engine.onEvent(
+            event -> {
+              calls.countDown();
+              throw new IllegalStateException("thrown by a test");
+            });
+    try {
+      engine.lock("a").acquire().release();
+      assertTrue(calls.await(10, SECONDS), calls::toString);
+    } finally {
+      subscription.close();
+      unblocked.countDown();
+    }
+    awaitLine("a listener failed");
   }
 
   @Test
