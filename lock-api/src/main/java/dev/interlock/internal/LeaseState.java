@@ -172,8 +172,8 @@ final class LeaseState extends Timer.Event {
     /** Whether the server may have deferred a release, or may yet receive the request to. */
     private boolean deferralInDoubt;
 
-    /** Whether the next renewal asks the server once more to defer the release instead. */
-    private boolean defersNext;
+    /** Whether the client renews the lock itself before it asks the server again to keep it. */
+    private boolean renewsNext;
 
     private volatile long maxHoldEnd;
 
@@ -263,7 +263,7 @@ final class LeaseState extends Timer.Event {
     if (kept && former != null) {
       limits().minHoldEnd = former.minHoldEnd;
       limits().deferralInDoubt = former.deferralInDoubt;
-      limits().defersNext = former.defersNext;
+      limits().renewsNext = former.renewsNext;
       if (former.minHoldEnd - validUntil > 0) {
         // Whatever the options say.
         renewed = true;
@@ -615,7 +615,7 @@ final class LeaseState extends Timer.Event {
       if (isRenewalDue(at)) {
         dropped = whyDropped();
         if (dropped == null && round == null) {
-          due = isDeferralDue();
+          due = takesTurnToDefer();
           if (!due) {
             engine().renewer.due(this);
           }
@@ -666,18 +666,21 @@ final class LeaseState extends Timer.Event {
   }
 
   /**
-   * Every other time that it would be renewed. Of several servers some may have deferred the
-   * release, and refuse to renew it, while others have not.
+   * Every other time that it would be renewed, the server is asked again to keep the lock by
+   * itself. Of several servers some may do so already, and refuse to renew it, while others do not.
    */
   @GuardedBy("this")
-  private boolean isDeferralDue() {
+  private boolean takesTurnToDefer() {
     Limits present = limits;
-    if (present == null || !present.deferralInDoubt) {
+    if (present == null || !isKept() || !canDefer()) {
       return false;
     }
-    boolean defers = present.defersNext;
-    present.defersNext = !defers;
-    return defers;
+    present.renewsNext = !present.renewsNext;
+    return present.renewsNext;
+  }
+
+  private boolean canDefer() {
+    return engine().backend().has(Capability.DEFERRED_RELEASE);
   }
 
   @GuardedBy("this")
@@ -1351,7 +1354,7 @@ final class LeaseState extends Timer.Event {
 
   private synchronized boolean isDeferrable() {
     return phase == Phase.PASSING
-        && (!isKept() || isDeferralInDoubt())
+        && (!isKept() || canDefer())
         && !isMinHoldOver(engine().platform.nanoTime());
   }
 
@@ -1359,7 +1362,7 @@ final class LeaseState extends Timer.Event {
   private @Nullable ReleaseOutcome defer(Deadline latest) {
     ReleaseOutcome known = null;
     try {
-      if (engine().backend().has(Capability.DEFERRED_RELEASE)) {
+      if (canDefer()) {
         known = deferOnServer(latest);
       }
     } catch (Throwable e) {
@@ -1371,7 +1374,7 @@ final class LeaseState extends Timer.Event {
     if (known != null) {
       return known;
     }
-    return isKeptOn() ? ReleaseOutcome.DEFERRED : null;
+    return keepsOn() ? ReleaseOutcome.DEFERRED : null;
   }
 
   /**
@@ -1433,7 +1436,7 @@ final class LeaseState extends Timer.Event {
   }
 
   /** Passes the lock to a lease of the client itself, if the minimum hold has not passed. */
-  private boolean isKeptOn() {
+  private boolean keepsOn() {
     LeaseState keeper;
     synchronized (this) {
       if (phase != Phase.PASSING

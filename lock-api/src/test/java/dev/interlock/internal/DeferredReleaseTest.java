@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
@@ -183,6 +184,21 @@ class DeferredReleaseTest extends EngineFixture {
     deferring.close();
     assertFreedWhenItHasPassed();
     assertFalse(lease.lost().isDone());
+  }
+
+  @Test
+  void aRequestThatWasNotSentIsMadeLater() throws Exception {
+    Lease lease = acquire();
+    store.next(
+        FakeStore.Op.DEFER,
+        () -> {
+          throw LockUnavailableException.notSent("fake", "nowhere:1", "refused", null);
+        });
+    assertEquals(ReleaseOutcome.DEFERRED, lease.release());
+    advanceUntil("it is asked again", () -> store.calls(FakeStore.Op.DEFER) == 2);
+    Waits.until("nothing is left of it", () -> deferring.residue() == 0);
+    deferring.close();
+    assertFreedWhenItHasPassed();
   }
 
   @Test
