@@ -52,7 +52,8 @@ public interface Acquirable<L extends Lease> {
    * time-out (several names at once: see {@link MultiLock}), and not at all if the lock is held
    * through this client.
    *
-   * @return the lease, or empty if another holds the lock
+   * @return the lease, or empty if another holds the lock, or it was just released and is reserved
+   *     for one that waits
    */
   Optional<L> tryAcquire();
 

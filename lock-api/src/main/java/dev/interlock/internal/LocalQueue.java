@@ -133,10 +133,10 @@ final class LocalQueue {
       return answer;
     }
 
-    /** Removes one of those who asked, if there is an answer; null if there is none or nobody. */
+    /** Removes one of those who asked; null if there is none. */
     synchronized @Nullable Waiter takeAsking() {
       List<Waiter> all = asking;
-      if (all == null || answer().kind() == Answer.Kind.PENDING) {
+      if (all == null) {
         return null;
       }
       while (!all.isEmpty()) {
@@ -312,10 +312,14 @@ final class LocalQueue {
     if (queue == null || queue.waiters == null) {
       return;
     }
+    Answer answer = queue.answer();
+    if (answer.kind() == Answer.Kind.PENDING) {
+      return;
+    }
     Waiter waiter;
     while ((waiter = queue.takeAsking()) != null) {
       try {
-        waiter.onAnswer(queue.answer());
+        waiter.onAnswer(answer);
       } catch (Throwable e) {
         Timer.failed("an answer", e);
       }
