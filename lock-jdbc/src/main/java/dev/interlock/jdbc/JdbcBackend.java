@@ -33,6 +33,7 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
@@ -76,8 +77,15 @@ final class JdbcBackend implements LockBackend {
       new AtomicInteger(ThreadLocalRandom.current().nextInt(NEW_ROWS_PER_PURGE));
   private final AtomicLong nextPurge = new AtomicLong();
 
-  /** The names for which a thread of this client waits, and since when. */
-  private final Map<String, Long> waiting = new ConcurrentHashMap<>();
+  /** The names that this client watches, for a thread that waits or for observers. */
+  private final Map<String, Watched> watched = new ConcurrentHashMap<>();
+
+  /**
+   * The watches of a name.
+   *
+   * @param since when the first of them began or, if that is later, the client last got the name
+   */
+  private record Watched(int watches, long since) {}
 
   JdbcBackend(
       Dialect dialect,
@@ -125,6 +133,8 @@ final class JdbcBackend implements LockBackend {
           Attempt attempt = takeOrCreate(session, claim, ttl, ttlMicros, deadline);
           if (attempt instanceof Attempt.Granted) {
             connections.protect(claim);
+            watched.computeIfPresent(
+                claim.name(), (name, some) -> new Watched(some.watches, time.nanoTime()));
           }
           return attempt;
         });
@@ -205,9 +215,9 @@ final class JdbcBackend implements LockBackend {
    * succession before it has to wait for a poll again.
    */
   private @Nullable Long waitsSince(Claim claim, boolean reserved, long now) {
-    Long begun =
-        claim.reservation().isZero() || (reserved && !hears()) ? null : waiting.get(claim.name());
-    return begun == null ? null : now - TimeUnit.NANOSECONDS.toMicros(time.nanoTime() - begun);
+    Watched some =
+        claim.reservation().isZero() || (reserved && !hears()) ? null : watched.get(claim.name());
+    return some == null ? null : now - TimeUnit.NANOSECONDS.toMicros(time.nanoTime() - some.since);
   }
 
   /** Whether releases are heard of. */
@@ -228,7 +238,7 @@ final class JdbcBackend implements LockBackend {
    * @param next whether the next release makes a reservation for this client
    */
   private Attempt busy(Claim claim, Duration retryAfter, @Nullable String holder, boolean next) {
-    boolean first = !claim.reservation().isZero() && !waiting.containsKey(claim.name());
+    boolean first = !claim.reservation().isZero() && !watched.containsKey(claim.name());
     boolean polls = (next || first) && !hears();
     return new Attempt.Busy(
         polls && retryAfter.compareTo(NEXT_POLL) > 0 ? NEXT_POLL : retryAfter, holder);
@@ -490,8 +500,7 @@ final class JdbcBackend implements LockBackend {
       if (end == null) {
         return false;
       }
-      boolean wake =
-          delay == null ? state.reserveForFirst(LockTable.RESERVATION_MICROS) : state.isAwaited();
+      boolean wake = delay == null ? state.reserveForFirst() : state.isAwaited();
       if (table.replace(session, row, state, row.fence(), end, wake)) {
         return true;
       }
@@ -619,11 +628,18 @@ final class JdbcBackend implements LockBackend {
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
     Watch watch = listener.watch(name, wakeUp);
-    Long begun = time.nanoTime();
-    waiting.put(name, begun);
+    watched.merge(
+        name,
+        new Watched(1, time.nanoTime()),
+        (some, another) -> new Watched(some.watches + 1, some.since));
+    AtomicBoolean closed = new AtomicBoolean();
     return () -> {
-      waiting.remove(name, begun);
-      watch.close();
+      if (closed.compareAndSet(false, true)) {
+        watched.computeIfPresent(
+            name,
+            (same, some) -> some.watches == 1 ? null : new Watched(some.watches - 1, some.since));
+        watch.close();
+      }
     };
   }
 

@@ -23,10 +23,11 @@ class LockTable {
 
   static final int MAX_PURGED = 256;
 
-  /**
-   * For longer than a waiter needs to hear of a release and to ask, or than it pauses if it polls.
-   */
-  static final long RESERVATION_MICROS = 300_000;
+  // For longer than a waiter needs to hear of a release and to ask, or than it pauses if it polls.
+  private static final long SHORTEST_RESERVATION = 300_000;
+  // Waiters are to be served within a second.
+  private static final long LONGEST_RESERVATION = 900_000;
+  private static final int WAITS_PER_RESERVATION = 10;
 
   /** What a row is set to by a release, apart from its claim and its end. */
   static final String FREE =
@@ -86,7 +87,7 @@ class LockTable {
                 + ", expires_at = "
                 + now
                 + " + "
-                + ifAwaited("" + RESERVATION_MICROS, "0")
+                + ifAwaited(reservation(""), "0")
                 + ", "
                 + FREE
                 + " WHERE name = :name AND claim = :claim AND expires_at > "
@@ -136,6 +137,22 @@ class LockTable {
                 + ") AND expires_at > "
                 + now
                 + bounded());
+  }
+
+  /**
+   * For how long to reserve a name for a client, in microseconds: the longer it has waited, since
+   * it may have been too slow for its turns.
+   */
+  static long reservation(long waited) {
+    return Math.max(
+        SHORTEST_RESERVATION, Math.min(LONGEST_RESERVATION, waited / WAITS_PER_RESERVATION));
+  }
+
+  /** The same for the waiter of a row. */
+  final String reservation(String alias) {
+    return "GREATEST(%d, LEAST(%d, (%s - %swaits_since) / %d))"
+        .formatted(
+            SHORTEST_RESERVATION, LONGEST_RESERVATION, dialect.now(), alias, WAITS_PER_RESERVATION);
   }
 
   /** One of two expressions, by whether the row says for which waiter to reserve the name. */
@@ -395,17 +412,27 @@ class LockTable {
   /** What a row is set to when the release of an exclusive lock is deferred. */
   final String deferred(String alias) {
     String now = dialect.now();
+    String end = alias + "expires_at";
+    // The claim comes last: MariaDB evaluates from left to right.
     return "version = "
         + alias
-        + "version + 1, claim = :deferred, expires_at = "
+        + "version + 1, expires_at = CASE WHEN "
+        + alias
+        + "claim = :deferred AND "
+        + end
+        + " < "
         + now
-        + " + :delay, purge_after = "
+        + " + :delay THEN "
+        + end
+        + " ELSE "
+        + now
+        + " + :delay END, claim = :deferred, purge_after = "
         + dialect.hourAfter(now + " + :kept");
   }
 
   /**
    * Keeps an exclusive lock for a time without the claim, and notifies those who wait if the row
-   * says so. Repeated, it counts the time anew.
+   * says so. A late copy of the request does not keep it for longer.
    *
    * @return whether the claim had it
    */

@@ -63,7 +63,9 @@ final class PostgreSqlTable extends LockTable {
         new Sql(
             "WITH held AS (SELECT l.name, l.expires_at, l.awaited, "
                 + ifAwaited("l.waiter", "''")
-                + " AS next FROM "
+                + " AS next, "
+                + ifAwaited(reservation("l."), "0")
+                + " AS reserved FROM "
                 + table
                 + " AS l WHERE l.name = :name AND l.claim = :claim"
                 + bounded()
@@ -73,9 +75,7 @@ final class PostgreSqlTable extends LockTable {
                 + " AS l SET version = l.version + 1,"
                 + " expires_at = "
                 + now
-                + " + CASE WHEN held.next = '' THEN 0 ELSE "
-                + RESERVATION_MICROS
-                + " END, claim = held.next, "
+                + " + held.reserved, claim = held.next, "
                 + FREE
                 + " FROM held WHERE l.name = held.name AND held.expires_at > "
                 + now

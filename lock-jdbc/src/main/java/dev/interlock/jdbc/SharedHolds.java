@@ -140,10 +140,12 @@ final class SharedHolds {
       Party party =
           new Party(Integer.parseInt(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]));
       long clientUntil = Long.parseLong(words[6]);
-      if (clientUntil > now) {
-        party.setClient(words[4], Long.parseLong(words[5]), clientUntil);
+      long clientSince = Long.parseLong(words[5]);
+      // What began in the future was noted before the clock was set back.
+      if (clientUntil > now && clientSince <= now) {
+        party.setClient(words[4], clientSince, clientUntil);
       }
-      if (party.until > now) {
+      if (party.until > now && party.since <= now) {
         parties.add(party);
       }
     } else {
@@ -335,8 +337,11 @@ final class SharedHolds {
   @Nullable Long releaseAfter(Claim claim, long expiresAt) {
     Hold hold = revoked ? null : holdOf(claim.id());
     if (hold == null) {
-      // The first answer may have been lost.
-      return renew(claim.deferredId(), expiresAt);
+      // The first answer may have been lost. A late copy of the request does not prolong the hold.
+      Hold deferred = holdOf(claim.deferredId());
+      return deferred == null
+          ? null
+          : renew(claim.deferredId(), Math.min(deferred.expiresAt, expiresAt));
     }
     holds.set(
         holds.indexOf(hold),
@@ -355,7 +360,7 @@ final class SharedHolds {
    *
    * @return whether they do
    */
-  boolean reserveForFirst(long reservationMicros) {
+  boolean reserveForFirst() {
     Party first = null;
     for (Party party : parties) {
       if (first == null || party.isBefore(first)) {
@@ -366,7 +371,8 @@ final class SharedHolds {
       return false;
     }
     if (!first.client.isEmpty() && holdOf(first.client) == null) {
-      holds.add(new Hold(first.client, first.weight, 0, now, now + reservationMicros, ""));
+      long ends = now + LockTable.reservation(now - first.clientSince);
+      holds.add(new Hold(first.client, first.weight, 0, now, ends, ""));
       first.setClient("", 0, 0);
     }
     return true;

@@ -24,6 +24,7 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.DatabaseServer;
 import java.io.IOException;
@@ -49,12 +50,15 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.postgresql.ds.PGSimpleDataSource;
 
 /** Logins, rights and servers that are not there. */
 class AccessTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   @AutoClose
   private static final DatabaseServer postgresql = Testbed.postgresql().withoutSync().start();

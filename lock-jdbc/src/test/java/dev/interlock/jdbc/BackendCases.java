@@ -24,6 +24,7 @@ import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -42,11 +43,14 @@ import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a backend does on its database, seen from the backend and from the table. */
 abstract class BackendCases {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final AtomicInteger TABLES = new AtomicInteger();
 
@@ -142,9 +146,10 @@ abstract class BackendCases {
     Claim claim = claim("job", share);
     Grant grant = take(backend, claim);
     assertFalse(backend.releaseAfter(claim("job", share), Duration.ofHours(1), soon()));
-    for (int i = 0; i < 2; i++) { // as if the first answer had been lost
-      assertTrue(backend.releaseAfter(claim, Duration.ofMinutes(10), soon()));
-    }
+    assertTrue(backend.releaseAfter(claim, Duration.ofMinutes(10), soon()));
+    // As if the first answer had been lost; and an earlier request, which had a longer time.
+    assertTrue(backend.releaseAfter(claim, Duration.ofMinutes(10), soon()));
+    assertTrue(backend.releaseAfter(claim, Duration.ofMinutes(20), soon()));
     assertInstanceOf(Renewal.Gone.class, renew(claim));
     assertFalse(backend.release(claim, soon()));
     LockState.Holder holder = backend.inspect("job", soon()).holders().get(0);
@@ -224,6 +229,21 @@ abstract class BackendCases {
       assertBusy(other, claim("job"));
       assertTrue(backend.release(second, soon()));
       take(backend, claim("job"));
+    }
+  }
+
+  /** As an observer of an election does beside a candidate of the same client. */
+  @Test
+  void anotherWatchOfTheNameThatEndsDoesNotEndTheWait() throws Exception {
+    Claim holder = claim("job");
+    take(backend, holder);
+    try (LockBackend other = Backends.open(own());
+        LockBackend.Watch wait = other.watch("job", new WakeUp(Backends.TIME))) {
+      other.watch("job", new WakeUp(Backends.TIME)).close();
+      assertBusy(other, waiting("job"));
+      release(backend, holder);
+      assertBusy(claim("job"));
+      take(other, waiting("job"));
     }
   }
 

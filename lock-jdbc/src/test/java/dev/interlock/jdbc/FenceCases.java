@@ -10,6 +10,7 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.MultiLease;
 import dev.interlock.StaleTokenException;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -38,12 +39,15 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /** What the fence does on every database. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class FenceCases {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final String NAME = "stock/42";
 

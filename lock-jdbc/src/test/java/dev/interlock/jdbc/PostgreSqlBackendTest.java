@@ -1,16 +1,12 @@
 package dev.interlock.jdbc;
 
-import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.PostgresServer;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AutoClose;
-import org.junit.jupiter.api.extension.RegisterExtension;
 import org.postgresql.ds.PGSimpleDataSource;
 
 class PostgreSqlBackendTest extends BackendCases {
-
-  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   @AutoClose
   private static final PostgresServer server = Testbed.postgresql().withoutSync().start();

@@ -59,7 +59,7 @@ class SharedHoldsTest {
   private boolean releaseAndReserve(Claim claim) {
     SharedHolds state = state(claim.share());
     assertNotNull(state.release(claim.id()));
-    boolean room = state.reserveForFirst(300_000);
+    boolean room = state.reserveForFirst();
     content = state.content();
     return room;
   }
@@ -78,6 +78,16 @@ class SharedHoldsTest {
 
   private static Claim permits(int permits, int limit) {
     return Backends.claim("job", Share.ofSemaphore(permits, limit));
+  }
+
+  @Test
+  void whoBeganToWaitInTheFutureIsForgottenAsTheClockWasSetBack() {
+    Claim early = reader();
+    assertTrue(isGranted(early));
+    assertFalse(isGranted(writer(WAIT)));
+    release(early);
+    now -= TimeUnit.HOURS.toMicros(1);
+    assertTrue(isGranted(reader()));
   }
 
   @Test
@@ -136,7 +146,7 @@ class SharedHoldsTest {
     pass(100);
     release(early);
     assertFalse(isGranted(reader()));
-    assertTrue(state(Share.READ).reserveForFirst(300_000));
+    assertTrue(state(Share.READ).reserveForFirst());
     Claim writer = writer(WAIT);
     assertTrue(isGranted(writer));
     release(writer);
