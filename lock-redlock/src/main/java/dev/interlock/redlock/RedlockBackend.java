@@ -548,9 +548,14 @@ final class RedlockBackend implements LockBackend {
       cluster.send(
           each,
           round.new Question(each, sendBefore) {
+            private boolean inDoubt;
+            private boolean asked;
+
             /** A node that can be reached later only keeps the lock no longer than the others. */
             @Override
             public NodePipeline.Call call(String run) {
+              inDoubt |= asked || entry.mayBeForgottenBy(node, run);
+              asked = true;
               long rest = TimeUnit.NANOSECONDS.toMillis(end - time.nanoTime() + 999_999);
               return rest > 0
                   ? requests.releaseAfter(
@@ -563,11 +568,16 @@ final class RedlockBackend implements LockBackend {
               return requests.id;
             }
 
+            /** As in a release, a missing lock may say nothing. */
             @Override
             public void answered(Object reply) {
               Answer answer = cluster.answer(node, reply);
-              boolean counts = !answer.is("released") || !entry.lacks(node);
-              round.put(node, counts ? answer : RESTORED);
+              if (inDoubt && answer.is("not held")) {
+                answer = GONE_BEFORE;
+              } else if (answer.is("released") && entry.lacks(node)) {
+                answer = RESTORED;
+              }
+              round.put(node, answer);
               if (isLost.get()) {
                 endDeferred(requests, round, node);
               }

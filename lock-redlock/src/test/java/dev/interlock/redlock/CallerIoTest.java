@@ -14,6 +14,7 @@ import dev.interlock.LockException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.Script;
 import dev.interlock.spi.WakeUp;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.io.IOException;
@@ -29,11 +30,14 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
 /** A caller's own I/O, and who completes it. */
 class CallerIoTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final Script LENGTH = new Script(0, "return {#ARGV[1], ARGV[1]}");
 

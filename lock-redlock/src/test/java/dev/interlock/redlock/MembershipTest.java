@@ -13,6 +13,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
@@ -27,9 +28,12 @@ import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Clients of which one lists A, B and C, and the other A, B and D. */
 class MembershipTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final String QUERY = "?nodeTimeout=5s&maxTtl=";
   private static final String RECORD = "interlock:redlock";

@@ -720,6 +720,16 @@ class RedlockBackendTest {
     assertFalse(backend.release(claim, soon()), "by now it is known that it is gone");
   }
 
+  @Test
+  void aDeferredReleaseWithAMinorityRestartedEmptyIsNoLoss() throws Exception {
+    Claim claim = takeWithoutTheLastNode(backend);
+    nodes.get(0).restartEmpty();
+    eventually("connected again", () -> isHeld(backend));
+    assertThrows(
+        LockUnavailableException.class, () -> backend.releaseAfter(claim, Backends.TTL, soon()));
+    assertTrue(((String) nodes.get(1).call("GET", LOCK)).startsWith(claim.deferredId()));
+  }
+
   private static boolean isHeld(LockBackend backend) throws InterruptedException {
     try {
       return backend.inspect("job", soon()).isHeld();
