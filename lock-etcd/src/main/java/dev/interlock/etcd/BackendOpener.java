@@ -18,8 +18,8 @@ final class BackendOpener {
   private static final Logger log = LoggerFactory.getLogger(BackendOpener.class);
 
   private static final int TRIES = 2;
-  // While the driver is being loaded, which is slow and happens once in a process.
-  private static final int TRIES_WHILE_LOADING = 10;
+  // While the driver is being loaded, which happens once in a process, or many clients log in.
+  private static final int TRIES_WHILE_SLOW = 10;
 
   private final EtcdSettings settings;
   private final BackendContext context;
@@ -37,26 +37,31 @@ final class BackendOpener {
    * Opens a backend, or closes the clients.
    *
    * @param diagnosis finds out what is wrong; null if only the clients know the endpoints
+   * @param login what the clients' requests wait for; null if that is not known, or nothing
    * @param presumed the number of members if the cluster does not list them
    */
-  EtcdBackend open(Clients clients, @Nullable Diagnosis diagnosis, int presumed) {
+  EtcdBackend open(
+      Clients clients, @Nullable Diagnosis diagnosis, @Nullable Login login, int presumed) {
+    boolean opened = false;
     try {
       Requests requests = new Requests(clients, failures, context.time());
       if (diagnosis == null) {
         read(requests, requestTimeout);
       } else {
-        readOrFindOutWhyNot(requests, diagnosis);
+        readOrFindOutWhyNot(requests, diagnosis, login);
       }
       BackendInfo info = EtcdTopology.info(members(requests, presumed));
       failures.noteAdmission();
-      return new EtcdBackend(info, settings, clients, failures, context);
+      EtcdBackend backend = new EtcdBackend(info, settings, clients, failures, context);
+      opened = true;
+      return backend;
     } catch (InterruptedException e) {
-      clients.close();
       Thread.currentThread().interrupt();
       throw failures.temporary("interrupted while connecting", e);
-    } catch (LockException e) {
-      clients.close();
-      throw e;
+    } finally {
+      if (!opened) {
+        clients.close();
+      }
     }
   }
 
@@ -80,12 +85,12 @@ final class BackendOpener {
   }
 
   /** Waits half of the time-out for the answer, and half for the reason why there is none. */
-  private void readOrFindOutWhyNot(Requests requests, Diagnosis diagnosis)
+  private void readOrFindOutWhyNot(Requests requests, Diagnosis diagnosis, @Nullable Login login)
       throws InterruptedException {
     Duration half = requestTimeout.dividedBy(2);
     Duration limit = half;
     for (int tries = 1; ; tries++) {
-      boolean loading = !RequestRules.oneWasSent();
+      boolean isSlow = !RequestRules.oneWasSent();
       try {
         read(requests, limit);
         return;
@@ -98,8 +103,9 @@ final class BackendOpener {
           found.addSuppressed(e);
           throw found;
         }
-        if (tries >= (loading ? TRIES_WHILE_LOADING : TRIES)) {
-          throw e;
+        boolean loggingIn = login != null && login.isUnderWay();
+        if (tries >= (isSlow || loggingIn ? TRIES_WHILE_SLOW : TRIES)) {
+          throw loggingIn ? failures.temporary("the login was not answered in time", e) : e;
         }
         limit = requestTimeout;
       }

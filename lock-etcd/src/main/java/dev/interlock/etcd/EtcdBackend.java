@@ -155,6 +155,10 @@ final class EtcdBackend implements QueueingBackend {
     int number = 0;
     while (true) {
       Session session = sessions.forTtl(claim.ttl(), deadline);
+      if (session.isOverdue(time)) {
+        // Each entry whose fate is not known is undone for as long as the server is away.
+        sessions.confirm(session, deadline);
+      }
       QueueEntry entry = session.add(claim, new WakeUp(time), number);
       if (entry != null) {
         claim.attach(entry);

@@ -80,6 +80,6 @@ public final class EtcdLocks {
 
   static LockBackend backend(Client etcd, EtcdSettings settings, BackendContext context) {
     return new BackendOpener(Failures.ofProgram(), settings, context)
-        .open(Clients.ofProgram(etcd), null, 1);
+        .open(Clients.ofProgram(etcd), null, null, 1);
   }
 }

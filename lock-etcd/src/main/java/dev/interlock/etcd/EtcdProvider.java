@@ -58,6 +58,7 @@ public final class EtcdProvider implements LockProvider {
             new OwnClients(
                 etcd.connector(login, requestTimeout), login, requestTimeout, context.time()),
             etcd.diagnosis(),
+            login,
             etcd.endpointCount());
   }
 }

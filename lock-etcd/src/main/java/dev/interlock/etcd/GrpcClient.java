@@ -158,7 +158,7 @@ final class GrpcClient implements EtcdClient {
     public void run() {
       try {
         ClientCalls.asyncUnaryCall(calls.newCall(method, CallOptions.DEFAULT), request, this);
-      } catch (RuntimeException e) {
+      } catch (RuntimeException | Error e) {
         result.completeExceptionally(e);
       }
     }

@@ -32,23 +32,23 @@ import org.jspecify.annotations.Nullable;
  * <p>For each login etcd computes a hash that is meant to be slow, about 80 ms of a processor. So
  * the client logs in when it has no token, or the server no longer accepts it, and not for every
  * new connection; requests without a token wait for one login together. While many clients log in
- * at the same time, an answer may take longer than the request time-out: each login that is not
- * answered is followed by one that has twice the time.
+ * at the same time, an answer takes longer than the request time-out. As etcd computes it to its
+ * end even if the client gives up and asks again, clients with less patience would never get in.
  */
 final class Login {
 
   private static final Metadata.Key<String> TOKEN =
       Metadata.Key.of("token", Metadata.ASCII_STRING_MARSHALLER);
 
-  /** Limits the time for a login to 16 request time-outs. */
-  private static final int MAX_DOUBLINGS = 4;
+  /** gRPC ends a connection that is dead earlier than that. */
+  private static final int TIMEOUT_IN_REQUEST_TIMEOUTS = 16;
 
   private static final Status NO_ANSWER =
       Status.DEADLINE_EXCEEDED.withDescription("the login was not answered");
 
   private final String user;
   private final Supplier<String> password;
-  private final Duration requestTimeout;
+  private final Duration timeout;
 
   private volatile @Nullable Metadata token;
 
@@ -61,10 +61,6 @@ final class Login {
 
   private volatile long successes;
 
-  /** How many logins in succession had no answer in their time. */
-  @GuardedBy("this")
-  private int unanswered;
-
   /** Where the last login was not answered; one request fails for it, which reports the silence. */
   @GuardedBy("this")
   private @Nullable Channel silent;
@@ -73,12 +69,16 @@ final class Login {
   Login(String user, Supplier<String> password, Duration requestTimeout) {
     this.user = user;
     this.password = password;
-    this.requestTimeout = requestTimeout;
+    this.timeout = requestTimeout.multipliedBy(TIMEOUT_IN_REQUEST_TIMEOUTS);
   }
 
   /** How often the client has logged in. */
   long successes() {
     return successes;
+  }
+
+  synchronized boolean isUnderWay() {
+    return underWay;
   }
 
   /** Whether requests may have waited for a login instead of their answers. */
@@ -172,7 +172,7 @@ final class Login {
     CallOptions options =
         CallOptions.DEFAULT
             .withExecutor(MoreExecutors.directExecutor())
-            .withDeadlineAfter(limit().toMillis(), TimeUnit.MILLISECONDS);
+            .withDeadlineAfter(timeout.toMillis(), TimeUnit.MILLISECONDS);
     ClientCalls.asyncUnaryCall(
         ClientInterceptors.intercept(
                 channel, MetadataUtils.newAttachHeadersInterceptor(RequestRules.withLeader()))
@@ -194,10 +194,6 @@ final class Login {
         });
   }
 
-  private synchronized Duration limit() {
-    return requestTimeout.multipliedBy(1L << Math.min(unanswered, MAX_DOUBLINGS));
-  }
-
   private void succeed(String text) {
     Metadata received = new Metadata();
     received.put(TOKEN, text);
@@ -205,7 +201,6 @@ final class Login {
     synchronized (this) {
       token = received;
       successes++;
-      unanswered = 0;
       silent = null;
       served = end();
     }
@@ -217,7 +212,6 @@ final class Login {
     List<Waiting> served;
     synchronized (this) {
       if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) {
-        unanswered++;
         silent = channel;
       }
       served = end();

@@ -2,6 +2,7 @@ package dev.interlock.etcd;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import io.etcd.jetcd.ByteSequence;
 import java.time.Duration;
@@ -87,6 +88,11 @@ final class Session {
 
   Confirmation confirmation() {
     return confirmation;
+  }
+
+  /** Whether it was not confirmed for twice as long as that takes while the server answers. */
+  boolean isOverdue(TimeSource time) {
+    return time.nanoTime() - confirmation.sentAt() > timeToLive.toNanos() / 2;
   }
 
   synchronized void confirmed(Confirmation later) {

@@ -67,7 +67,13 @@ final class Sessions implements AutoCloseable {
     CompletableFuture<Session> session =
         sessions.compute(seconds, (s, known) -> known == null || hasEnded(known) ? fresh : known);
     if (session == fresh) {
-      begin(seconds, fresh);
+      try {
+        begin(seconds, fresh);
+      } catch (Throwable e) {
+        // There may be no thread for it now. The next one who needs the session begins it.
+        fresh.completeExceptionally(e);
+        throw e;
+      }
     }
     try {
       return requests.await(session, deadline);

@@ -69,16 +69,17 @@ final class Backends {
   }
 
   static Claim claim(String name, Share share, boolean autoRenew) {
+    return claim(name, share, Duration.ofSeconds(30), autoRenew);
+  }
+
+  static Claim claim(String name, Share share, Duration ttl) {
+    return claim(name, share, ttl, true);
+  }
+
+  private static Claim claim(String name, Share share, Duration ttl, boolean autoRenew) {
     String id = UUID.randomUUID().toString().replace("-", "").substring(0, 27);
     return new Claim(
-        name,
-        id,
-        Duration.ofSeconds(30),
-        autoRenew,
-        "host/1/test",
-        System.nanoTime(),
-        share,
-        Duration.ZERO);
+        name, id, ttl, autoRenew, "host/1/test", System.nanoTime(), share, Duration.ZERO);
   }
 
   static Deadline in(Duration duration) {

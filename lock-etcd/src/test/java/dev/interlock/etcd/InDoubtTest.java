@@ -14,6 +14,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
@@ -102,6 +103,29 @@ class InDoubtTest {
       lease.renew();
     } catch (LockUnavailableException e) {
       // As good as renewed.
+    }
+  }
+
+  /** Otherwise each would be undone again and again, for as long as the server is away. */
+  @Test
+  void anAttemptDuringAnOutageLeavesNothingToUndo() throws Exception {
+    Duration soon = Duration.ofMillis(300);
+    try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
+        EtcdBackend backend = Backends.open("etcd://127.0.0.1:" + proxy.port(), TIMEOUT)) {
+      Duration ttl = Duration.ofSeconds(4);
+      Claim first = claim("outage", Share.EXCLUSIVE, ttl);
+      backend.join(first, in(TIMEOUT)).close();
+      try (NetworkFault outage = proxy.partition()) {
+        Eventually.holds(
+            "nothing is put any more, " + outage,
+            () -> {
+              Claim claim = claim("outage", Share.EXCLUSIVE, ttl);
+              assertThrows(LockUnavailableException.class, () -> backend.join(claim, in(soon)));
+              return claim.attachment() == null;
+            });
+      }
+      Eventually.holds(
+          "it goes on", () -> released(backend, claim("outage", Share.EXCLUSIVE, ttl)));
     }
   }
 
