@@ -195,6 +195,7 @@ final class Session {
    */
   @CanIgnoreReturnValue
   boolean awaitLeaderContact(WakeUp wakeUp, Deadline deadline) throws InterruptedException {
+    sendHeartbeats();
     return certainty.awaitContact(wakeUp, deadline, this::hasEnded);
   }
 
@@ -211,6 +212,7 @@ final class Session {
 
   private void sendHeartbeat() {
     if (hasEnded() || heartbeatsEnded) {
+      heartbeatsGoOn.set(false);
       return;
     }
     try {

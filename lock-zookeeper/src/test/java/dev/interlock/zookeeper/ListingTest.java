@@ -11,6 +11,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -29,9 +30,12 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Which locks a listing shows, page by page, and since when they have been held. */
 class ListingTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   @AutoClose private static ZooKeeperEnsemble server;
   @AutoClose private static CuratorFramework observer;

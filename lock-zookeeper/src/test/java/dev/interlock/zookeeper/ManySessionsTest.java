@@ -23,6 +23,7 @@ import dev.interlock.spi.Renewal;
 import dev.interlock.tck.Proxies;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.net.InetAddress;
@@ -43,9 +44,12 @@ import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A client whose nodes take more than one session, as with thousands of leases. */
 class ManySessionsTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   /** What a node takes whose lock's name has one character. */
   private static final int NODE = 4 + "/interlock/x/".length() + 27 + 1 + 11;
