@@ -435,7 +435,7 @@ public abstract class LeaseRules extends RuleTest {
   @Test
   @Rule("LEASE-05")
   void nothingRenewsAfterARelease() throws Exception {
-    LockClient client = client(renewed());
+    LockClient client = client(lasting());
     LockClient other = client();
     for (int i = 0; i < 60; i++) {
       Lease lease = acquireUndoubted(client);

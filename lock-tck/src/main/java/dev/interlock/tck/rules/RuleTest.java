@@ -309,7 +309,7 @@ public abstract class RuleTest {
   /** Like {@link #process}, but also for backends that share nothing between processes. */
   final OtherProcess separateProcess(LockOptions options) throws Exception {
     OtherProcess process = anyProcess(kit().server().uri(), options, false);
-    process.call(Duration.ofMinutes(1), WarmUp.class, newName());
+    process.call(Duration.ofMinutes(3), WarmUp.class, newName());
     return process;
   }
 
