@@ -7,14 +7,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.cli.Interlock.Result;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** {@code elect} and {@code leader}: several candidates, one leader. */
 class ElectTest extends CommandsOnRedis {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
+
   /** Leads until something is typed, and says so. */
   private static final String LEAD = "echo in $INTERLOCK_TOKEN; read go; exit 5";
 

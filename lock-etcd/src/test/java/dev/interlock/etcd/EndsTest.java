@@ -17,6 +17,7 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
@@ -27,6 +28,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
@@ -36,6 +38,8 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  */
 @Execution(ExecutionMode.CONCURRENT)
 class EndsTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
 

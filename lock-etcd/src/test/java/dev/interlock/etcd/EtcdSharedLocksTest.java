@@ -27,6 +27,7 @@ import dev.interlock.spi.Share;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
@@ -53,11 +54,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
  * Readers, writers and permits of whole clients: what they cost, and what operators see of them.
  */
 class EtcdSharedLocksTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   /** Polls so seldom that whoever waited for a poll would make the test fail. */
   private static final LockOptions OPTIONS =

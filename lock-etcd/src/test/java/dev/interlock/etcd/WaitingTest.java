@@ -12,6 +12,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.spi.Grant;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
@@ -41,9 +42,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Waiters that have bad luck with their watch. */
 class WaitingTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   @Test
   void aCompactionAndARestartDuringTheWaitLoseNoWaiter() throws Exception {

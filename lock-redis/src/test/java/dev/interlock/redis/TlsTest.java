@@ -23,6 +23,7 @@ import dev.interlock.spi.WakeUp;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.tck.fault.Traffic;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
@@ -36,12 +37,15 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Encrypted connections, with the server's certificate checked. */
 class TlsTest {
+
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   @TempDir static Path directory;
 

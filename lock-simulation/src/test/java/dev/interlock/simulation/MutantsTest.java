@@ -21,8 +21,10 @@ class MutantsTest {
 
   private static final int MOST_WORLDS = 100;
 
-  /** One in so many is in the sample of a commit. */
-  private static final int SAMPLE_PARTS = 10;
+  /** The sample of a commit has one in so many. */
+  private static final int MUTANTS_PER_SAMPLED = 30;
+
+  private static final int WORLDS_PER_SAMPLED = 10;
 
   private static final String NAMES = "it is about names, of which worlds have seven";
   private static final String ADDRESSES = "it is about how clients are opened by their URI";
@@ -63,7 +65,8 @@ class MutantsTest {
                 DynamicTest.dynamicTest(
                     mutant.name(),
                     () -> {
-                      Sample.require(sample -> includes(sample, mutant.name()));
+                      Sample.require(
+                          sample -> sample.draw(mutant.name()) % MUTANTS_PER_SAMPLED == 0);
                       find(mutant);
                     }));
   }
@@ -74,7 +77,10 @@ class MutantsTest {
     LongStream seeds =
         repeated == null
             ? LongStream.rangeClosed(1, 60)
-                .filter(seed -> Sample.runs(sample -> includes(sample, "seed " + seed)))
+                .filter(
+                    seed ->
+                        Sample.runs(
+                            sample -> sample.draw("seed " + seed) % WORLDS_PER_SAMPLED == 0))
             : LongStream.of(repeated);
     for (long seed : seeds.toArray()) {
       World.ClientOpener opener = Simulation.onMemory(seed);
@@ -84,10 +90,6 @@ class MutantsTest {
         fail(Simulation.report(plan, failure, opener));
       }
     }
-  }
-
-  private static boolean includes(Sample sample, String key) {
-    return sample.draw(key) % SAMPLE_PARTS == 0;
   }
 
   private static void find(Specimen mutant) throws Exception {
