@@ -124,8 +124,7 @@ class InDoubtTest {
               return claim.attachment() == null;
             });
       }
-      Eventually.holds(
-          "it goes on", () -> released(backend, claim("outage", Share.EXCLUSIVE, ttl)));
+      Eventually.holds("it goes on", () -> released(backend, claim("later", Share.EXCLUSIVE, ttl)));
     }
   }
 

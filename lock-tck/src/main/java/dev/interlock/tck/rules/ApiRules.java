@@ -423,7 +423,7 @@ public abstract class ApiRules extends RuleTest {
             false,
             "-Djdk.virtualThreadScheduler.parallelism=1",
             "-Djdk.virtualThreadScheduler.maxPoolSize=1");
-    process.call(Duration.ofMinutes(3), WarmUp.class, newName());
+    process.call(IN_ANOTHER_JVM, WarmUp.class, newName());
     return process;
   }
 

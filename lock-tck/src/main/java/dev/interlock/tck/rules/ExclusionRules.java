@@ -352,7 +352,7 @@ public abstract class ExclusionRules extends RuleTest {
     String base = newName();
     List<String> names = new ArrayList<>();
     names.add(base + "TITLE title \u0130\u0131 \u00c9\u00e9 \ud83d\udd12 42 \u0664\u0662");
-    String theirs = foreign.call(timing().longTtl(), UnicodePages.class);
+    String theirs = foreign.call(IN_ANOTHER_JVM, UnicodePages.class);
     List<String> ours = UnicodePages.hashes();
     int page = 0;
     for (String hash : theirs.split(" ", -1)) {
@@ -372,7 +372,7 @@ public abstract class ExclusionRules extends RuleTest {
     for (String name : names) {
       leases.add(acquireNow(client.lock(name)));
     }
-    String granted = foreign.call(timing().longTtl(), TryEach.class, names.toArray(String[]::new));
+    String granted = foreign.call(IN_ANOTHER_JVM, TryEach.class, names.toArray(String[]::new));
     for (String index : granted.isEmpty() ? new String[0] : granted.split(" ", -1)) {
       String name = names.get(Integer.parseInt(index));
       fail(
@@ -385,7 +385,7 @@ public abstract class ExclusionRules extends RuleTest {
     if (has(Capability.LIST)) {
       assertEquals(
           names.stream().sorted().collect(Collectors.joining("\n")),
-          foreign.call(timing().longTtl(), ListNames.class, base),
+          foreign.call(IN_ANOTHER_JVM, ListNames.class, base),
           "what a JVM of another version or locale lists");
     }
     leases.forEach(Lease::release);

@@ -74,6 +74,12 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @DisplayNameGeneration(RuleNames.class)
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 public abstract class RuleTest {
+
+  /**
+   * Limits what loads and compiles a driver in another JVM, even on a machine that does much else.
+   */
+  static final Duration IN_ANOTHER_JVM = Duration.ofMinutes(3);
+
   private static final int MOST_WARM_UPS = 10;
 
   /** For a store that was too busy to answer. */
@@ -309,7 +315,7 @@ public abstract class RuleTest {
   /** Like {@link #process}, but also for backends that share nothing between processes. */
   final OtherProcess separateProcess(LockOptions options) throws Exception {
     OtherProcess process = anyProcess(kit().server().uri(), options, false);
-    process.call(Duration.ofMinutes(3), WarmUp.class, newName());
+    process.call(IN_ANOTHER_JVM, WarmUp.class, newName());
     return process;
   }
 
