@@ -636,15 +636,20 @@ final class AcquireLoop {
     return next;
   }
 
-  /** Lasts until after the next attempt, unless the caller gives up before. */
+  /**
+   * Lasts until after the next attempt, unless the caller gives up before. The last attempt of a
+   * waiter still has one: the lock may be reserved for this client.
+   */
   private Duration reservation(Request request) {
     if (engine.store instanceof QueueingBackend) {
       return Duration.ZERO;
     }
-    return request
-        .deadline()
-        .orIn(request.options().pollInterval().plus(engine.requestTimeout()))
-        .remaining();
+    Duration remaining =
+        request
+            .deadline()
+            .orIn(request.options().pollInterval().plus(engine.requestTimeout()))
+            .remaining();
+    return waiting && remaining.isZero() ? Duration.ofNanos(1) : remaining;
   }
 
   /** Ends the current attempt, and undoes what may be left of it on the store. */

@@ -10,6 +10,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Claim;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -80,6 +81,22 @@ class WaitingTest extends EngineFixture {
     assertEquals(Optional.empty(), waiter.get());
     assertEquals(0, store.watchers());
     assertEquals(0, engine.line.size());
+  }
+
+  /** The store may have reserved the lock for it. */
+  @Test
+  void theLastAttemptOfAWaiterIsKnownAsOne() throws Exception {
+    store.occupy("a", LONG);
+    assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
+    Background<Optional<Lease>> waiter =
+        inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(5)));
+    advanceInSteps(waiter, Duration.ofSeconds(5));
+    assertEquals(Optional.empty(), waiter.get());
+    List<Duration> reservations = store.attempted().stream().map(Claim::reservation).toList();
+    assertEquals(Duration.ZERO, reservations.get(0), "an attempt that does not wait");
+    assertFalse(
+        reservations.subList(1, reservations.size()).contains(Duration.ZERO),
+        reservations::toString);
   }
 
   @Test
