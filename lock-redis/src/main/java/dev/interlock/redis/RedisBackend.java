@@ -116,10 +116,12 @@ final class RedisBackend implements LockBackend {
       throw inTheWay(claim, words);
     }
     expect("busy", words);
+    long left = Math.max(0, (Long) words.get(1));
+    if (!claim.reservation().isZero() && !subscriber.hears(entry.keys)) {
+      left = Math.min(left, Subscriber.DEAF_POLL_MILLIS);
+    }
     // Rounded up: the last fraction of a millisecond is the holder's.
-    return new Attempt.Busy(
-        Duration.ofMillis(Math.max(0, (Long) words.get(1)) + 1),
-        entry.holder(Wire.text(words.get(2))));
+    return new Attempt.Busy(Duration.ofMillis(left + 1), entry.holder(Wire.text(words.get(2))));
   }
 
   /** Whether it was not refused for a holder, but because many have ended: see the script. */

@@ -7,12 +7,14 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -27,6 +29,7 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A client far away competes with clients next to the server that acquire again at once. */
@@ -34,7 +37,14 @@ class FarWaiterTest {
 
   private static final int TURNS = 10;
 
-  private final RedisServer redis = Testbed.redis().start();
+  /** May neither publish nor subscribe. */
+  private static final String MUTE = "mute:secret@";
+
+  /** Shorter than a reservation. */
+  private static final Duration TIME_TO_WAIT = Duration.ofMillis(250);
+
+  private final RedisServer redis =
+      Testbed.redis().user("mute", "secret", "~* resetchannels +@all").start();
   private final ExecutorService threads = Executors.newCachedThreadPool();
 
   @AfterEach
@@ -136,6 +146,59 @@ class FarWaiterTest {
       waiting.get(60, TimeUnit.SECONDS);
       competing.get(60, TimeUnit.SECONDS);
     }
+  }
+
+  /** No message ends its pauses. */
+  @ParameterizedTest
+  @CsvSource({"LOCK, ''", "LOCK, " + MUTE, "WRITERS, ''", "ONE_PERMIT, " + MUTE})
+  void aWaiterThatMayNotSubscribeHasItsTurns(Kind kind, String nearUser) throws Exception {
+    try (LockClient near = LockClient.open(uri(nearUser));
+        LockClient deaf = LockClient.open(uri(MUTE))) {
+      Queue<String> turns = new ConcurrentLinkedQueue<>();
+      BooleanSupplier goesOn = () -> Collections.frequency(turns, "deaf") < TURNS;
+      Future<?> competing =
+          threads.submit(contend(kind.near.apply(near), 20, goesOn, () -> turns.add("near")));
+      Future<?> waiting =
+          threads.submit(contend(kind.far.apply(deaf), 20, goesOn, () -> turns.add("deaf")));
+      waiting.get(60, TimeUnit.SECONDS);
+      competing.get(60, TimeUnit.SECONDS);
+      // On a busy machine it may poll too late.
+      List<String> all = List.copyOf(turns);
+      List<String> sinceItCame = all.subList(all.indexOf("deaf"), all.size());
+      assertTrue(
+          Collections.frequency(sinceItCame, "near") <= 3 * TURNS, () -> "turns " + sinceItCame);
+    }
+  }
+
+  /** It asks once more then, and what is free is reserved for it. */
+  @ParameterizedTest
+  @EnumSource(names = {"LOCK", "ONE_PERMIT", "WRITERS"})
+  void aWaiterThatHasHeardNothingIsServedAtItsDeadline(Kind kind) throws Exception {
+    Eventually.holds(
+        "a release in time",
+        () -> {
+          redis.call("ACL", "LOG", "RESET");
+          try (LockClient near = LockClient.open(redis.uri());
+              LockClient deaf = LockClient.open(uri(MUTE))) {
+            Lease held = kind.near.apply(near).acquire();
+            long begun = System.nanoTime();
+            Future<Optional<Lease>> waiting =
+                threads.submit(() -> kind.far.apply(deaf).tryAcquire(TIME_TO_WAIT));
+            Eventually.holds(
+                "may not subscribe",
+                () -> waiting.isDone() || redis.call("ACL", "LOG").toString().contains("channel"));
+            held.release();
+            boolean isInTime = System.nanoTime() - begun < TIME_TO_WAIT.toNanos();
+            Optional<Lease> served = waiting.get(60, TimeUnit.SECONDS);
+            served.ifPresent(Lease::release);
+            assertTrue(served.isPresent() || !isInTime, "refused what was free");
+            return isInTime;
+          }
+        });
+  }
+
+  private String uri(String user) {
+    return redis.uri().replace("://", "://" + user);
   }
 
   private static Callable<Void> contend(

@@ -6,6 +6,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.redis.server.Failures;
+import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
 import dev.interlock.redis.server.Subscriber;
 import dev.interlock.redlock.NodeStatus.Kind;
@@ -205,6 +206,11 @@ final class Cluster implements AutoCloseable {
 
   Subscriber subscriber(int node) {
     return nodes.get(node).subscriber();
+  }
+
+  /** Whether a majority tells this client of releases of the lock. */
+  boolean hears(LockKeys keys) {
+    return nodes.stream().filter(node -> node.subscriber().hears(keys)).count() >= majority();
   }
 
   // --- answers ------------------------------------------------------------------------

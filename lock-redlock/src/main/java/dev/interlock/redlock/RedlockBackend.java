@@ -16,6 +16,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.Subscriber;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.redlock.VoteCount.Outcome;
 import dev.interlock.spi.Attempt;
@@ -306,11 +307,11 @@ final class RedlockBackend implements LockBackend {
       boolean isNotified =
           !claim.reservation().isZero() && cluster.subscriber(0).isWatching(requests.keys);
       return !isExclusive || isNotified
-          ? busyFor(holder.leftMillis(), label)
+          ? busyFor(requests, holder.leftMillis(), label)
           : new Attempt.Busy(Duration.ofNanos(random(LEAST_PAUSE, MOST_PAUSE)), label);
     }
     if (inRow == MOST_SPLITS_IN_ROW && !isExclusive) {
-      return busyFor(acquisition.leftMillis(), null);
+      return busyFor(requests, acquisition.leftMillis(), null);
     }
     long most = Math.min(FIRST_PAUSE << inRow, LONGEST_PAUSE);
     return new Attempt.Busy(Duration.ofNanos(random(most / 2, most)));
@@ -320,9 +321,13 @@ final class RedlockBackend implements LockBackend {
     return ThreadLocalRandom.current().nextLong(least, most);
   }
 
-  /** Rounded up: the last fraction of a millisecond is the holder's. */
-  private static Attempt.Busy busyFor(long leftMillis, @Nullable String holder) {
-    return new Attempt.Busy(Duration.ofMillis(Math.max(0, leftMillis) + 1), holder);
+  private Attempt.Busy busyFor(Requests requests, long leftMillis, @Nullable String holder) {
+    long left = Math.max(0, leftMillis);
+    if (!requests.claim.reservation().isZero() && !cluster.hears(requests.keys)) {
+      left = Math.min(left, Subscriber.DEAF_POLL_MILLIS);
+    }
+    // Rounded up: the last fraction of a millisecond is the holder's.
+    return new Attempt.Busy(Duration.ofMillis(left + 1), holder);
   }
 
   // --- renewing ---------------------------------------------------------------------------------

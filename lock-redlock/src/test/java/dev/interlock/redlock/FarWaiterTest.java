@@ -1,5 +1,6 @@
 package dev.interlock.redlock;
 
+import static dev.interlock.redlock.Backends.eventually;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Acquirable;
@@ -15,6 +16,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -30,6 +32,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** A client far away competes with clients next to the nodes that acquire again at once. */
 class FarWaiterTest {
@@ -38,7 +41,18 @@ class FarWaiterTest {
   private static final LockOptions OPTIONS =
       LockOptions.builder().ttl(Duration.ofSeconds(2)).build();
 
-  private final RedlockNodes redlock = Testbed.redlockNodes().nodes(3).forFaults().start();
+  /** May neither publish nor subscribe. */
+  private static final String MUTE = "mute:secret@";
+
+  /** Shorter than a reservation. */
+  private static final Duration TIME_TO_WAIT = Duration.ofMillis(250);
+
+  private final RedlockNodes redlock =
+      Testbed.redlockNodes()
+          .nodes(3)
+          .user("mute", "secret", "~* resetchannels +@all")
+          .forFaults()
+          .start();
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final List<FaultProxy> distances = new ArrayList<>();
 
@@ -49,12 +63,12 @@ class FarWaiterTest {
     redlock.close();
   }
 
-  private String farUri() throws Exception {
+  private String farUri(int delayMillis) throws Exception {
     for (RedisServer node : redlock.members()) {
       FaultProxy distance = FaultProxy.to(node.host(), node.port());
       distances.add(distance);
       for (Direction direction : Direction.values()) {
-        var unused = distance.delay(direction, Duration.ofMillis(5));
+        var unused = distance.delay(direction, Duration.ofMillis(delayMillis));
       }
     }
     return distances.stream()
@@ -97,7 +111,7 @@ class FarWaiterTest {
   void aFarWaiterHasItsTurnsBesideANearClient(Kind kind, int holdMillis, int nodesAlive)
       throws Exception {
     try (LockClient near = LockClient.open(redlock.uri(), OPTIONS);
-        LockClient far = LockClient.open(farUri(), OPTIONS)) {
+        LockClient far = LockClient.open(farUri(5), OPTIONS)) {
       redlock.members().stream().skip(nodesAlive).forEach(RedisServer::kill);
       Queue<String> turns = new ConcurrentLinkedQueue<>();
       BooleanSupplier goesOn = () -> Collections.frequency(turns, "far") < TURNS;
@@ -116,6 +130,63 @@ class FarWaiterTest {
             Collections.frequency(sinceItCame, "near") <= 3 * TURNS, () -> "turns " + sinceItCame);
       }
     }
+  }
+
+  /** No message ends its pauses. */
+  @ParameterizedTest
+  @CsvSource({"LOCK, ''", "LOCK, " + MUTE, "WRITERS, ''", "WRITERS, " + MUTE})
+  void aWaiterThatMayNotSubscribeHasItsTurns(Kind kind, String nearUser) throws Exception {
+    try (LockClient near = LockClient.open(uri(nearUser), OPTIONS);
+        LockClient deaf = LockClient.open(uri(MUTE), OPTIONS)) {
+      Queue<String> turns = new ConcurrentLinkedQueue<>();
+      BooleanSupplier goesOn = () -> Collections.frequency(turns, "deaf") < TURNS;
+      Future<?> competing =
+          threads.submit(contend(kind.near.apply(near), 20, goesOn, () -> turns.add("near")));
+      Future<?> waiting =
+          threads.submit(contend(kind.far.apply(deaf), 20, goesOn, () -> turns.add("deaf")));
+      waiting.get(60, TimeUnit.SECONDS);
+      competing.get(60, TimeUnit.SECONDS);
+      // On a busy machine it may poll too late.
+      List<String> all = List.copyOf(turns);
+      List<String> sinceItCame = all.subList(all.indexOf("deaf"), all.size());
+      assertTrue(
+          Collections.frequency(sinceItCame, "near") <= 3 * TURNS, () -> "turns " + sinceItCame);
+    }
+  }
+
+  /** It asks once more then, and what is free is reserved for it. */
+  @ParameterizedTest
+  @EnumSource(names = {"LOCK", "WRITERS"})
+  void aWaiterThatHasHeardNothingIsServedAtItsDeadline(Kind kind) throws Exception {
+    eventually(
+        "a release in time",
+        () -> {
+          for (RedisServer node : redlock.members()) {
+            node.call("ACL", "LOG", "RESET");
+          }
+          try (LockClient near = LockClient.open(redlock.uri(), OPTIONS);
+              LockClient deaf = LockClient.open(uri(MUTE), OPTIONS)) {
+            Lease held = kind.near.apply(near).acquire();
+            long begun = System.nanoTime();
+            Future<Optional<Lease>> waiting =
+                threads.submit(() -> kind.far.apply(deaf).tryAcquire(TIME_TO_WAIT));
+            for (RedisServer node : redlock.members()) {
+              eventually(
+                  "may not subscribe",
+                  () -> waiting.isDone() || node.call("ACL", "LOG").toString().contains("channel"));
+            }
+            held.release();
+            boolean isInTime = System.nanoTime() - begun < TIME_TO_WAIT.toNanos();
+            Optional<Lease> served = waiting.get(60, TimeUnit.SECONDS);
+            served.ifPresent(Lease::release);
+            assertTrue(served.isPresent() || !isInTime, "refused what was free");
+            return isInTime;
+          }
+        });
+  }
+
+  private String uri(String user) {
+    return redlock.uri().replace("://", "://" + user);
   }
 
   private static Callable<Void> contend(

@@ -48,6 +48,12 @@ public final class Subscriber implements AutoCloseable {
   /** For how long a release reserves the lock for the next in line. */
   private static final long RESERVATION_MILLIS = 300;
 
+  /**
+   * How often a waiter polls that does not hear of releases: so often that it finds what is
+   * reserved for it.
+   */
+  public static final long DEAF_POLL_MILLIS = 100;
+
   private static final long FORBIDDEN_PAUSE_MILLIS = 60_000;
 
   /** How often to check that the connection is alive and still needed. */
@@ -76,7 +82,9 @@ public final class Subscriber implements AutoCloseable {
   /** For each lock that changes hands, what stands for the last message about it. */
   private final Map<String, Object> turns = new HashMap<>();
 
-  private final Set<String> confirmed = new HashSet<>();
+  /** Read without the lock, too. */
+  private final Set<String> confirmed = ConcurrentHashMap.newKeySet();
+
   private @Nullable Subscription subscription;
   private boolean updateIsDue;
   private boolean connectIsDue;
@@ -198,6 +206,17 @@ public final class Subscriber implements AutoCloseable {
    */
   public boolean isWatching(LockKeys keys) {
     return !waiters.isEmpty() && waiters.containsKey(keys.channel());
+  }
+
+  /**
+   * {@return whether releases of the lock are heard of} They are not as long as the server has not
+   * confirmed the subscription, and never if it refuses that or cannot be connected to. Does not
+   * block.
+   *
+   * @param keys the lock
+   */
+  public boolean hears(LockKeys keys) {
+    return confirmed.contains(keys.channel());
   }
 
   private void remove(Waiter waiter) {

@@ -11,7 +11,7 @@ if value ~= ARGV[1] and value ~= 'revoked|' .. ARGV[1] then
 --#include on_primary
   return {'not held'}
 end
-local told, alone = '', true
+local told = ''
 if awaited then
   local weight = 1
 --#include next_in_line

@@ -6,7 +6,7 @@
 -- ARGV: the head; the hold; the claim's id; its weight; the capacity
 -- Replies: as release
 --#include share_end
-local told, alone = '', false
+local told = ''
 if waiting then
   for turn = 1, awaited and 10 or 0 do
     local weight = first.weight
