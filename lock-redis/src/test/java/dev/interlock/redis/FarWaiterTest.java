@@ -27,6 +27,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -199,6 +200,28 @@ class FarWaiterTest {
 
   private String uri(String user) {
     return redis.uri().replace("://", "://" + user);
+  }
+
+  /** From a release to its request it takes longer than the first reservation lasts. */
+  @ParameterizedTest
+  @EnumSource(names = {"LOCK", "WRITERS"})
+  @Tag("extended")
+  void aWaiterThatIsSlowerThanAReservationIsServed(Kind kind) throws Exception {
+    try (FaultProxy distance = FaultProxy.to(redis.host(), redis.port());
+        LockClient near = LockClient.open(redis.uri())) {
+      for (Direction direction : Direction.values()) {
+        var unused = distance.delay(direction, Duration.ofMillis(170));
+      }
+      try (LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port())) {
+        AtomicInteger served = new AtomicInteger();
+        BooleanSupplier goesOn = () -> served.get() < 3;
+        Future<?> competing = threads.submit(contend(kind.near.apply(near), 20, goesOn, () -> {}));
+        Future<?> waiting =
+            threads.submit(contend(kind.far.apply(far), 0, goesOn, served::incrementAndGet));
+        waiting.get(60, TimeUnit.SECONDS);
+        competing.get(60, TimeUnit.SECONDS);
+      }
+    }
   }
 
   private static Callable<Void> contend(

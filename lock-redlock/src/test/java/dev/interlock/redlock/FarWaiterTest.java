@@ -24,11 +24,13 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -187,6 +189,22 @@ class FarWaiterTest {
 
   private String uri(String user) {
     return redlock.uri().replace("://", "://" + user);
+  }
+
+  /** From a release to its request it takes longer than the first reservation lasts. */
+  @Test
+  @Tag("extended")
+  void aWaiterThatIsSlowerThanAReservationIsServed() throws Exception {
+    try (LockClient near = LockClient.open(redlock.uri(), OPTIONS);
+        LockClient far = LockClient.open(farUri(170), OPTIONS)) {
+      AtomicInteger served = new AtomicInteger();
+      BooleanSupplier goesOn = () -> served.get() < 3;
+      Future<?> competing = threads.submit(contend(near.lock("job"), 20, goesOn, () -> {}));
+      Future<?> waiting =
+          threads.submit(contend(far.lock("job"), 0, goesOn, served::incrementAndGet));
+      waiting.get(60, TimeUnit.SECONDS);
+      competing.get(60, TimeUnit.SECONDS);
+    }
   }
 
   private static Callable<Void> contend(

@@ -90,7 +90,7 @@ class LuaScriptsTest {
         all.filter(file -> file.toString().endsWith(".lua")).forEach(files::add);
       }
     }
-    assertEquals(53, files.size());
+    assertEquals(54, files.size());
     return files;
   }
 

@@ -45,7 +45,7 @@ public final class Subscriber implements AutoCloseable {
   private static final long FIRST_PAUSE_MILLIS = 50;
   private static final long LONGEST_PAUSE_MILLIS = 1_000;
 
-  /** For how long a release reserves the lock for the next in line. */
+  /** For how long a release reserves the lock for the next in line, unless that one is slow. */
   private static final long RESERVATION_MILLIS = 300;
 
   /**
@@ -225,7 +225,6 @@ public final class Subscriber implements AutoCloseable {
           Set<Waiter> others = waiters.get(waiter.channel);
           if (others != null && others.remove(waiter) && others.isEmpty()) {
             waiters.remove(waiter.channel);
-            turns.remove(waiter.channel);
             turns.remove(waiter.channel);
             updateSoon();
           }

@@ -15,11 +15,11 @@ local told = ''
 if awaited then
   local weight = 1
 --#include next_in_line
-  if next_in_line then redis.pcall('HDEL', line, next_in_line) end
-  -- For longer than a message and a request take, to far clients, too.
-  local kept = next_in_line
-      and redis.pcall('SET', KEYS[1], 'v3|reserved|' .. next_in_line, 'PX', 300)
-  if type(kept) == 'table' and kept.ok then told = next_in_line end
+  if next_in_line then
+--#include take_turn
+    local kept = redis.pcall('SET', KEYS[1], 'v3|reserved|' .. next_in_line, 'PX', next_length)
+    if kept.ok then told = next_in_line end
+  end
 end
 if told == '' then redis.call('DEL', KEYS[1]) end
 --#include announce

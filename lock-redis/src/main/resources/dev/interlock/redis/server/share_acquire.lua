@@ -27,8 +27,8 @@
 -- writer is passed by no reader that comes later, and each party by each other one only once.
 --
 -- Those of one party are in the line that enter_line describes, but for readers, who need none. Who is
--- next in line gets what is freed: it is reserved for 300 ms, counts as taken for all others, and is no
--- hold. If more of the party wait, it has its next turn after all parties that wait now.
+-- next in line gets what is freed: it is reserved, counts as taken for all others, and is no hold. If
+-- more of the party wait, it has its next turn after all parties that wait now.
 --
 -- A hold that is there already was taken by the same request, sent again after its reply was lost.
 -- It is granted again.

@@ -13,8 +13,9 @@ if waiting then
     if weight > free then break end
 --#include next_in_line
     if not next_in_line then break end
-    redis.pcall('HDEL', line, next_in_line)
-    waiting[#waiting + 1] = {weight = weight, since = now, ends = now + 300, id = next_in_line}
+--#include take_turn
+    waiting[#waiting + 1] =
+        {weight = weight, since = now, ends = now + next_length, id = next_in_line}
     free = free - weight
     first.since, first.ends = now, others_end
     told = turn == 1 and next_in_line or ''
