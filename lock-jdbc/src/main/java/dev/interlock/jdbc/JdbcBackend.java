@@ -215,8 +215,8 @@ final class JdbcBackend implements LockBackend {
    * succession before it has to wait for a poll again.
    */
   private @Nullable Long waitsSince(Claim claim, boolean reserved, long now) {
-    Watched some =
-        claim.reservation().isZero() || (reserved && !hears()) ? null : watched.get(claim.name());
+    boolean comesAgain = claim.reservation().toMillis() > 0; // or this was its last attempt
+    Watched some = !comesAgain || (reserved && !hears()) ? null : watched.get(claim.name());
     return some == null ? null : now - TimeUnit.NANOSECONDS.toMicros(time.nanoTime() - some.since);
   }
 
