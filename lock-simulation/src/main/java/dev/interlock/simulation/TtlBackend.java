@@ -302,7 +302,6 @@ final class TtlBackend implements LockBackend {
   @Override
   public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
       throws InterruptedException {
-    journal.releases(claim, deadline);
     long kept = delay.toNanos() + delay.toNanos() / DRIFT;
     List<Boolean> answers =
         askAll(server -> server.releaseAfter(claim, kept), answer -> answer, deadline);
