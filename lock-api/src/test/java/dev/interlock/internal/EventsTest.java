@@ -87,7 +87,7 @@ class EventsTest extends EngineFixture {
   void anAcquisitionThatWaitsTellsHowLongAndItsLeaseHowLongItWasHeld() throws Exception {
     store.occupy("a", LONG);
     CompletableFuture<Lease> future =
-        engine.lock("a", options -> options.holder("me")).acquireAsync();
+        engine.lock("a", options -> options.holder("me").autoRenew(false)).acquireAsync();
     LockEvent.Waiting waiting = next(events, LockEvent.Waiting.class);
     assertEquals("a", waiting.name());
     assertEquals(0, waiting.token());
