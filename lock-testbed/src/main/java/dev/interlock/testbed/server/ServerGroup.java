@@ -88,8 +88,20 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
       members.forEach(this::reconnect);
     }
     if (!members.isEmpty()) {
-      awaitWhole();
+      try {
+        awaitWhole();
+      } catch (TestbedException e) {
+        throw new TestbedException(e.getMessage() + logs(), e);
+      }
     }
+  }
+
+  private String logs() {
+    StringBuilder logs = new StringBuilder();
+    for (S server : servers()) {
+      logs.append("\n\n").append(server).append(" wrote:\n").append(server.log());
+    }
+    return logs.toString();
   }
 
   @Override

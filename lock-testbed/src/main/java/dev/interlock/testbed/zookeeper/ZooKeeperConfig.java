@@ -94,9 +94,8 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
                 "clientPort=" + member.client(),
                 "clientPortAddress=127.0.0.1",
                 "tickTime=" + tick.toMillis(),
-                // In ticks: generous, since a busy machine must not look like a partition.
-                "initLimit=40",
-                "syncLimit=10",
+                "initLimit=" + ticks(40, Duration.ofSeconds(20)),
+                "syncLimit=" + ticks(10, Duration.ofSeconds(10)),
                 // A member that has waited long for a quorum would look for others once a minute.
                 "fastleader.maxNotificationInterval=1000",
                 "maxSessionTimeout=60000",
@@ -112,6 +111,14 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
     }
     lines.addAll(extra);
     return lines;
+  }
+
+  /**
+   * Generous, since a busy machine must not look like a partition; but with a long tick, a member
+   * that the others have left would notice it later than the testbed waits.
+   */
+  private long ticks(int wanted, Duration most) {
+    return Math.min(wanted, Math.max(1, most.dividedBy(tick)));
   }
 
   /** Where a member finds one of them. */
