@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.cli.Interlock.Result;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.util.ArrayList;
@@ -14,9 +15,12 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A server that fails, is absent, or refuses the command. */
 class RedisFaultsTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
+
   private static final String PASSWORD = "s3cret";
 
   @AutoClose private static RedisServer redis;

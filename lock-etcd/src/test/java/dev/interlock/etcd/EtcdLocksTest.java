@@ -18,6 +18,7 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
@@ -37,10 +38,12 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
 
 /** Clients of the user's own, guards of writes to etcd, and what locks cost the server. */
 class EtcdLocksTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final ByteSequence KEY = LockKeys.bytes("data/orders/42");
   private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();

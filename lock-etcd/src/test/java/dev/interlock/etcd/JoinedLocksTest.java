@@ -9,6 +9,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.etcd.EtcdServer;
@@ -23,9 +24,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** Many threads of one client whose requests go together, on a server. */
 class JoinedLocksTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final int THREADS = 40;
   private static final int TURNS = 10;

@@ -16,6 +16,7 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
@@ -32,12 +33,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /** A connection with TLS that breaks in its handshake is a connection that broke, and passes. */
 @Execution(ExecutionMode.CONCURRENT)
 class SecuredTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final int[] CUTS = {0, 6, 100, 900};
   private static final ExecutorService THREADS = Executors.newCachedThreadPool();

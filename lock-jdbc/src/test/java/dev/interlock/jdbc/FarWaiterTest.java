@@ -7,6 +7,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.DatabaseServer;
 import java.time.Duration;
@@ -23,10 +24,12 @@ import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** A client far away competes with clients next to the server that acquire again at once. */
 @Tag("extended")
 class FarWaiterTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final int TURNS = 10;
   private static final int HOLD_MILLIS = 20;

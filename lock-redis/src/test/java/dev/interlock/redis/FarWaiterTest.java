@@ -7,6 +7,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
@@ -29,12 +30,14 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A client far away competes with clients next to the server that acquire again at once. */
 class FarWaiterTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final int TURNS = 10;
 

@@ -27,6 +27,7 @@ import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.NetworkFault;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
@@ -49,12 +50,14 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Several clients that share names on a real Redis: who is served, who is told, what is lost. */
 class SharedClientsTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final String LOCK = "interlock:{job}";
   private static final Pattern PUBLISHED = Pattern.compile("cmdstat_publish:calls=(\\d+)");

@@ -12,6 +12,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
@@ -30,11 +31,13 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Waiters send few requests, and are woken when the lock is free. */
 class WaitersTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final String LOCK = "interlock:{job}";
   private static final String QUERY = "?nodeTimeout=5s&maxTtl=2m";

@@ -10,6 +10,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testing.TestStore;
 import java.time.Duration;
@@ -31,9 +32,12 @@ import net.javacrumbs.shedlock.support.KeepAliveLockProvider;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class InterlockLockProviderTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
+
   private static final Duration MINUTE = Duration.ofMinutes(1);
 
   private final TestStore store = new TestStore();

@@ -12,6 +12,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import dev.interlock.testbed.zookeeper.ZooKeeperServer;
@@ -28,6 +29,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
@@ -37,6 +39,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  */
 @Execution(ExecutionMode.CONCURRENT)
 class ChangedSessionTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final long LIMIT_SECONDS = 60;
   private static final Duration LONG = Duration.ofSeconds(60);

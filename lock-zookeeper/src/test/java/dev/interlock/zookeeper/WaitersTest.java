@@ -13,6 +13,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend.Place;
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
@@ -38,9 +39,11 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 /** What waiting costs, who is served, and what is left. */
 class WaitersTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final Duration LONG = Duration.ofMinutes(2);
 

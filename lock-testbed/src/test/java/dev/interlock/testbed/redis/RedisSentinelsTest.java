@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.server.Way;
@@ -13,8 +14,11 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.RegisterExtension;
 
 class RedisSentinelsTest {
+  @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
+
   private static final Duration LIMIT = Duration.ofMinutes(1);
 
   private static RedisSentinels start() {
