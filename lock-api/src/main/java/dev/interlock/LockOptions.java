@@ -102,12 +102,13 @@ public final class LockOptions {
    * rest of the time and frees it then. Neither closing the client nor the end of the process
    * changes that.
    *
-   * <p>Without that capability, or if the store does not confirm the request, the client goes on
-   * renewing the lock, and frees it when the time has passed. The same happens while other readers
-   * of the client have the same grant. {@link LockClient#close(Duration)} waits for that, {@link
-   * LockClient#close()} frees the lock. If the lock is lost before, the client logs it, and there
-   * is no event. If the process dies, the lock is free after the {@linkplain Lease#effectiveTtl()
-   * effective TTL}, or on some stores after its session.
+   * <p>Without that capability, or as long as the store does not confirm the request, which is then
+   * repeated, the client goes on renewing the lock, and frees it when the time has passed. The same
+   * happens while other readers of the client have the same grant. {@link
+   * LockClient#close(Duration)} waits for that, {@link LockClient#close()} frees the lock. If the
+   * lock is lost before, the client logs it, and there is no event. If the process dies, the lock
+   * is free after the {@linkplain Lease#effectiveTtl() effective TTL}, or on some stores after its
+   * session.
    */
   public Optional<Duration> minHold() {
     return Optional.ofNullable(minHold);

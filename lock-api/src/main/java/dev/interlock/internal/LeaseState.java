@@ -172,8 +172,11 @@ final class LeaseState extends Timer.Event {
     /** Whether the server may have deferred a release, or may yet receive the request to. */
     private boolean deferralInDoubt;
 
-    /** Whether the client renews the lock itself before it asks the server again to keep it. */
-    private boolean renewsNext;
+    /** When the client releases a lock that it keeps, or asks the server again to keep it. */
+    private long nextRelease;
+
+    /** How long it waits before it asks, longer each time. */
+    private long pause;
 
     private volatile long maxHoldEnd;
 
@@ -182,6 +185,7 @@ final class LeaseState extends Timer.Event {
 
     Limits(long now) {
       this.minHoldEnd = now;
+      this.nextRelease = now;
       this.maxHoldEnd = now + NEVER;
       this.fixedEnd = now + NEVER;
     }
@@ -263,7 +267,10 @@ final class LeaseState extends Timer.Event {
     if (kept && former != null) {
       limits().minHoldEnd = former.minHoldEnd;
       limits().deferralInDoubt = former.deferralInDoubt;
-      limits().renewsNext = former.renewsNext;
+      long pause = had.isKept() ? Math.min(2 * former.pause, interval()) : patience().toNanos();
+      limits().pause = pause;
+      limits().nextRelease =
+          canDefer() ? earlier(former.minHoldEnd, now + pause) : former.minHoldEnd;
       if (former.minHoldEnd - validUntil > 0) {
         // Whatever the options say.
         renewed = true;
@@ -606,7 +613,7 @@ final class LeaseState extends Timer.Event {
       return;
     }
     String dropped = null;
-    boolean due = false;
+    boolean due;
     synchronized (this) {
       if (phase != Phase.HELD) {
         return;
@@ -615,10 +622,7 @@ final class LeaseState extends Timer.Event {
       if (isRenewalDue(at)) {
         dropped = whyDropped();
         if (dropped == null && round == null) {
-          due = takesTurnToDefer();
-          if (!due) {
-            engine().renewer.due(this);
-          }
+          engine().renewer.due(this);
         }
       }
       if (dropped == null && renewalPlanned && riskAt() - at <= 0) {
@@ -626,7 +630,8 @@ final class LeaseState extends Timer.Event {
         putAtRisk(
             problem == null ? engine().unavailable("no renewal has been answered", null) : problem);
       }
-      due |= isKept() && isMinHoldOver(now);
+      Limits present = limits;
+      due = isKept() && (present == null || present.nextRelease - now <= 0);
       reschedule(now);
     }
     publish();
@@ -662,21 +667,7 @@ final class LeaseState extends Timer.Event {
     next -= slept;
     // By the monotonic clock alone: if the machine sleeps, the lock is held for longer.
     Limits present = limits;
-    due(kept && present != null ? earlier(next, present.minHoldEnd) : next);
-  }
-
-  /**
-   * Every other time that it would be renewed, the server is asked again to keep the lock by
-   * itself. Of several servers some may do so already, and refuse to renew it, while others do not.
-   */
-  @GuardedBy("this")
-  private boolean takesTurnToDefer() {
-    Limits present = limits;
-    if (present == null || !isKept() || !canDefer()) {
-      return false;
-    }
-    present.renewsNext = !present.renewsNext;
-    return present.renewsNext;
+    due(kept && present != null ? earlier(next, present.nextRelease) : next);
   }
 
   private boolean canDefer() {

@@ -100,13 +100,12 @@ final class Notifier {
     try {
       call.run();
     } catch (Throwable e) {
-      // A log that fails or blocks must not mute those that follow, nor a lack of memory.
-      Timer.survive(
-          "a log",
-          () -> {
-            failures.note(() -> Timer.survive("a log", () -> log.warn("a listener failed", e)));
-            flush();
-          });
+      try {
+        failures.note(() -> Timer.survive("a log", () -> log.warn("a listener failed", e)));
+        flush();
+      } catch (Throwable unreported) {
+        // Without memory the failure is not logged, and those that follow are called.
+      }
     }
   }
 

@@ -42,6 +42,17 @@ final class BackendOpener {
    */
   EtcdBackend open(
       Clients clients, @Nullable Diagnosis diagnosis, @Nullable Login login, int presumed) {
+    try {
+      return openOrClose(clients, diagnosis, login, presumed);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw failures.temporary("interrupted while connecting", e);
+    }
+  }
+
+  private EtcdBackend openOrClose(
+      Clients clients, @Nullable Diagnosis diagnosis, @Nullable Login login, int presumed)
+      throws InterruptedException {
     boolean opened = false;
     try {
       Requests requests = new Requests(clients, failures, context.time());
@@ -55,9 +66,6 @@ final class BackendOpener {
       EtcdBackend backend = new EtcdBackend(info, settings, clients, failures, context);
       opened = true;
       return backend;
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw failures.temporary("interrupted while connecting", e);
     } finally {
       if (!opened) {
         clients.close();
@@ -90,7 +98,8 @@ final class BackendOpener {
     Duration half = requestTimeout.dividedBy(2);
     Duration limit = half;
     for (int tries = 1; ; tries++) {
-      boolean isSlow = !RequestRules.oneWasSent();
+      boolean isLoading = !RequestRules.oneWasSent();
+      long loginsBefore = login == null ? 0 : login.successes();
       try {
         read(requests, limit);
         return;
@@ -103,9 +112,9 @@ final class BackendOpener {
           found.addSuppressed(e);
           throw found;
         }
-        boolean loggingIn = login != null && login.isUnderWay();
-        if (tries >= (isSlow || loggingIn ? TRIES_WHILE_SLOW : TRIES)) {
-          throw loggingIn ? failures.temporary("the login was not answered in time", e) : e;
+        boolean isLogin = login != null && login.mayHaveDelayed(loginsBefore);
+        if (tries >= (isLoading || isLogin ? TRIES_WHILE_SLOW : TRIES)) {
+          throw isLogin ? failures.temporary("the login was not answered in time", e) : e;
         }
         limit = requestTimeout;
       }

@@ -156,8 +156,8 @@ final class EtcdBackend implements QueueingBackend {
     while (true) {
       Session session = sessions.forTtl(claim.ttl(), deadline);
       if (session.isOverdue(time)) {
-        // Each entry whose fate is not known is undone for as long as the server is away.
-        sessions.confirm(session, deadline);
+        // An attempt that cannot be answered must leave no entry to undo.
+        ensureAlive(session, deadline);
       }
       QueueEntry entry = session.add(claim, new WakeUp(time), number);
       if (entry != null) {
@@ -191,6 +191,17 @@ final class EtcdBackend implements QueueingBackend {
       }
       if (deadline.hasPassed()) {
         throw failures.temporary("could not enter the lock's queue in time", null);
+      }
+    }
+  }
+
+  /** Fails if the server does not answer. If the session has ended, it is over afterwards. */
+  private void ensureAlive(Session session, Deadline deadline) throws InterruptedException {
+    try {
+      sessions.confirm(session, deadline);
+    } catch (LockException e) {
+      if (!session.isOver()) {
+        throw e;
       }
     }
   }

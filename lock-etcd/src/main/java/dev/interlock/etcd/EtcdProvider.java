@@ -18,7 +18,7 @@ import java.util.Set;
  *
  * <p>Opening waits half of the request time-out for an answer. Without one it uses the other half
  * to find out why. It waits longer only if a server is there and slow: two more time-outs, or up to
- * ten while this process is still loading the driver.
+ * fifteen while this process is still loading the driver, or many clients log in.
  */
 public final class EtcdProvider implements LockProvider {
 

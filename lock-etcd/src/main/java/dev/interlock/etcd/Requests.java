@@ -187,7 +187,7 @@ final class Requests implements AutoCloseable {
     CompletableFuture<T> answer;
     try {
       answer = request.apply(loan.client());
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) { // there may be no thread for it now
       answer = CompletableFuture.failedFuture(e);
     }
     return answer.whenComplete((result, failure) -> loan.giveBack(failure == null));

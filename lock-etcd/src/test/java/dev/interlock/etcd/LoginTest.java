@@ -250,9 +250,7 @@ class LoginTest {
   void aLoginWithoutAnAnswerFailsItsRequestsAfterALongTime() {
     Request waiting = new Request(login, connection);
     assertEquals(1600, connection.secondsOfLast(), 10);
-    assertTrue(login.isUnderWay());
     connection.end(Status.DEADLINE_EXCEEDED);
-    assertFalse(login.isUnderWay());
     assertEquals(Status.Code.DEADLINE_EXCEEDED, waiting.outcome);
     // Perhaps the first had given up before. One request reports that this connection is silent.
     assertEquals(Status.Code.DEADLINE_EXCEEDED, new Request(login, connection).outcome);

@@ -36,8 +36,8 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  *       it. Redlock refuses a time beyond its {@code maxTtl}.
  *   <li>{@code lockAtLeastFor}: after an earlier unlock the store keeps the lock for the rest of
  *       the time, whatever becomes of the process, with {@link
- *       dev.interlock.Capability#DEFERRED_RELEASE}. Otherwise, or if the store does not confirm it,
- *       the client keeps the lock: {@link LockClient#close(Duration)} waits for that, {@link
+ *       dev.interlock.Capability#DEFERRED_RELEASE}. Otherwise, or until the store confirms it, the
+ *       client keeps the lock: {@link LockClient#close(Duration)} waits for that, {@link
  *       LockClient#close()} frees the lock. If the process dies then, the lock stays taken as
  *       above.
  * </ul>
