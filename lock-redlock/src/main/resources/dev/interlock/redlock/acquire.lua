@@ -17,7 +17,7 @@
 -- their last requests, and does not depend on what a node has forgotten. If they disagree, no one gets a
 -- majority until those for whom the lock is reserved have taken it and withdrawn, or it has lapsed.
 local run, longest, nodes = ARGV[5], ARGV[6], ARGV[7]
-local weight, waiter, reservation, waited = 1, ARGV[8], ARGV[9], ARGV[10]
+local weight, waiter, patience, waited = 1, ARGV[8], ARGV[9], ARGV[10]
 --#include voting
 if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
   if waiter and waited ~= '0' then

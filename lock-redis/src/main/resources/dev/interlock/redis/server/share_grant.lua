@@ -4,8 +4,8 @@ local ends = now + ARGV[6]
 redis.call('ZADD', KEYS[1], ends, ARGV[2], -token, ARGV[3], used + weight, ARGV[1])
 latest = math.max(latest, ends)
 local retention = latest - ends + ARGV[7]
+if waiter then redis.pcall('HDEL', KEYS[1] .. ':line', waiter) end
 if waiting then
-  if waiter then redis.pcall('HDEL', KEYS[1] .. ':line', waiter) end
   if own then
     own.ends = 0
   elseif mine and not repeated then

@@ -57,15 +57,15 @@ if not repeated and (ahead or used + weight > capacity) then
   end
   if ends < now then hold, ends = '', ahead end
   if used + weight <= capacity then ends = ahead end
-  local reservation = tonumber(ARGV[8])
-  if waiting or reservation > 0 then
+  local patience = tonumber(ARGV[8])
+  if waiting or patience > 0 then
     waiting = waiting or {}
-    if reservation > 0 then
+    if patience > 0 then
       if not mine then
         mine = {weight = weight, since = now, ends = now, id = ''}
         waiting[#waiting + 1] = mine
       end
-      mine.ends = math.max(mine.ends, now + reservation)
+      mine.ends = math.max(mine.ends, now + patience)
       if waiter then
 --#include enter_line
       end
