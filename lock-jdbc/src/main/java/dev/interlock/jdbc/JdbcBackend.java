@@ -33,7 +33,6 @@ import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
@@ -77,15 +76,22 @@ final class JdbcBackend implements LockBackend {
       new AtomicInteger(ThreadLocalRandom.current().nextInt(NEW_ROWS_PER_PURGE));
   private final AtomicLong nextPurge = new AtomicLong();
 
-  /** The names that this client watches, for a thread that waits or for observers. */
-  private final Map<String, Watched> watched = new ConcurrentHashMap<>();
+  /** More names than that are looked through for waits that are over. */
+  private static final int MANY_WAITS = 1_000;
+
+  /** The names that this client waits for. */
+  private final Map<String, Wait> waits = new ConcurrentHashMap<>();
 
   /**
-   * The watches of a name.
+   * A client's wait for a name, by its own clock.
    *
-   * @param since when the first of them began or, if that is later, the client last got the name
+   * @param until when it is over unless the client asks again
    */
-  private record Watched(int watches, long since) {}
+  private record Wait(long since, long until) {
+    boolean isOver(long now) {
+      return until - now < 0;
+    }
+  }
 
   JdbcBackend(
       Dialect dialect,
@@ -133,8 +139,9 @@ final class JdbcBackend implements LockBackend {
           Attempt attempt = takeOrCreate(session, claim, ttl, ttlMicros, deadline);
           if (attempt instanceof Attempt.Granted) {
             connections.protect(claim);
-            watched.computeIfPresent(
-                claim.name(), (name, some) -> new Watched(some.watches, time.nanoTime()));
+            waits.remove(claim.name());
+          } else if (comesAgain(claim)) {
+            noteWait(claim);
           }
           return attempt;
         });
@@ -215,9 +222,31 @@ final class JdbcBackend implements LockBackend {
    * succession before it has to wait for a poll again.
    */
   private @Nullable Long waitsSince(Claim claim, boolean reserved, long now) {
-    boolean comesAgain = claim.reservation().toMillis() > 0; // or this was its last attempt
-    Watched some = !comesAgain || (reserved && !hears()) ? null : watched.get(claim.name());
-    return some == null ? null : now - TimeUnit.NANOSECONDS.toMicros(time.nanoTime() - some.since);
+    if (!comesAgain(claim) || (reserved && !hears())) {
+      return null;
+    }
+    Wait wait = waitFor(claim.name());
+    return wait == null ? null : now - TimeUnit.NANOSECONDS.toMicros(time.nanoTime() - wait.since);
+  }
+
+  /** Whether the claim waits, and this is not its last attempt. */
+  static boolean comesAgain(Claim claim) {
+    return claim.reservation().toMillis() > 0;
+  }
+
+  private @Nullable Wait waitFor(String name) {
+    Wait wait = waits.get(name);
+    return wait == null || wait.isOver(time.nanoTime()) ? null : wait;
+  }
+
+  private void noteWait(Claim claim) {
+    long now = time.nanoTime();
+    if (waits.size() > MANY_WAITS) {
+      waits.values().removeIf(wait -> wait.isOver(now));
+    }
+    Wait wait = waitFor(claim.name());
+    long since = wait == null ? claim.issuedAt() : wait.since;
+    waits.put(claim.name(), new Wait(since, now + claim.reservation().toNanos()));
   }
 
   /** Whether releases are heard of. */
@@ -238,7 +267,7 @@ final class JdbcBackend implements LockBackend {
    * @param next whether the next release makes a reservation for this client
    */
   private Attempt busy(Claim claim, Duration retryAfter, @Nullable String holder, boolean next) {
-    boolean first = !claim.reservation().isZero() && !watched.containsKey(claim.name());
+    boolean first = comesAgain(claim) && waitFor(claim.name()) == null;
     boolean polls = (next || first) && !hears();
     return new Attempt.Busy(
         polls && retryAfter.compareTo(NEXT_POLL) > 0 ? NEXT_POLL : retryAfter, holder);
@@ -627,20 +656,7 @@ final class JdbcBackend implements LockBackend {
 
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
-    Watch watch = listener.watch(name, wakeUp);
-    watched.merge(
-        name,
-        new Watched(1, time.nanoTime()),
-        (some, another) -> new Watched(some.watches + 1, some.since));
-    AtomicBoolean closed = new AtomicBoolean();
-    return () -> {
-      if (closed.compareAndSet(false, true)) {
-        watched.computeIfPresent(
-            name,
-            (same, some) -> some.watches == 1 ? null : new Watched(some.watches - 1, some.since));
-        watch.close();
-      }
-    };
+    return listener.watch(name, wakeUp);
   }
 
   @Override

@@ -87,7 +87,7 @@ class LockTable {
                 + ", expires_at = "
                 + now
                 + " + "
-                + ifAwaited(reservation(""), "0")
+                + ifAwaited(reservationSql(""), "0")
                 + ", "
                 + FREE
                 + " WHERE name = :name AND claim = :claim AND expires_at > "
@@ -148,11 +148,19 @@ class LockTable {
         SHORTEST_RESERVATION, Math.min(LONGEST_RESERVATION, waited / WAITS_PER_RESERVATION));
   }
 
-  /** The same for the waiter of a row. */
-  final String reservation(String alias) {
-    return "GREATEST(%d, LEAST(%d, (%s - %swaits_since) / %d))"
-        .formatted(
-            SHORTEST_RESERVATION, LONGEST_RESERVATION, dialect.now(), alias, WAITS_PER_RESERVATION);
+  /** The same in SQL, for the waiter of a row. */
+  final String reservationSql(String alias) {
+    String waited = "(" + dialect.now() + " - " + alias + "waits_since)";
+    // Not formatted, as Arabic has other digits.
+    return "GREATEST("
+        + SHORTEST_RESERVATION
+        + ", LEAST("
+        + LONGEST_RESERVATION
+        + ", "
+        + waited
+        + " / "
+        + WAITS_PER_RESERVATION
+        + "))";
   }
 
   /** One of two expressions, by whether the row says for which waiter to reserve the name. */

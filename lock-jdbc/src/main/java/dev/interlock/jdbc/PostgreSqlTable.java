@@ -64,7 +64,7 @@ final class PostgreSqlTable extends LockTable {
             "WITH held AS (SELECT l.name, l.expires_at, l.awaited, "
                 + ifAwaited("l.waiter", "''")
                 + " AS next, "
-                + ifAwaited(reservation("l."), "0")
+                + ifAwaited(reservationSql("l."), "0")
                 + " AS reserved FROM "
                 + table
                 + " AS l WHERE l.name = :name AND l.claim = :claim"

@@ -133,7 +133,8 @@ final class SharedHolds {
               Long.parseLong(words[4]),
               Long.parseLong(words[5]),
               words[6]);
-      if (hold.expiresAt > now) {
+      // A reservation of the future is of before the clock was set back; a lock of then is held.
+      if (hold.expiresAt > now && !(hold.isReservation() && hold.grantedAt > now)) {
         holds.add(hold);
       }
     } else if (words[0].equals("wait") && words.length == 7) {
@@ -284,7 +285,7 @@ final class SharedHolds {
   }
 
   private void await(Claim claim, @Nullable Party mine, String client, @Nullable Long since) {
-    if (!claim.reservation().isZero()) {
+    if (JdbcBackend.comesAgain(claim)) {
       long until = now + micros(claim.reservation());
       Party party = mine;
       if (party == null) {

@@ -342,11 +342,12 @@ class PostgreSqlListenerTest {
         LockBackend two = Backends.open(server.uri())) {
       Claim held = Backends.claim("repeated");
       Backends.take(one, held);
+      Claim waiting =
+          Backends.claim("repeated", Share.EXCLUSIVE, Backends.TTL, Duration.ofMinutes(1));
+      var unused = two.tryAcquire(waiting, Backends.soon());
       WakeUp wakeUp = new WakeUp(Backends.TIME);
       var watch = two.watch("repeated", wakeUp);
       assertTrue(wakeUp.await(Backends.soon()), "does not listen");
-      Claim waiting =
-          Backends.claim("repeated", Share.EXCLUSIVE, Backends.TTL, Duration.ofMinutes(1));
       var busy = two.tryAcquire(waiting, Backends.soon());
       awaitMark("repeated");
       Backends.take(one, held);

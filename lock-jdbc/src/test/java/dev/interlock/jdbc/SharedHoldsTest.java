@@ -91,6 +91,16 @@ class SharedHoldsTest {
   }
 
   @Test
+  void whatIsReservedInTheFutureIsForgottenToo() {
+    Claim early = reader();
+    assertTrue(isGranted(early));
+    assertFalse(isGranted(writer(WAIT), "@far", now));
+    assertTrue(releaseAndReserve(early), "nothing is reserved");
+    now -= TimeUnit.HOURS.toMicros(1);
+    assertTrue(isGranted(reader()));
+  }
+
+  @Test
   void permitsStayWithinTheLimit() {
     Claim three = permits(3, 5);
     assertTrue(isGranted(three));

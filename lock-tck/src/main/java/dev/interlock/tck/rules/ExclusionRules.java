@@ -389,6 +389,13 @@ public abstract class ExclusionRules extends RuleTest {
           "what a JVM of another version or locale lists");
     }
     leases.forEach(Lease::release);
+    assertEquals(
+        names.size(),
+        foreign.call(IN_ANOTHER_JVM, TryEach.class, names.toArray(String[]::new)).split(" ").length,
+        "free locks that a JVM of another version or locale acquired and released");
+    for (String name : names) {
+      acquireNow(client.lock(name)).release();
+    }
   }
 
   // --- EXCL-03 ---
