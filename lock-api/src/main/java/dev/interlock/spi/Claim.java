@@ -210,7 +210,8 @@ public final class Claim {
    * of this weight waits} During that time it grants nothing to lighter claims that would keep this
    * one waiting. A store may also serve exclusive claims in the order in which they began to wait.
    * Zero if the caller does not wait, or if the store has a queue. The waiter asks again before the
-   * time has passed, with another identity.
+   * time has passed, with another identity; but if it is less than a millisecond, this is its last
+   * attempt, which comes for what is reserved for it.
    */
   public Duration reservation() {
     return kind.reservation;

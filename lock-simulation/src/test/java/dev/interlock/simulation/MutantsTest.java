@@ -19,7 +19,7 @@ import org.junit.jupiter.api.TestFactory;
 /** Worlds find the mistakes of the mutants of the kit. */
 class MutantsTest {
 
-  private static final int MOST_WORLDS = 100;
+  private static final int MOST_WORLDS = 400;
 
   /** The sample of a commit has one in so many. */
   private static final int MUTANTS_PER_SAMPLED = 30;

@@ -42,7 +42,7 @@ import org.slf4j.event.Level;
  * <p>It runs one task at a time. Closing kills it.
  */
 public final class OtherProcess implements AutoCloseable {
-  private static final Duration START = Duration.ofMinutes(3);
+  private static final Duration START = Duration.ofMinutes(2);
 
   /** Turkish has other cases of {@code i}, and Egypt other digits. */
   private static final List<String> FOREIGN =

@@ -437,6 +437,7 @@ public abstract class LeaseRules extends RuleTest {
   void nothingRenewsAfterARelease() throws Exception {
     LockClient client = client(renewed());
     LockClient other = client();
+    int tested = 0;
     for (int i = 0; i < 60; i++) {
       Lease lease = acquireUndoubted(client);
       Future<Boolean> renewal =
@@ -459,6 +460,7 @@ public abstract class LeaseRules extends RuleTest {
       if (released == ReleaseOutcome.ALREADY_LOST && hasExpired(lease)) {
         continue; // on a machine that stood still
       }
+      tested++;
       assertNotEquals(ReleaseOutcome.ALREADY_LOST, released, "a release that met a renewal");
       assertTrue(
           within(renewal, "the renewals did not end"),
@@ -472,6 +474,7 @@ public abstract class LeaseRules extends RuleTest {
       next.release();
       assertFalse(lease.isHeld());
     }
+    assertTrue(tested > 0, "every lease ran out before its release");
   }
 
   private boolean hasExpired(Lease lease) throws Exception {

@@ -78,7 +78,7 @@ public abstract class RuleTest {
   /**
    * Limits what loads and compiles a driver in another JVM, even on a machine that does much else.
    */
-  static final Duration IN_ANOTHER_JVM = Duration.ofMinutes(3);
+  static final Duration IN_ANOTHER_JVM = Duration.ofMinutes(2);
 
   private static final int MOST_WARM_UPS = 10;
 
