@@ -40,6 +40,10 @@ final class Backends {
   }
 
   static EtcdBackend open(String uri, LockOptions options) {
+    return open(uri, options, TIME);
+  }
+
+  static EtcdBackend open(String uri, LockOptions options, TimeSource time) {
     BackendContext context =
         new BackendContext() {
           @Override
@@ -49,7 +53,7 @@ final class Backends {
 
           @Override
           public TimeSource time() {
-            return TIME;
+            return time;
           }
 
           @Override

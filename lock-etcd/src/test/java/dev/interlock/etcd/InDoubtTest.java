@@ -4,6 +4,7 @@ import static dev.interlock.etcd.Backends.claim;
 import static dev.interlock.etcd.Backends.in;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -12,9 +13,12 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
 import dev.interlock.spi.QueueingBackend.Place;
 import dev.interlock.spi.Share;
+import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
@@ -29,6 +33,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -205,6 +210,43 @@ class InDoubtTest {
       // An answer that was late: its key has ended with the session.
       assertFalse(session.created(entry, 1));
       assertEquals(0, entry.revision());
+    }
+  }
+
+  /** As after an outage that was longer than the session's TTL. */
+  @Test
+  void anAttemptGoesOnIfTheSessionHasEndedUnnoticed() throws Exception {
+    AtomicLong ahead = new AtomicLong();
+    TimeSource time =
+        new TimeSource() {
+          @Override
+          public long nanoTime() {
+            return Backends.TIME.nanoTime() + ahead.get();
+          }
+
+          @Override
+          public long wallMillis() {
+            return Backends.TIME.wallMillis();
+          }
+
+          @Override
+          public void parkUntil(Object blocker, long untilNanos) {
+            Backends.TIME.parkUntil(blocker, untilNanos - ahead.get());
+          }
+        };
+    try (EtcdBackend backend = Backends.open(etcd.uri(), Backends.PATIENT, time)) {
+      Claim first = claim("unnoticed");
+      Place place = backend.join(first, Deadline.in(time, TIMEOUT));
+      Session session = QueueEntry.of(first).session();
+      assertTrue(backend.release(first, Deadline.in(time, TIMEOUT)));
+      place.close();
+
+      server.call("/v3/lease/revoke", "{\"ID\":\"" + session.lease() + "\"}");
+      ahead.set(session.timeToLive().toNanos());
+      assertTrue(session.isOverdue(time));
+      assertInstanceOf(
+          Attempt.Granted.class,
+          backend.tryAcquire(claim("unnoticed"), Deadline.in(time, TIMEOUT)));
     }
   }
 
