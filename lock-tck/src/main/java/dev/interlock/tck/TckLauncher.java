@@ -63,6 +63,7 @@ final class TckLauncher {
             .configurationParameter(PARALLEL + "mode.default", "same_thread")
             .configurationParameter(PARALLEL + "config.strategy", "fixed")
             .configurationParameter(PARALLEL + "config.fixed.parallelism", "16")
+            .configurationParameter(PARALLEL + "config.fixed.max-pool-size", "16")
             .build();
     List<TestExecutionListener> listeners = new ArrayList<>();
     listeners.add(new Listener());
