@@ -6,6 +6,11 @@ public enum Capability {
   FENCING,
   /** Waiters are served in the order in which their requests reached the store. */
   FIFO,
+  /**
+   * Without {@link #FIFO}, too, every waiting client is served within some TTLs, also beside one
+   * that acquires again as soon as it has released.
+   */
+  STARVATION_FREE,
   /** What a release costs the store does not grow with the number of waiters. */
   SINGLE_WAKEUP,
   /** The lock lives on several nodes, and works while a majority of them does. */

@@ -75,6 +75,7 @@ public enum JdbcDatabase {
             summary,
             Set.of(
                 Capability.FENCING,
+                Capability.STARVATION_FREE,
                 Capability.REVOKE,
                 Capability.LIST,
                 Capability.READ_WRITE,

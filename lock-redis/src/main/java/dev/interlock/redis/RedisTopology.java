@@ -27,6 +27,7 @@ enum RedisTopology {
                 + " bounds from below",
             Set.of(
                 Capability.FENCING,
+                Capability.STARVATION_FREE,
                 Capability.REVOKE,
                 Capability.LIST,
                 Capability.READ_WRITE,

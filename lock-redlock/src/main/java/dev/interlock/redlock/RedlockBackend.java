@@ -104,6 +104,7 @@ final class RedlockBackend implements LockBackend {
               + " that a majority has confirmed",
           Set.of(
               Capability.FENCING,
+              Capability.STARVATION_FREE,
               Capability.REVOKE,
               Capability.REPLICATED,
               Capability.LIST,

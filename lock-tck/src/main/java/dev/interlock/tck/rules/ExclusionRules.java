@@ -49,6 +49,7 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /** EXCL: one lease of a name at a time, and no request for one lease affects another. */
 public abstract class ExclusionRules extends RuleTest {
@@ -347,6 +348,7 @@ public abstract class ExclusionRules extends RuleTest {
 
   @Test
   @Rule("EXCL-02")
+  @ResourceLock(MANY_NAMES)
   void aNameIsTheSameLockInAJvmOfAnotherVersionAndLocale() throws Exception {
     OtherProcess foreign = foreignProcess(lasting());
     String base = newName();

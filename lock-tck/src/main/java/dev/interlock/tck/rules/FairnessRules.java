@@ -224,7 +224,7 @@ public abstract class FairnessRules extends RuleTest {
 
   @Test
   @Rule("FAIR-01")
-  @Requires(value = Capability.FIFO, absent = true)
+  @Requires(Capability.STARVATION_FREE)
   void aFarClientIsServedBesideANearOneThatAcquiresAgain() throws Exception {
     String name = newName();
     Network distance = network();

@@ -41,9 +41,6 @@ import org.junit.jupiter.api.parallel.ResourceLock;
 /** REL: how leases and clients end, and what they leave behind. */
 public abstract class ReleaseRules extends RuleTest {
 
-  /** Held by tests that count the store's entries, and by those that make very many. */
-  private static final String MANY_NAMES = "entries on the store";
-
   // --- REL-01, REL-02 ---
 
   @Test

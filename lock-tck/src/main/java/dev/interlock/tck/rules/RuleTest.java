@@ -80,6 +80,9 @@ public abstract class RuleTest {
    */
   static final Duration IN_ANOTHER_JVM = Duration.ofMinutes(2);
 
+  /** Held by tests that count the store's entries, and by those that make very many. */
+  static final String MANY_NAMES = "entries on the store";
+
   private static final int MOST_WARM_UPS = 10;
 
   /** For a store that was too busy to answer. */
