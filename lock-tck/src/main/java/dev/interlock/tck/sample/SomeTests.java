@@ -5,9 +5,9 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Runs one in three tests of a class that takes long. The {@link Sample} decides which. */
+/** Runs one in five tests of a class that takes long. The {@link Sample} decides which. */
 public final class SomeTests implements ExecutionCondition {
-  private static final int ONE_IN = 3;
+  private static final int ONE_IN = 5;
 
   /** Makes an extension for one class, to be registered in a static field. */
   public SomeTests() {}
