@@ -39,6 +39,8 @@ class CredentialsTest {
           .ttl(Duration.ofMinutes(10))
           // A refused login is tried again for as long as that.
           .requestTimeout(Duration.ofSeconds(3))
+          // The first client also loads the driver.
+          .openTimeout(Eventually.LIMIT)
           .build();
 
   @TempDir static Path directory;
