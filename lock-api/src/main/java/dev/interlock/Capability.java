@@ -7,8 +7,8 @@ public enum Capability {
   /** Waiters are served in the order in which their requests reached the store. */
   FIFO,
   /**
-   * Without {@link #FIFO}, too, every waiting client is served within some TTLs, also beside one
-   * that acquires again as soon as it has released.
+   * Every waiting client is served within some TTLs, also beside one that acquires again as soon as
+   * it has released. Backends with {@link #FIFO} promise more, and do not declare it.
    */
   STARVATION_FREE,
   /** What a release costs the store does not grow with the number of waiters. */

@@ -140,7 +140,7 @@ final class ElectionCandidacy implements Election.Candidacy {
       if (!isOver()) {
         boolean first = failureOfCampaign == null;
         failureOfCampaign = e;
-        Timer.survive("a log", () -> logCampaign(first, e));
+        logCampaign(first, e);
       }
       return null;
     } finally {
@@ -149,11 +149,16 @@ final class ElectionCandidacy implements Election.Candidacy {
   }
 
   private void logCampaign(boolean first, Throwable failure) {
-    if (first) {
-      DefaultLockClient.log.warn(
-          "a campaign for \"{}\" failed; trying again: {}", lock.name(), String.valueOf(failure));
-    }
-    DefaultLockClient.log.debug("a campaign for \"{}\" failed", lock.name(), failure);
+    engine.leaseLog.write(
+        () -> {
+          if (first) {
+            DefaultLockClient.log.warn(
+                "a campaign for \"{}\" failed; trying again: {}",
+                lock.name(),
+                String.valueOf(failure));
+          }
+          DefaultLockClient.log.debug("a campaign for \"{}\" failed", lock.name(), failure);
+        });
   }
 
   // --- leading --------------------------------------------------------------------------------
@@ -183,7 +188,7 @@ final class ElectionCandidacy implements Election.Candidacy {
         return false;
       }
       failureOfWork = e;
-      Timer.survive("a log", () -> logWork(e));
+      logWork(e);
       return true;
     } finally {
       leadership = null;
@@ -212,7 +217,9 @@ final class ElectionCandidacy implements Election.Candidacy {
   }
 
   private void logWork(Throwable failure) {
-    DefaultLockClient.log.warn("the work of the leader of \"{}\" failed", name(), failure);
+    engine.leaseLog.write(
+        () ->
+            DefaultLockClient.log.warn("the work of the leader of \"{}\" failed", name(), failure));
   }
 
   /** Never gives up: a lease that is not released would be renewed, and nobody would lead. */

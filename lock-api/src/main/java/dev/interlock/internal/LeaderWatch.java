@@ -219,8 +219,12 @@ final class LeaderWatch extends Timer.Event {
   private void log(Throwable failure) {
     if (failure instanceof LockConfigurationException && !refusalIsLogged) {
       refusalIsLogged = true;
-      DefaultLockClient.log.warn(
-          "the leader of \"{}\" cannot be observed; trying again: {}", name, failure.getMessage());
+      engine.leaseLog.write(
+          () ->
+              DefaultLockClient.log.warn(
+                  "the leader of \"{}\" cannot be observed; trying again: {}",
+                  name,
+                  failure.getMessage()));
     } else if (failure instanceof LockUnavailableException
         || failure instanceof LockConfigurationException) {
       DefaultLockClient.log.debug("the leader of \"{}\" cannot be observed yet", name, failure);

@@ -267,6 +267,7 @@ final class LeaseState extends Timer.Event {
     if (kept && former != null) {
       limits().minHoldEnd = former.minHoldEnd;
       limits().deferralInDoubt = former.deferralInDoubt;
+      renewalPlanned &= had.renewalPlanned;
       long pause = had.isKept() ? Math.min(2 * former.pause, interval()) : patience().toNanos();
       limits().pause = pause;
       limits().nextRelease =
@@ -784,7 +785,7 @@ final class LeaseState extends Timer.Event {
       }
     }
     if (answer instanceof Renewal.Gone gone) {
-      lose(() -> lossOf(gone.reason(), gone.detail()));
+      lose(() -> reportedLoss(gone.reason(), gone.detail()));
     } else if (ended) {
       lose(this::endLoss);
     }
@@ -947,7 +948,7 @@ final class LeaseState extends Timer.Event {
   void lose(LossReason reason, String detail) {
     for (LeaseState had = this; had != null; had = had.successor) {
       LeaseState loser = had;
-      loser.lose(() -> loser.lossOf(reason, detail));
+      loser.lose(() -> loser.reportedLoss(reason, detail));
     }
   }
 
@@ -969,6 +970,22 @@ final class LeaseState extends Timer.Event {
       }
     }
     return false;
+  }
+
+  /**
+   * Null if the server may have the grant no more because it has deferred the release, and might
+   * forget that: it is then asked again, and not renewed any more.
+   */
+  private synchronized @Nullable LeaseLostException reportedLoss(LossReason reason, String detail) {
+    Limits present = limits;
+    if (present == null || !present.deferralInDoubt || reason != LossReason.TAKEN) {
+      return lossOf(reason, detail);
+    }
+    renewalPlanned = false;
+    if (present.minHoldEnd - validUntil > 0) {
+      validUntil = present.minHoldEnd;
+    }
+    return null;
   }
 
   private synchronized LeaseLostException lossOf(LossReason reason, String detail) {
@@ -1051,7 +1068,7 @@ final class LeaseState extends Timer.Event {
       }
       // A lock that is kept without renewal is meant to end with its TTL.
       boolean expected = isKept() && !renewed && why.reason() == LossReason.EXPIRED;
-      if (!expected && !isDeferralInDoubt()) {
+      if (!expected) {
         note(new Events.Lost(source(), why, heldFor()));
       }
     } catch (Throwable e) {
@@ -1400,7 +1417,7 @@ final class LeaseState extends Timer.Event {
       answer = engine().tryRelease(grant, rest, deadline);
       if (answer == ReleaseOutcome.ALREADY_LOST) {
         // Or revoked: the server then keeps it until it is released.
-        known = engine().releaseOnServer(grant, deadline);
+        known = outcomeOf(engine().releaseOnServer(grant, deadline));
       } else if (answer == ReleaseOutcome.DEFERRED) {
         known = answer;
       }
@@ -1499,14 +1516,17 @@ final class LeaseState extends Timer.Event {
         // If it is overdue, going on is safe: the claim guards its outcome.
         var unused = Awaiting.doneUninterruptibly(engine().platform, underWay, deadline);
       }
-      known = engine().releaseOnServer(grant, deadline);
-      if (known == ReleaseOutcome.ALREADY_LOST && isDeferralInDoubt()) {
-        known = ReleaseOutcome.DEFERRED;
-      }
+      known = outcomeOf(engine().releaseOnServer(grant, deadline));
     } finally {
       end(known);
     }
     return known;
+  }
+
+  private ReleaseOutcome outcomeOf(ReleaseOutcome answer) {
+    return answer == ReleaseOutcome.ALREADY_LOST && isDeferralInDoubt()
+        ? ReleaseOutcome.DEFERRED
+        : answer;
   }
 
   /** Ends it as the server has answered to its release. */

@@ -76,8 +76,11 @@ class CallbackTest extends EngineFixture {
     CompletableFuture<Optional<Lease>> attempt = engine.lock("a").tryAcquireAsync();
     Throwable failure = assertThrows(ExecutionException.class, () -> get(attempt)).getCause();
     assertEquals("checked", failure.getMessage());
-    Waits.until("the queue to be empty", () -> engine.line.isEmpty());
+    advanceUntil("nothing is left", () -> engine.residue() == 0);
+  }
 
+  @Test
+  void aCheckedExceptionOutOfAReleaseLeavesItToTheCleanup() throws Exception {
     Lease lease = engine.lock("a").acquire();
     store.next(FakeStore.Op.RELEASE, CallbackTest::<RuntimeException>throwChecked);
     assertEquals(ReleaseOutcome.UNKNOWN, get(lease.releaseAsync()));

@@ -204,6 +204,38 @@ class DeferredReleaseTest extends EngineFixture {
     assertTrue(store.holds("a"), "closing the client freed the lock early");
   }
 
+  private void loseEachConfirmation() {
+    store.next(
+        FakeStore.Op.DEFER,
+        new FakeStore.Fate() {
+          @Override
+          public void before() {}
+
+          @Override
+          public void after() {
+            loseEachConfirmation();
+            throw FakeStore.noAnswer();
+          }
+        });
+  }
+
+  /** As long as replicas lack the change, a primary that fails may take it along. */
+  @Test
+  void theStoreIsAskedAgainWhenARenewalHasMetTheDeferral() throws Exception {
+    Lease lease = acquire();
+    loseEachConfirmation();
+    assertEquals(ReleaseOutcome.DEFERRED, lease.release());
+    advanceUntil("it has met it", () -> store.calls(FakeStore.Op.RENEW) == 1);
+    int asked = store.calls(FakeStore.Op.DEFER);
+    advanceUntil("it is asked again", () -> store.calls(FakeStore.Op.DEFER) > asked + 1);
+    assertEquals(1, store.calls(FakeStore.Op.RENEW));
+    store.next(FakeStore.Op.DEFER, () -> {});
+    advanceUntil("nothing is left of it", () -> deferring.residue() == 0);
+    assertTrue(time.nanoTime() - begun < MIN_HOLD.toNanos(), "it was not asked again");
+    assertFreedWhenItHasPassed();
+    assertFalse(lease.lost().isDone());
+  }
+
   @Test
   void closingDuringTheRequestDoesNotFreeTheLockEarlier() throws Exception {
     Lease lease = acquire();

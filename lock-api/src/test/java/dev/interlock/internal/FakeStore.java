@@ -285,10 +285,11 @@ final class FakeStore {
   }
 
   private @Nullable Hold hold(Claim claim) {
-    return live(claim.name()).stream()
-        .filter(hold -> hold.id().equals(claim.id()))
-        .findFirst()
-        .orElse(null);
+    return hold(claim.name(), claim.id());
+  }
+
+  private @Nullable Hold hold(String name, String id) {
+    return live(name).stream().filter(hold -> hold.id().equals(id)).findFirst().orElse(null);
   }
 
   private void put(String name, Hold hold) {
@@ -512,8 +513,8 @@ final class FakeStore {
       boolean held;
       synchronized (FakeStore.this) {
         Hold hold = hold(claim);
-        held = hold != null;
-        if (held) {
+        held = hold != null || hold(claim.name(), claim.deferredId()) != null;
+        if (hold != null) {
           long until = time.nanoTime() + delay.toNanos();
           remove(claim);
           put(

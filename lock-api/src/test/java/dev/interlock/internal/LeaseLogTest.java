@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.util.concurrent.Uninterruptibles;
+import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
 import dev.interlock.Subscription;
@@ -124,10 +125,41 @@ class LeaseLogTest extends EngineFixture {
   }
 
   @Test
+  void aLogThatBlocksKeepsNoLeaderWhoseWorkHasFailed() throws Exception {
+    blockAt("the work of the leader of");
+    Election.Candidacy candidacy =
+        engine
+            .election("a")
+            .run(
+                leadership -> {
+                  throw new IllegalStateException("thrown by a test");
+                });
+    try {
+      assertTrue(blocked.await(10, SECONDS), "nothing was logged");
+      Waits.until("it has resigned", () -> !store.holds("a"));
+    } finally {
+      unblocked.countDown();
+      candidacy.close();
+    }
+  }
+
+  @Test
   void aCloseThatCutsAMinimumHoldShortSaysSo() throws Exception {
     acquireFor(TTL, options -> {}).close();
     engine.close();
     awaitLine(LOST + "(CLOSED): its client was closed before its minimum hold had passed");
+  }
+
+  @Test
+  void aMinimumHoldThatAnOutageEndsIsALossIfTheStoreMayHaveDeferredItToo() throws Exception {
+    store.defersReleases();
+    Lease lease =
+        anotherClient().lock("a", options -> options.minHold(TTL.multipliedBy(3))).acquire();
+    store.loseReply(FakeStore.Op.DEFER);
+    lease.release();
+    store.down(true);
+    advanceUntil("the lock has ended", () -> !store.holds("a"));
+    awaitLine(LOST + "(EXPIRED): no renewal was confirmed in time");
   }
 
   @Test

@@ -213,29 +213,37 @@ final class JoinedTransactions {
 
     /** Looks after the queue until it is empty: if no transaction ends, the queue does not wait. */
     private void watch(long endsBefore) {
-      later.execute(
-          () -> {
-            List<Part> parts = List.of();
-            long endsNow;
-            int sentAfter;
-            synchronized (this) {
-              endsNow = ends;
-              if (queue.isEmpty()) {
-                watched = false;
-                return;
-              }
-              if (endsNow == endsBefore) {
-                silences++;
-                underWay = 0;
-                parts = take();
-              }
-              sentAfter = silences;
-            }
-            watch(endsNow);
-            if (!parts.isEmpty()) {
-              transmit(parts, sentAfter);
-            }
-          });
+      try {
+        later.execute(() -> look(endsBefore));
+      } catch (RuntimeException
+          | Error e) { // as without a thread; the next in the queue tries again
+        synchronized (this) {
+          watched = false;
+        }
+      }
+    }
+
+    private void look(long endsBefore) {
+      List<Part> parts = List.of();
+      long endsNow;
+      int sentAfter;
+      synchronized (this) {
+        endsNow = ends;
+        if (queue.isEmpty()) {
+          watched = false;
+          return;
+        }
+        if (endsNow == endsBefore) {
+          silences++;
+          underWay = 0;
+          parts = take();
+        }
+        sentAfter = silences;
+      }
+      watch(endsNow);
+      if (!parts.isEmpty()) {
+        transmit(parts, sentAfter);
+      }
     }
 
     /** The next parts, which go now; none if none wait. */
@@ -301,7 +309,7 @@ final class JoinedTransactions {
           .Then(transaction.then.toArray(Op[]::new))
           .Else(transaction.otherwise.toArray(Op[]::new))
           .commit();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) { // there may be no memory, and others wait for an answer
       return CompletableFuture.failedFuture(e);
     }
   }

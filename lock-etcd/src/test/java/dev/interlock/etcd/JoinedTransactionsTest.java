@@ -370,6 +370,36 @@ class JoinedTransactionsTest {
     server.hasNoMore();
   }
 
+  /** Without a thread nobody looks after the queue; the next that enters it tries again. */
+  @Test
+  void aLackOfThreadsHoldsUpOnlyWhatWaitsThen() throws Exception {
+    boolean[] lacks = {true};
+    JoinedTransactions alone =
+        new JoinedTransactions(
+            1,
+            task -> {
+              if (lacks[0]) {
+                throw new OutOfMemoryError("thrown by a test: unable to create native thread");
+              }
+              later.add(task);
+            });
+    var unused = List.of(enter(alone, client, "a"), enter(alone, client, "b"));
+    Sent silent = server.next();
+    lacks[0] = false;
+    var third = enter(alone, client, "c");
+    aWhilePasses();
+    Sent both = server.next();
+    assertEquals(List.of(key("b"), key("c")), both.puts());
+    lacks[0] = true;
+    var fourth = enter(alone, client, "d");
+    aWhilePasses();
+    both.succeed(6);
+    assertTrue(third.join().isSucceeded());
+    server.next().succeed(7);
+    assertTrue(fourth.join().isSucceeded());
+    silent.succeed(8);
+  }
+
   /** When connections are replaced, what goes over the new ones does not wait for the old ones. */
   @Test
   void eachGoesOverTheClientThatItWasGiven() throws Exception {

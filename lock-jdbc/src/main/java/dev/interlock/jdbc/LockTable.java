@@ -73,10 +73,8 @@ class LockTable {
                 + table
                 + " SET "
                 + granted("", takenToken())
-                + " WHERE name = :name"
-                + " AND (expires_at <= "
-                + now
-                + " OR claim IN (:claim, :waiter) AND revoked = 0)");
+                + " WHERE name = :name AND "
+                + isGrantable(""));
     this.insert = new Sql(insertRow(insertedToken()));
     this.release =
         new Sql(
@@ -172,6 +170,31 @@ class LockTable {
         + " ELSE "
         + otherwise
         + " END";
+  }
+
+  /**
+   * A condition that is true if the row has ended, is reserved for this client, or has the claim. A
+   * reservation that follows a grant of the future is of before the clock was set back.
+   */
+  final String isGrantable(String alias) {
+    String now = dialect.now();
+    return "("
+        + alias
+        + "expires_at <= "
+        + now
+        + " OR "
+        + alias
+        + "claim IN (:claim, :waiter) AND "
+        + alias
+        + "revoked = 0 OR "
+        + alias
+        + "claim LIKE '"
+        + LockRow.WAITER_PREFIX
+        + "%' AND "
+        + alias
+        + "granted_at > "
+        + now
+        + ")";
   }
 
   static String columns(String alias) {

@@ -43,15 +43,14 @@ final class PostgreSqlTable extends LockTable {
                 + now
                 + " + :ttl, 0, 0, '', 0, 0, "
                 + dialect.hourAfter(now + " + :kept")
-                + " WHERE NOT EXISTS (SELECT 1 FROM seen WHERE expires_at > "
-                + now
-                + " AND NOT (claim IN (:claim, :waiter) AND revoked = 0))"
+                + " WHERE NOT EXISTS (SELECT 1 FROM seen WHERE NOT "
+                + isGrantable("")
+                + ")"
                 + bounded()
                 + " ON CONFLICT (name) DO UPDATE SET "
                 + granted("l.", "GREATEST(l.fence + 1, " + dialect.tokenNow() + ")")
-                + " WHERE l.expires_at <= "
-                + now
-                + " OR l.claim IN (:claim, :waiter) AND l.revoked = 0"
+                + " WHERE "
+                + isGrantable("l.")
                 + " RETURNING l.fence)"
                 + " SELECT "
                 + now

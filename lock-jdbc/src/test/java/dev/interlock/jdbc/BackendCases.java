@@ -229,6 +229,18 @@ abstract class BackendCases {
     }
   }
 
+  @Test
+  void aReservationOfBeforeTheClockWasSetBackKeepsNobodyOut() throws Exception {
+    Claim holder = claim("job");
+    take(backend, holder);
+    try (LockBackend other = Backends.open(own())) {
+      await(other);
+      release(backend, holder);
+      execute("UPDATE " + table + " SET granted_at = granted_at + 600000000");
+      take(backend, claim("job"));
+    }
+  }
+
   /** As the observer of an election has one, long before its client is a candidate. */
   @Test
   void aWatchOfTheNameIsNoWait() throws Exception {

@@ -4,12 +4,14 @@ import static dev.interlock.redis.Backends.claim;
 import static dev.interlock.redis.Backends.soon;
 import static dev.interlock.redis.Backends.take;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.Share;
 import dev.interlock.testbed.Testbed;
@@ -77,6 +79,17 @@ class LineTest {
       passOn(kind);
       assertTrue(place(0).endsWith(":0:" + millis), place(0));
       letPass(Duration.ofSeconds(1));
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource
+  void aReservationSoonEndsAlthoughTheClockIsSetBack(Kind kind) throws Exception {
+    passOn(kind);
+    letPass(LONG.negated());
+    Deadline soon = soon();
+    while (second.tryAcquire(claim("job", kind.share), soon) instanceof Attempt.Busy) {
+      assertFalse(soon.hasPassed(), "the lock stays reserved");
     }
   }
 

@@ -41,6 +41,7 @@ else
     redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 --#include leave_line
   elseif reserved then
+    if redis.call('PTTL', KEYS[1]) > 900 then redis.call('PEXPIRE', KEYS[1], 900) end -- the clock was set back
     if waiter then
 --#include enter_line
     end
