@@ -152,6 +152,18 @@ final class RedisMutants {
     LockBackend backend(String uri, BackendContext context) {
       return new TextbookLock(uri, context) {
         @Override
+        public BackendInfo info() {
+          BackendInfo textbook = super.info();
+          return new BackendInfo(
+              textbook.name(),
+              textbook.summary(),
+              Set.of(Capability.STARVATION_FREE),
+              textbook.granularity(),
+              textbook.minTtl(),
+              textbook.failureModel());
+        }
+
+        @Override
         public Attempt tryAcquire(Claim claim, Deadline deadline) {
           Attempt attempt = super.tryAcquire(claim, deadline);
           // It asks again as late as the client permits.

@@ -16,14 +16,12 @@ import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
-import org.junit.jupiter.api.parallel.Isolated;
 
 /**
  * Clients keep the contract although their log takes 100 ms for each line, one after the other, and
- * each has a listener that does not return from the first event. No other test runs beside it, as
- * all tests of a JVM log to the same stream.
+ * each has a listener that does not return from the first event. The same log slows down the tests
+ * that run beside it in the same JVM.
  */
-@Isolated
 @Tag("extended")
 class SlowLogContractTest extends LockTck {
 
