@@ -210,6 +210,17 @@ class FarWaiterTest {
     }
   }
 
+  /** Once the waiter is dead, only its end frees the lock. */
+  @Test
+  void aReservationOfBeforeTheClockWasSetBackKeepsNobodyOut() throws Exception {
+    for (RedisServer node : redlock.members()) {
+      node.call("SET", "interlock:{job}", "v3|reserved|dead", "PX", "3600000");
+    }
+    try (LockClient client = LockClient.open(redlock.uri(), OPTIONS)) {
+      assertTrue(client.lock("job").tryAcquire(Duration.ofSeconds(60)).isPresent());
+    }
+  }
+
   private static Callable<Void> contend(
       Acquirable<Lease> lock, int holdMillis, BooleanSupplier goesOn, Runnable turn) {
     return () -> {
