@@ -37,8 +37,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Users whom servers know by SASL, which is configured for the whole JVM. */
+@Isolated("all clients of the JVM read that configuration")
 class SaslTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();

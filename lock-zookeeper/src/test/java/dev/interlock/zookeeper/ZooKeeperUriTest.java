@@ -11,11 +11,13 @@ import dev.interlock.spi.LockUri;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a URI may say, and what is wrong with those that cannot work, before any connection. */
+@Isolated("all clients of the JVM read that configuration")
 class ZooKeeperUriTest {
 
   private static final Duration SHORT = Duration.ofSeconds(1);
