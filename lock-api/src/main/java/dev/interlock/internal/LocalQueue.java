@@ -116,6 +116,14 @@ final class LocalQueue {
       return asked == null ? Answer.PENDING : asked.answer();
     }
 
+    /** Nobody may have noticed yet that its validity is over, as after a sleep of the machine. */
+    void endOverdueLease() {
+      LeaseState present = lease;
+      if (present != null) {
+        var unused = present.isHeld();
+      }
+    }
+
     synchronized Answer ask(Waiter waiter) {
       LinkedHashSet<Waiter> line = waiters;
       if (line == null || !line.contains(waiter)) {
@@ -303,7 +311,11 @@ final class LocalQueue {
    */
   Answer ask(String name, Waiter waiter) {
     Queue queue = queues.get(name);
-    return queue == null ? Answer.LEFT : queue.ask(waiter);
+    if (queue == null) {
+      return Answer.LEFT;
+    }
+    queue.endOverdueLease();
+    return queue.ask(waiter);
   }
 
   /** Passes the head's answer on to those who {@linkplain #ask asked}. Under no monitor. */
@@ -475,6 +487,7 @@ final class LocalQueue {
       return false;
     }
     queue.requireAgreement(name, share);
+    queue.endOverdueLease();
     return queue.answer().kind() == Answer.Kind.HELD;
   }
 

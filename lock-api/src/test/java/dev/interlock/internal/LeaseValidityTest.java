@@ -82,6 +82,21 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
+  void anotherThreadIsNotToldThatALeaseOfBeforeAPauseHoldsTheLock() throws Exception {
+    for (Duration wait : List.of(Duration.ZERO, Duration.ofMillis(1))) {
+      Lease lease = acquire(FIXED);
+      time.pass(TTL);
+      Optional<Lease> next = inBackground(() -> engine.lock("a").tryAcquire(wait)).get();
+      next.orElseThrow().close();
+      assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    }
+    Lease lease = acquire(FIXED);
+    time.pass(TTL);
+    inBackground(() -> engine.lock("a").tryAcquire()).get().orElseThrow().close();
+    assertFalse(lease.isHeld());
+  }
+
+  @Test
   void aMachineThatSleptLosesWhatTheWallClockHasOutrun() throws Exception {
     Lease lease = acquire(FIXED);
     time.sleepMachine(TTL.minusMillis(1));

@@ -252,6 +252,7 @@ final class Journal {
   private final Map<String, Call> calls = new HashMap<>();
   private final Map<Thread, Call> releases = new HashMap<>();
   private final Map<Machine, Long> closings = new HashMap<>();
+  private final Set<String> revoked = new HashSet<>();
   private final Map<String, Long> reportedByBackend = new HashMap<>();
   private final ToLongFunction<Held> keptUntil;
   private final List<String> lines = new ArrayList<>();
@@ -341,11 +342,24 @@ final class Journal {
 
   /** Records until when a lease and its minimum hold keep others out. */
   void staysTaken(Held held, long until, boolean byStore) {
+    if (revoked.contains(held.name)) {
+      return;
+    }
     Long closing = closings.get(held.machine);
     if (closing == null || closing < held.requestedAt) {
       held.minHoldUntil = until;
       // The client keeps what several readers share.
       held.keptByStore = byStore && !held.share.equals(Share.READ);
+    }
+  }
+
+  /** Records that a revocation begins, which may end minimum holds at any time from now on. */
+  void revokes(String name) {
+    revoked.add(name);
+    for (Held held : leases) {
+      if (held.name.equals(name)) {
+        held.minHoldUntil = 0;
+      }
     }
   }
 

@@ -216,6 +216,7 @@ final class Program implements Runnable {
       }
       case REVOKE -> {
         if (world.plan().store() != Plan.Store.QUEUE) {
+          journal.revokes(name);
           var unused = client.revoke(name);
         }
       }
