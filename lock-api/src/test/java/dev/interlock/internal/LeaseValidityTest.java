@@ -81,19 +81,16 @@ class LeaseValidityTest extends EngineFixture {
     assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
   }
 
+  /** At first the timer may have noticed it as well, and be about to pass the lock on. */
   @Test
-  void anotherThreadIsNotToldThatALeaseOfBeforeAPauseHoldsTheLock() throws Exception {
-    for (Duration wait : List.of(Duration.ZERO, Duration.ofMillis(1))) {
-      Lease lease = acquire(FIXED);
-      time.pass(TTL);
-      Optional<Lease> next = inBackground(() -> engine.lock("a").tryAcquire(wait)).get();
-      next.orElseThrow().close();
-      assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
-    }
+  void aLeaseOfBeforeAPauseKeepsNoOtherThreadOut() throws Exception {
     Lease lease = acquire(FIXED);
     time.pass(TTL);
-    inBackground(() -> engine.lock("a").tryAcquire()).get().orElseThrow().close();
-    assertFalse(lease.isHeld());
+    int attempts = 1;
+    while (inBackground(() -> engine.lock("a").tryAcquire()).get().isEmpty()) {
+      assertTrue(attempts++ < 1_000, "another thread was always told that it is held");
+    }
+    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
   }
 
   @Test
