@@ -19,6 +19,13 @@ final class RecordedHistory {
   /** For the history checker. */
   final List<Event> events = new ArrayList<>();
 
+  /**
+   * The same, but each lease was requested as early as the place in the queue may have been entered
+   * in which it was granted. A thread may continue in the place of another one of its client that
+   * has given up, and the store may have granted the lock to that place already.
+   */
+  final List<Event> eventsOfPlaces = new ArrayList<>();
+
   /** In order of their grants. */
   final List<Lease> leases = new ArrayList<>();
 
@@ -101,10 +108,18 @@ final class RecordedHistory {
   /** Adds one incarnation's journal. */
   void add(String client, List<?> journal) {
     Map<String, Lease> byId = new HashMap<>();
+    List<Entry.NoLease> lastFirst =
+        journal.stream()
+            .filter(Entry.NoLease.class::isInstance)
+            .map(Entry.NoLease.class::cast)
+            .sorted(Comparator.comparingLong(Entry.NoLease::at).reversed())
+            .toList();
     List<Entry.Size> sizes = new ArrayList<>();
     for (Object entry : journal) {
       if (entry instanceof Event event) {
         events.add(event);
+        eventsOfPlaces.add(
+            event instanceof Event.Granted grant ? ofPlace(grant, lastFirst) : event);
       } else {
         others.add(entry);
       }
@@ -140,6 +155,26 @@ final class RecordedHistory {
               before.connections(),
               after.connections()));
     }
+  }
+
+  /** A grant with the request that may have entered its place in the queue. */
+  private static Event.Granted ofPlace(Event.Granted grant, List<Entry.NoLease> lastFirst) {
+    long requestedAt = grant.requestedAt();
+    for (Entry.NoLease givenUp : lastFirst) {
+      if (givenUp.name().equals(grant.name()) && givenUp.at() >= requestedAt) {
+        requestedAt = Math.min(requestedAt, givenUp.requestedAt());
+      }
+    }
+    return new Event.Granted(
+        grant.lease(),
+        grant.name(),
+        grant.token(),
+        grant.holder(),
+        requestedAt,
+        grant.at(),
+        grant.validUntil(),
+        grant.weight(),
+        grant.capacity());
   }
 
   private static Lease known(Map<String, Lease> byId, String id) {

@@ -34,7 +34,9 @@ import org.jspecify.annotations.Nullable;
  *   <li>EXCL-01: at no moment more of a name was held than there is, except for what a fault
  *       outside the failure model explains; see {@link #mayBeFrom}. Two leases of a lock are too
  *       much, as are a writer and a reader, or more permits than the semaphore has.
- *   <li>FENCE-01: tokens are unique and rise, under every fault, and expose every overlap.
+ *   <li>FENCE-01: tokens are unique and rise, under every fault, and expose every overlap. After a
+ *       fault outside the failure model a lease counts as requested when its place in the queue may
+ *       have been entered.
  *   <li>LEASE-04: no renewal was confirmed that was sent after a successor had been granted. A
  *       confirmed renewal makes a lease valid for an effective TTL, at most, from when it was sent;
  *       so a lease that is valid for longer than an effective TTL after its successor's grant was
@@ -225,7 +227,7 @@ final class Verdict {
         HistoryChecker.withinFailureModel(),
         records.events.stream().filter(event -> before.contains(event.lease())).toList());
     if (!outside.isEmpty()) {
-      checkTokens(HistoryChecker.outsideFailureModel(), records.events);
+      checkTokens(HistoryChecker.outsideFailureModel(), records.eventsOfPlaces);
     }
   }
 

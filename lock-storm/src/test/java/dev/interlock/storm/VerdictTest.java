@@ -73,6 +73,10 @@ class VerdictTest {
     journal.add(new Entry.LossReported(id, nanos(at), "EXPIRED"));
   }
 
+  private void gaveUp(long from, long until) {
+    journal.add(new Entry.NoLease(Entry.Why.BUSY, "a", nanos(from), nanos(until)));
+  }
+
   private void fault(boolean insideModel, long from, long until) {
     faults.add(
         new InjectedFault(
@@ -219,6 +223,25 @@ class VerdictTest {
     fault(false, 15, 5_000);
     released(128, 10, 20);
     released(64, 30, 40);
+    assertEquals(List.of("FENCE-01"), rules(verdict()));
+  }
+
+  @Test
+  void aGrantIsAsOldAsThePlaceInTheQueueThatItsThreadContinued() {
+    fault(false, 6, 8);
+    gaveUp(5, 25);
+    released(128, 10, 20);
+    gaveUp(24, 35);
+    released(64, 36, 40);
+    assertEquals(List.of(), verdict().findings());
+  }
+
+  @Test
+  void aPlaceThatWasGivenUpBeforeTheRequestExplainsNothing() {
+    fault(false, 6, 8);
+    gaveUp(5, 25);
+    released(128, 10, 20);
+    released(64, 36, 40);
     assertEquals(List.of("FENCE-01"), rules(verdict()));
   }
 
