@@ -150,6 +150,9 @@ final class AcquireLoop {
   /** Whether the last answer of the server to this head was that another client is before it. */
   private volatile boolean held;
 
+  /** When the next answer has to be there, to a head without a place in the server's queue. */
+  private volatile long heldUntil;
+
   /** Taken before the first request. */
   private long clockOffset;
 
@@ -284,7 +287,12 @@ final class AcquireLoop {
     if (trouble != null) {
       return LocalQueue.Answer.failed(trouble);
     }
-    return held ? LocalQueue.Answer.HELD : LocalQueue.Answer.PENDING;
+    return held && !isOld() ? LocalQueue.Answer.HELD : LocalQueue.Answer.PENDING;
+  }
+
+  /** Whether the last answer is of before a pause of the process: the lock may be free since. */
+  private boolean isOld() {
+    return place == null && engine.platform.nanoTime() - heldUntil > 0;
   }
 
   /** Why the store cannot serve. */
@@ -325,9 +333,10 @@ final class AcquireLoop {
           settleWithNothingLeft();
           Attempt.Busy answer = (Attempt.Busy) attempt;
           request.heldBy(answer.holder());
+          most = pollInterval(answer.retryAfter(), request.options().pollInterval());
+          heldUntil = engine.platform.nanoTime() + most.plus(engine.requestTimeout()).toNanos();
           isHeld();
           busy = true;
-          most = pollInterval(answer.retryAfter(), request.options().pollInterval());
         } catch (LockUnavailableException e) {
           most = failed(e, request);
         } catch (LockConfigurationException e) {

@@ -483,11 +483,14 @@ final class LocalQueue {
    */
   boolean isBusy(String name, Share share) {
     Queue queue = queues.get(name);
-    if (queue == null || !queue.headed) {
+    if (queue == null) {
+      return false;
+    }
+    queue.endOverdueLease();
+    if (!queue.headed) {
       return false;
     }
     queue.requireAgreement(name, share);
-    queue.endOverdueLease();
     return queue.answer().kind() == Answer.Kind.HELD;
   }
 

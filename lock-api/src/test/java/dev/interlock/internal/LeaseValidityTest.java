@@ -94,6 +94,26 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
+  void anAnswerOfBeforeAPauseKeepsNobodyOut() throws Exception {
+    var unused = anotherClient().lock("a", like(FIXED)).acquire();
+    var waiting = engine.lock("a").acquireAsync();
+    Waits.until("it waits", () -> !engine.waiting().isEmpty());
+    FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
+    time.pass(TTL.multipliedBy(7));
+    gate.awaitArrival();
+    var attempt = inBackground(() -> engine.lock("a").tryAcquire());
+    try {
+      Waits.until("it waits", () -> attempt.result.isDone() || time.isAsleep(attempt.thread));
+      assertFalse(attempt.result.isDone(), "it was told what the store had answered before");
+    } finally {
+      gate.open();
+    }
+    advanceUntil("the waiter has it", waiting::isDone);
+    assertTrue(attempt.get().isEmpty());
+    assertTrue(get(waiting).isHeld());
+  }
+
+  @Test
   void aMachineThatSleptLosesWhatTheWallClockHasOutrun() throws Exception {
     Lease lease = acquire(FIXED);
     time.sleepMachine(TTL.minusMillis(1));
