@@ -267,6 +267,7 @@ final class LeaseState extends Timer.Event {
     if (kept && former != null) {
       limits().minHoldEnd = former.minHoldEnd;
       limits().deferralInDoubt = former.deferralInDoubt;
+      renewed &= had.renewed;
       renewalPlanned &= had.renewalPlanned;
       long pause = had.isKept() ? Math.min(2 * former.pause, interval()) : patience().toNanos();
       limits().pause = pause;
@@ -785,7 +786,7 @@ final class LeaseState extends Timer.Event {
       }
     }
     if (answer instanceof Renewal.Gone gone) {
-      lose(() -> reportedLoss(gone.reason(), gone.detail()));
+      lose(() -> lossUnlessDeferred(gone.reason(), gone.detail()));
     } else if (ended) {
       lose(this::endLoss);
     }
@@ -948,7 +949,7 @@ final class LeaseState extends Timer.Event {
   void lose(LossReason reason, String detail) {
     for (LeaseState had = this; had != null; had = had.successor) {
       LeaseState loser = had;
-      loser.lose(() -> loser.reportedLoss(reason, detail));
+      loser.lose(() -> loser.lossUnlessDeferred(reason, detail));
     }
   }
 
@@ -973,14 +974,16 @@ final class LeaseState extends Timer.Event {
   }
 
   /**
-   * Null if the server may have the grant no more because it has deferred the release, and might
-   * forget that: it is then asked again, and not renewed any more.
+   * Null while the server may have deferred the release instead. It is then asked again until it
+   * confirms that, and is renewed no more.
    */
-  private synchronized @Nullable LeaseLostException reportedLoss(LossReason reason, String detail) {
+  private synchronized @Nullable LeaseLostException lossUnlessDeferred(
+      LossReason reason, String detail) {
     Limits present = limits;
     if (present == null || !present.deferralInDoubt || reason != LossReason.TAKEN) {
       return lossOf(reason, detail);
     }
+    renewed = false;
     renewalPlanned = false;
     if (present.minHoldEnd - validUntil > 0) {
       validUntil = present.minHoldEnd;
@@ -1417,7 +1420,7 @@ final class LeaseState extends Timer.Event {
       answer = engine().tryRelease(grant, rest, deadline);
       if (answer == ReleaseOutcome.ALREADY_LOST) {
         // Or revoked: the server then keeps it until it is released.
-        known = outcomeOf(engine().releaseOnServer(grant, deadline));
+        known = unlessDeferred(engine().releaseOnServer(grant, deadline));
       } else if (answer == ReleaseOutcome.DEFERRED) {
         known = answer;
       }
@@ -1516,15 +1519,18 @@ final class LeaseState extends Timer.Event {
         // If it is overdue, going on is safe: the claim guards its outcome.
         var unused = Awaiting.doneUninterruptibly(engine().platform, underWay, deadline);
       }
-      known = outcomeOf(engine().releaseOnServer(grant, deadline));
+      known = unlessDeferred(engine().releaseOnServer(grant, deadline));
     } finally {
       end(known);
     }
     return known;
   }
 
-  private ReleaseOutcome outcomeOf(ReleaseOutcome answer) {
-    return answer == ReleaseOutcome.ALREADY_LOST && isDeferralInDoubt()
+  /** A server that has deferred the release keeps the lock until its minimum hold is over. */
+  private synchronized ReleaseOutcome unlessDeferred(ReleaseOutcome answer) {
+    return answer == ReleaseOutcome.ALREADY_LOST
+            && isDeferralInDoubt()
+            && isMinHoldOver(engine().platform.nanoTime())
         ? ReleaseOutcome.DEFERRED
         : answer;
   }

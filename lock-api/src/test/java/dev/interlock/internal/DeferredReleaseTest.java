@@ -204,26 +204,11 @@ class DeferredReleaseTest extends EngineFixture {
     assertTrue(store.holds("a"), "closing the client freed the lock early");
   }
 
-  private void loseEachConfirmation() {
-    store.next(
-        FakeStore.Op.DEFER,
-        new FakeStore.Fate() {
-          @Override
-          public void before() {}
-
-          @Override
-          public void after() {
-            loseEachConfirmation();
-            throw FakeStore.noAnswer();
-          }
-        });
-  }
-
   /** As long as replicas lack the change, a primary that fails may take it along. */
   @Test
   void theStoreIsAskedAgainWhenARenewalHasMetTheDeferral() throws Exception {
     Lease lease = acquire();
-    loseEachConfirmation();
+    store.loseEachReply(FakeStore.Op.DEFER);
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
     advanceUntil("it has met it", () -> store.calls(FakeStore.Op.RENEW) == 1);
     int asked = store.calls(FakeStore.Op.DEFER);

@@ -230,6 +230,22 @@ final class FakeStore {
         });
   }
 
+  /** Carries each call of the kind out, and loses its reply. */
+  void loseEachReply(Op op) {
+    next(
+        op,
+        new Fate() {
+          @Override
+          public void before() {}
+
+          @Override
+          public void after() {
+            loseEachReply(op);
+            throw noAnswer();
+          }
+        });
+  }
+
   Gate gate(Op op) {
     Gate gate = new Gate();
     next(op, gate);

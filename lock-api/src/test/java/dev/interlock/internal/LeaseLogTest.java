@@ -163,15 +163,43 @@ class LeaseLogTest extends EngineFixture {
   }
 
   @Test
+  void aMinimumHoldThatTheStoreKeptWithoutConfirmingItIsNoLoss() throws Exception {
+    store.defersReleases();
+    DefaultLockClient deferring = anotherClient();
+    Lease lease = deferring.lock("a", options -> options.minHold(TTL.multipliedBy(3))).acquire();
+    store.loseEachReply(FakeStore.Op.DEFER);
+    lease.release();
+    advanceUntil("nothing is left of it", () -> deferring.residue() == 0 && !store.holds("a"));
+    assertNothingIsLoggedOf("a", deferring);
+  }
+
+  @Test
+  void aMinimumHoldThatIsLostWhileItsDeferralIsInDoubtIsALoss() throws Exception {
+    store.defersReleases();
+    Lease lease =
+        anotherClient().lock("a", options -> options.minHold(TTL.multipliedBy(3))).acquire();
+    store.loseReply(FakeStore.Op.DEFER);
+    lease.release();
+    store.delete("a");
+    advanceUntil("a log", () -> log.toString(UTF_8).contains(LOST));
+    awaitLine(LOST + "(TAKEN)");
+  }
+
+  @Test
   void aMinimumHoldThatTheTtlEndsIsNoLoss() throws Exception {
     acquireFor(TTL, options -> options.autoRenew(false)).close();
     advanceUntil("the lock is free", () -> engine.residue() == 0);
-    Lease other = engine.lock("b").acquire();
-    engine.close();
+    String lines = assertNothingIsLoggedOf("a", engine);
+    assertTrue(lines.contains("(CLOSED): its client was closed while it was held"), lines);
+  }
+
+  private String assertNothingIsLoggedOf(String name, DefaultLockClient client) throws Exception {
+    Lease other = client.lock("b").acquire();
+    client.close();
     assertFalse(other.isHeld());
     awaitLine("\"b\"");
     String lines = log.toString(UTF_8);
-    assertEquals(-1, lines.indexOf("\"a\""), lines);
-    assertTrue(lines.contains("(CLOSED): its client was closed while it was held"), lines);
+    assertEquals(-1, lines.indexOf('"' + name + '"'), lines);
+    return lines;
   }
 }

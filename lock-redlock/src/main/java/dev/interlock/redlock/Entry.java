@@ -45,6 +45,10 @@ final class Entry {
   @GuardedBy("this")
   private boolean repeated;
 
+  /** Whether nodes may keep the lock without it, for the rest of its minimum hold. */
+  @GuardedBy("this")
+  private boolean deferred;
+
   /** Given up: nothing more must be sent. */
   @GuardedBy("this")
   private boolean withdrawn;
@@ -137,10 +141,15 @@ final class Entry {
     return known >= VoteCount.majorityOf(grants.length) ? null : grants[node];
   }
 
+  /** Notes that nodes are asked to keep the lock by themselves, where renewals find it no more. */
+  synchronized void defer() {
+    deferred = true;
+  }
+
   synchronized void missingOn(int node, boolean is) {
-    if (is) {
+    if (is && !deferred) {
       missing[node] = LACKING;
-    } else if (missing[node] == LACKING) {
+    } else if (!is && missing[node] == LACKING) {
       missing[node] = GIVEN;
     }
   }

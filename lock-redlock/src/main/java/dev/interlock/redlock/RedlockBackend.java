@@ -547,6 +547,7 @@ final class RedlockBackend implements LockBackend {
     long end = time.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     AtomicBoolean isLost = new AtomicBoolean();
     Entry entry = entry(claim);
+    entry.defer();
     Requests requests = requests(claim, entry);
     Round round = new Round(cluster, time);
     long sendBefore = time.nanoTime() + requests.ttl.plus(settings.nodeTimeout()).toNanos();

@@ -31,7 +31,10 @@ else
   elseif value ~= ARGV[1] then
     local left = redis.call('PTTL', KEYS[1])
     if left == -1 then return {'foreign', KEYS[1], 'no expiry'} end
-    if reserved and left > 900 then redis.call('PEXPIRE', KEYS[1], 900) end -- the clock was set back
+    if reserved and left > 900 then -- the clock was set back
+      left = 900
+      redis.call('PEXPIRE', KEYS[1], left)
+    end
 --#include format_of
     local format = reserved and 1 or format_of(value)
     if not format then return {'foreign', KEYS[1], 'no lock'} end

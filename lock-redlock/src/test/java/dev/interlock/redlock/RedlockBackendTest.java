@@ -119,6 +119,18 @@ class RedlockBackendTest {
     assertTrue(System.nanoTime() - ends < 0, "it was kept until it ended by itself");
   }
 
+  /** As after answers that came too late. */
+  @Test
+  void aDeferredReleaseIsConfirmedAlthoughARenewalHasMetIt() throws Exception {
+    Claim claim = claim("job");
+    Grant grant = take(backend, claim);
+    assertTrue(backend.releaseAfter(claim, Backends.TTL, soon()));
+    for (int i = 0; i < nodes.size(); i++) {
+      assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
+    }
+    assertTrue(backend.releaseAfter(claim, Backends.TTL, soon()));
+  }
+
   @Test
   void aBusyLockNamesItsHolder() throws Exception {
     take(backend, claim("job"));
