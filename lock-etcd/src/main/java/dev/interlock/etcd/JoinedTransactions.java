@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -113,7 +114,7 @@ final class JoinedTransactions {
 
   /** Sends a transaction that is never joined. */
   static CompletableFuture<Answer> alone(EtcdClient client, Transaction transaction) {
-    return commit(client, transaction).thenApply(Answer::of);
+    return commit(client, () -> transaction).thenApply(Answer::of);
   }
 
   /** A caller's transaction. */
@@ -215,8 +216,8 @@ final class JoinedTransactions {
     private void watch(long endsBefore) {
       try {
         later.execute(() -> look(endsBefore));
-      } catch (RuntimeException
-          | Error e) { // as without a thread; the next in the queue tries again
+      } catch (RuntimeException | Error e) {
+        // As without a thread. The next in the queue tries again.
         synchronized (this) {
           watched = false;
         }
@@ -263,12 +264,15 @@ final class JoinedTransactions {
 
     private void transmit(List<Part> parts, int sentAfter) {
       var unused =
-          commit(parts.get(0).client, joined(parts))
+          commit(parts.get(0).client, () -> joined(parts))
               .whenComplete(
                   (whole, failure) -> {
-                    // First, so that etcd has work while the callers wake up.
-                    ended(sentAfter);
-                    answer(parts, whole, failure);
+                    try {
+                      // First, so that etcd has work while the callers wake up.
+                      ended(sentAfter);
+                    } finally {
+                      answer(parts, whole, failure);
+                    }
                   });
     }
 
@@ -301,15 +305,18 @@ final class JoinedTransactions {
     return new Transaction(conditions, then, List.of());
   }
 
-  private static CompletableFuture<TxnResponse> commit(EtcdClient client, Transaction transaction) {
+  private static CompletableFuture<TxnResponse> commit(
+      EtcdClient client, Supplier<Transaction> supplier) {
     try {
+      Transaction transaction = supplier.get();
       return client
           .txn()
           .If(transaction.conditions.toArray(Cmp[]::new))
           .Then(transaction.then.toArray(Op[]::new))
           .Else(transaction.otherwise.toArray(Op[]::new))
           .commit();
-    } catch (RuntimeException | Error e) { // there may be no memory, and others wait for an answer
+    } catch (RuntimeException | Error e) {
+      // As without memory. The callers wait for an answer.
       return CompletableFuture.failedFuture(e);
     }
   }

@@ -22,11 +22,13 @@ import io.etcd.jetcd.api.ResponseHeader;
 import io.etcd.jetcd.api.ResponseOp;
 import io.etcd.jetcd.api.TxnRequest;
 import io.etcd.jetcd.api.TxnResponse;
+import io.etcd.jetcd.op.Cmp;
 import io.etcd.jetcd.op.TxnImpl;
 import io.grpc.Status;
 import java.lang.reflect.Proxy;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
@@ -398,6 +400,29 @@ class JoinedTransactionsTest {
     server.next().succeed(7);
     assertTrue(fourth.join().isSucceeded());
     silent.succeed(8);
+  }
+
+  @Test
+  void aLackOfMemoryIsToldToThoseWhomItHits() throws Exception {
+    var first = enter("a");
+    Sent alone = server.next();
+    List<Cmp> scarce =
+        new ArrayList<>() {
+          @Override
+          public Object[] toArray() {
+            throw new OutOfMemoryError("thrown by a test");
+          }
+        };
+    Transaction transaction = new Transaction(scarce, List.of(), List.of());
+    var second = joined.enter(client, LockKeys.of("test", "b"), transaction);
+    var third = enter("c");
+    alone.succeed(5);
+    assertTrue(first.join().isSucceeded());
+    assertTrue(second.isCompletedExceptionally());
+    assertTrue(third.isCompletedExceptionally());
+    var fourth = enter("d");
+    server.next().succeed(6);
+    assertTrue(fourth.join().isSucceeded());
   }
 
   /** When connections are replaced, what goes over the new ones does not wait for the old ones. */
