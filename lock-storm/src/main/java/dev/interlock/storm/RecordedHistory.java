@@ -5,6 +5,7 @@ import dev.interlock.tck.history.Event;
 import dev.interlock.tck.process.Journal;
 import java.io.IOException;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -14,6 +15,9 @@ import java.util.Set;
 
 /** All that the clients of a storm have recorded: events, leases and other entries. */
 final class RecordedHistory {
+  /** How much later than it was given up a place may be recorded as given up. */
+  private static final long LATE = Duration.ofSeconds(2).toNanos();
+
   private static final Set<String> RELEASED = Set.of("RELEASED", "HANDED_OFF");
 
   /** For the history checker. */
@@ -24,7 +28,7 @@ final class RecordedHistory {
    * in which it was granted. A thread may continue in the place of another one of its client that
    * has given up, and the store may have granted the lock to that place already.
    */
-  final List<Event> eventsOfPlaces = new ArrayList<>();
+  final List<Event> eventsFromPlaces = new ArrayList<>();
 
   /** In order of their grants. */
   final List<Lease> leases = new ArrayList<>();
@@ -118,8 +122,8 @@ final class RecordedHistory {
     for (Object entry : journal) {
       if (entry instanceof Event event) {
         events.add(event);
-        eventsOfPlaces.add(
-            event instanceof Event.Granted grant ? ofPlace(grant, lastFirst) : event);
+        eventsFromPlaces.add(
+            event instanceof Event.Granted grant ? fromPlace(grant, lastFirst) : event);
       } else {
         others.add(entry);
       }
@@ -158,10 +162,12 @@ final class RecordedHistory {
   }
 
   /** A grant with the request that may have entered its place in the queue. */
-  private static Event.Granted ofPlace(Event.Granted grant, List<Entry.NoLease> lastFirst) {
+  private static Event.Granted fromPlace(Event.Granted grant, List<Entry.NoLease> lastFirst) {
     long requestedAt = grant.requestedAt();
     for (Entry.NoLease givenUp : lastFirst) {
-      if (givenUp.name().equals(grant.name()) && givenUp.at() >= requestedAt) {
+      if (givenUp.name().equals(grant.name())
+          && givenUp.at() >= requestedAt
+          && givenUp.at() - LATE <= grant.at()) {
         requestedAt = Math.min(requestedAt, givenUp.requestedAt());
       }
     }

@@ -227,7 +227,7 @@ final class Verdict {
         HistoryChecker.withinFailureModel(),
         records.events.stream().filter(event -> before.contains(event.lease())).toList());
     if (!outside.isEmpty()) {
-      checkTokens(HistoryChecker.outsideFailureModel(), records.eventsOfPlaces);
+      checkTokens(HistoryChecker.outsideFailureModel(), records.eventsFromPlaces);
     }
   }
 

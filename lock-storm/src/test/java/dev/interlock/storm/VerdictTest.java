@@ -246,6 +246,15 @@ class VerdictTest {
   }
 
   @Test
+  void aPlaceThatWasGivenUpLongAfterTheGrantExplainsNothing() {
+    fault(false, 6, 8);
+    gaveUp(5, 10_000);
+    released(128, 10, 20);
+    released(64, 36, 40);
+    assertEquals(List.of("FENCE-01"), rules(verdict()));
+  }
+
+  @Test
   void aRenewalAfterTheSuccessorsGrantIsFoundWhateverTheFault() {
     fault(false, 100, 200);
     String held = lease(64, 10, 4_010);
