@@ -8,7 +8,7 @@ public enum Capability {
   FIFO,
   /**
    * Every waiting client is served within some TTLs, also beside one that acquires again as soon as
-   * it has released. Backends with {@link #FIFO} promise more, and do not declare it.
+   * it has released. Backends with {@link #FIFO} promise more, so they do not declare this as well.
    */
   STARVATION_FREE,
   /** What a release costs the store does not grow with the number of waiters. */

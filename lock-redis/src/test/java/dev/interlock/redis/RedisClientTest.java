@@ -19,8 +19,10 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.parallel.Isolated;
 
 /** Clients on a real Redis, as programs use them. */
+@Isolated("it counts threads, and those of other tests would count, too")
 class RedisClientTest {
 
   /** A server, or this JVM, that stands still for a while costs no lease and fails no request. */

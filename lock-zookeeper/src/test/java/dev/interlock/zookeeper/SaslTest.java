@@ -40,7 +40,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
 /** Users whom servers know by SASL, which is configured for the whole JVM. */
-@Isolated("all clients of the JVM read that configuration")
+@Isolated("all clients of the JVM read its JAAS configuration")
 class SaslTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What a URI may say, and what is wrong with those that cannot work, before any connection. */
-@Isolated("all clients of the JVM read that configuration")
+@Isolated("all clients of the JVM read its JAAS configuration")
 class ZooKeeperUriTest {
 
   private static final Duration SHORT = Duration.ofSeconds(1);
