@@ -40,7 +40,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>LEASE-04: no renewal was confirmed that was sent after a successor had been granted. A
  *       confirmed renewal makes a lease valid for an effective TTL, at most, from when it was sent;
  *       so a lease that is valid for longer than an effective TTL after its successor's grant was
- *       renewed after that grant.
+ *       renewed after that grant. Only two primaries at once may do so, as one that is cut off
+ *       cannot know of its successor's grants.
  *   <li>LOSS-02 and LOSS-03: losses were reported by the end of validity plus bound, not counting
  *       times in which the client's process was stopped; nothing but losses was reported.
  *   <li>FENCE-04: no guarded write was lost.
@@ -261,9 +262,11 @@ final class Verdict {
         ofThisTurn = earlier(ofThisTurn, lease);
         // Those that hold together renew their leases side by side.
         Lease successor = lease.isWhole() ? any : whole;
+        long renewedAt = lease.validUntil - records.effectiveTtl;
         if (successor != null
             && successor.from() > lease.from()
-            && lease.validUntil - records.effectiveTtl > successor.from()) {
+            && renewedAt > successor.from()
+            && !twoPrimariesServe(successor.from(), renewedAt)) {
           Violation violation =
               new Violation(Violation.Kind.OVERLAP, lease.grant, lease.until(), successor.grant);
           if (counterExample == null) {
@@ -274,6 +277,13 @@ final class Verdict {
         }
       }
     }
+  }
+
+  /** Whether a primary that was cut off may have confirmed what its successor did not know of. */
+  private boolean twoPrimariesServe(long grantedAt, long renewedAt) {
+    return outside.stream()
+        .filter(fault -> fault.kind().equals(FaultKind.CUT_OFF_PRIMARY.label()))
+        .anyMatch(fault -> grantedAt >= from(fault) && renewedAt <= until(fault) + bound);
   }
 
   private static @Nullable Lease earlier(@Nullable Lease a, @Nullable Lease b) {

@@ -78,15 +78,13 @@ class VerdictTest {
   }
 
   private void fault(boolean insideModel, long from, long until) {
+    fault("fault", insideModel, from, until);
+  }
+
+  private void fault(String kind, boolean insideModel, long from, long until) {
     faults.add(
         new InjectedFault(
-            "fault",
-            "c",
-            insideModel,
-            Duration.ofMillis(from),
-            Duration.ofMillis(until),
-            true,
-            ""));
+            kind, "c", insideModel, Duration.ofMillis(from), Duration.ofMillis(until), true, ""));
   }
 
   private Verdict verdict() {
@@ -260,6 +258,17 @@ class VerdictTest {
     String held = lease(64, 10, 4_010);
     released(128, 300, 310);
     extended(held, 1_000, 4_301);
+    assertEquals(List.of("LEASE-04"), rules(verdict()));
+  }
+
+  @Test
+  void aPrimaryThatIsCutOffRenewsWhatItsSuccessorHasGranted() {
+    fault("cut off primary", false, 100, 1_000);
+    String held = lease(64, 10, 4_010);
+    released(128, 300, 310);
+    extended(held, 2_000, 6_900);
+    assertEquals(List.of(), verdict().findings());
+    extended(held, 3_500, 7_100);
     assertEquals(List.of("LEASE-04"), rules(verdict()));
   }
 
