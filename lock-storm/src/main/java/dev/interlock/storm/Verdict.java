@@ -1,5 +1,6 @@
 package dev.interlock.storm;
 
+import dev.interlock.Fault;
 import dev.interlock.spi.Grant;
 import dev.interlock.storm.Client.Stop;
 import dev.interlock.storm.RecordedHistory.Lease;
@@ -25,6 +26,7 @@ import java.util.TreeMap;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -40,8 +42,8 @@ import org.jspecify.annotations.Nullable;
  *   <li>LEASE-04: no renewal was confirmed that was sent after a successor had been granted. A
  *       confirmed renewal makes a lease valid for an effective TTL, at most, from when it was sent;
  *       so a lease that is valid for longer than an effective TTL after its successor's grant was
- *       renewed after that grant. Only two primaries at once may do so, as one that is cut off
- *       cannot know of its successor's grants.
+ *       renewed after that grant. That is borne while a fault outside the failure model may make
+ *       two primaries at once, of which neither knows of the other's grants.
  *   <li>LOSS-02 and LOSS-03: losses were reported by the end of validity plus bound, not counting
  *       times in which the client's process was stopped; nothing but losses was reported.
  *   <li>FENCE-04: no guarded write was lost.
@@ -50,6 +52,13 @@ import org.jspecify.annotations.Nullable;
  */
 final class Verdict {
   private static final int SLOWEST = 20;
+
+  private static final Set<String> LEADER_FAULTS =
+      Stream.of(FaultKind.values())
+          .filter(
+              kind -> kind.fault() == Fault.ASYNC_FAILOVER || kind.fault() == Fault.LEADER_CHANGED)
+          .map(FaultKind::label)
+          .collect(Collectors.toUnmodifiableSet());
 
   /** More findings of one rule add nothing. */
   private static final int MOST_OF_A_RULE = 5;
@@ -259,14 +268,12 @@ final class Verdict {
           whole = ofThisTurn != null && ofThisTurn.isWhole() ? earlier(whole, ofThisTurn) : whole;
           ofThisTurn = null;
         }
-        ofThisTurn = earlier(ofThisTurn, lease);
+        ofThisTurn = mayBeOfAnotherPrimary(lease) ? ofThisTurn : earlier(ofThisTurn, lease);
         // Those that hold together renew their leases side by side.
         Lease successor = lease.isWhole() ? any : whole;
-        long renewedAt = lease.validUntil - records.effectiveTtl;
         if (successor != null
             && successor.from() > lease.from()
-            && renewedAt > successor.from()
-            && !twoPrimariesServe(successor.from(), renewedAt)) {
+            && lease.validUntil - records.effectiveTtl > successor.from()) {
           Violation violation =
               new Violation(Violation.Kind.OVERLAP, lease.grant, lease.until(), successor.grant);
           if (counterExample == null) {
@@ -279,11 +286,11 @@ final class Verdict {
     }
   }
 
-  /** Whether a primary that was cut off may have confirmed what its successor did not know of. */
-  private boolean twoPrimariesServe(long grantedAt, long renewedAt) {
+  /** Whether there may have been two primaries at once, neither of which knows of the other. */
+  private boolean mayBeOfAnotherPrimary(Lease lease) {
     return outside.stream()
-        .filter(fault -> fault.kind().equals(FaultKind.CUT_OFF_PRIMARY.label()))
-        .anyMatch(fault -> grantedAt >= from(fault) && renewedAt <= until(fault) + bound);
+        .filter(fault -> LEADER_FAULTS.contains(fault.kind()))
+        .anyMatch(fault -> lease.from() >= from(fault) && lease.from() <= until(fault) + bound);
   }
 
   private static @Nullable Lease earlier(@Nullable Lease a, @Nullable Lease b) {

@@ -262,13 +262,14 @@ class VerdictTest {
   }
 
   @Test
-  void aPrimaryThatIsCutOffRenewsWhatItsSuccessorHasGranted() {
-    fault("cut off primary", false, 100, 1_000);
+  void ofTwoPrimariesEachRenewsWhatItHasGranted() {
+    fault("fail over", false, 100, 1_000);
     String held = lease(64, 10, 4_010);
-    released(128, 300, 310);
-    extended(held, 2_000, 6_900);
-    assertEquals(List.of(), verdict().findings());
+    released(128, 2_900, 2_910);
     extended(held, 3_500, 7_100);
+    assertEquals(List.of(), verdict().findings());
+    released(192, 3_050, 3_060);
+    extended(held, 3_600, 7_200);
     assertEquals(List.of("LEASE-04"), rules(verdict()));
   }
 
