@@ -13,53 +13,53 @@ import java.util.function.Function;
 /** A share of a name, and the options to acquire it with. */
 class AcquirableHandle implements Acquirable<Lease> {
 
-  final DefaultLockClient engine;
+  final Acquirer acquirer;
   final String name;
   final Share share;
   final LockOptions options;
 
-  AcquirableHandle(DefaultLockClient engine, String name, Share share, LockOptions options) {
-    this.engine = engine;
+  AcquirableHandle(Acquirer acquirer, String name, Share share, LockOptions options) {
+    this.acquirer = acquirer;
     this.name = name;
     this.share = share;
     this.options = options;
   }
 
   private Request untilHad() {
-    return Request.untilHad(engine, name, share, options, null);
+    return Request.untilHad(acquirer.engine, name, share, options, null);
   }
 
   private Request upTo(Duration timeout) {
     return Request.upTo(
-        engine, name, share, options, null, DefaultLockClient.checkedTimeout(timeout));
+        acquirer.engine, name, share, options, null, Request.checkedTimeout(timeout));
   }
 
   @Override
   public LeaseHandle acquire() throws InterruptedException {
-    return engine.acquire(untilHad(), LeaseHandle::new);
+    return BlockingAcquisition.acquire(acquirer, untilHad(), LeaseHandle::new);
   }
 
   @Override
   public Optional<Lease> tryAcquire() {
-    return engine.isBusy(name, share, options, null)
+    return acquirer.isBusy(name, share, options, null)
         ? Optional.empty()
-        : engine.uninterrupted(() -> tryAcquire(Duration.ZERO));
+        : acquirer.engine.uninterrupted(() -> tryAcquire(Duration.ZERO));
   }
 
   @Override
   public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
-    return engine.tryAcquire(upTo(timeout), LeaseHandle::new);
+    return BlockingAcquisition.tryAcquire(acquirer, upTo(timeout), LeaseHandle::new);
   }
 
   @Override
   public CompletableFuture<Lease> acquireAsync() {
-    return async(untilHad(), lease -> lease.orElseThrow(DefaultLockClient::endedWithNothing));
+    return async(untilHad(), lease -> lease.orElseThrow(BlockingAcquisition::endedWithNothing));
   }
 
   @Override
   public CompletableFuture<Optional<Lease>> tryAcquireAsync() {
     try {
-      return engine.isBusy(name, share, options, null)
+      return acquirer.isBusy(name, share, options, null)
           ? CompletableFuture.completedFuture(Optional.empty())
           : tryAcquireAsync(Duration.ZERO);
     } catch (LockConfigurationException e) {
@@ -73,10 +73,10 @@ class AcquirableHandle implements Acquirable<Lease> {
   }
 
   private <R> CompletableFuture<R> async(Request request, Function<Optional<Lease>, R> result) {
-    engine.ensureOpen();
-    Object site = engine.callSites.current(name);
+    acquirer.engine.ensureOpen();
+    Object site = acquirer.engine.callSites.current(name);
     return AsyncAcquisition.start(
-        engine,
+        acquirer,
         request,
         lease -> {
           if (lease != null) {

@@ -2,9 +2,9 @@ package dev.interlock.internal;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockEvent.GaveUp.Reason;
-import dev.interlock.LockUnavailableException;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,25 +13,27 @@ import org.jspecify.annotations.Nullable;
  *
  * @param <R> what the future yields for a lease, or for none in time
  */
-final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements LocalQueue.Waiter {
+final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
 
-  private final long enteredAt;
+  private final Acquirer acquirer;
+  private final LocalWait wait;
 
   /** Whether its time is over, and it waits for the first answer to the head of the queue. */
   private volatile boolean asking;
 
   private AsyncAcquisition(
-      DefaultLockClient engine,
+      Acquirer acquirer,
       Request request,
       Function<@Nullable LeaseState, R> result,
       CompletableFuture<R> future) {
-    super(engine, request, result, future);
-    this.enteredAt = engine.platform.nanoTime();
+    super(acquirer.engine, request, result, future);
+    this.acquirer = acquirer;
+    this.wait = new LocalWait(acquirer, request, this::goOn);
   }
 
   static <R> CompletableFuture<R> start(
-      DefaultLockClient engine, Request request, Function<@Nullable LeaseState, R> result) {
-    return new AsyncAcquisition<>(engine, request, result, new CompletableFuture<>()).start();
+      Acquirer acquirer, Request request, Function<@Nullable LeaseState, R> result) {
+    return new AsyncAcquisition<>(acquirer, request, result, new CompletableFuture<>()).start();
   }
 
   @Override
@@ -42,53 +44,48 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
     }
     boolean isHead;
     try {
-      isHead = engine.line.enter(request.name(), request.share(), this);
+      isHead = wait.enter();
     } catch (LockConfigurationException e) {
       fail(e);
       return;
     }
     if (isHead) {
-      if (!onHead()) {
+      if (!wait.onHead()) {
         passOn();
       }
       return;
     }
     if (!request.isOver()) {
-      engine.waits(request);
+      engine.reports.waits(request);
     }
     timeOutAt(request.deadline());
-    engine.ensureLineServed(this);
-    if (future.isDone() && leaveLine()) {
+    acquirer.ensureServed(wait);
+    if (future.isDone() && wait.leave()) {
       // The future was done before this entered the queue.
       endWait();
     }
   }
 
   @Override
-  public Request request() {
-    return request;
-  }
-
-  @Override
-  public long enteredAt() {
-    return enteredAt;
-  }
-
-  @Override
   boolean leaveLine() {
-    return engine.line.leave(request.name(), this);
+    return wait.leave();
   }
 
   @Override
   void passOn() {
     if (!request.asksOnce()) {
-      engine.pass(request.name());
+      acquirer.holdings.pass(request.name());
     }
   }
 
-  @Override
-  public boolean onHead() {
-    AcquireLoop left = engine.line.loop(request.name());
+  private boolean goOn(LocalWait.Decision decision) {
+    Supplier<@Nullable LeaseState> end = decision.end();
+    if (end != null) {
+      endWait();
+      end(end);
+      return true;
+    }
+    Contender left = acquirer.queue.contender(request.name());
     if (left != null) {
       left.awaitThread();
     }
@@ -96,23 +93,17 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
   }
 
   @Override
-  public void onHandoff(LeaseState lease) {
-    endWait();
-    succeed(lease);
-  }
-
-  @Override
   boolean staysInLine() {
     if (asking) {
       return false;
     }
-    LocalQueue.Answer answer = engine.line.ask(request.name(), this);
+    LocalQueue.Answer answer = acquirer.queue.ask(request.name(), wait);
     switch (answer.kind()) {
       case PENDING -> {
         asking = true;
         timeOutAt(request.end());
       }
-      case HELD, FAILED -> onAnswer(answer);
+      case HELD, FAILED -> wait.onAnswer(answer);
       case LEFT -> {
         return false;
       }
@@ -121,31 +112,13 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
   }
 
   @Override
-  public void onAnswer(LocalQueue.Answer answer) {
-    endWait();
-    end(() -> engine.timedOutInLine(request, answer));
-  }
-
-  @Override
-  public void onOutage(LockUnavailableException problem) {
-    endWait();
-    fail(engine.outage(request, problem));
-  }
-
-  @Override
-  public void onClose() {
-    endWait();
-    fail(engine.closed());
-  }
-
-  @Override
   @Nullable LeaseState work() throws InterruptedException {
-    return request.asksOnce() ? engine.contendBeside(request) : engine.contend(request);
+    return request.asksOnce() ? acquirer.contendBeside(request) : acquirer.contend(request);
   }
 
   @Override
   @Nullable LeaseState timedOutInLine() {
-    return engine.timedOutInLine(request, LocalQueue.Answer.PENDING);
+    return acquirer.timedOutInLine(request, LocalQueue.Answer.PENDING);
   }
 
   @Override
@@ -153,14 +126,14 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
     if (lease != null && !lease.isHeld() && !future.isDone()) {
       // The lease ended before it got here, which counts as not granted.
       if (request.isOver()) {
-        fail(engine.lostBeforeReturn(request, lease));
+        fail(acquirer.lostBeforeReturn(request, lease));
         return;
       }
       answered = true;
-      var unused = new AsyncAcquisition<>(engine, request.again(), result, future).start();
+      var unused = new AsyncAcquisition<>(acquirer, request.again(), result, future).start();
     } else {
       if (lease == null) {
-        engine.gaveUp(request, null, Reason.TIMED_OUT);
+        engine.reports.gaveUp(request, null, Reason.TIMED_OUT);
       }
       super.deliver(lease);
     }
@@ -168,12 +141,12 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> implements Loca
 
   @Override
   void failed(Throwable failure) {
-    engine.failed(request, failure);
+    engine.reports.failed(request, failure);
   }
 
   @Override
   void abandoned() {
-    engine.gaveUp(request, null, Reason.CANCELLED);
+    engine.reports.gaveUp(request, null, Reason.CANCELLED);
   }
 
   @Override

@@ -26,7 +26,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     OVER
   }
 
-  final DefaultLockClient engine;
+  final Engine engine;
   final Request request;
   final Function<@Nullable T, R> result;
   final CompletableFuture<R> future;
@@ -46,7 +46,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
    * @param result makes what the future yields
    */
   AsyncTask(
-      DefaultLockClient engine,
+      Engine engine,
       Request request,
       Function<@Nullable T, R> result,
       CompletableFuture<R> future) {

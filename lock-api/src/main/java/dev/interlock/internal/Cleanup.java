@@ -1,7 +1,9 @@
 package dev.interlock.internal;
 
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -54,6 +56,53 @@ final class Cleanup {
     this.threads = threads;
     this.leaseLog = leaseLog;
     this.requestTimeout = requestTimeout;
+  }
+
+  /** Releases a grant, or else in the background. */
+  ReleaseOutcome release(Grant grant, Deadline deadline) {
+    ReleaseOutcome outcome = deadline.hasPassed() ? null : tryRelease(grant, null, deadline);
+    if (outcome == null || outcome == ReleaseOutcome.UNKNOWN) {
+      undo(grant);
+      return ReleaseOutcome.UNKNOWN;
+    }
+    return outcome;
+  }
+
+  /**
+   * Asks the server once to release a grant.
+   *
+   * @param delay when the server is to release it by itself; null for now
+   * @return null if the request was not sent
+   */
+  @Nullable ReleaseOutcome tryRelease(Grant grant, @Nullable Duration delay, Deadline deadline) {
+    // An interrupted thread must still be able to release; the interrupt status is restored later.
+    boolean interrupted = Thread.interrupted();
+    try {
+      boolean wasThere =
+          delay == null
+              ? backend.release(grant.claim(), deadline)
+              : backend.releaseAfter(grant.claim(), delay, deadline);
+      forget(grant.claim());
+      if (!wasThere) {
+        return ReleaseOutcome.ALREADY_LOST;
+      }
+      return delay == null ? ReleaseOutcome.RELEASED : ReleaseOutcome.DEFERRED;
+    } catch (LockException e) {
+      log.debug("{} was not confirmed to be released", grant.claim(), e);
+      if (e instanceof LockUnavailableException problem && !problem.isInDoubt()) {
+        return null;
+      }
+    } catch (InterruptedException e) {
+      interrupted = true;
+    } catch (Throwable e) {
+      // Not even a lack of stack or memory may prevent the release.
+      log.error("the backend failed to release {}", grant.claim(), e);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+    return ReleaseOutcome.UNKNOWN;
   }
 
   /** Undoes what was granted. */

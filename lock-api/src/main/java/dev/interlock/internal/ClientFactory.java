@@ -98,7 +98,7 @@ public final class ClientFactory {
           throw e;
         }
         if (first) {
-          DefaultLockClient.log.warn(
+          Engine.log.warn(
               "trying for {} to open a client: {}", options.openTimeout().get(), e.getMessage());
         }
         pause(platform, next, e);

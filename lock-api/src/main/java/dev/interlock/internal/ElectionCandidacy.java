@@ -9,6 +9,7 @@ import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -28,7 +29,9 @@ final class ElectionCandidacy implements Election.Candidacy {
   /** Work that takes less does not end the pauses between leaderships. */
   private static final Duration MIN_WORK = Duration.ofSeconds(1);
 
-  private final DefaultLockClient engine;
+  private final Engine engine;
+  private final LocalQueue queue;
+  private final Set<ElectionCandidacy> all;
   private final LockHandle lock;
   private final Election.LeaderWork work;
   private final Thread thread;
@@ -57,28 +60,43 @@ final class ElectionCandidacy implements Election.Candidacy {
   private volatile @Nullable Throwable failureOfWork;
 
   private ElectionCandidacy(
-      DefaultLockClient engine, String name, LockOptions options, Election.LeaderWork work) {
-    this.engine = engine;
-    // Not to lead for a long time is no failure.
+      Set<ElectionCandidacy> all,
+      Acquirer acquirer,
+      String name,
+      LockOptions options,
+      Election.LeaderWork work) {
+    this.engine = acquirer.engine;
+    this.queue = acquirer.queue;
+    this.all = all;
+    // Waiting long for leadership is not a failure.
     LockOptions unlimited = options.toBuilder().waitTimeout(null).build();
-    this.lock = new LockHandle(engine, name, Share.EXCLUSIVE, unlimited);
+    this.lock = new LockHandle(acquirer, name, Share.EXCLUSIVE, unlimited);
     this.work = work;
-    this.thread = engine.platform.thread(engine.backend().name() + "-candidate", this::run);
+    this.thread = engine.platform.thread(engine.backend.name() + "-candidate", this::run);
     this.pauses = new WakeUp(engine.platform);
     this.closeTimeout = options.ttl().plus(options.requestTimeout());
     this.betweenCampaigns = new Backoff(engine.platform, options.ttl());
     this.afterWork = new Backoff(engine.platform, options.ttl());
   }
 
+  /**
+   * Begins to campaign.
+   *
+   * @param all the client's candidacies, of which it is one until it has ended
+   */
   static ElectionCandidacy start(
-      DefaultLockClient engine, String name, LockOptions options, Election.LeaderWork work) {
+      Set<ElectionCandidacy> all,
+      Acquirer acquirer,
+      String name,
+      LockOptions options,
+      Election.LeaderWork work) {
     StackRoom.require();
-    ElectionCandidacy candidacy = new ElectionCandidacy(engine, name, options, work);
-    engine.candidacies.add(candidacy);
+    ElectionCandidacy candidacy = new ElectionCandidacy(all, acquirer, name, options, work);
+    all.add(candidacy);
     boolean started = false;
     try {
       // After it was added: from here on, closing the client withdraws it.
-      engine.ensureOpen();
+      acquirer.engine.ensureOpen();
       candidacy.thread.start();
       started = true;
     } finally {
@@ -104,7 +122,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   }
 
   private void end() {
-    engine.candidacies.remove(this);
+    all.remove(this);
     ended.complete(null);
     engine.signalEnd();
   }
@@ -152,12 +170,12 @@ final class ElectionCandidacy implements Election.Candidacy {
     engine.leaseLog.write(
         () -> {
           if (first) {
-            DefaultLockClient.log.warn(
+            Engine.log.warn(
                 "a campaign for \"{}\" failed; trying again: {}",
                 lock.name(),
                 String.valueOf(failure));
           }
-          DefaultLockClient.log.debug("a campaign for \"{}\" failed", lock.name(), failure);
+          Engine.log.debug("a campaign for \"{}\" failed", lock.name(), failure);
         });
   }
 
@@ -184,7 +202,7 @@ final class ElectionCandidacy implements Election.Candidacy {
       return !isLong(since);
     } catch (Throwable e) { // work in other languages may throw anything
       if (!begun[0] || isEndedFromOutside(elected, e)) {
-        DefaultLockClient.log.debug("the work of the leader of \"{}\" was ended", name(), e);
+        Engine.log.debug("the work of the leader of \"{}\" was ended", name(), e);
         return false;
       }
       failureOfWork = e;
@@ -218,8 +236,7 @@ final class ElectionCandidacy implements Election.Candidacy {
 
   private void logWork(Throwable failure) {
     engine.leaseLog.write(
-        () ->
-            DefaultLockClient.log.warn("the work of the leader of \"{}\" failed", name(), failure));
+        () -> Engine.log.warn("the work of the leader of \"{}\" failed", name(), failure));
   }
 
   /** Never gives up: a lease that is not released would be renewed, and nobody would lead. */
@@ -271,7 +288,7 @@ final class ElectionCandidacy implements Election.Candidacy {
       interruptibly(() -> pauses.await(in(backoff)));
     } catch (Exception e) {
       // The loop checks whether the candidacy is over.
-      DefaultLockClient.log.trace("a pause was interrupted", e);
+      Engine.log.trace("a pause was interrupted", e);
     }
   }
 
@@ -279,7 +296,7 @@ final class ElectionCandidacy implements Election.Candidacy {
     try {
       var unused = pauses.await(in(backoff));
     } catch (InterruptedException e) {
-      DefaultLockClient.log.trace("a pause was interrupted", e);
+      Engine.log.trace("a pause was interrupted", e);
     }
   }
 
@@ -311,8 +328,8 @@ final class ElectionCandidacy implements Election.Candidacy {
   public Optional<Throwable> problem() {
     Throwable failure = failureOfCampaign;
     if (failure == null && campaigning) {
-      AcquireLoop loop = engine.line.loop(name());
-      failure = loop == null ? null : loop.trouble();
+      Contender contender = queue.contender(name());
+      failure = contender == null ? null : contender.trouble();
     }
     return Optional.ofNullable(failure == null ? failureOfWork : failure);
   }
@@ -354,6 +371,6 @@ final class ElectionCandidacy implements Election.Candidacy {
 
   @Override
   public String toString() {
-    return "Candidacy[" + name() + " on " + engine.endpoint() + "]";
+    return "Candidacy[" + name() + " on " + engine.store.endpoint() + "]";
   }
 }

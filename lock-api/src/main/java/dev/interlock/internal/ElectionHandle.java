@@ -2,7 +2,6 @@ package dev.interlock.internal;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.interlock.DistributedLock;
 import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
@@ -13,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
 /** An election: the lock of its name, and who holds it. */
-record ElectionHandle(DefaultLockClient engine, DistributedLock lock, LockOptions options)
+record ElectionHandle(DefaultLockClient client, LockHandle lock, LockOptions options)
     implements Election {
 
   @Override
@@ -39,24 +38,22 @@ record ElectionHandle(DefaultLockClient engine, DistributedLock lock, LockOption
   @Override
   public Candidacy run(LeaderWork work) {
     requireNonNull(work, "work");
-    engine.ensureOpen();
-    return ElectionCandidacy.start(engine, name(), options, work);
+    return client.run(name(), options, work);
   }
 
   @Override
   public Optional<Leader> leader() {
-    return SeenLeader.in(engine.inspect(name()));
+    return SeenLeader.in(client.inspect(name()));
   }
 
   @Override
   public Subscription observe(Consumer<? super Optional<Leader>> listener) {
     requireNonNull(listener, "listener");
-    engine.ensureOpen();
-    return engine.leaderWatches.observe(name(), options.pollInterval(), listener);
+    return client.observe(name(), options, listener);
   }
 
   @Override
   public String toString() {
-    return "Election[" + name() + " on " + engine.endpoint() + "]";
+    return "Election[" + name() + " on " + client.endpoint() + "]";
   }
 }

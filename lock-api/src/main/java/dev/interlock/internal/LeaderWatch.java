@@ -28,7 +28,7 @@ final class LeaderWatch extends Timer.Event {
 
   private static final long MOST_SPREAD = TimeUnit.MILLISECONDS.toNanos(50);
 
-  private final DefaultLockClient engine;
+  private final Engine engine;
   private final String name;
   private final WakeUp hint;
   private final Backoff backoff;
@@ -62,11 +62,11 @@ final class LeaderWatch extends Timer.Event {
 
   private volatile boolean refusalIsLogged;
 
-  LeaderWatch(DefaultLockClient engine, String name) {
+  LeaderWatch(Engine engine, String name) {
     this.engine = engine;
     this.name = name;
     this.hint = new WakeUp(engine.platform, this::ask);
-    this.backoff = new Backoff(engine.platform, engine.options().ttl());
+    this.backoff = new Backoff(engine.platform, engine.options.ttl());
   }
 
   synchronized void add(LeaderObserver observer) {
@@ -145,7 +145,7 @@ final class LeaderWatch extends Timer.Event {
     try {
       watchStore();
       hint.take();
-      Optional<Leader> leader = SeenLeader.in(engine.inspectNow(name));
+      Optional<Leader> leader = SeenLeader.in(engine.inspect(name));
       failed = false;
       answered(number, leader);
       backoff.reset();
@@ -168,7 +168,7 @@ final class LeaderWatch extends Timer.Event {
     try {
       made = engine.store.watch(name, hint);
     } catch (LockUnavailableException e) {
-      DefaultLockClient.log.debug("\"{}\" cannot be watched", name, e);
+      Engine.log.debug("\"{}\" cannot be watched", name, e);
       return;
     }
     synchronized (this) {
@@ -221,15 +221,15 @@ final class LeaderWatch extends Timer.Event {
       refusalIsLogged = true;
       engine.leaseLog.write(
           () ->
-              DefaultLockClient.log.warn(
+              Engine.log.warn(
                   "the leader of \"{}\" cannot be observed; trying again: {}",
                   name,
                   failure.getMessage()));
     } else if (failure instanceof LockUnavailableException
         || failure instanceof LockConfigurationException) {
-      DefaultLockClient.log.debug("the leader of \"{}\" cannot be observed yet", name, failure);
+      Engine.log.debug("the leader of \"{}\" cannot be observed yet", name, failure);
     } else {
-      DefaultLockClient.log.error("the backend failed to inspect \"{}\"", name, failure);
+      Engine.log.error("the backend failed to inspect \"{}\"", name, failure);
     }
   }
 

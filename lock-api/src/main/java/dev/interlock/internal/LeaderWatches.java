@@ -12,10 +12,10 @@ import java.util.function.Consumer;
 /** The elections that a client observes. A name has an entry while it has an observer. */
 final class LeaderWatches {
 
-  private final DefaultLockClient engine;
+  private final Engine engine;
   private final ConcurrentMap<String, LeaderWatch> watches = new ConcurrentHashMap<>();
 
-  LeaderWatches(DefaultLockClient engine) {
+  LeaderWatches(Engine engine) {
     this.engine = engine;
   }
 

@@ -39,7 +39,7 @@ final class LeaseHandle implements DeferrableLease {
   static long tokenOf(LeaseState lease) {
     if (lease.token() == 0) {
       throw new UnsupportedOperationException(
-          lease.engine().backend().name() + " has no fencing tokens");
+          lease.engine().backend.name() + " has no fencing tokens");
     }
     return lease.token();
   }
@@ -71,13 +71,14 @@ final class LeaseHandle implements DeferrableLease {
 
   @Override
   public CompletableFuture<@Nullable Void> renewAsync() {
-    return state.engine().new AsyncRequest<>(this::renew).start();
+    return new AsyncRequest<>(state.engine(), this::renew).start();
   }
 
   private @Nullable Void renew(Deadline deadline) throws InterruptedException {
     try {
       state.ensureHeld();
-      state.engine().renewer.renewNow(List.of(state), deadline);
+      state.engine().renewer.renewNow(List.of(state.grant()), deadline);
+      state.ensureHeld();
     } finally {
       Reference.reachabilityFence(this);
     }

@@ -64,7 +64,7 @@ final class LeaseLog extends Timer.Event {
       return;
     }
     if (event instanceof LockEvent.AtRisk risk) {
-      DefaultLockClient.log.warn(
+      Engine.log.warn(
           "lease of \"{}\" with token {} is at risk: {} ms of its validity are left; {}",
           risk.name(),
           risk.token(),
@@ -72,7 +72,7 @@ final class LeaseLog extends Timer.Event {
           risk.problem().getMessage());
     } else if (event instanceof LockEvent.Lost lost) {
       Throwable cause = lost.loss().getCause();
-      DefaultLockClient.log.warn(
+      Engine.log.warn(
           "lease of \"{}\" with token {} was lost ({}): {}{}",
           lost.name(),
           lost.token(),
@@ -84,7 +84,7 @@ final class LeaseLog extends Timer.Event {
 
   private void writeCount() {
     if (events > NAMED) {
-      DefaultLockClient.log.warn("{} more leases were at risk or lost", events - NAMED);
+      Engine.log.warn("{} more leases were at risk or lost", events - NAMED);
     }
     events = 0;
   }

@@ -14,15 +14,15 @@ final class Listing extends AbstractIterator<LockState> {
 
   static final int PAGE_SIZE = 100;
 
-  private final DefaultLockClient client;
+  private final Engine engine;
   private final String prefix;
   private final Set<String> seen = new HashSet<>();
   private Iterator<LockState> page = Collections.emptyIterator();
   private @Nullable String cursor;
   private boolean last;
 
-  Listing(DefaultLockClient client, String prefix) {
-    this.client = client;
+  Listing(Engine engine, String prefix) {
+    this.engine = engine;
     this.prefix = prefix;
   }
 
@@ -32,15 +32,15 @@ final class Listing extends AbstractIterator<LockState> {
       while (page.hasNext()) {
         LockState state = page.next();
         if (seen.add(state.name())) {
-          return DefaultLockClient.withLeaseToken(state);
+          return Engine.withLeaseToken(state);
         }
       }
       if (last) {
         return endOfData();
       }
       LockPage next =
-          client.uninterrupted(
-              () -> client.store.list(prefix, cursor, PAGE_SIZE, client.requestDeadline()));
+          engine.uninterrupted(
+              () -> engine.store.list(prefix, cursor, PAGE_SIZE, engine.requestDeadline()));
       page = next.locks().iterator();
       cursor = next.next();
       last = cursor == null;

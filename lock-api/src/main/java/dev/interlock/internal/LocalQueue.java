@@ -86,10 +86,10 @@ final class LocalQueue {
     private volatile boolean headed = true;
 
     /** How the head acquires the lock; a head that gives up leaves it to the next. */
-    volatile @Nullable AcquireLoop loop;
+    volatile @Nullable Contender contender;
 
-    /** The lease of the head. */
-    volatile @Nullable LeaseState lease;
+    /** What the head holds. */
+    volatile @Nullable HeldGrant grant;
 
     /** What the name is used as, by all in the queue. Changes before there is a head. */
     private volatile Share share;
@@ -109,18 +109,18 @@ final class LocalQueue {
     private @Nullable List<Waiter> asking;
 
     Answer answer() {
-      AcquireLoop asked = loop;
-      if (lease != null) {
+      Contender asked = contender;
+      if (grant != null) {
         return Answer.HELD;
       }
       return asked == null ? Answer.PENDING : asked.answer();
     }
 
     /** Nobody may have noticed yet that its validity is over, as after a sleep of the machine. */
-    void endOverdueLease() {
-      LeaseState present = lease;
-      if (present != null) {
-        var unused = present.isHeld();
+    void endOverdueGrant() {
+      HeldGrant held = grant;
+      if (held != null) {
+        held.endOverdue();
       }
     }
 
@@ -314,12 +314,12 @@ final class LocalQueue {
     if (queue == null) {
       return Answer.LEFT;
     }
-    queue.endOverdueLease();
+    queue.endOverdueGrant();
     return queue.ask(waiter);
   }
 
   /** Passes the head's answer on to those who {@linkplain #ask asked}. Under no monitor. */
-  void tell(AcquireLoop head) {
+  void tell(Contender head) {
     Queue queue = queues.get(head.name());
     if (queue == null || queue.waiters == null) {
       return;
@@ -340,11 +340,11 @@ final class LocalQueue {
 
   /**
    * Removes and fails those waiters whose patience with the store has ended. Under no monitor; does
-   * nothing unless the caller is the head's acquire loop.
+   * nothing unless the caller is the head's contender.
    */
-  void fail(AcquireLoop head, Predicate<Request> impatient, LockUnavailableException problem) {
+  void fail(Contender head, Predicate<Request> impatient, LockUnavailableException problem) {
     Queue queue = queues.get(head.name());
-    if (queue == null || queue.waiters == null || queue.loop != head) {
+    if (queue == null || queue.waiters == null || queue.contender != head) {
       return;
     }
     Waiter waiter;
@@ -363,11 +363,11 @@ final class LocalQueue {
     // A loop, not a recursion: more waiters may have given up than a stack is deep.
     while (queue != null) {
       Waiter next;
-      AcquireLoop left;
+      Contender left;
       synchronized (queue) {
-        queue.lease = null;
+        queue.grant = null;
         next = queue.poll(first -> true);
-        left = queue.loop;
+        left = queue.contender;
         if (next != null && left != null) {
           left.passTo(next.request());
         } else if (next == null && left == null) {
@@ -387,7 +387,7 @@ final class LocalQueue {
           return;
         }
       } else if (left != null) {
-        Timer.survive("the end of an acquire loop", left::end);
+        Timer.survive("the end of a contender", left::end);
       }
     }
   }
@@ -403,70 +403,70 @@ final class LocalQueue {
     return queue == null ? null : queue.poll(fits);
   }
 
-  /** The acquire loop of the head, or of one before it that gave up; null if there is none. */
-  @Nullable AcquireLoop loop(String name) {
+  /** The contender of the head, or of one before it that gave up; null if there is none. */
+  @Nullable Contender contender(String name) {
     Queue queue = queues.get(name);
-    return queue == null ? null : queue.loop;
+    return queue == null ? null : queue.contender;
   }
 
-  /** Sets the acquire loop of the head. Called by the head. */
-  void begin(AcquireLoop loop) {
-    Queue queue = queues.get(loop.name());
+  /** Sets the contender of the head. Called by the head. */
+  void begin(Contender contender) {
+    Queue queue = queues.get(contender.name());
     if (queue != null) {
-      // Otherwise the end of a loop before it could take this one with it.
+      // Otherwise the end of a contender before it could take this one with it.
       synchronized (queue) {
-        queue.loop = loop;
+        queue.contender = contender;
       }
     }
   }
 
-  /** The acquire loop has ended. The name may have another by now. */
-  void end(AcquireLoop loop) {
-    Queue queue = queues.get(loop.name());
+  /** The contender has ended. The name may have another by now. */
+  void end(Contender contender) {
+    Queue queue = queues.get(contender.name());
     if (queue != null) {
       synchronized (queue) {
-        if (queue.loop == loop) {
-          queue.loop = null;
+        if (queue.contender == contender) {
+          queue.contender = null;
         }
       }
     }
   }
 
-  /** The lease of the head; null if it has none yet. */
-  @Nullable LeaseState lease(String name) {
+  /** The grant of the head; null if it has none yet. */
+  @Nullable HeldGrant grant(String name) {
     Queue queue = queues.get(name);
-    return queue == null ? null : queue.lease;
+    return queue == null ? null : queue.grant;
   }
 
-  /** Sets the lease of the head, which ends its acquire loop. Called by the head or for it. */
-  void begin(LeaseState lease) {
-    Queue queue = queues.get(lease.name());
+  /** Sets the grant of the head, which ends its contender. Called by the head. */
+  void begin(HeldGrant grant) {
+    Queue queue = queues.get(grant.name());
     if (queue != null) {
       synchronized (queue) {
-        queue.lease = lease;
-        queue.loop = null;
+        queue.grant = grant;
+        queue.contender = null;
       }
     }
   }
 
-  /** The lease has ended. The name may have another by now. */
-  void end(LeaseState lease) {
-    Queue queue = queues.get(lease.name());
+  /** The grant has ended. The name may have another by now. */
+  void end(HeldGrant grant) {
+    Queue queue = queues.get(grant.name());
     if (queue != null) {
       synchronized (queue) {
-        if (queue.lease == lease) {
-          queue.lease = null;
+        if (queue.grant == grant) {
+          queue.grant = null;
         }
       }
     }
   }
 
-  Stream<AcquireLoop> loops() {
-    return queues.values().stream().map(queue -> queue.loop).filter(Objects::nonNull);
+  Stream<Contender> contenders() {
+    return queues.values().stream().map(queue -> queue.contender).filter(Objects::nonNull);
   }
 
-  Stream<LeaseState> leases() {
-    return queues.values().stream().map(queue -> queue.lease).filter(Objects::nonNull);
+  Stream<HeldGrant> grants() {
+    return queues.values().stream().map(queue -> queue.grant).filter(Objects::nonNull);
   }
 
   /** Removes all waiters; the heads stay. */
@@ -486,7 +486,7 @@ final class LocalQueue {
     if (queue == null) {
       return false;
     }
-    queue.endOverdueLease();
+    queue.endOverdueGrant();
     if (!queue.headed) {
       return false;
     }
@@ -503,8 +503,8 @@ final class LocalQueue {
   /** Whether somebody has been seen to wait for the lock in this client. */
   boolean isWaitedFor(String name) {
     Queue queue = queues.get(name);
-    AcquireLoop loop = queue == null ? null : queue.loop;
-    return queue != null && (queue.waiters != null || (loop != null && loop.isWaiting()));
+    Contender head = queue == null ? null : queue.contender;
+    return queue != null && (queue.waiters != null || (head != null && head.isWaiting()));
   }
 
   /** Returns for how many names there is a head. */
@@ -521,7 +521,7 @@ final class LocalQueue {
     List<Waiter> behind = new ArrayList<>();
     queues.values().forEach(queue -> queue.addTo(behind));
     return Stream.concat(
-        loops().map(AcquireLoop::waitingRequest).filter(Objects::nonNull),
+        contenders().map(Contender::waitingRequest).filter(Objects::nonNull),
         behind.stream().map(Waiter::request));
   }
 

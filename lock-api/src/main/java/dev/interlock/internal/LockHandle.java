@@ -8,8 +8,8 @@ import java.util.concurrent.locks.Lock;
 /** A lock, or one side of a read-write lock. */
 final class LockHandle extends AcquirableHandle implements DistributedLock {
 
-  LockHandle(DefaultLockClient engine, String name, Share share, LockOptions options) {
-    super(engine, name, share, options);
+  LockHandle(Acquirer acquirer, String name, Share share, LockOptions options) {
+    super(acquirer, name, share, options);
   }
 
   @Override
@@ -19,12 +19,12 @@ final class LockHandle extends AcquirableHandle implements DistributedLock {
 
   @Override
   public Lock asLock() {
-    return new LockView(engine, name, share, options);
+    return new LockView(acquirer, name, share, options);
   }
 
   @Override
   public String toString() {
     String side = share.isExclusive() ? "" : share.isWhole() ? ", write lock" : ", read lock";
-    return "DistributedLock[" + name + side + " on " + engine.endpoint() + "]";
+    return "DistributedLock[" + name + side + " on " + acquirer.engine.store.endpoint() + "]";
   }
 }

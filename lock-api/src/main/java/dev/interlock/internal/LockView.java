@@ -10,30 +10,30 @@ import java.util.concurrent.locks.Lock;
 /** A lock as {@link Lock}: reentrant per client, name and thread. */
 final class LockView implements Lock {
 
-  private final DefaultLockClient engine;
+  private final Acquirer acquirer;
   private final String name;
   private final Share share;
   private final LockOptions options;
 
-  LockView(DefaultLockClient engine, String name, Share share, LockOptions options) {
-    this.engine = engine;
+  LockView(Acquirer acquirer, String name, Share share, LockOptions options) {
+    this.acquirer = acquirer;
     this.name = name;
     this.share = share;
     this.options = options;
   }
 
   private Request untilHad() {
-    return Request.untilHad(engine, name, share, options, Thread.currentThread());
+    return Request.untilHad(acquirer.engine, name, share, options, Thread.currentThread());
   }
 
   private Request upTo(Duration timeout) {
-    return Request.upTo(engine, name, share, options, Thread.currentThread(), timeout);
+    return Request.upTo(acquirer.engine, name, share, options, Thread.currentThread(), timeout);
   }
 
   /** Returns whether the thread already held the lock, and adds a hold if so. */
   private boolean reentered() {
-    engine.ensureOpen();
-    ThreadHolds.Hold hold = engine.threadHolds.current(name, share);
+    acquirer.engine.ensureOpen();
+    ThreadHolds.Hold hold = acquirer.threadHolds.current(name, share);
     if (hold == null) {
       return false;
     }
@@ -42,7 +42,7 @@ final class LockView implements Lock {
   }
 
   private boolean begin(LeaseState lease) {
-    engine.threadHolds.begin(lease);
+    acquirer.threadHolds.begin(lease);
     return true;
   }
 
@@ -57,7 +57,7 @@ final class LockView implements Lock {
     try {
       while (true) {
         try {
-          engine.acquire(request, this::begin);
+          BlockingAcquisition.acquire(acquirer, request, this::begin);
           return;
         } catch (InterruptedException e) {
           interrupted = true;
@@ -75,15 +75,15 @@ final class LockView implements Lock {
   public void lockInterruptibly() throws InterruptedException {
     requireUninterrupted();
     if (!reentered()) {
-      engine.acquire(untilHad(), this::begin);
+      BlockingAcquisition.acquire(acquirer, untilHad(), this::begin);
     }
   }
 
   @Override
   public boolean tryLock() {
     return reentered()
-        || (!engine.isBusy(name, share, options, Thread.currentThread())
-            && engine.uninterrupted(() -> tries(Duration.ZERO)));
+        || (!acquirer.isBusy(name, share, options, Thread.currentThread())
+            && acquirer.engine.uninterrupted(() -> tries(Duration.ZERO)));
   }
 
   @Override
@@ -94,7 +94,7 @@ final class LockView implements Lock {
   }
 
   private boolean tries(Duration timeout) throws InterruptedException {
-    return engine.tryAcquire(upTo(timeout), this::begin).isPresent();
+    return BlockingAcquisition.tryAcquire(acquirer, upTo(timeout), this::begin).isPresent();
   }
 
   private static void requireUninterrupted() throws InterruptedException {
@@ -105,7 +105,7 @@ final class LockView implements Lock {
 
   @Override
   public void unlock() {
-    engine.threadHolds.leave(name, share);
+    acquirer.threadHolds.leave(name, share);
   }
 
   @Override
@@ -115,6 +115,6 @@ final class LockView implements Lock {
 
   @Override
   public String toString() {
-    return "Lock[" + name + " on " + engine.endpoint() + "]";
+    return "Lock[" + name + " on " + acquirer.engine.store.endpoint() + "]";
   }
 }

@@ -31,7 +31,7 @@ final class MultiLeaseHandle implements MultiLease {
 
   private final State state;
 
-  MultiLeaseHandle(DefaultLockClient engine, List<LeaseState> members, @Nullable Object site) {
+  MultiLeaseHandle(Engine engine, List<LeaseState> members, @Nullable Object site) {
     this.state = new State(engine, ImmutableList.copyOf(members));
     members.forEach(member -> member.site(site));
     state.watchMembers();
@@ -40,7 +40,7 @@ final class MultiLeaseHandle implements MultiLease {
 
   /** Separate from the handle, so that the handle can become unreachable. */
   private static final class State {
-    private final DefaultLockClient engine;
+    private final Engine engine;
     private final ImmutableList<LeaseState> members;
     private final String name;
     private final LossSignal lost;
@@ -67,7 +67,7 @@ final class MultiLeaseHandle implements MultiLease {
     @GuardedBy("this")
     private @Nullable LeaseLostException loss;
 
-    State(DefaultLockClient engine, ImmutableList<LeaseState> members) {
+    State(Engine engine, ImmutableList<LeaseState> members) {
       this.engine = engine;
       this.members = members;
       this.lost = new LossSignal(engine.notifier);
@@ -97,7 +97,7 @@ final class MultiLeaseHandle implements MultiLease {
       if (why.reason() != LossReason.CLOSED) {
         String detail = "\"" + why.name() + "\" was lost";
         for (LeaseState member : members) {
-          var unused = member.loseHeld(LossReason.SIBLING_LOST, detail);
+          member.loseHeld(LossReason.SIBLING_LOST, detail);
         }
       }
       engine.notifier.flush();
@@ -256,13 +256,15 @@ final class MultiLeaseHandle implements MultiLease {
 
   @Override
   public CompletableFuture<@Nullable Void> renewAsync() {
-    return state.engine.new AsyncRequest<>(this::renew).start();
+    return new AsyncRequest<>(state.engine, this::renew).start();
   }
 
   private @Nullable Void renew(Deadline deadline) throws InterruptedException {
     try {
       ensureHeld();
-      state.engine.renewer.renewNow(state.members, deadline);
+      state.engine.renewer.renewNow(
+          state.members.stream().map(LeaseState::grant).toList(), deadline);
+      state.members.forEach(LeaseState::ensureHeld);
     } finally {
       Reference.reachabilityFence(this);
     }
@@ -293,9 +295,9 @@ final class MultiLeaseHandle implements MultiLease {
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
     StackRoom.require();
     Release release = new Release();
-    DefaultLockClient.AsyncRequest<Boolean> finish =
-        state.engine
-        .new AsyncRequest<>(
+    AsyncRequest<Boolean> finish =
+        new AsyncRequest<>(
+            state.engine,
             deadline -> {
               release.finish(deadline);
               return true;

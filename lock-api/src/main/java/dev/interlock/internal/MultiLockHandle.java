@@ -25,12 +25,14 @@ import org.jspecify.annotations.Nullable;
  */
 final class MultiLockHandle implements MultiLock {
 
-  private final DefaultLockClient engine;
+  private final Acquirer acquirer;
+  private final Engine engine;
   private final ImmutableList<String> names;
   private final LockOptions options;
 
-  MultiLockHandle(DefaultLockClient engine, ImmutableList<String> names, LockOptions options) {
-    this.engine = engine;
+  MultiLockHandle(Acquirer acquirer, ImmutableList<String> names, LockOptions options) {
+    this.acquirer = acquirer;
+    this.engine = acquirer.engine;
     this.names = names;
     this.options = options;
   }
@@ -51,7 +53,7 @@ final class MultiLockHandle implements MultiLock {
         Share.EXCLUSIVE,
         options,
         null,
-        DefaultLockClient.checkedTimeout(timeout));
+        Request.checkedTimeout(timeout));
   }
 
   /**
@@ -83,7 +85,8 @@ final class MultiLockHandle implements MultiLock {
     try {
       for (String name : names) {
         requireTime(request);
-        if (BlockingAcquisition.run(engine, request.member(name), members::add) == null) {
+        if (BlockingAcquisition.tryAcquire(acquirer, request.member(name), members::add)
+            .isEmpty()) {
           return null;
         }
       }
@@ -113,18 +116,19 @@ final class MultiLockHandle implements MultiLock {
    */
   private void renew(List<LeaseState> members, Request request) throws InterruptedException {
     int last = members.size() - 1;
-    List<LeaseState> old = members.get(last).isFresh() ? members.subList(0, last) : members;
+    List<LeaseState> old = members.get(last).grant().isFresh() ? members.subList(0, last) : members;
     if (old.isEmpty()) {
       return;
     }
     requireTime(request);
     try {
-      engine.renewer.renewNow(old, request.forStore(engine.requestTimeout()));
+      engine.renewer.renewNow(
+          old.stream().map(LeaseState::grant).toList(), request.forStore(engine.requestTimeout()));
     } catch (LockUnavailableException e) {
       throw new LeaseLostException(
           request.name(), LossReason.EXPIRED, "its renewal was not answered", e);
     }
-    members.get(last).ensureHeld();
+    members.forEach(LeaseState::ensureHeld);
   }
 
   /** Releases all. Waits for a store that hangs no longer than for one request. */

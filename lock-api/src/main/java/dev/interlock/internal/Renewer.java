@@ -1,5 +1,7 @@
 package dev.interlock.internal;
 
+import static java.util.Objects.requireNonNull;
+
 import com.google.common.collect.Lists;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
@@ -17,30 +19,66 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews leases. Those that are due together go to the store together, if the backend can join
- * them: then at most two requests are in flight, however many leases there are.
+ * Renews grants. Those that are due together go to the store together, if the backend can join
+ * them: then at most two requests are in flight, however many grants there are.
  */
 final class Renewer {
 
-  private final DefaultLockClient engine;
+  /** A grant that can be renewed. */
+  interface Renewable {
+    Grant grant();
+
+    /** Returns how long one renewal may take so that there is time for another. */
+    Duration patience();
+
+    /**
+     * Claims it for a renewal that is due.
+     *
+     * @return whether the caller has to renew it
+     */
+    boolean startRenewal(CompletableFuture<Boolean> mine);
+
+    /**
+     * Claims it for a renewal that a program asks for, after any that is in flight.
+     *
+     * @return false if it has ended
+     * @throws LockException if the one in flight is not answered in time
+     */
+    boolean awaitRenewal(CompletableFuture<Boolean> mine, Deadline deadline)
+        throws InterruptedException;
+
+    /** Applies the outcome of a renewal for which it was claimed. */
+    void finishRenewal(CompletableFuture<Boolean> mine, Renewal outcome, Sent request);
+  }
+
+  /**
+   * A request for renewal.
+   *
+   * @param at the time before it was sent
+   * @param clockOffset the {@linkplain Validity#clockOffset difference of the clocks} at that time
+   * @param asked whether a program asked for it
+   */
+  record Sent(long at, long clockOffset, boolean asked) {}
+
+  private final Engine engine;
   private final int batchSize;
 
   @GuardedBy("this")
-  private List<LeaseState> due = new ArrayList<>();
+  private List<Renewable> due = new ArrayList<>();
 
-  Renewer(DefaultLockClient engine) {
+  Renewer(Engine engine) {
     this.engine = engine;
     this.batchSize = engine.store.maxGrantsPerRenewal();
   }
 
-  /** Adds a lease to the next {@link #flush}. */
-  synchronized void due(LeaseState lease) {
-    due.add(lease);
+  /** Adds a grant to the next {@link #flush}. */
+  synchronized void due(Renewable grant) {
+    due.add(grant);
   }
 
-  /** Renews the leases added. Called on the timer's thread; does not block. */
+  /** Renews the grants added. Called on the timer's thread; does not block. */
   void flush() {
-    List<LeaseState> all;
+    List<Renewable> all;
     synchronized (this) {
       if (due.isEmpty()) {
         return;
@@ -48,31 +86,28 @@ final class Renewer {
       all = due;
       due = new ArrayList<>();
     }
-    // A request has the shortest time-out of its leases, so only equal ones go together.
-    Map<Duration, List<LeaseState>> equals = new LinkedHashMap<>();
-    for (LeaseState lease : all) {
-      equals.computeIfAbsent(lease.patience(), patience -> new ArrayList<>()).add(lease);
+    // A request has the shortest time-out of its grants, so only equal ones go together.
+    Map<Duration, List<Renewable>> equals = new LinkedHashMap<>();
+    for (Renewable grant : all) {
+      equals.computeIfAbsent(grant.patience(), patience -> new ArrayList<>()).add(grant);
     }
     equals.forEach(
-        (patience, leases) -> {
-          for (List<LeaseState> batch : Lists.partition(leases, batchSize)) {
-            start(batch, patience);
-          }
-        });
+        (patience, grants) ->
+            Lists.partition(grants, batchSize).forEach(batch -> start(batch, patience)));
   }
 
-  private void start(List<LeaseState> batch, Duration patience) {
+  private void start(List<Renewable> batch, Duration patience) {
     try {
       engine.threads.renewal.execute(() -> renewDue(batch, patience));
     } catch (Throwable e) {
-      // The client was closed, or has no thread for it. Each lease asks again until it ends.
-      DefaultLockClient.log.debug("{} renewals have to wait", batch.size(), e);
+      // The client was closed, or has no thread for it. Each grant asks again until it ends.
+      Engine.log.debug("{} renewals have to wait", batch.size(), e);
     }
   }
 
-  private void renewDue(List<LeaseState> batch, Duration patience) {
+  private void renewDue(List<Renewable> batch, Duration patience) {
     try {
-      var unused = renew(batch, Deadline.in(engine.platform, patience), false); // each lease knows
+      var unused = renew(batch, engine.in(patience), false); // each grant knows
     } catch (InterruptedException e) {
       // Only a JVM that is shutting down interrupts these threads.
       Thread.currentThread().interrupt();
@@ -80,28 +115,31 @@ final class Renewer {
   }
 
   /**
-   * Renews the leases that a program asks for, with one request if they fit into one.
+   * Renews grants for a program, with one request if they fit into one.
    *
-   * @throws LockException if not all are confirmed
+   * @throws LockException if not all that have not ended are confirmed
    */
-  void renewNow(List<LeaseState> leases, Deadline deadline) throws InterruptedException {
+  void renewNow(List<? extends Renewable> grants, Deadline deadline) throws InterruptedException {
     StackRoom.require();
     if (deadline.hasPassed()) {
-      throw engine.unavailable(names(leases), "no time was left to ask for a renewal", null);
+      throw engine.unavailable(names(grants), "no time was left to ask for a renewal", null);
     }
-    for (List<LeaseState> batch : Lists.partition(leases, batchSize)) {
+    for (List<? extends Renewable> batch : Lists.partition(grants, batchSize)) {
       LockException failure = renew(batch, deadline, true);
       if (failure != null) {
         throw failure instanceof LockUnavailableException problem
-            ? DefaultLockClient.of(names(leases), problem)
+            ? Engine.of(names(grants), problem)
             : failure;
       }
     }
-    leases.forEach(LeaseState::ensureHeld);
   }
 
-  private static String names(List<LeaseState> leases) {
-    return leases.stream().map(LeaseState::name).collect(Collectors.joining(", "));
+  private static String names(List<? extends Renewable> grants) {
+    return grants.stream().map(Renewer::name).collect(Collectors.joining(", "));
+  }
+
+  private static String name(Renewable grant) {
+    return grant.grant().claim().name();
   }
 
   /**
@@ -109,39 +147,28 @@ final class Renewer {
    *
    * @return why one of them was not renewed, though it has not ended; null if there is none
    */
-  private @Nullable LockException renew(List<LeaseState> wanted, Deadline deadline, boolean asked)
+  private @Nullable LockException renew(
+      List<? extends Renewable> wanted, Deadline deadline, boolean asked)
       throws InterruptedException {
     CompletableFuture<Boolean> round = new CompletableFuture<>();
-    List<LeaseState> leases = new ArrayList<>(wanted.size());
-    List<Renewal> outcomes = new ArrayList<>(wanted.size());
-    LockException aborted = engine.unavailable("the renewal was aborted", null);
-    LockException problem = aborted;
+    List<Renewable> claimed = new ArrayList<>(wanted.size());
+    List<Renewal> answers = List.of();
+    LockException problem = engine.unavailable("the renewal was aborted", null);
     LockException failure = null;
-    long sentAt = engine.platform.nanoTime();
-    long offset = engine.clockOffset();
+    Sent request = now(asked);
     try {
-      for (LeaseState lease : wanted) {
-        if (asked
-            ? lease.awaitRenewal(round, deadline)
-            : lease.startRenewal(round, false) == round) {
-          leases.add(lease);
+      for (Renewable grant : wanted) {
+        if (asked ? grant.awaitRenewal(round, deadline) : grant.startRenewal(round)) {
+          claimed.add(grant);
         }
       }
-      if (!leases.isEmpty()) {
-        sentAt = engine.platform.nanoTime();
-        offset = engine.clockOffset();
-        // Readers may share a grant, which is renewed once for all of them.
-        Map<Grant, Renewal> answers = new LinkedHashMap<>();
-        leases.forEach(lease -> answers.put(lease.grant(), new Renewal.Failed(aborted)));
-        List<Grant> grants = List.copyOf(answers.keySet());
-        List<Renewal> renewals = engine.store.renewAll(grants, deadline);
-        for (int i = 0; i < renewals.size(); i++) {
-          answers.put(grants.get(i), counted(renewals.get(i), grants.get(i), sentAt));
-        }
-        leases.forEach(lease -> outcomes.add(answers.get(lease.grant())));
+      if (!claimed.isEmpty()) {
+        List<Grant> grants = claimed.stream().map(Renewable::grant).toList();
+        request = now(asked);
+        answers = requireNonNull(engine.store.renewAll(grants, deadline), "renewals");
       }
     } catch (LockException e) {
-      // Also if no lease was claimed: one could not be, as its other renewal was not answered.
+      // Also if no grant was claimed: one could not be, as its other renewal was not answered.
       problem = e;
       failure = e;
     } catch (InterruptedException e) {
@@ -149,20 +176,24 @@ final class Renewer {
     } catch (Throwable e) {
       problem = engine.unavailable("the renewal was aborted", e);
       failure = problem;
-      DefaultLockClient.log.error("the backend failed to renew {} leases", leases.size(), e);
+      Engine.log.error("the backend failed to renew {} grants", claimed.size(), e);
     } finally {
-      while (outcomes.size() < leases.size()) {
-        outcomes.add(new Renewal.Failed(problem));
-      }
-      for (int i = 0; i < leases.size(); i++) {
-        if (failure == null && outcomes.get(i) instanceof Renewal.Failed failed) {
+      Renewal unanswered = new Renewal.Failed(problem);
+      for (int i = 0; i < claimed.size(); i++) {
+        Renewal answer = i < answers.size() ? answers.get(i) : unanswered;
+        if (failure == null && answer instanceof Renewal.Failed failed) {
           failure = failed.problem();
         }
-        finish(leases.get(i), round, outcomes.get(i), sentAt, offset, asked);
+        finish(claimed.get(i), round, answer, request);
       }
       round.complete(true);
     }
     return failure;
+  }
+
+  private Sent now(boolean asked) {
+    long at = engine.platform.nanoTime();
+    return new Sent(at, Validity.clockOffset(engine.platform), asked);
   }
 
   /** Adds to a confirmation until when the grant is certain, if the backend did not say so. */
@@ -174,16 +205,11 @@ final class Renewer {
 
   /** A failure of one does not affect the others. */
   private static void finish(
-      LeaseState lease,
-      CompletableFuture<Boolean> round,
-      Renewal outcome,
-      long sentAt,
-      long offset,
-      boolean asked) {
+      Renewable grant, CompletableFuture<Boolean> round, Renewal answer, Sent request) {
     try {
-      lease.finishRenewal(round, outcome, sentAt, offset, asked);
+      grant.finishRenewal(round, counted(answer, grant.grant(), request.at()), request);
     } catch (Throwable e) {
-      DefaultLockClient.log.error("the renewal of \"{}\" could not be finished", lease.name(), e);
+      Engine.log.error("the renewal of \"{}\" could not be finished", name(grant), e);
     }
   }
 }

@@ -1,5 +1,8 @@
 package dev.interlock.internal;
 
+import static com.google.common.base.Preconditions.checkArgument;
+import static java.util.Objects.requireNonNull;
+
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Deadline;
@@ -17,7 +20,7 @@ class Request {
 
   private static final Duration FOR_EVER = Duration.ofDays(36_500);
 
-  private final DefaultLockClient engine;
+  private final Engine engine;
   private final String name;
   private final Share share;
   private final LockOptions options;
@@ -35,7 +38,7 @@ class Request {
   private @Nullable Acquisition acquisition;
 
   private Request(
-      DefaultLockClient engine,
+      Engine engine,
       String name,
       Share share,
       LockOptions options,
@@ -61,11 +64,7 @@ class Request {
 
   /** For {@code acquire()}. */
   static Request untilHad(
-      DefaultLockClient engine,
-      String name,
-      Share share,
-      LockOptions options,
-      @Nullable Thread owner) {
+      Engine engine, String name, Share share, LockOptions options, @Nullable Thread owner) {
     Duration wait = options.waitTimeout().orElse(FOR_EVER);
     return of(engine, name, share, options, owner, wait, true);
   }
@@ -75,7 +74,7 @@ class Request {
    * tryAcquire()} has no time, and its one request has the full request time-out.
    */
   static Request upTo(
-      DefaultLockClient engine,
+      Engine engine,
       String name,
       Share share,
       LockOptions options,
@@ -84,8 +83,14 @@ class Request {
     return of(engine, name, share, options, owner, timeout, false);
   }
 
+  static Duration checkedTimeout(Duration timeout) {
+    requireNonNull(timeout, "timeout");
+    checkArgument(!timeout.isNegative(), "the time to wait must not be negative: %s", timeout);
+    return timeout;
+  }
+
   private static Request of(
-      DefaultLockClient engine,
+      Engine engine,
       String name,
       Share share,
       LockOptions options,
@@ -152,12 +157,6 @@ class Request {
     return copy(member, options, owner, true, new Acquisition(acquisition()));
   }
 
-  /** For a lock that the client keeps after a release until the minimum hold has passed. */
-  Request kept() {
-    LockOptions unlimited = options.toBuilder().minHold(null).maxHold(null).build();
-    return copy(name, unlimited, null, false, acquisition());
-  }
-
   private Request copy(
       String otherName,
       LockOptions otherOptions,
@@ -178,7 +177,7 @@ class Request {
         otherAcquisition);
   }
 
-  DefaultLockClient engine() {
+  Engine engine() {
     return engine;
   }
 

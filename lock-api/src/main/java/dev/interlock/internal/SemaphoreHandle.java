@@ -11,8 +11,8 @@ import dev.interlock.spi.Share;
 /** A semaphore; by itself, one of its permits. */
 final class SemaphoreHandle extends AcquirableHandle implements DistributedSemaphore {
 
-  SemaphoreHandle(DefaultLockClient engine, String name, int limit, LockOptions options) {
-    super(engine, name, Share.ofSemaphore(1, checkedLimit(limit)), options);
+  SemaphoreHandle(Acquirer acquirer, String name, int limit, LockOptions options) {
+    super(acquirer, name, Share.ofSemaphore(1, checkedLimit(limit)), options);
   }
 
   private static int checkedLimit(int limit) {
@@ -39,11 +39,17 @@ final class SemaphoreHandle extends AcquirableHandle implements DistributedSemap
         limit(),
         limit(),
         permits);
-    return new AcquirableHandle(engine, name, Share.ofSemaphore(permits, limit()), options);
+    return new AcquirableHandle(acquirer, name, Share.ofSemaphore(permits, limit()), options);
   }
 
   @Override
   public String toString() {
-    return "DistributedSemaphore[" + name + ", limit " + limit() + " on " + engine.endpoint() + "]";
+    return "DistributedSemaphore["
+        + name
+        + ", limit "
+        + limit()
+        + " on "
+        + acquirer.engine.store.endpoint()
+        + "]";
   }
 }

@@ -58,7 +58,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
     }
     Waits.until("nothing to be left", () -> engine.residue() == 0);
     // Another thread logs the loss, which is counted for a second.
-    advanceUntil("nothing to be scheduled", () -> engine.timer.size() == 0);
+    advanceUntil("nothing to be scheduled", () -> engine.engine.timer.size() == 0);
   }
 
   /** An empty answer would say that another has the lock; another attempt may find this one's. */

@@ -29,7 +29,7 @@ class AsyncInterleavingTest extends EngineFixture {
     assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
     assertEquals(0, engine.residue());
     time.advance(Duration.ofSeconds(1));
-    assertEquals(0, engine.timer.size());
+    assertEquals(0, engine.engine.timer.size());
   }
 
   @Test
@@ -65,7 +65,7 @@ class AsyncInterleavingTest extends EngineFixture {
       Lease first = client.lock("a").acquire();
       Background<Lease> waiting = inBackground(() -> client.lock("a").acquire());
       time.awaitAsleep(waiting.thread);
-      intercepted.when("handedOver", () -> time.pass(TTL));
+      intercepted.when("endIfOver", () -> time.pass(TTL));
       first.close();
       Lease second = waiting.get();
       assertTrue(intercepted.steppedIn());
@@ -83,7 +83,7 @@ class AsyncInterleavingTest extends EngineFixture {
     for (int i = 0; i < 256; i++) {
       sets.add(engine.lockAll(List.of("a", "b" + i)).acquireAsync().thenAccept(MultiLease::close));
     }
-    Waits.until("all threads to wait", () -> engine.line.waiting() == 257);
+    Waits.until("all threads to wait", () -> engine.holdings.queue.waiting() == 257);
     lease.close();
     get(ahead).close();
     for (CompletableFuture<Void> set : sets) {

@@ -127,7 +127,7 @@ class CallbackTest extends EngineFixture {
         assertEquals(Optional.empty(), users.take());
         assertSame(openers, loaders.take());
       }
-      Thread timer = engine.platform.thread("any", note);
+      Thread timer = engine.engine.platform.thread("any", note);
       timer.start();
       timer.join();
       assertEquals(Optional.empty(), users.take());

@@ -321,7 +321,7 @@ class CandidacyTest extends EngineFixture {
       nextLeadership();
       assertTrue(candidacy.problem().isEmpty());
     }
-    Waits.until("nothing to be left", () -> engine.line.size() == 0);
+    Waits.until("nothing to be left", () -> engine.holdings.queue.size() == 0);
   }
 
   @Test
@@ -573,7 +573,7 @@ class CandidacyTest extends EngineFixture {
       Lease firstLed = work.next();
       try (Candidacy second = engine.election("a").run(other)) {
         assertFalse(second.isLeader());
-        Waits.until("it to wait", () -> engine.line.isBusy("a", Share.EXCLUSIVE));
+        Waits.until("it to wait", () -> engine.holdings.queue.isBusy("a", Share.EXCLUSIVE));
         first.close();
         Lease secondLed = other.next();
         assertTrue(secondLed.fencingToken() > firstLed.fencingToken());
@@ -680,7 +680,7 @@ class CandidacyTest extends EngineFixture {
               engine.close(TTL.multipliedBy(5));
               return true;
             });
-    Waits.until("the client to be closing", engine::isClosed);
+    Waits.until("the client to be closing", engine.engine::isClosed);
     Waits.until("the leadership to be withdrawn", () -> !leadership.isHeld());
     for (int i = 0; i < 8; i++) {
       int renewals = store.calls(Op.RENEW);

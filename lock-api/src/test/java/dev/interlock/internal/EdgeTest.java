@@ -51,7 +51,8 @@ class EdgeTest extends EngineFixture {
   void whoIsHandedALeaseThatWasForsakenJustBeforeItsReleaseHasItRenewed() throws Exception {
     LeaseState[] state = new LeaseState[1];
     Boolean got =
-        engine.acquire(
+        BlockingAcquisition.acquire(
+            engine.acquirer,
             untilHad(RENEWED),
             lease -> {
               state[0] = lease;

@@ -60,7 +60,7 @@ abstract class EngineFixture {
   }
 
   Request untilHad(LockOptions options) {
-    return Request.untilHad(engine, "a", Share.EXCLUSIVE, options, null);
+    return Request.untilHad(engine.engine, "a", Share.EXCLUSIVE, options, null);
   }
 
   Lease acquire(LockOptions options) throws InterruptedException {
@@ -82,7 +82,7 @@ abstract class EngineFixture {
   private void awaitRenewalsToBegin() {
     CompletableFuture<Void> behind = new CompletableFuture<>();
     try {
-      engine.threads.renewal.execute(() -> behind.complete(null));
+      engine.engine.threads.renewal.execute(() -> behind.complete(null));
     } catch (RejectedExecutionException e) {
       return; // the client was closed
     }

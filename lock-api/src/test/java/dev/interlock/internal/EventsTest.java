@@ -46,8 +46,8 @@ class EventsTest extends EngineFixture {
 
   private void assertNoMore() throws InterruptedException {
     // Listeners are called in order: when this one has come, all before it have.
-    engine.notifier.noteAll(new Marker());
-    engine.notifier.flush();
+    engine.engine.notifier.noteAll(new Marker());
+    engine.engine.notifier.flush();
     assertTrue(next(events) instanceof Marker);
   }
 
@@ -154,7 +154,7 @@ class EventsTest extends EngineFixture {
     assertSame(Reason.TIMED_OUT, late.reason());
     assertTrue(late.waited().compareTo(Duration.ofSeconds(3)) >= 0);
     assertEquals(Optional.empty(), late.failure());
-    Waits.until("nothing to be left", () -> engine.line.size() == 0);
+    Waits.until("nothing to be left", () -> engine.holdings.queue.size() == 0);
     assertNoMore();
   }
 
@@ -296,7 +296,7 @@ class EventsTest extends EngineFixture {
     set.close();
     next(last, LockEvent.Released.class);
     assertTrue(events.isEmpty() && ofLease.isEmpty());
-    assertFalse(engine.notifier.hasListeners());
+    assertFalse(engine.engine.notifier.hasListeners());
   }
 
   @Test

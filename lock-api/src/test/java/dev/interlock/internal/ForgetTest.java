@@ -81,7 +81,9 @@ class ForgetTest extends EngineFixture {
 
   @Test
   void anErrorOfTheBackendsDoesNotKeepALossFromBeingTold() throws Exception {
-    LeaseState lease = engine.tryAcquire(untilHad(FIXED), held -> held).orElseThrow();
+    LeaseState lease =
+        BlockingAcquisition.tryAcquire(engine.acquirer, untilHad(FIXED), held -> held)
+            .orElseThrow();
     CompletableFuture<LeaseLostException> told = new CompletableFuture<>();
     lease.onLoss(told::complete);
     store.failOnce(new StackOverflowError("of the test"));

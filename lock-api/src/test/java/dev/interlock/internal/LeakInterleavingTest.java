@@ -34,11 +34,11 @@ class LeakInterleavingTest extends EngineFixture {
     Lock lock = engine.lock("a").asLock();
     lock.lock();
     try {
-      assertEquals(1, engine.threadHolds.size());
+      assertEquals(1, engine.acquirer.threadHolds.size());
     } finally {
       lock.unlock();
     }
-    assertEquals(0, engine.threadHolds.size());
+    assertEquals(0, engine.acquirer.threadHolds.size());
   }
 
   @Test
@@ -78,7 +78,7 @@ class LeakInterleavingTest extends EngineFixture {
           });
       assertThrows(StackOverflowError.class, () -> client.lock("a").acquire());
       assertTrue(intercepted.steppedIn());
-      assertEquals(0, client.line.size());
+      assertEquals(0, client.holdings.queue.size());
       advanceUntil("the end of the undoing", () -> client.residue() == 0);
     }
   }

@@ -62,7 +62,9 @@ class LeaseEndInterleavingTest extends EngineFixture {
 
   @Test
   void aRenewalUnderWayIsTheLastOfALeaseThatIsDroppedMeanwhile() throws Exception {
-    LeaseState dropped = engine.tryAcquire(untilHad(RENEWED), held -> held).orElseThrow();
+    LeaseState dropped =
+        BlockingAcquisition.tryAcquire(engine.acquirer, untilHad(RENEWED), held -> held)
+            .orElseThrow();
     Lease other = engine.lock("b").acquire();
     BlockingQueue<LockEvent> events = eventsOf(other);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
@@ -79,7 +81,9 @@ class LeaseEndInterleavingTest extends EngineFixture {
   @Test
   void droppingALeaseDoesNotPutItsMaximumHoldOff() throws Exception {
     LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
-    LeaseState lease = engine.tryAcquire(untilHad(options), held -> held).orElseThrow();
+    LeaseState lease =
+        BlockingAcquisition.tryAcquire(engine.acquirer, untilHad(options), held -> held)
+            .orElseThrow();
     lease.abandon("the test dropped it");
     assertEquals(MAX_HOLD, lease.remaining());
   }

@@ -48,8 +48,14 @@ class LeaseLincheckTest {
     /** Acquires the lease. */
     public OneLease() {
       String name = UUID.randomUUID().toString();
-      Request request = Request.upTo(ENGINE, name, Share.EXCLUSIVE, OPTIONS, null, Duration.ZERO);
-      lease = ENGINE.uninterrupted(() -> ENGINE.tryAcquire(request, held -> held)).orElseThrow();
+      Request request =
+          Request.upTo(ENGINE.engine, name, Share.EXCLUSIVE, OPTIONS, null, Duration.ZERO);
+      lease =
+          ENGINE
+              .engine
+              .uninterrupted(
+                  () -> BlockingAcquisition.tryAcquire(ENGINE.acquirer, request, held -> held))
+              .orElseThrow();
       claim = Objects.requireNonNull(STORE.lastClaim());
     }
 
@@ -82,7 +88,7 @@ class LeaseLincheckTest {
     @Operation
     public boolean renew() throws InterruptedException {
       try {
-        ENGINE.renewer.renewNow(List.of(lease), ENGINE.requestDeadline());
+        ENGINE.engine.renewer.renewNow(List.of(lease.grant()), ENGINE.engine.requestDeadline());
         return true;
       } catch (LeaseLostException | IllegalStateException e) {
         return false;

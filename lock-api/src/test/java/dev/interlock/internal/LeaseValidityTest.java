@@ -206,7 +206,7 @@ class LeaseValidityTest extends EngineFixture {
   void theTimerHasNothingToDoWhenNothingIsHeld() throws Exception {
     acquire(RENEWED).close();
     time.advance(Duration.ofSeconds(1));
-    assertEquals(0, engine.timer.size());
+    assertEquals(0, engine.engine.timer.size());
   }
 
   @Test

@@ -49,11 +49,12 @@ class LocalQueueRaceTest extends EngineFixture {
 
   /** Otherwise a client that is closed would not find the loop, and not end its wait. */
   @Test
-  void theEndOfALoopDoesNotTakeTheNextOneWithIt() throws Exception {
+  void theEndOfAContenderDoesNotTakeTheNextOneWithIt() throws Exception {
     LocalQueue line = new LocalQueue(0);
     assertTrue(line.tryEnter("a", Share.EXCLUSIVE));
     Request request = untilHad(RENEWED);
-    AtomicReference<AcquireLoop> former = new AtomicReference<>(new AcquireLoop(engine, request));
+    AtomicReference<Contender> former =
+        new AtomicReference<>(new Contender(engine.holdings, request));
     AtomicBoolean over = new AtomicBoolean();
     CompletableFuture<Void> ending =
         CompletableFuture.runAsync(
@@ -64,10 +65,10 @@ class LocalQueueRaceTest extends EngineFixture {
             });
     int lost = 0;
     for (int i = 0; i < 300_000; i++) {
-      AcquireLoop next = new AcquireLoop(engine, request);
+      Contender next = new Contender(engine.holdings, request);
       spin(i);
       line.begin(next);
-      lost += line.loop("a") == next ? 0 : 1;
+      lost += line.contender("a") == next ? 0 : 1;
       former.set(next);
     }
     over.set(true);

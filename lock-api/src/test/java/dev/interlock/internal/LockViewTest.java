@@ -47,7 +47,7 @@ class LockViewTest extends EngineFixture {
       engine.lock("a").asLock().unlock();
     }
     assertFalse(store.holds("a"));
-    assertEquals(0, engine.threadHolds.size());
+    assertEquals(0, engine.acquirer.threadHolds.size());
   }
 
   @Test

@@ -4,6 +4,7 @@ import static dev.interlock.internal.EngineFixture.RENEWED;
 import static dev.interlock.internal.EngineFixture.inBackground;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.util.concurrent.Uninterruptibles;
@@ -95,8 +96,9 @@ class NextHeadInQueueTest {
                     time.awaitAsleep(second.join().thread);
                     beforeRelease = () -> Uninterruptibles.awaitUninterruptibly(undoing);
                     pause.run();
-                    // As LeaseState.fire does on the timer's thread.
-                    assertFalse(Objects.requireNonNull(engine.line.lease("a")).isHeld());
+                    // As HeldGrant.fire does on the timer's thread.
+                    Objects.requireNonNull(engine.holdings.queue.grant("a")).endOverdue();
+                    assertNull(engine.holdings.queue.grant("a"));
                     Waits.until(
                         "the next head to join the line, or to be granted the lock",
                         () -> waiters() == 1 || second.join().result.isDone());
@@ -130,6 +132,6 @@ class NextHeadInQueueTest {
     trying.result.handle((had, failure) -> 0).get(30, TimeUnit.SECONDS);
     assertTrue(intercepted.steppedIn());
     held.close();
-    assertEquals(0, engine.line.size(), "heads that nobody is");
+    assertEquals(0, engine.holdings.queue.size(), "heads that nobody is");
   }
 }

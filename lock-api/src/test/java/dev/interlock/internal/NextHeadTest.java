@@ -72,7 +72,7 @@ class NextHeadTest {
   }
 
   /**
-   * The first head's lease is lost between LeaseState.begin's engine.add and AcquireLoop.begin's
+   * The first head's lease is lost between LeaseState.begin's engine.add and Contender.begin's
    * end(): the second is the head already, and contends, when the first goes on.
    */
   private Background<Lease> secondHeadWhileTheFirstBegins(boolean inLine, Runnable beforeReply)
@@ -159,7 +159,7 @@ class NextHeadTest {
         inBackground(
             () -> {
               intercepted.whenCalledHere(
-                  "<init>",
+                  "issue",
                   () -> {
                     Background<Boolean> closer =
                         inBackground(

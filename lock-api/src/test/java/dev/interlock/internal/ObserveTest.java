@@ -288,7 +288,7 @@ class ObserveTest extends EngineFixture {
           time.advance(REQUEST_TIMEOUT.multipliedBy(3));
         }
         gate.open();
-        get(CompletableFuture.runAsync(() -> {}, client.threads.observers));
+        get(CompletableFuture.runAsync(() -> {}, client.engine.threads.observers));
         assertEquals(Optional.empty(), first.calls.take());
         assertEquals(Optional.empty(), second.calls.take());
         assertEquals(3, store.calls(Op.INSPECT));
@@ -452,7 +452,7 @@ class ObserveTest extends EngineFixture {
     subscription.close();
     subscription.close();
     assertNothingLeft();
-    assertEquals(0, engine.timer.size());
+    assertEquals(0, engine.engine.timer.size());
     int asked = store.calls(Op.INSPECT);
     try (Lease leadership = election.campaign()) {
       assertTrue(leadership.isHeld());
@@ -471,7 +471,7 @@ class ObserveTest extends EngineFixture {
     subscription.close();
     gate.open();
     assertNothingLeft();
-    Waits.until("no timed event", () -> engine.timer.size() == 0);
+    Waits.until("no timed event", () -> engine.engine.timer.size() == 0);
     assertTrue(told.calls.isEmpty());
   }
 
@@ -540,7 +540,7 @@ class ObserveTest extends EngineFixture {
                     Subscription first = observed.observe(leader -> {});
                     Subscription second = observed.observe(leader -> {});
                     first.close();
-                    if (client.platform.random(2) == 0) {
+                    if (client.engine.platform.random(2) == 0) {
                       second.close();
                     }
                   }

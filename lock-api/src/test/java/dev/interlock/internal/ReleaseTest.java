@@ -51,7 +51,7 @@ class ReleaseTest extends EngineFixture {
           time.advance(Duration.ofMillis(100));
           return !store.holds("a");
         });
-    advanceUntil("nothing to be left to do", () -> engine.cleanup.pending() == 0);
+    advanceUntil("nothing to be left to do", () -> engine.engine.cleanup.pending() == 0);
     assertFalse(lease.lost().isDone());
   }
 
@@ -64,7 +64,7 @@ class ReleaseTest extends EngineFixture {
     advanceUntil("more tries", () -> store.calls(FakeStore.Op.RELEASE) > refused + 2);
     assertTrue(store.holds("a"));
     store.refuse(false);
-    advanceUntil("the release", () -> engine.cleanup.pending() == 0);
+    advanceUntil("the release", () -> engine.engine.cleanup.pending() == 0);
     assertFalse(store.holds("a"));
     assertEquals(List.of(), store.endedSessions());
   }
@@ -74,7 +74,7 @@ class ReleaseTest extends EngineFixture {
     Lease lease = acquire(RENEWED);
     store.refuse(true);
     assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
-    advanceUntil("nothing to be left to do", () -> engine.cleanup.pending() == 0);
+    advanceUntil("nothing to be left to do", () -> engine.engine.cleanup.pending() == 0);
     assertFalse(store.holds("a"));
     assertEquals(List.of(), store.endedSessions());
   }
@@ -86,7 +86,7 @@ class ReleaseTest extends EngineFixture {
     store.refuse(true);
     long from = time.nanoTime();
     assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
-    advanceUntil("nothing to be left to do", () -> engine.cleanup.pending() == 0);
+    advanceUntil("nothing to be left to do", () -> engine.engine.cleanup.pending() == 0);
     assertTrue(time.nanoTime() - from >= TTL.toNanos(), "ended early");
     assertEquals(List.of(store.lastClaim()), store.endedSessions());
     assertEquals(store.endedSessions(), store.forgotten());
@@ -108,7 +108,7 @@ class ReleaseTest extends EngineFixture {
     advanceUntil("one more try", () -> store.calls(FakeStore.Op.RELEASE) > unanswered);
     store.down(false);
     long back = time.nanoTime();
-    advanceUntil("nothing to be left to do", () -> engine.cleanup.pending() == 0);
+    advanceUntil("nothing to be left to do", () -> engine.engine.cleanup.pending() == 0);
     assertTrue(time.nanoTime() - back >= TTL.toNanos(), "ended early");
     assertEquals(List.of(store.lastClaim()), store.endedSessions());
   }
@@ -120,7 +120,7 @@ class ReleaseTest extends EngineFixture {
     store.refuse(true);
     store.failOnce(new OutOfMemoryError("of the test"));
     assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
-    advanceUntil("nothing to be left to do", () -> engine.cleanup.pending() == 0);
+    advanceUntil("nothing to be left to do", () -> engine.engine.cleanup.pending() == 0);
     assertEquals(List.of(store.lastClaim()), store.endedSessions());
   }
 
@@ -130,7 +130,7 @@ class ReleaseTest extends EngineFixture {
     store.loseReply(FakeStore.Op.RELEASE);
     assertEquals(ReleaseOutcome.UNKNOWN, first.release());
     try (Lease second = acquire(RENEWED)) {
-      Waits.until("the repetition", () -> engine.cleanup.pending() == 0);
+      Waits.until("the repetition", () -> engine.engine.cleanup.pending() == 0);
       assertTrue(second.isHeld());
       assertTrue(store.holds("a"));
     }
@@ -207,7 +207,7 @@ class ReleaseTest extends EngineFixture {
   void anAcquisitionWhoseReplyIsLostIsUndone() throws Exception {
     store.loseReply(FakeStore.Op.ACQUIRE);
     assertThrows(dev.interlock.LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
-    Waits.until("the undo", () -> !store.holds("a") && engine.cleanup.pending() == 0);
+    Waits.until("the undo", () -> !store.holds("a") && engine.engine.cleanup.pending() == 0);
   }
 
   @Test
@@ -218,7 +218,7 @@ class ReleaseTest extends EngineFixture {
       int before = store.calls(FakeStore.Op.RELEASE);
       undoUntil("the undoing", () -> store.calls(FakeStore.Op.RELEASE) - before >= looks);
       store.arrive(heldUp);
-      undoUntil("the undoing of what came late", () -> engine.cleanup.pending() == 0);
+      undoUntil("the undoing of what came late", () -> engine.engine.cleanup.pending() == 0);
       assertFalse(store.holds("a"), "after " + undone);
     }
   }
@@ -231,7 +231,7 @@ class ReleaseTest extends EngineFixture {
     Waits.until(
         what,
         () -> {
-          if (engine.timer.size() > 0 && !condition.getAsBoolean()) {
+          if (engine.engine.timer.size() > 0 && !condition.getAsBoolean()) {
             time.advanceToNext(STEP);
           }
           return condition.getAsBoolean();
@@ -243,8 +243,9 @@ class ReleaseTest extends EngineFixture {
     int before = store.calls(FakeStore.Op.RELEASE);
     Claim heldUp = heldUp();
     long from = time.nanoTime();
-    advanceUntil("the end of the undoing", () -> engine.cleanup.pending() == 0);
-    assertTrue(time.nanoTime() - from >= engine.requestTimeout().toNanos(), "given up early");
+    advanceUntil("the end of the undoing", () -> engine.engine.cleanup.pending() == 0);
+    assertTrue(
+        time.nanoTime() - from >= engine.engine.requestTimeout().toNanos(), "given up early");
     int looks = store.calls(FakeStore.Op.RELEASE) - before;
     assertTrue(looks > 1 && looks < 50, looks + " looks");
     try (Lease lease = acquire(RENEWED)) {
@@ -274,7 +275,7 @@ class ReleaseTest extends EngineFixture {
     time.advance(TTL);
     try (Lease lease = acquire(RENEWED)) {
       undo.open();
-      advanceUntil("the last undo", () -> engine.cleanup.pending() == 0);
+      advanceUntil("the last undo", () -> engine.engine.cleanup.pending() == 0);
       assertTrue(store.holds("a"));
       assertTrue(lease.isHeld());
     }

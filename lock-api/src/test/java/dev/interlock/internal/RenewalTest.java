@@ -234,7 +234,7 @@ class RenewalTest extends EngineFixture {
     assertEquals(LossReason.ABANDONED, lost.loss().reason());
     for (int i = 0; i < 50 * CallSites.SHARE; i++) {
       assertNotNull(
-          engine.callSites.current("a"), "a name that was forgotten once is not looked at");
+          engine.engine.callSites.current("a"), "a name that was forgotten once is not looked at");
     }
   }
 
@@ -253,6 +253,6 @@ class RenewalTest extends EngineFixture {
     time.advance(INTERVAL);
     time.advance(TTL);
     assertEquals(LossReason.ABANDONED, next(events, LockEvent.Lost.class).loss().reason());
-    Waits.until("the hold to be forgotten", () -> engine.threadHolds.size() == 0);
+    Waits.until("the hold to be forgotten", () -> engine.acquirer.threadHolds.size() == 0);
   }
 }

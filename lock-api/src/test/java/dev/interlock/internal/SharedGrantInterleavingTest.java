@@ -17,10 +17,7 @@ import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -62,20 +59,13 @@ class SharedGrantInterleavingTest {
     for (int i = 1; i < count; i++) {
       readers.add(lock.readLock().acquireAsync());
     }
-    Waits.until("the others to wait", () -> engine.line.waiting() == count - 1);
+    Waits.until("the others to wait", () -> engine.holdings.queue.waiting() == count - 1);
     gate.open();
     List<Lease> leases = new ArrayList<>();
     for (CompletableFuture<Lease> reader : readers) {
       leases.add(EngineFixture.get(reader));
     }
     return leases;
-  }
-
-  /** The monitor of the only grant: a thread that comes to its counts stops there. */
-  private Object onlyGrant() throws ReflectiveOperationException {
-    var grants = SharedGrants.class.getDeclaredField("grants");
-    grants.setAccessible(true);
-    return ((Map<?, ?>) grants.get(engine.shared)).values().iterator().next();
   }
 
   /** Elsewhere a thread may be blocked for a moment, too. */
@@ -117,7 +107,7 @@ class SharedGrantInterleavingTest {
     private final CompletableFuture<LeaseState> handedOff = new CompletableFuture<>();
 
     Bystander(Share share) {
-      this.request = Request.untilHad(engine, "a", share, EngineFixture.RENEWED, null);
+      this.request = Request.untilHad(engine.engine, "a", share, EngineFixture.RENEWED, null);
     }
 
     @Override
@@ -132,7 +122,7 @@ class SharedGrantInterleavingTest {
 
     @Override
     public boolean onHead() {
-      engine.line.pass("a");
+      engine.holdings.queue.pass("a");
       fail();
       return true;
     }
@@ -150,59 +140,6 @@ class SharedGrantInterleavingTest {
 
     @Override
     public void onClose() {}
-  }
-
-  /** Hands a permit off, and stops after that, before anything that needs the grant's counts. */
-  private void handOff(Lease first, Callable<?> meanwhile) throws Exception {
-    CountDownLatch offered = new CountDownLatch(1);
-    CountDownLatch stopped = new CountDownLatch(1);
-    intercepted.when(
-        "released",
-        () -> {
-          offered.countDown();
-          await(stopped);
-        });
-    Background<ReleaseOutcome> release = EngineFixture.inBackground(first::release);
-    offered.await();
-    synchronized (onlyGrant()) {
-      stopped.countDown();
-      awaitBlockedIn("remove", release.thread);
-      engine.line.loop("a").wake();
-      meanwhile.call();
-    }
-    assertEquals(ReleaseOutcome.HANDED_OFF, release.get());
-  }
-
-  @Test
-  void aPermitThatIsReleasedBeforeItsHandoffHasEndedIsReleasedOnTheServer() throws Exception {
-    engine.onEvent(event -> {});
-    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
-    Lease first = semaphore.acquire();
-    Background<Lease> waiter = waiterForAPermit();
-    handOff(
-        first,
-        () -> {
-          assertEquals(ReleaseOutcome.RELEASED, waiter.get().release());
-          return null;
-        });
-    assertEquals(1, store.holders("a"));
-  }
-
-  @Test
-  void aPermitIsRenewedFromWhenItsUserHasIt() throws Exception {
-    engine.onEvent(event -> {});
-    store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
-    Lease first = semaphore.acquire();
-    Background<Lease> waiter = waiterForAPermit();
-    int events = engine.timer.size();
-    handOff(
-        first,
-        () -> {
-          assertTrue(waiter.get().isHeld());
-          assertEquals(events + 1, engine.timer.size());
-          return null;
-        });
-    waiter.get().close();
   }
 
   /** As if the process had been stopped between the handoff and the next step of its threads. */
@@ -223,6 +160,11 @@ class SharedGrantInterleavingTest {
     waiter.get().close();
   }
 
+  private boolean tellLoss() {
+    store.tellLoss("a", LossReason.SESSION_ENDED);
+    return true;
+  }
+
   @Test
   void aReaderThatIsBeingAdmittedLearnsOfTheLossOfItsGrant() throws Exception {
     engine.onEvent(event -> {});
@@ -230,12 +172,15 @@ class SharedGrantInterleavingTest {
     Background<Lease> first = EngineFixture.inBackground(lock.readLock()::acquire);
     gate.awaitArrival();
     Bystander second = new Bystander(Share.READ);
-    assertFalse(engine.line.enter("a", Share.READ, second));
+    assertFalse(engine.holdings.queue.enter("a", Share.READ, second));
+    Background<Boolean> telling;
     synchronized (second.request.acquisition()) {
       gate.open();
       awaitBlockedIn("noteAcquired", first.thread);
-      store.tellLoss("a", LossReason.SESSION_ENDED);
+      telling = EngineFixture.inBackground(this::tellLoss);
+      awaitBlockedIn("end", telling.thread);
     }
+    assertTrue(telling.get());
     LeaseState admitted = EngineFixture.get(second.handedOff);
     first.get().close();
     assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(admitted.lost()).reason());
@@ -326,7 +271,7 @@ class SharedGrantInterleavingTest {
     store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
     Lease first = semaphore.acquire();
     Background<Lease> second = waiterForAPermit();
-    intercepted.whenCalledHere("mayHandoff", SharedGrantInterleavingTest::fail);
+    intercepted.whenCalledHere("mayHandOff", SharedGrantInterleavingTest::fail);
     assertEquals(ReleaseOutcome.RELEASED, first.release());
     assertTrue(intercepted.steppedIn());
     second.get().close();
@@ -341,14 +286,14 @@ class SharedGrantInterleavingTest {
     gate.awaitArrival();
     List<Background<Lease>> later = new ArrayList<>();
     intercepted.whenCalledHere(
-        "handPermitOff",
+        "passPermits",
         () -> {
           gate.open();
           Waits.until("the head to be served", head.result::isDone);
           later.add(EngineFixture.inBackground(semaphore.permits(2)::acquire));
           Waits.until("the next head to watch", () -> store.watchers() == 1);
           later.add(EngineFixture.inBackground(semaphore::acquire));
-          Waits.until("another to wait behind it", () -> engine.line.waiting() == 1);
+          Waits.until("another to wait behind it", () -> engine.holdings.queue.waiting() == 1);
         });
     assertEquals(ReleaseOutcome.RELEASED, first.release());
     assertTrue(intercepted.steppedIn());
@@ -363,39 +308,19 @@ class SharedGrantInterleavingTest {
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     Background<Lease> reader = EngineFixture.inBackground(lock.readLock()::acquire);
     gate.awaitArrival();
-    assertFalse(engine.line.enter("a", Share.WRITE, new Bystander(Share.WRITE)));
+    assertFalse(engine.holdings.queue.enter("a", Share.WRITE, new Bystander(Share.WRITE)));
     gate.open();
     reader.get().close();
     assertFalse(store.holds("a"));
   }
 
-  /** Grants by identities; adding one fails once. */
-  private static final class FailingMap extends ConcurrentHashMap<String, Object> {
-    private static final long serialVersionUID = 1;
-    private boolean failed;
-
-    @Override
-    public Object put(String key, Object value) {
-      if (!failed) {
-        failed = true;
-        fail();
-      }
-      return super.put(key, value);
-    }
-  }
-
   @Test
-  @SuppressWarnings("unchecked") // the field's type
   void aPermitThatCannotBeKeptForItsMinimumHoldIsReleased() throws Exception {
     Lease lease =
         engine.semaphore("a", 3, options -> options.minHold(Duration.ofSeconds(5))).acquire();
-    var grants = SharedGrants.class.getDeclaredField("grants");
-    grants.setAccessible(true);
-    FailingMap failing = new FailingMap();
-    failing.putAll((Map<String, Object>) grants.get(engine.shared));
-    grants.set(engine.shared, failing);
+    intercepted.whenCalledHere("keep", SharedGrantInterleavingTest::fail);
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
-    assertTrue(failing.failed);
+    assertTrue(intercepted.steppedIn());
     assertFalse(store.holds("a"));
   }
 }

@@ -77,7 +77,7 @@ class ShortOfMemoryTest {
     FailingQueue failing = new FailingQueue();
     var callbacks = Notifier.class.getDeclaredField("callbacks");
     callbacks.setAccessible(true);
-    Object starter = callbacks.get(engine.notifier);
+    Object starter = callbacks.get(engine.engine.notifier);
     var due = starter.getClass().getDeclaredField("due");
     due.setAccessible(true);
     due.set(starter, failing);
@@ -100,7 +100,7 @@ class ShortOfMemoryTest {
   void aHandoffThatFailsLetsTheNextAskTheStore() throws Exception {
     Lease first = engine.lock("a").acquire();
     Background<Lease> second = waiter();
-    intercepted.whenCalledHere("<init>", ShortOfMemoryTest::fail);
+    intercepted.whenCalledHere("issue", ShortOfMemoryTest::fail);
     assertEquals(ReleaseOutcome.RELEASED, first.release());
     assertTrue(intercepted.steppedIn());
     second.get().close();
@@ -112,7 +112,7 @@ class ShortOfMemoryTest {
   void aTimedEventThatFailsIsTriedAgain() throws Exception {
     try (Lease lease = engine.lock("a").acquire()) {
       time.advance(Duration.ofMillis(1_500));
-      intercepted.when("isHeld", ShortOfMemoryTest::fail);
+      intercepted.when("endOverdue", ShortOfMemoryTest::fail);
       EngineFixture.advanceUntil(time, "an event that fails", intercepted::steppedIn);
       EngineFixture.advanceUntil(time, "it", () -> store.calls(FakeStore.Op.RENEW) > 0);
       assertTrue(lease.isHeld());

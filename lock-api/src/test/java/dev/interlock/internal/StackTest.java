@@ -91,7 +91,8 @@ class StackTest extends EngineFixture {
   private long held(int tries) {
     int held = 0;
     for (int i = 1; i <= tries; i++) {
-      held += store.holds("n" + i) || engine.line.isBusy("n" + i, Share.EXCLUSIVE) ? 1 : 0;
+      held +=
+          store.holds("n" + i) || engine.holdings.queue.isBusy("n" + i, Share.EXCLUSIVE) ? 1 : 0;
     }
     return held;
   }
@@ -175,7 +176,9 @@ class StackTest extends EngineFixture {
         lease -> {
           throw new OutOfMemoryError("of the test");
         };
-    assertThrows(OutOfMemoryError.class, () -> engine.acquire(untilHad(RENEWED), failing));
+    assertThrows(
+        OutOfMemoryError.class,
+        () -> BlockingAcquisition.acquire(engine.acquirer, untilHad(RENEWED), failing));
     assertTrue(!store.holds("a"));
     assertEquals(0, engine.residue());
   }

@@ -21,11 +21,11 @@ public final class Residue {
     if (engine.residue() != 0) {
       residue += engine.residue() + " attempts, leases or undoings ";
     }
-    if (engine.timer.size() != 0) {
-      residue += engine.timer.size() + " timed events ";
+    if (engine.engine.timer.size() != 0) {
+      residue += engine.engine.timer.size() + " timed events ";
     }
-    if (engine.threadHolds.size() != 0) {
-      residue += engine.threadHolds.size() + " holds of threads ";
+    if (engine.acquirer.threadHolds.size() != 0) {
+      residue += engine.acquirer.threadHolds.size() + " holds of threads ";
     }
     return residue;
   }

@@ -1,0 +1,215 @@
+package dev.interlock.internal;
+
+import static java.util.Objects.requireNonNull;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendFactory;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.spi.WakeUp;
+import java.time.Duration;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.BooleanSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What all parts of a client share: its store, clocks, timer, threads, and reports, and whether it
+ * is open. It knows nothing of leases.
+ */
+final class Engine {
+
+  static final Logger log = LoggerFactory.getLogger(LockClient.class);
+
+  /** Knows the client's leases. */
+  interface Ledger {
+    /** The store reports that a claim has lost its grant. */
+    void lost(Claim claim, LossReason reason, String detail);
+
+    /** Returns the label of the lease with which this client holds all of a name, or null. */
+    @Nullable String holder(String name);
+  }
+
+  final LockOptions options;
+  final Platform platform;
+  final LockBackend store;
+  final BackendInfo backend;
+  final Threads threads;
+  final Timer timer;
+  final Renewer renewer;
+  final Notifier notifier;
+  final LeaseLog leaseLog;
+  final Cleanup cleanup;
+  final Reports reports;
+  final ClaimIds claimIds;
+  final CallSites callSites;
+
+  private final AtomicBoolean closed = new AtomicBoolean();
+  private volatile boolean endsLeases;
+
+  /** For the thread that closes the client: an acquisition, a lease or a candidacy has ended. */
+  private final WakeUp ended;
+
+  Engine(BackendFactory factory, LockOptions options, TimeSource time, Ledger ledger) {
+    this.options = requireNonNull(options, "options");
+    this.platform = Platform.on(time);
+    this.ended = new WakeUp(platform);
+    this.claimIds = new ClaimIds(platform);
+    this.callSites = new CallSites(platform);
+    this.store = factory.open(new Context(options, platform, ledger));
+    this.backend = store.info();
+    this.threads = new Threads(platform, backend.name(), store.maxGrantsPerRenewal() > 1);
+    this.renewer = new Renewer(this);
+    this.timer = new Timer(platform, backend.name() + "-timer", renewer::flush);
+    this.notifier = new Notifier(platform, threads.callbacks, threads.deliveries, timer);
+    this.leaseLog = new LeaseLog(platform, timer, notifier);
+    this.cleanup = new Cleanup(store, platform, timer, threads, leaseLog, options.requestTimeout());
+    this.reports = new Reports(platform, notifier, ledger);
+  }
+
+  private record Context(LockOptions options, TimeSource time, Ledger ledger)
+      implements BackendContext {
+    @Override
+    public void lost(Claim claim, LossReason reason, String detail) {
+      ledger.lost(claim, reason, detail);
+    }
+  }
+
+  // --- time -----------------------------------------------------------------------------------
+
+  Duration requestTimeout() {
+    return options.requestTimeout();
+  }
+
+  Deadline requestDeadline() {
+    return in(requestTimeout());
+  }
+
+  Deadline in(Duration duration) {
+    return Deadline.in(platform, duration);
+  }
+
+  // --- asking the store -------------------------------------------------------------------------
+
+  interface Question<T> {
+    T ask() throws InterruptedException;
+  }
+
+  /** Asks without waiting for a holder, and keeps the interrupt status. */
+  <T> T uninterrupted(Question<T> question) {
+    ensureOpen();
+    boolean interrupted = Thread.interrupted();
+    try {
+      return question.ask();
+    } catch (InterruptedException e) {
+      interrupted = true;
+      throw unavailable("interrupted while asking", e);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+
+  /** Asks about one lock. */
+  <T> T ask(String name, Question<T> question) {
+    Names.checked(name);
+    try {
+      return uninterrupted(question);
+    } catch (LockUnavailableException e) {
+      throw of(name, e);
+    }
+  }
+
+  LockState inspect(String name) throws InterruptedException {
+    return withLeaseToken(store.inspect(name, requestDeadline()));
+  }
+
+  /** Replaces the store's token, which is the grant's, by the first lease's. */
+  static LockState withLeaseToken(LockState state) {
+    return state.withHolders(
+        holder ->
+            holder.fencingToken().isEmpty()
+                ? holder
+                : holder.withFencingToken(
+                    holder.fencingToken().getAsLong() * Grant.LEASES_PER_GRANT));
+  }
+
+  LockUnavailableException unavailable(String problem, @Nullable Throwable cause) {
+    return new LockUnavailableException(backend.name(), store.endpoint(), problem, cause);
+  }
+
+  /** Returns the failure of a request about one lock. */
+  LockUnavailableException unavailable(String name, String problem, @Nullable Throwable cause) {
+    return new LockUnavailableException(name, unavailable(problem, cause));
+  }
+
+  static LockUnavailableException of(String name, LockUnavailableException problem) {
+    return problem.name().isPresent() ? problem : new LockUnavailableException(name, problem);
+  }
+
+  // --- closing ----------------------------------------------------------------------------------
+
+  /** Closes it for new work; false if it was closed before. */
+  boolean beginToClose() {
+    return closed.compareAndSet(false, true);
+  }
+
+  boolean isClosed() {
+    return closed.get();
+  }
+
+  /** From here on the closed client no longer waits for leases that are held. */
+  void endLeases() {
+    endsLeases = true;
+  }
+
+  boolean endsLeases() {
+    return endsLeases;
+  }
+
+  IllegalStateException closed() {
+    return new IllegalStateException(
+        "the lock client for " + backend.name() + " at " + store.endpoint() + " is closed");
+  }
+
+  void ensureOpen() {
+    if (closed.get()) {
+      throw closed();
+    }
+  }
+
+  /** Wakes the thread that closes the client, if there is one. */
+  void signalEnd() {
+    if (closed.get()) {
+      ended.signal();
+    }
+  }
+
+  /** Waits until the condition holds. It is looked at again after each {@link #signalEnd}. */
+  void awaitEnd(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
+    boolean signalled = true;
+    while (signalled && !condition.getAsBoolean()) {
+      signalled = ended.await(deadline);
+    }
+  }
+
+  /** Ends the timer and the threads, and disconnects. */
+  void stop() {
+    timer.close();
+    threads.close();
+    // Events that found no thread have no timer to retry them.
+    notifier.flush();
+    store.close();
+  }
+}

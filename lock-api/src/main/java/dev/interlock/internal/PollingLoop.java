@@ -1,0 +1,115 @@
+package dev.interlock.internal;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.QueueingBackend;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** Asks a store that keeps no queue again and again, at intervals and after its messages. */
+final class PollingLoop extends AcquireLoop {
+
+  private static final Duration MIN_PAUSE = Duration.ofMillis(1);
+  private static final Duration MAX_SPREAD = Duration.ofMillis(50);
+
+  /** Null until the first pause. */
+  private LockBackend.@Nullable Watch watch;
+
+  PollingLoop(Contender contender, Request request) {
+    super(contender, request);
+  }
+
+  @Override
+  @Nullable LeaseState acquire() throws InterruptedException {
+    try {
+      while (true) {
+        StoreAttempt attempt = contender.nextAttempt(request);
+        Duration most;
+        boolean busy = false;
+        try {
+          Attempt answer = engine.store.tryAcquire(attempt.claim(), requestDeadline());
+          if (answer instanceof Attempt.Granted granted) {
+            var capped = cappedAt(granted.grant(), attempt.claim().issuedAt());
+            return inTime(begin(attempt, capped, attempt.clockOffset()), granted.grant());
+          }
+          most = noteBusy(attempt, (Attempt.Busy) answer);
+          busy = true;
+        } catch (LockUnavailableException e) {
+          most = fail(attempt, e);
+        } catch (LockConfigurationException e) {
+          if (!(engine.store instanceof QueueingBackend)) {
+            // What a refused attempt may have left on the store expires there.
+            attempt.forget();
+          }
+          contender.noteAnswer();
+          throw e;
+        }
+        if (request.isOver()) {
+          return giveUp();
+        }
+        LeaseState offered = pause(most, busy);
+        if (offered != null) {
+          return offered;
+        }
+        engine.ensureOpen();
+      }
+    } finally {
+      LockBackend.Watch watched = watch;
+      if (watched != null) {
+        Timer.survive("the backend's end of a wait", watched::close);
+      }
+    }
+  }
+
+  /** Returns how long to pause at most. */
+  private Duration noteBusy(StoreAttempt attempt, Attempt.Busy answer) {
+    attempt.forget();
+    request.heldBy(answer.holder());
+    Duration most = pollInterval(answer.retryAfter());
+    contender.noteHeld(engine.platform.nanoTime() + most.plus(engine.requestTimeout()).toNanos());
+    return most;
+  }
+
+  // At random a little later than the store's own time, so that waiters do not poll in step.
+  private Duration pollInterval(Duration hint) {
+    Duration usual = request.options().pollInterval();
+    Duration least = hint.isNegative() ? Duration.ZERO : hint;
+    Duration interval = least.compareTo(usual) < 0 ? least : usual;
+    long spread = Math.min(interval.toNanos() / 8, MAX_SPREAD.toNanos());
+    return interval.plus(MIN_PAUSE).plusNanos(engine.platform.random(spread + 1));
+  }
+
+  /** Returns a lease that another thread offered meanwhile, or null. */
+  private @Nullable LeaseState pause(Duration most, boolean busy) throws InterruptedException {
+    contender.noteWaiting();
+    if (busy) {
+      engine.reports.waits(request);
+    }
+    if (watch == null) {
+      // Only now: an uncontended lock costs no watch. The watch signals once when it is in place,
+      // so that the loop notices an earlier release.
+      watch = watch();
+    }
+    // A message does not show that a failed store has recovered: undoing an attempt sends one, too.
+    LeaseState offered = contender.pause(request, request.deadline().orIn(most), busy);
+    if (offered != null) {
+      // The thread that offered it may be slow to publish it.
+      Timer.survive("the beginning of a lease", offered.grant()::publish);
+      // It may have ended before this thread continued.
+      Timer.survive("the end of a lease", offered::endIfOver);
+    }
+    return offered;
+  }
+
+  /** Null if there can be none at the moment: the waiter then polls. */
+  private LockBackend.@Nullable Watch watch() {
+    try {
+      return engine.store.watch(request.name(), contender.wakeUp());
+    } catch (LockUnavailableException e) {
+      Engine.log.debug("\"{}\" cannot be watched", request.name(), e);
+      return null;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package dev.interlock.internal;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.QueueingBackend;
+import dev.interlock.spi.Renewal;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+
+/** Waits in the queue that the store keeps. */
+final class QueueingLoop extends AcquireLoop {
+
+  private final QueueingBackend store;
+
+  QueueingLoop(QueueingBackend store, Contender contender, Request request) {
+    super(contender, request);
+    this.store = store;
+  }
+
+  @Override
+  @Nullable LeaseState acquire() throws InterruptedException {
+    while (true) {
+      StoreAttempt attempt = contender.attemptFor(request);
+      try {
+        LeaseState lease = await(attempt);
+        if (lease != null) {
+          return lease;
+        }
+        contender.noteHeld(engine.platform.nanoTime());
+      } catch (LockConfigurationException e) {
+        contender.noteAnswer();
+        throw e;
+      } catch (LockUnavailableException e) {
+        if (attempt.place() != null && !attempt.isGranted()) {
+          // The store has let us into the queue since its last failure. A grant that came too late
+          // is no sign that it has recovered.
+          contender.noteAnswer();
+        }
+        Duration most = fail(attempt, e);
+        contender.wakeUp().await(request.deadline().orIn(most));
+      }
+      engine.ensureOpen();
+      if (request.isOver()) {
+        return giveUp();
+      }
+    }
+  }
+
+  /** Waits for the grant until the deadline; null if that passed. */
+  private @Nullable LeaseState await(StoreAttempt attempt) throws InterruptedException {
+    QueueingBackend.Place place = attempt.place();
+    if (place == null) {
+      place = attempt.join(store, requestDeadline());
+    }
+    engine.ensureOpen();
+    boolean waits = place.hasPredecessor();
+    contender.noteJoined(waits);
+    if (waits) {
+      engine.reports.waits(request);
+    }
+    Attempt answer = place.await(request.deadline());
+    engine.ensureOpen();
+    if (answer instanceof Attempt.Granted granted) {
+      // A wall clock that was set back during the wait must not hide as much sleep.
+      long offset = Math.min(attempt.clockOffset(), Validity.clockOffset(engine.platform));
+      LeaseState lease = begin(attempt, granted.grant(), offset);
+      return lease == null ? beginConfirmed(attempt, granted.grant()) : lease;
+    }
+    request.heldBy(((Attempt.Busy) answer).holder());
+    return null;
+  }
+
+  /**
+   * If the machine slept while it waited, that may have been before the grant, which is then late
+   * only by our clocks. Only the store knows whether the grant still exists.
+   */
+  private LeaseState beginConfirmed(StoreAttempt attempt, Grant granted)
+      throws InterruptedException {
+    LeaseState lease = null;
+    long now = engine.platform.nanoTime();
+    if (granted.validUntil() - now > 0) {
+      long offset = Validity.clockOffset(engine.platform);
+      Renewal renewal = store.renew(granted, requestDeadline());
+      if (Renewer.counted(renewal, granted, now) instanceof Renewal.Renewed renewed) {
+        Grant confirmed = cappedAt(granted.validUntil(renewed.validUntil()), now);
+        lease = begin(attempt, confirmed, offset);
+      }
+    }
+    return inTime(lease, granted);
+  }
+}

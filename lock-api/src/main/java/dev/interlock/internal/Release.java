@@ -1,0 +1,207 @@
+package dev.interlock.internal;
+
+import dev.interlock.LeaseLostException;
+import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.Deadline;
+import java.time.Duration;
+import java.util.concurrent.CompletableFuture;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Finishes the release of a lease: the lock is kept until its minimum hold has passed, or another
+ * thread of the client takes the grant over, or the store releases it.
+ */
+final class Release {
+
+  private final LeaseState lease;
+  private final HeldGrant grant;
+  private final Engine engine;
+
+  private Release(LeaseState lease) {
+    this.lease = lease;
+    this.grant = lease.grant();
+    this.engine = lease.engine();
+  }
+
+  /**
+   * Finishes a release that has begun.
+   *
+   * @param latest until when to ask the server; null for a request time-out
+   */
+  static ReleaseOutcome run(LeaseState lease, @Nullable Deadline latest) {
+    Release release = new Release(lease);
+    if (!release.isToDefer()) {
+      return release.pass(latest);
+    }
+    // If the server does not confirm to defer it, the release has what is left of this time.
+    Deadline deadline = latest == null ? release.engine.requestDeadline() : latest;
+    ReleaseOutcome deferred = release.defer(deadline);
+    return deferred == null ? release.pass(deadline) : deferred;
+  }
+
+  // --- the minimum hold -------------------------------------------------------------------------
+
+  private boolean isToDefer() {
+    synchronized (grant) {
+      return lease.isToDefer();
+    }
+  }
+
+  /** Returns null if the minimum hold passes meanwhile, or nothing can keep the lock. */
+  private @Nullable ReleaseOutcome defer(Deadline latest) {
+    ReleaseOutcome outcome = null;
+    try {
+      if (lease.canDefer()) {
+        outcome = deferOnServer(latest);
+      }
+    } catch (Throwable e) {
+      if (lease.phase() != LeaseState.Phase.PASSING) {
+        throw e;
+      }
+      Timer.failed("a deferred release", e);
+    }
+    return outcome == null && keep() ? ReleaseOutcome.DEFERRED : outcome;
+  }
+
+  /**
+   * Lets the server release it when the minimum hold has passed, whatever becomes of this client.
+   *
+   * @return null if it has not confirmed that, and the lease is as before
+   */
+  private @Nullable ReleaseOutcome deferOnServer(Deadline latest) {
+    // Or else the time to renew it instead.
+    Deadline deadline = latest.orIn(grant.patience());
+    if (deadline.hasPassed() || !awaitRenewal(deadline)) {
+      return null;
+    }
+    Duration delay;
+    synchronized (grant) {
+      delay = lease.deferral();
+      if (!lease.isToDefer() || delay.isZero() || grant.leases().size() > 1) {
+        return null;
+      }
+      lease.beginRequest();
+    }
+    @Nullable ReleaseOutcome answer = ReleaseOutcome.UNKNOWN;
+    ReleaseOutcome outcome = null;
+    try {
+      answer = engine.cleanup.tryRelease(grant.grant(), delay, deadline);
+      if (answer == ReleaseOutcome.ALREADY_LOST) {
+        // Or revoked: the server then keeps it until it is released.
+        outcome = releaseOnServer(deadline);
+      } else if (answer == ReleaseOutcome.DEFERRED) {
+        outcome = answer;
+      }
+    } finally {
+      if (outcome == null) {
+        synchronized (grant) {
+          lease.notDeferred(answer != null);
+        }
+      } else {
+        try {
+          end(outcome);
+        } finally {
+          if (grant.isWhole()) {
+            grant.holdings().pass(grant.name());
+          }
+        }
+      }
+    }
+    return outcome;
+  }
+
+  /** Keeps the lock for the client, if the minimum hold has not passed. */
+  private boolean keep() {
+    try {
+      synchronized (grant) {
+        if (engine.endsLeases() || !lease.keep()) {
+          return false;
+        }
+        grant.reschedule();
+      }
+    } catch (Throwable e) {
+      Timer.failed("a minimum hold", e);
+      return false;
+    }
+    grant.publish();
+    return true;
+  }
+
+  // --- the end of the lease ---------------------------------------------------------------------
+
+  private ReleaseOutcome pass(@Nullable Deadline latest) {
+    Handoff handoff = new Handoff(lease);
+    if (handoff.succeeds()) {
+      return ReleaseOutcome.HANDED_OFF;
+    }
+    try {
+      return leave(latest);
+    } finally {
+      if (grant.isWhole()) {
+        handoff.passHead();
+      }
+    }
+  }
+
+  /** Leaves the grant to others that have it; if there are none, releases it on the server. */
+  private ReleaseOutcome leave(@Nullable Deadline latest) {
+    synchronized (grant) {
+      if (lease.phase() == LeaseState.Phase.LOST) {
+        return ReleaseOutcome.ALREADY_LOST;
+      }
+      if (grant.leases().size() == 1) {
+        lease.beginRequest();
+      } else {
+        grant.remove(lease);
+        lease.released(ReleaseOutcome.HANDED_OFF);
+      }
+    }
+    if (lease.phase() == LeaseState.Phase.RELEASED) {
+      engine.notifier.flush();
+      return ReleaseOutcome.HANDED_OFF;
+    }
+    ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
+    try {
+      Deadline deadline =
+          latest == null ? engine.requestDeadline() : latest.orIn(engine.requestTimeout());
+      // If it is overdue, going on is safe: the claim guards its outcome.
+      var unused = awaitRenewal(deadline);
+      outcome = releaseOnServer(deadline);
+    } finally {
+      end(outcome);
+    }
+    return outcome;
+  }
+
+  /** Waits for a renewal in flight; returns whether none is. */
+  private boolean awaitRenewal(Deadline deadline) {
+    CompletableFuture<Boolean> round = grant.round();
+    return round == null || Awaiting.doneUninterruptibly(engine.platform, round, deadline);
+  }
+
+  private ReleaseOutcome releaseOnServer(Deadline deadline) {
+    ReleaseOutcome answer = engine.cleanup.release(grant.grant(), deadline);
+    synchronized (grant) {
+      return lease.unlessDeferred(answer);
+    }
+  }
+
+  /** Ends the lease, and its grant, as the server has answered. */
+  private void end(ReleaseOutcome outcome) {
+    LeaseLostException loss =
+        outcome == ReleaseOutcome.ALREADY_LOST ? lease.lossFoundAtRelease() : null;
+    synchronized (grant) {
+      grant.remove(lease);
+      if (loss == null) {
+        lease.released(outcome);
+      } else {
+        lease.lost(loss);
+      }
+    }
+    grant.holdings().remove(grant);
+    engine.notifier.flush();
+    if (loss != null) {
+      lease.runOnLoss(loss);
+    }
+  }
+}

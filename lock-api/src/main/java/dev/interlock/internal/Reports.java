@@ -1,0 +1,101 @@
+package dev.interlock.internal;
+
+import dev.interlock.LockEvent;
+import dev.interlock.LockEvent.GaveUp.Reason;
+import dev.interlock.LockException;
+import dev.interlock.LockTimeoutException;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/** Reports acquisitions to listeners. A failure to report changes nothing for the acquisition. */
+final class Reports {
+
+  private final Platform platform;
+  private final Notifier notifier;
+  private final Engine.Ledger ledger;
+  private final AtomicLong acquisitions = new AtomicLong();
+
+  Reports(Platform platform, Notifier notifier, Engine.Ledger ledger) {
+    this.platform = platform;
+    this.notifier = notifier;
+    this.ledger = ledger;
+  }
+
+  Events.Source source(Request request, long token) {
+    return new Events.Source(
+        request.name(),
+        request.share().kind(),
+        token,
+        request.acquisition().number(acquisitions),
+        Instant.ofEpochMilli(platform.wallMillis()),
+        request.holder());
+  }
+
+  /** Returns the label of the holder, if known without asking the store. */
+  Optional<String> holder(Request request) {
+    String ours = ledger.holder(request.name());
+    return Optional.ofNullable(ours == null ? request.heldBy() : ours);
+  }
+
+  /** Reports that an acquisition waits; once. */
+  void waits(Request request) {
+    report(
+        request,
+        () ->
+            request.acquisition().waits()
+                ? new Events.Waiting(source(request, 0), holder(request))
+                : null);
+  }
+
+  /** Reports an attempt after which another one follows. */
+  void attemptFailed(Request request, LockException problem) {
+    report(request, () -> new Events.AttemptFailed(source(request, 0), problem));
+  }
+
+  /** Reports that an acquisition ended without a lease; once, and not after one. */
+  void gaveUp(Request request, @Nullable Throwable failure, Reason reason) {
+    report(
+        request,
+        () ->
+            request.acquisition().ends()
+                ? new Events.GaveUp(
+                    source(request, 0),
+                    reason,
+                    Duration.ofNanos(platform.nanoTime() - request.since()),
+                    Optional.ofNullable(failure),
+                    holder(request))
+                : null);
+  }
+
+  /** Reports that an acquisition ended with a failure. */
+  void failed(Request request, Throwable failure) {
+    if (failure instanceof LockTimeoutException) {
+      gaveUp(request, null, Reason.TIMED_OUT);
+    } else if (failure instanceof InterruptedException) {
+      gaveUp(request, null, Reason.INTERRUPTED);
+    } else {
+      gaveUp(request, failure, Reason.FAILED);
+    }
+  }
+
+  private void report(Request request, Supplier<@Nullable LockEvent> event) {
+    if (!notifier.hasListeners()) {
+      return;
+    }
+    Timer.survive(
+        "an event",
+        () -> {
+          synchronized (request.acquisition()) {
+            LockEvent made = event.get();
+            if (made != null) {
+              notifier.noteAll(made);
+            }
+          }
+        });
+    notifier.flush();
+  }
+}

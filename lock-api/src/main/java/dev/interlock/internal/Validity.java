@@ -1,0 +1,56 @@
+package dev.interlock.internal;
+
+import dev.interlock.spi.TimeSource;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A time until which something is certain, by whichever clock has advanced further: the monotonic
+ * one, or the wall clock, which goes on while the machine sleeps (LEASE-10). Immutable.
+ *
+ * @param until the end by the monotonic clock
+ * @param clockOffset the {@linkplain #clockOffset(TimeSource) difference of the clocks} when it
+ *     began; what that has grown by since is sleep
+ */
+record Validity(long until, long clockOffset) {
+
+  /** A time of the wall clock by which no machine has slept. */
+  static final long WALL_WITHOUT_SLEEP = 0;
+
+  /**
+   * Returns the wall clock minus the monotonic clock, in nanoseconds: it grows when the machine
+   * sleeps. Rounded up, because the wall clock is read in whole milliseconds and its next tick must
+   * not look like sleep. So up to two milliseconds of sleep go unnoticed.
+   */
+  static long clockOffset(long wallMillis, long nanos) {
+    return TimeUnit.MILLISECONDS.toNanos(wallMillis + 1) - nanos;
+  }
+
+  /** Returns the difference of the clocks now. */
+  static long clockOffset(TimeSource time) {
+    // The wall clock first: a pause between the two readings must not hide as much sleep.
+    long wall = time.wallMillis();
+    return clockOffset(wall, time.nanoTime());
+  }
+
+  /** Returns how long the machine has slept since the beginning, in nanoseconds. */
+  long slept(long wallMillis, long nanos) {
+    return Math.max(0, TimeUnit.MILLISECONDS.toNanos(wallMillis) - nanos - clockOffset);
+  }
+
+  /** Returns how much is left at the given time, in nanoseconds; 0 or less if it is over. */
+  long remaining(long wallMillis, long nanos) {
+    return until - nanos - slept(wallMillis, nanos);
+  }
+
+  /** Returns how much is left now, in nanoseconds; 0 or less if it is over. */
+  long remaining(TimeSource time) {
+    // The wall clock first: a pause between the two readings must not look like sleep.
+    long wall = time.wallMillis();
+    return remaining(wall, time.nanoTime());
+  }
+
+  /** Returns the one that ends first, given the time by both clocks. */
+  Validity orEarlier(Validity other, long wallMillis, long nanos) {
+    return other.remaining(wallMillis, nanos) - remaining(wallMillis, nanos) < 0 ? other : this;
+  }
+}
