@@ -25,13 +25,12 @@ class AcquirableHandle implements Acquirable<Lease> {
     this.options = options;
   }
 
-  private Request untilHad() {
+  final Request untilHad() {
     return Request.untilHad(acquirer.engine, name, share, options, null);
   }
 
   private Request upTo(Duration timeout) {
-    return Request.upTo(
-        acquirer.engine, name, share, options, null, Request.checkedTimeout(timeout));
+    return Request.upTo(acquirer.engine, name, share, options, null, timeout);
   }
 
   @Override
@@ -80,7 +79,7 @@ class AcquirableHandle implements Acquirable<Lease> {
         request,
         lease -> {
           if (lease != null) {
-            lease.site(site);
+            lease.hold().site(site);
           }
           return result.apply(Optional.ofNullable(lease).map(LeaseHandle::new));
         });

@@ -70,12 +70,7 @@ abstract class AcquireLoop {
   final @Nullable LeaseState begin(StoreAttempt attempt, Grant granted, long clockOffset) {
     LeaseState lease = attempt.begin(granted, clockOffset, request);
     if (lease != null) {
-      Timer.survive(
-          "an answer",
-          () -> {
-            contender.noteAnswer();
-            contender.holdings().queue.tell(contender);
-          });
+      contender.noteLease();
     }
     return lease;
   }

@@ -67,8 +67,8 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
   }
 
   @Override
-  boolean leaveLine() {
-    return wait.leave();
+  void leaveQueue() {
+    var unused = wait.leave();
   }
 
   @Override
@@ -93,9 +93,13 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
   }
 
   @Override
-  boolean staysInLine() {
+  boolean timesOutInQueue() {
     if (asking) {
-      return false;
+      boolean left = wait.leave();
+      if (left) {
+        wait.onAnswer(LocalQueue.Answer.PENDING);
+      }
+      return left;
     }
     LocalQueue.Answer answer = acquirer.queue.ask(request.name(), wait);
     switch (answer.kind()) {
@@ -114,11 +118,6 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
   @Override
   @Nullable LeaseState work() throws InterruptedException {
     return request.asksOnce() ? acquirer.contendBeside(request) : acquirer.contend(request);
-  }
-
-  @Override
-  @Nullable LeaseState timedOutInLine() {
-    return acquirer.timedOutInLine(request, LocalQueue.Answer.PENDING);
   }
 
   @Override

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 abstract class AsyncTask<T, R> extends Timer.Event {
 
   private enum Wait {
-    IN_LINE,
+    IN_QUEUE,
     FOR_A_THREAD,
     /** It has begun, or never will. */
     OVER
@@ -32,7 +32,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   final CompletableFuture<R> future;
 
   @GuardedBy("this")
-  private Wait wait = Wait.IN_LINE;
+  private Wait wait = Wait.IN_QUEUE;
 
   @GuardedBy("this")
   private @Nullable Thread runner;
@@ -66,28 +66,21 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   abstract void giveUp(T acquired);
 
-  /** Leaves the queue; false if it is in none, or has left it already. */
-  boolean leaveLine() {
-    return false;
-  }
-
   /** Called in place of {@link #work} if that will not begin. */
   void passOn() {}
 
   /** Called when it has failed, before the future does. */
   void failed(Throwable failure) {}
 
+  /** Called when the future is done: it waits for nothing any more. */
+  void leaveQueue() {}
+
   /** Called when the program has completed the future. */
   void abandoned() {}
 
-  /** Called when its time has passed; true if it goes on waiting in the queue, or has ended. */
-  boolean staysInLine() {
+  /** Called when its time has passed; false if it does not wait in the queue. */
+  boolean timesOutInQueue() {
     return false;
-  }
-
-  /** The outcome if its time-out passes while it is in the queue. */
-  @Nullable T timedOutInLine() {
-    return null;
   }
 
   // --- its life ---------------------------------------------------------------------------------
@@ -129,7 +122,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   /** Passes it to a thread; false if its work can no longer begin. */
   final boolean execute(Executor threads) {
-    if (!move(Wait.IN_LINE, Wait.FOR_A_THREAD)) {
+    if (!move(Wait.IN_QUEUE, Wait.FOR_A_THREAD)) {
       return false;
     }
     try {
@@ -166,7 +159,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     if (!answered) {
       abandoned();
     }
-    leaveLine();
+    leaveQueue();
     boolean queued;
     synchronized (this) {
       queued = wait == Wait.FOR_A_THREAD;
@@ -183,19 +176,10 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   @Override
   final void fire(long now) {
-    if (staysInLine()) {
-      return;
-    }
-    if (leaveLine()) {
-      timeOut();
-    } else if (withdraw()) {
+    if (!timesOutInQueue() && withdraw()) {
       passOn();
       fail(engine.unavailable(request.name(), "no thread was free in time to ask the store", null));
     }
-  }
-
-  private void timeOut() {
-    end(this::timedOutInLine);
   }
 
   /** Ends with an outcome that is known without the store. */

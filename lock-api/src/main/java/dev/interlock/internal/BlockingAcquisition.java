@@ -31,7 +31,11 @@ final class BlockingAcquisition<R> {
   /** Acquires, waiting until the lock is available or the wait has failed. */
   static <R> R acquire(Acquirer acquirer, Request request, Function<LeaseState, R> handle)
       throws InterruptedException {
-    return tryAcquire(acquirer, request, handle).orElseThrow(BlockingAcquisition::endedWithNothing);
+    @Nullable R acquired = run(acquirer, request, handle);
+    if (acquired == null) {
+      throw endedWithNothing();
+    }
+    return acquired;
   }
 
   static IllegalStateException endedWithNothing() {
@@ -47,11 +51,17 @@ final class BlockingAcquisition<R> {
   static <R> Optional<R> tryAcquire(
       Acquirer acquirer, Request request, Function<LeaseState, R> handle)
       throws InterruptedException {
+    return Optional.ofNullable(run(acquirer, request, handle));
+  }
+
+  private static <R> @Nullable R run(
+      Acquirer acquirer, Request request, Function<LeaseState, R> handle)
+      throws InterruptedException {
     StackRoom.require();
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
-    return Optional.ofNullable(new BlockingAcquisition<>(acquirer, request, handle).run());
+    return new BlockingAcquisition<>(acquirer, request, handle).run();
   }
 
   private @Nullable R run() throws InterruptedException {
@@ -104,7 +114,7 @@ final class BlockingAcquisition<R> {
 
   private @Nullable LeaseState askOnce() throws InterruptedException {
     try {
-      return acquirer.contendBeside(request.once(engine.requestTimeout()));
+      return acquirer.contendBeside(request.once());
     } catch (LockUnavailableException e) {
       // The wait in the queue repeats the attempt.
       Engine.log.debug("{} could not be asked for at once", request.name(), e);
@@ -124,7 +134,7 @@ final class BlockingAcquisition<R> {
       if (lease.phase() == LeaseState.Phase.HELD) {
         if (!request.ofSet()) {
           // Here, and not where the handle is made, because each frame on the stack costs.
-          lease.site(engine.callSites.current(request.name()));
+          lease.hold().site(engine.callSites.current(request.name()));
         }
         handed = handle.apply(lease);
       }

@@ -4,7 +4,6 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.WakeUp;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -63,7 +62,8 @@ final class Contender {
   private volatile @Nullable Pause pause;
 
   /** The number of times that a waiter behind the present head was served before it. */
-  private final AtomicInteger overtakings = new AtomicInteger();
+  @GuardedBy("this")
+  private int overtakings;
 
   /** The current attempt, or else the last. */
   private volatile @Nullable StoreAttempt attempt;
@@ -242,6 +242,16 @@ final class Contender {
   /** The store can serve. */
   void noteAnswer() {
     outage = null;
+  }
+
+  /** The head has a lease. Never throws, because only the caller can release that. */
+  void noteLease() {
+    noteAnswer();
+    try {
+      holdings.queue.tell(this);
+    } catch (Throwable e) {
+      Timer.failed("an answer", e);
+    }
   }
 
   /**
@@ -424,17 +434,17 @@ final class Contender {
   }
 
   /** There is another head. Called under the monitor of its queue. */
-  void passTo(Request next) {
+  synchronized void passTo(Request next) {
     wanted = next;
-    overtakings.set(0);
+    overtakings = 0;
   }
 
   /**
    * Counts one overtaking of the head, but for those during its first request; false if it has been
    * overtaken often enough.
    */
-  boolean tryOvertake() {
-    return !waiting || overtakings.incrementAndGet() <= MAX_OVERTAKINGS;
+  synchronized boolean tryOvertake() {
+    return !waiting || ++overtakings <= MAX_OVERTAKINGS;
   }
 
   /** Whether the head could use the grant. */

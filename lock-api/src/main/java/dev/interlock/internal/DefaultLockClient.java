@@ -23,11 +23,12 @@ import dev.interlock.spi.BackendFactory;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -214,8 +215,8 @@ final class DefaultLockClient implements LockClient {
     return holdings
         .grants()
         .flatMap(grant -> grant.leases().stream())
-        .map(LeaseState::info)
-        .filter(Objects::nonNull)
+        .filter(lease -> lease.isLive() && !lease.isOver())
+        .<LeaseInfo>map(Held::new)
         .sorted(Comparator.comparing(LeaseInfo::name))
         .toList();
   }
@@ -235,6 +236,28 @@ final class DefaultLockClient implements LockClient {
                     request.holder()))
         .sorted(Comparator.comparing(WaiterInfo::name))
         .toList();
+  }
+
+  private record Held(
+      String name,
+      LockKind kind,
+      OptionalLong fencingToken,
+      Duration remainingValidity,
+      Instant since,
+      Duration held,
+      String holder)
+      implements LeaseInfo {
+
+    Held(LeaseState lease) {
+      this(
+          lease.name(),
+          lease.share().kind(),
+          lease.token() == 0 ? OptionalLong.empty() : OptionalLong.of(lease.token()),
+          lease.left(),
+          lease.since(),
+          lease.heldFor(),
+          lease.holder());
+    }
   }
 
   private record Waiter(String name, LockKind kind, Duration waited, String holder)

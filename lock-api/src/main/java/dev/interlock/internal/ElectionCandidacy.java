@@ -30,7 +30,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   private static final Duration MIN_WORK = Duration.ofSeconds(1);
 
   private final Engine engine;
-  private final LocalQueue queue;
+  private final Acquirer acquirer;
   private final Set<ElectionCandidacy> all;
   private final LockHandle lock;
   private final Election.LeaderWork work;
@@ -66,7 +66,7 @@ final class ElectionCandidacy implements Election.Candidacy {
       LockOptions options,
       Election.LeaderWork work) {
     this.engine = acquirer.engine;
-    this.queue = acquirer.queue;
+    this.acquirer = acquirer;
     this.all = all;
     // Waiting long for leadership is not a failure.
     LockOptions unlimited = options.toBuilder().waitTimeout(null).build();
@@ -129,7 +129,7 @@ final class ElectionCandidacy implements Election.Candidacy {
 
   /** One campaign, and one leadership if it succeeds. */
   private void takeTurn() {
-    LeaseHandle lease = campaign();
+    Leadership lease = campaign();
     if (lease == null) {
       pause(betweenCampaigns);
       return;
@@ -147,10 +147,12 @@ final class ElectionCandidacy implements Election.Candidacy {
 
   // --- campaigning ----------------------------------------------------------------------------
 
-  private @Nullable LeaseHandle campaign() {
+  private @Nullable Leadership campaign() {
     campaigning = true;
     try {
-      LeaseHandle lease = interruptibly(lock::acquire);
+      Leadership lease =
+          interruptibly(
+              () -> BlockingAcquisition.acquire(acquirer, lock.untilHad(), Leadership::new));
       failureOfCampaign = null;
       betweenCampaigns.reset();
       return lease;
@@ -182,9 +184,8 @@ final class ElectionCandidacy implements Election.Candidacy {
   // --- leading --------------------------------------------------------------------------------
 
   /** Returns whether a pause follows: the work failed, or returned almost at once. */
-  private boolean lead(LeaseHandle lease) {
+  private boolean lead(Leadership elected) {
     boolean[] begun = new boolean[1];
-    Leadership elected = new Leadership(lease);
     long since = engine.platform.nanoTime();
     try {
       if (!begin(elected)) {
@@ -328,7 +329,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   public Optional<Throwable> problem() {
     Throwable failure = failureOfCampaign;
     if (failure == null && campaigning) {
-      Contender contender = queue.contender(name());
+      Contender contender = acquirer.queue.contender(name());
       failure = contender == null ? null : contender.trouble();
     }
     return Optional.ofNullable(failure == null ? failureOfWork : failure);
@@ -365,7 +366,8 @@ final class ElectionCandidacy implements Election.Candidacy {
     }
     Leadership unfinished = leadership;
     if (unfinished != null) {
-      unfinished.abandon();
+      // Others lead once it has expired.
+      unfinished.abandon("its candidate was closed, and the work of the leader has not ended");
     }
   }
 

@@ -1,6 +1,5 @@
 package dev.interlock.internal;
 
-import com.google.common.collect.ImmutableList;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockException;
@@ -11,6 +10,7 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.Renewal;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
@@ -38,6 +38,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   // other: the lease ends that much earlier, but the machine has not slept.
   static final long MIN_SLEEP_NANOS = 100_000_000;
 
+  private static final LeaseState[] NONE = {};
+
   private record Loss(LeaseState lease, LeaseLostException why) {}
 
   private final Holdings holdings;
@@ -49,7 +51,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   private volatile Validity validity;
 
   /** The leases that have it, in the order of their tokens. Changes under the monitor. */
-  private volatile ImmutableList<LeaseState> leases = ImmutableList.of();
+  private volatile LeaseState[] leases = NONE;
 
   /** How many leases it has had. */
   @GuardedBy("this")
@@ -118,10 +120,9 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
     LeaseState lease = new LeaseState(this, request, issued, wall, now);
-    leases =
-        leases.isEmpty()
-            ? ImmutableList.of(lease)
-            : ImmutableList.<LeaseState>builder().addAll(leases).add(lease).build();
+    LeaseState[] more = Arrays.copyOf(leases, leases.length + 1);
+    more[leases.length] = lease;
+    leases = more;
     issued++;
     reschedule(wall, now);
     return lease;
@@ -130,11 +131,9 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   /** Removes a lease that has ended. Called under the monitor. */
   void remove(LeaseState ended) {
     leases =
-        leases.size() == 1 && leases.contains(ended)
-            ? ImmutableList.of()
-            : leases.stream()
-                .filter(lease -> lease != ended)
-                .collect(ImmutableList.toImmutableList());
+        isLast(ended)
+            ? NONE
+            : Arrays.stream(leases).filter(lease -> lease != ended).toArray(LeaseState[]::new);
   }
 
   /** Whether a lease of this grant could serve the request. */
@@ -219,8 +218,14 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     return grantedAt;
   }
 
-  ImmutableList<LeaseState> leases() {
-    return leases;
+  /** Whether the lease is the only one left. */
+  boolean isLast(LeaseState lease) {
+    LeaseState[] left = leases;
+    return left.length == 1 && left[0] == lease;
+  }
+
+  List<LeaseState> leases() {
+    return List.of(leases);
   }
 
   Validity validity() {
@@ -262,14 +267,19 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       long wall = engine.platform.wallMillis();
       long at = now + validity.slept(wall, now); // by whichever clock has gone further
       if (isRenewalDue(at)) {
-        leases.forEach(LeaseState::abandonIfDropped);
+        for (LeaseState lease : leases) {
+          lease.abandonIfDropped();
+        }
         if (round == null && isRenewed()) {
           engine.renewer.due(this);
         }
       }
       if (isRenewed() && riskAt() - at <= 0) {
-        putAtRisk(
-            problem == null ? engine.unavailable("no renewal has been answered", null) : problem);
+        LockException why =
+            problem == null ? engine.unavailable("no renewal has been answered", null) : problem;
+        for (LeaseState lease : leases) {
+          lease.putAtRisk(why);
+        }
       }
       for (LeaseState lease : leases) {
         due = lease.isReleaseDue(now) ? lease : due;
@@ -278,7 +288,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     }
     publish();
     if (due != null) {
-      due.releaseKept();
+      Release.ofKept(due);
     }
   }
 
@@ -289,20 +299,22 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   private synchronized void reschedule(long wall, long now) {
-    if (leases.isEmpty()) {
+    if (leases.length == 0) {
       notDue();
       return;
     }
     long slept = validity.slept(wall, now);
     long next = Long.MAX_VALUE / 2 + now;
+    boolean unaware = false;
     for (LeaseState lease : leases) {
       next = earlier(next, lease.dueAt(wall, now));
+      unaware |= lease.isUnawareOfRisk();
     }
     if (isRenewed()) {
       // A renewal that is due and has no outcome may have found no thread: ask again.
       long renewal = isRenewalDue(now + slept) ? now + interval() / RENEWAL_GRID : renewAt - slept;
       next = earlier(next, renewal);
-      if (leases.stream().anyMatch(LeaseState::isUnawareOfRisk)) {
+      if (unaware) {
         next = earlier(next, riskAt() - slept);
       }
     }
@@ -348,7 +360,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   /** Whether it may have to be renewed or to end, because the machine slept. */
   boolean mayBeOverdue(long wallMillis, long now) {
     return validity.slept(wallMillis, now) > MIN_SLEEP_NANOS
-        || leases.stream().anyMatch(lease -> lease.remaining(wallMillis, now) <= 0);
+        || Arrays.stream(leases).anyMatch(lease -> lease.remaining(wallMillis, now) <= 0);
   }
 
   // --- renewal ----------------------------------------------------------------------------------
@@ -362,7 +374,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   /** Whether a lease is held, or kept for its minimum hold. */
   private boolean isRenewable() {
-    return leases.stream().anyMatch(LeaseState::isLive);
+    return Arrays.stream(leases).anyMatch(LeaseState::isLive);
   }
 
   @Override
@@ -411,7 +423,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       long now = engine.platform.nanoTime();
       // A confirmation after the end does not bring a lease back. Only this moves the end, under
       // the monitor, so that a lease once seen ended stays so.
-      if (leases.stream().anyMatch(lease -> lease.isOpen() && lease.remaining(wall, now) > 0)) {
+      if (Arrays.stream(leases)
+          .anyMatch(lease -> lease.isOpen() && lease.remaining(wall, now) > 0)) {
         if (outcome instanceof Renewal.Renewed confirmed) {
           extend(confirmed.validUntil(), request, wall, now);
         } else if (outcome instanceof Renewal.Failed failed) {
@@ -461,13 +474,10 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       backoff = new Backoff(engine.platform, grant.validityPerConfirmation());
     }
     renewAt = now + validity.slept(wall, now) + backoff.nextNanos();
-    leases.forEach(lease -> lease.noteRenewalFailed(failure));
-    putAtRisk(failure);
-  }
-
-  @GuardedBy("this")
-  private void putAtRisk(LockException why) {
-    leases.forEach(lease -> lease.putAtRisk(why));
+    for (LeaseState lease : leases) {
+      lease.noteRenewalFailed(failure);
+      lease.putAtRisk(failure);
+    }
   }
 
   // --- its loss ---------------------------------------------------------------------------------
@@ -501,7 +511,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
    * @return whether the grant has ended with them
    */
   boolean end(Function<LeaseState, @Nullable LeaseLostException> verdict) {
-    List<Loss> losses = new ArrayList<>(leases.size());
+    List<Loss> losses = new ArrayList<>(leases.length);
     boolean passes = false;
     boolean ends;
     synchronized (this) {
@@ -515,7 +525,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
           lease.lost(why);
         }
       }
-      ends = !losses.isEmpty() && leases.isEmpty();
+      ends = !losses.isEmpty() && leases.length == 0;
     }
     if (losses.isEmpty()) {
       return false;

@@ -17,10 +17,11 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The program's lease. When it becomes unreachable it is no longer renewed (LEASE-09). */
-final class LeaseHandle implements DeferrableLease {
+class LeaseHandle implements DeferrableLease {
 
   private final LeaseState state;
 
+  @SuppressWarnings("this-escape") // only to be referred to
   LeaseHandle(LeaseState state) {
     this.state = state;
     state.heldThrough(this);
@@ -76,7 +77,7 @@ final class LeaseHandle implements DeferrableLease {
 
   private @Nullable Void renew(Deadline deadline) throws InterruptedException {
     try {
-      state.ensureHeld();
+      ensureHeld();
       state.engine().renewer.renewNow(List.of(state.grant()), deadline);
       state.ensureHeld();
     } finally {
@@ -101,9 +102,10 @@ final class LeaseHandle implements DeferrableLease {
   @Override
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
     StackRoom.require();
-    return state.releaseAsync();
+    return Release.async(state);
   }
 
+  /** Stops renewing it: it ends with its validity, though the program goes on. */
   void abandon(String why) {
     state.abandon(why);
   }
@@ -120,12 +122,12 @@ final class LeaseHandle implements DeferrableLease {
 
   @Override
   public CompletableFuture<LeaseLostException> lost() {
-    return state.lost();
+    return state.observers().lost();
   }
 
   @Override
   public Subscription onEvent(Consumer<? super LockEvent> listener) {
-    return state.onEvent(requireNonNull(listener, "listener"));
+    return state.observers().onEvent(requireNonNull(listener, "listener"));
   }
 
   @Override

@@ -1,26 +1,17 @@
 package dev.interlock.internal;
 
 import dev.interlock.Capability;
-import dev.interlock.LeaseInfo;
 import dev.interlock.LeaseLostException;
-import dev.interlock.LockEvent;
 import dev.interlock.LockException;
-import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.Subscription;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Share;
-import java.lang.ref.Reference;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -48,9 +39,6 @@ final class LeaseState {
     LOST
   }
 
-  // By how much the server's clock may be faster; twice the rate at which NTP slews one at most.
-  private static final int DRIFT_DIVISOR = 1000;
-
   private final HeldGrant grant;
   private final Engine engine;
   private final Request request;
@@ -68,11 +56,12 @@ final class LeaseState {
   /** Whether it is renewed in the background. */
   private boolean renewed = true;
 
-  /** Null if it has none. */
-  private volatile @Nullable Limits limits;
+  private volatile @Nullable Validity maxHold;
 
-  private volatile @Nullable Object site;
-  private volatile @Nullable Reference<Object> handle;
+  /** When a lease without renewal ends, if only the client can end it. */
+  private volatile @Nullable Validity fixedEnd;
+
+  private @Nullable MinHold minHold;
 
   /** Whether it is renewed no more, because the program dropped it, or the store has ended it. */
   private boolean abandoned;
@@ -83,50 +72,8 @@ final class LeaseState {
   /** How it ended for its program: a {@link ReleaseOutcome} or a {@link LeaseLostException}. */
   private @Nullable Object ending;
 
-  /** Null until somebody wants to know what becomes of it. */
-  private @Nullable Observers observers;
-
-  /** When it ends or may end, apart from the validity of its grant. */
-  private static final class Limits {
-    private volatile @Nullable Validity maxHold;
-
-    /** When a lease without renewal ends, if only the client can end it. */
-    private volatile @Nullable Validity fixed;
-
-    /** Before this a release is deferred. */
-    private long minHoldEnd;
-
-    /** Whether the server may have deferred a release, or may yet receive the request to. */
-    private boolean deferralInDoubt;
-
-    /** When the client releases a lock that it keeps, or asks the server again to keep it. */
-    private long nextRelease;
-
-    /** How long it waits before it asks, longer each time. */
-    private long pause;
-
-    Limits(long now) {
-      this.minHoldEnd = now;
-    }
-  }
-
-  private static final class Observers {
-    /** For other threads that release it while its release is in progress. */
-    private @Nullable CompletableFuture<ReleaseOutcome> release;
-
-    private @Nullable LossSignal lost;
-    private final List<Notifier.Sink> sinks = new ArrayList<>(0);
-
-    /** What the client does on a loss: called first, on the thread that noticed; never blocks. */
-    private @Nullable Consumer<LeaseLostException> onLoss;
-
-    CompletableFuture<ReleaseOutcome> release() {
-      if (release == null) {
-        release = new CompletableFuture<>();
-      }
-      return release;
-    }
-  }
+  private final ProgramHold hold;
+  private final LeaseObservers observers;
 
   LeaseState(HeldGrant grant, Request request, int number, long wall, long now) {
     this.grant = grant;
@@ -135,24 +82,26 @@ final class LeaseState {
     this.number = number;
     this.begunAt = now;
     this.begunAtMillis = wall;
+    this.hold = new ProgramHold(request.owner());
+    this.observers = new LeaseObservers(this);
     if (!request.ofSet()) {
       follow(request.options());
     }
   }
 
   private void follow(LockOptions options) {
-    options.minHold().ifPresent(time -> limits().minHoldEnd = engine.in(time).nanos());
-    // Sleep of the machine before the hold began does not count.
-    options
-        .maxHold()
-        .ifPresent(
-            time ->
-                limits().maxHold =
-                    new Validity(engine.in(time).nanos(), Validity.clockOffset(engine.platform)));
+    if (options.minHold().isPresent()) {
+      minHold = new MinHold(engine.platform, options.minHold().get());
+    }
+    if (options.maxHold().isPresent()) {
+      // Sleep of the machine before the hold began does not count.
+      long offset = Validity.clockOffset(engine.platform);
+      maxHold = new Validity(engine.in(options.maxHold().get()).nanos(), offset);
+    }
     renewed = options.autoRenew();
     if (!renewed && !grant.grant().expiresOnStore()) {
       // Nothing ends it on the server, so it needs its session until its end.
-      limits().fixed =
+      fixedEnd =
           new Validity(
               grant.confirmedAt() + effectiveTtl().toNanos(), grant.validity().clockOffset());
     }
@@ -169,15 +118,6 @@ final class LeaseState {
       }
     }
     grant.publish();
-  }
-
-  private Limits limits() {
-    Limits made = limits;
-    if (made == null) {
-      made = new Limits(engine.platform.nanoTime());
-      limits = made;
-    }
-    return made;
   }
 
   // --- what it is -------------------------------------------------------------------------------
@@ -235,30 +175,10 @@ final class LeaseState {
     return Duration.ofNanos(engine.platform.nanoTime() - begunAt);
   }
 
-  /** A snapshot if it is held or kept; null otherwise. */
-  @Nullable LeaseInfo info() {
-    Duration left = left();
-    return isLive() && !left.isZero()
-        ? new Held(
-            name(),
-            share().kind(),
-            token() == 0 ? OptionalLong.empty() : OptionalLong.of(token()),
-            left,
-            Instant.ofEpochMilli(begunAtMillis),
-            heldFor(),
-            holder())
-        : null;
+  /** When it began, by the wall clock. */
+  Instant since() {
+    return Instant.ofEpochMilli(begunAtMillis);
   }
-
-  private record Held(
-      String name,
-      LockKind kind,
-      OptionalLong fencingToken,
-      Duration remainingValidity,
-      Instant since,
-      Duration held,
-      String holder)
-      implements LeaseInfo {}
 
   // --- validity -------------------------------------------------------------------------------
 
@@ -273,10 +193,7 @@ final class LeaseState {
       return valid.until() - now;
     }
     long remaining = valid.remaining(wall, now);
-    Limits own = limits;
-    return own == null
-        ? remaining
-        : Math.min(remaining, Math.min(left(own.maxHold, wall, now), left(own.fixed, wall, now)));
+    return Math.min(remaining, Math.min(left(maxHold, wall, now), left(fixedEnd, wall, now)));
   }
 
   private static long left(@Nullable Validity limit, long wall, long now) {
@@ -289,7 +206,7 @@ final class LeaseState {
     return remaining(wall, engine.platform.nanoTime());
   }
 
-  private Duration left() {
+  Duration left() {
     return Duration.ofNanos(Math.max(0, remainingNanos()));
   }
 
@@ -337,7 +254,7 @@ final class LeaseState {
   long dueAt(long wall, long now) {
     return switch (phase) {
       case HELD -> now + remaining(wall, now);
-      case KEPT -> HeldGrant.earlier(grant.validity().until(), limits().nextRelease);
+      case KEPT -> HeldGrant.earlier(grant.validity().until(), nextRelease());
       default -> now + Long.MAX_VALUE / 2;
     };
   }
@@ -356,48 +273,41 @@ final class LeaseState {
     risk = null;
     if (phase == Phase.HELD && remaining(wall, now) > 0) {
       if (request.asked() && !renewed && !abandoned && !grant.grant().expiresOnStore()) {
-        limits().fixed =
-            new Validity(request.at() + effectiveTtl().toNanos(), request.clockOffset());
+        fixedEnd = new Validity(request.at() + effectiveTtl().toNanos(), request.clockOffset());
       }
-      if (isWatched()) {
-        note(new Events.Renewed(source(), left()));
-      }
+      observers.noteRenewed();
     }
   }
 
   void noteRenewalFailed(LockException failure) {
-    if (phase == Phase.HELD && isWatched()) {
-      note(new Events.RenewalFailed(source(), left(), failure));
+    if (phase == Phase.HELD) {
+      observers.noteRenewalFailed(failure);
     }
   }
 
   void putAtRisk(LockException why) {
     if (isUnawareOfRisk()) {
       risk = why;
-      note(new Events.AtRisk(source(), left(), why));
+      observers.noteAtRisk(why);
     }
   }
 
   // --- a lease that is dropped ----------------------------------------------------------------
 
-  /** Sets the handle: once that is unreachable, the lease cannot be released any more. */
-  void heldThrough(Object object) {
-    handle = engine.platform.weak(object);
+  ProgramHold hold() {
+    return hold;
   }
 
-  /** Sets the call site that acquired it, or null if that was not recorded. */
-  void site(@Nullable Object place) {
-    site = place;
+  /** Sets the handle: once that is unreachable, the lease cannot be released any more. */
+  void heldThrough(Object handle) {
+    hold.through(engine.platform.weak(handle));
   }
 
   /** Abandons it if it cannot be released any more. Called under the monitor. */
   void abandonIfDropped() {
-    Thread owner = request.owner();
-    Reference<Object> held = handle;
-    if (owner != null && !owner.isAlive()) {
-      abandonNow("its thread ended while holding it");
-    } else if (held != null && held.get() == null) {
-      abandonNow("nothing refers to it any more");
+    String why = phase == Phase.HELD ? hold.whyDropped() : null;
+    if (why != null) {
+      abandonNow(why);
     }
   }
 
@@ -416,22 +326,11 @@ final class LeaseState {
     }
     abandoned = true;
     renewed = false;
-    Limits own = limits();
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
     Validity valid = grant.validity();
-    own.fixed = own.fixed == null ? valid : valid.orEarlier(own.fixed, wall, now);
-    engine.callSites.rememberAll(name());
-    Object place = site;
-    engine.leaseLog.note(
-        () ->
-            Engine.log.warn(
-                "lease of \"{}\" was never released and is no longer renewed: {} (acquired at {})",
-                name(),
-                why,
-                place == null
-                    ? "a call site that was not recorded; it will be from now on"
-                    : place));
+    fixedEnd = fixedEnd == null ? valid : valid.orEarlier(fixedEnd, wall, now);
+    hold.noteDropped(engine, name(), why);
   }
 
   // --- its loss -------------------------------------------------------------------------------
@@ -464,13 +363,12 @@ final class LeaseState {
    * is then asked again until it confirms that, and is renewed no more.
    */
   @Nullable LeaseLostException lossUnlessDeferred(LossReason reason, String detail) {
-    Limits own = limits;
-    if (own == null || !own.deferralInDoubt || reason != LossReason.TAKEN) {
+    if (minHold == null || !minHold.isInDoubt() || reason != LossReason.TAKEN) {
       return lossOf(reason, detail);
     }
     renewed = false;
     abandoned = true;
-    grant.extendTo(own.minHoldEnd);
+    grant.extendTo(minHold.end());
     return null;
   }
 
@@ -483,12 +381,8 @@ final class LeaseState {
       return null;
     }
     Validity valid = grant.validity();
-    Limits own = limits;
     if (phase == Phase.HELD) {
-      if (own != null
-          && left(own.maxHold, wall, now) <= 0
-          && valid.remaining(wall, now) > 0
-          && !abandoned) {
+      if (left(maxHold, wall, now) <= 0 && valid.remaining(wall, now) > 0 && !abandoned) {
         return lossOf(LossReason.MAX_HOLD, "the maximum hold time has passed");
       }
       long slept = valid.slept(wall, now);
@@ -521,13 +415,10 @@ final class LeaseState {
       ending = why;
     }
     try {
-      if (!kept && observers != null && observers.lost != null) {
-        observers.lost.note(why);
-      }
       // A lock that is kept without renewal is meant to end with its TTL.
       boolean expected = kept && !renewed && why.reason() == LossReason.EXPIRED;
       if (!expected) {
-        note(new Events.Lost(source(), why, heldFor()));
+        observers.noteLost(why);
       }
     } catch (Throwable e) {
       notReported(e);
@@ -536,12 +427,8 @@ final class LeaseState {
 
   /** Runs what the client does on a loss. Not under the monitor: it may end other leases. */
   void runOnLoss(LeaseLostException why) {
-    Consumer<LeaseLostException> action;
-    synchronized (grant) {
-      action = observers == null || ending != why ? null : observers.onLoss;
-    }
-    if (action != null) {
-      action.accept(why);
+    if (loss() == why) {
+      observers.runOnLoss(why);
     }
   }
 
@@ -557,14 +444,14 @@ final class LeaseState {
    * @param latest until when to ask the server; at most for a request time-out
    */
   ReleaseOutcome release(@Nullable Deadline latest) {
-    return finishRelease(beginRelease(), latest);
+    return Release.finish(this, beginRelease(), latest);
   }
 
   /** Releases it as if so much of its minimum hold were left. */
   ReleaseOutcome releaseAfter(Duration delay) {
     synchronized (grant) {
       if (phase == Phase.HELD) {
-        limits().minHoldEnd = engine.in(delay).nanos();
+        minHold = new MinHold(engine.platform, delay);
       }
     }
     return release();
@@ -578,9 +465,8 @@ final class LeaseState {
 
   void forgetMinHold() {
     synchronized (grant) {
-      Limits own = limits;
-      if (own != null) {
-        own.minHoldEnd = engine.platform.nanoTime();
+      if (phase == Phase.HELD) {
+        minHold = null;
       }
     }
   }
@@ -592,38 +478,20 @@ final class LeaseState {
     }
   }
 
-  CompletableFuture<ReleaseOutcome> releaseAsync() {
-    AsyncRequest<ReleaseOutcome> finish =
-        new AsyncRequest<>(engine, deadline -> finishRelease(null, deadline));
-    CompletableFuture<ReleaseOutcome> other = beginRelease();
-    if (other == null) {
-      return finish.start();
-    }
-    // It occupies no thread: the release that it waits for may need that thread.
-    CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
-    var unused = other.thenAccept(known -> engine.notifier.deliver(() -> follower.complete(known)));
-    return follower;
-  }
-
-  /** Releases a lease that the client keeps. */
-  void releaseKept() {
-    AsyncRequest<ReleaseOutcome> finish =
-        new AsyncRequest<>(engine, deadline -> finishRelease(null, deadline));
-    boolean begun;
+  /** Begins a release of a lease that the client keeps; false if it does not any more. */
+  boolean beginReleaseOfKept() {
     synchronized (grant) {
-      begun = phase == Phase.KEPT;
-      if (begun) {
+      boolean begins = phase == Phase.KEPT;
+      if (begins) {
         phase = Phase.PASSING;
       }
-    }
-    if (begun) {
-      var unused = finish.start();
+      return begins;
     }
   }
 
   /**
    * Begins a release: from here on the lease is not held. The caller has to {@linkplain
-   * #finishRelease finish} it.
+   * Release#finish finish} it.
    *
    * @return null, or how a release ends that another caller finishes or has finished
    */
@@ -638,44 +506,16 @@ final class LeaseState {
           phase = Phase.PASSING;
           yield null;
         }
-        case PASSING, RELEASING -> observers().release();
+        case PASSING, RELEASING -> observers.release();
         default -> CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
       };
     }
   }
 
-  /**
-   * Finishes a release.
-   *
-   * @param other what {@link #beginRelease} returned
-   */
-  ReleaseOutcome finishRelease(
-      @Nullable CompletableFuture<ReleaseOutcome> other, @Nullable Deadline latest) {
-    if (other != null) {
-      // Another thread's release, which is bounded by the request time-out.
-      Awaiting.doneUninterruptibly(engine.platform, other, Deadline.never(engine.platform));
-      return other.join();
-    }
-    ReleaseOutcome known = ReleaseOutcome.UNKNOWN;
-    try {
-      known = Release.run(this, latest);
-    } finally {
-      synchronized (grant) {
-        // None is added any more.
-        other = observers == null ? null : observers.release;
-      }
-      if (other != null) {
-        other.complete(known);
-      }
-    }
-    return known;
-  }
-
   // --- steps of its release: called under the monitor ------------------------------------------
 
   boolean mayBeHandedOff() {
-    Limits own = limits;
-    return phase == Phase.PASSING && renewed && (own == null || !own.deferralInDoubt);
+    return phase == Phase.PASSING && renewed && (minHold == null || !minHold.isInDoubt());
   }
 
   void beginRequest() {
@@ -685,7 +525,9 @@ final class LeaseState {
   /** A request to defer the release was not confirmed. */
   void notDeferred(boolean inDoubt) {
     phase = Phase.PASSING;
-    limits().deferralInDoubt |= inDoubt;
+    if (inDoubt && minHold != null) {
+      minHold.doubt();
+    }
   }
 
   /** Ends it as released. */
@@ -699,9 +541,7 @@ final class LeaseState {
       return;
     }
     try {
-      if (isWatched()) {
-        note(new Events.Released(source(), how, heldFor()));
-      }
+      observers.noteReleased(how);
     } catch (Throwable e) {
       notReported(e);
     }
@@ -714,38 +554,23 @@ final class LeaseState {
     return engine.backend.has(Capability.DEFERRED_RELEASE);
   }
 
-  /** Whether its minimum hold has not passed, and nothing was tried in vain. */
-  boolean isToDefer() {
-    return phase == Phase.PASSING && (!isEnded() || canDefer()) && minHoldRest() > 0;
-  }
-
-  /** The rest of its minimum hold in nanoseconds; 0 or less if that has passed. */
-  private long minHoldRest() {
-    Limits own = limits;
-    return own == null ? 0 : own.minHoldEnd - engine.platform.nanoTime();
-  }
-
-  /** The rest of its minimum hold by the server's clock; zero if that has passed. */
-  Duration deferral() {
-    long nanos = Math.max(0, minHoldRest());
-    return Duration.ofNanos(nanos + nanos / DRIFT_DIVISOR);
+  /** Returns its minimum hold if that has not passed, and nothing was tried in vain. */
+  @Nullable MinHold minHoldToDefer() {
+    boolean defers = phase == Phase.PASSING && (!isEnded() || canDefer());
+    return defers && minHold != null && !minHold.isOver() ? minHold : null;
   }
 
   /** Keeps it for the client, if its minimum hold has not passed; returns whether it does. */
   boolean keep() {
-    long now = engine.platform.nanoTime();
-    Limits own = limits;
-    if (own == null || phase != Phase.PASSING || own.minHoldEnd - now <= 0) {
+    if (minHold == null || minHold.isOver() || phase != Phase.PASSING) {
       return false;
     }
-    own.pause = isEnded() ? Math.min(2 * own.pause, grant.interval()) : grant.patience().toNanos();
-    own.nextRelease =
-        canDefer() ? HeldGrant.earlier(own.minHoldEnd, now + own.pause) : own.minHoldEnd;
-    own.maxHold = null;
-    own.fixed = null;
+    minHold.keep(canDefer(), grant.patience().toNanos(), grant.interval());
+    maxHold = null;
+    fixedEnd = null;
     risk = null;
     phase = Phase.KEPT;
-    if (own.minHoldEnd - grant.validity().until() > 0) {
+    if (minHold.end() - grant.validity().until() > 0) {
       // Whatever the options say.
       renewed = true;
       abandoned = false;
@@ -754,17 +579,20 @@ final class LeaseState {
     return true;
   }
 
+  private long nextRelease() {
+    return minHold == null ? engine.platform.nanoTime() : minHold.nextRelease();
+  }
+
   boolean isReleaseDue(long now) {
-    return phase == Phase.KEPT && limits().nextRelease - now <= 0;
+    return phase == Phase.KEPT && nextRelease() - now <= 0;
   }
 
   /** A server that has deferred the release keeps the lock until its minimum hold is over. */
   ReleaseOutcome unlessDeferred(ReleaseOutcome answer) {
-    Limits own = limits;
     return answer == ReleaseOutcome.ALREADY_LOST
-            && own != null
-            && own.deferralInDoubt
-            && minHoldRest() <= 0
+            && minHold != null
+            && minHold.isInDoubt()
+            && minHold.isOver()
         ? ReleaseOutcome.DEFERRED
         : answer;
   }
@@ -778,118 +606,34 @@ final class LeaseState {
 
   // --- reporting ------------------------------------------------------------------------------
 
-  /** Reports its beginning to listeners, unless its acquisition has ended for them. */
+  LeaseObservers observers() {
+    return observers;
+  }
+
+  /** Reports its beginning to listeners. */
   void noteAcquired() {
     try {
-      if (engine.notifier.hasListeners()) {
-        Duration waited = Duration.ofNanos(Math.max(0, begunAt - request.since()));
-        Acquisition acquisition = request.acquisition();
-        synchronized (grant) {
-          synchronized (acquisition) {
-            if (acquisition.ends()) {
-              note(new Events.Acquired(source(), waited, number > 0));
-            }
-          }
-        }
+      Duration waited = Duration.ofNanos(Math.max(0, begunAt - request.since()));
+      synchronized (grant) {
+        observers.noteAcquired(waited, number > 0);
       }
     } catch (Throwable e) {
       notReported(e);
     }
   }
 
-  CompletableFuture<LeaseLostException> lost() {
-    synchronized (grant) {
-      Observers waiting = observers();
-      if (waiting.lost == null) {
-        waiting.lost = new LossSignal(engine.notifier);
-        LeaseLostException loss = loss();
-        if (loss != null) {
-          waiting.lost.tell(loss);
-        }
-      }
-      return waiting.lost;
-    }
-  }
-
-  private Observers observers() {
-    if (observers == null) {
-      observers = new Observers();
-    }
-    return observers;
-  }
-
-  Subscription onEvent(Consumer<? super LockEvent> listener) {
-    Notifier.ListenerCalls calls = engine.notifier.calls(listener, this::removeSink);
-    addSink(calls);
-    engine.notifier.flush();
-    return calls;
-  }
-
-  /** The sink gets the lease's events from now on, and at once a loss or risk that exists. */
-  void addSink(Notifier.Sink sink) {
-    synchronized (grant) {
-      LeaseLostException loss = loss();
-      if (loss != null) {
-        sink.note(new Events.Lost(source(), loss, heldFor()));
-        return;
-      }
-      observers().sinks.add(sink);
-      if (risk != null && phase == Phase.HELD) {
-        sink.note(new Events.AtRisk(source(), left(), risk));
-      }
-    }
-  }
-
-  private void removeSink(Notifier.Sink sink) {
-    synchronized (grant) {
-      if (observers != null) {
-        observers.sinks.remove(sink);
-      }
-    }
-  }
-
-  /** At most one; called at once if the lease has been lost already. */
-  void onLoss(Consumer<LeaseLostException> action) {
-    LeaseLostException already;
-    synchronized (grant) {
-      observers().onLoss = action;
-      already = loss();
-    }
-    if (already != null) {
-      action.accept(already);
-    }
-  }
-
-  /** Whether its program has released it. */
-  private boolean isEnded() {
-    return ending instanceof ReleaseOutcome;
-  }
-
-  private boolean isWatched() {
-    boolean own = observers != null && !observers.sinks.isEmpty();
-    return own || engine.notifier.hasListeners();
-  }
-
   Events.Source source() {
     return engine.reports.source(request, token());
   }
 
-  /**
-   * Records an event under the monitor, together with the change that it reports, so that listeners
-   * get events in the order in which they happened. The next {@link Notifier#flush} delivers it. A
-   * lease that its program has released is only logged.
-   */
-  private void note(LockEvent event) {
-    assert Thread.holdsLock(grant);
-    if (!isEnded()) {
-      if (observers != null) {
-        observers.sinks.forEach(sink -> sink.note(event));
-      }
-      engine.notifier.noteAll(event);
-    }
-    if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
-      engine.leaseLog.note(event);
-    }
+  /** Whether its program has released it. */
+  boolean isEnded() {
+    return ending instanceof ReleaseOutcome;
+  }
+
+  /** Why it is at risk; null if it is not. */
+  @Nullable LockException risk() {
+    return phase == Phase.HELD ? risk : null;
   }
 
   /** An event that cannot be reported must not stop the transition, for which others wait. */

@@ -24,6 +24,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The program's lease of a set: it holds all members, or none. */
@@ -33,7 +34,7 @@ final class MultiLeaseHandle implements MultiLease {
 
   MultiLeaseHandle(Engine engine, List<LeaseState> members, @Nullable Object site) {
     this.state = new State(engine, ImmutableList.copyOf(members));
-    members.forEach(member -> member.site(site));
+    members.forEach(member -> member.hold().site(site));
     state.watchMembers();
     members.forEach(member -> member.heldThrough(this));
   }
@@ -75,7 +76,7 @@ final class MultiLeaseHandle implements MultiLease {
     }
 
     void watchMembers() {
-      members.forEach(member -> member.onLoss(this::memberLost));
+      members.forEach(member -> member.observers().onLoss(this::memberLost));
     }
 
     /** Ends the set when one member is lost. Never called under a lease's monitor. */
@@ -132,7 +133,7 @@ final class MultiLeaseHandle implements MultiLease {
         }
       }
       if (first) {
-        members.forEach(member -> member.addSink(this::noteMember));
+        members.forEach(member -> member.observers().addSink(this::noteMember));
       }
       engine.notifier.flush();
       return calls;
@@ -275,7 +276,7 @@ final class MultiLeaseHandle implements MultiLease {
   public ReleaseOutcome release() {
     StackRoom.require();
     Deadline deadline = state.engine.requestDeadline();
-    Release release = new Release();
+    SetRelease release = new SetRelease();
     release.begin();
     release.finish(deadline);
     release.others.forEach(
@@ -294,7 +295,7 @@ final class MultiLeaseHandle implements MultiLease {
   @Override
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
     StackRoom.require();
-    Release release = new Release();
+    SetRelease release = new SetRelease();
     AsyncRequest<Boolean> finish =
         new AsyncRequest<>(
             state.engine,
@@ -314,7 +315,7 @@ final class MultiLeaseHandle implements MultiLease {
   }
 
   /** Made before it begins: a member whose release has begun has to be finished. */
-  private final class Release {
+  private final class SetRelease {
     // Notices a member whose validity has ended, which ends the others.
     private final boolean held = isHeld();
     private final List<LeaseState> mine = new ArrayList<>(state.members.size());
@@ -349,7 +350,7 @@ final class MultiLeaseHandle implements MultiLease {
     void finish(Deadline deadline) {
       for (LeaseState member : mine) {
         try {
-          outcomes.add(member.finishRelease(null, deadline));
+          outcomes.add(Release.finish(member, null, deadline));
         } catch (Throwable e) {
           failed(e);
         }
@@ -377,15 +378,10 @@ final class MultiLeaseHandle implements MultiLease {
       if ((first && !held) || ofMembers.contains(ReleaseOutcome.ALREADY_LOST)) {
         return ReleaseOutcome.ALREADY_LOST;
       }
-      if (ofMembers.contains(ReleaseOutcome.UNKNOWN)) {
-        return ReleaseOutcome.UNKNOWN;
-      }
-      if (ofMembers.contains(ReleaseOutcome.DEFERRED)) {
-        return ReleaseOutcome.DEFERRED;
-      }
-      return ofMembers.contains(ReleaseOutcome.HANDED_OFF)
-          ? ReleaseOutcome.HANDED_OFF
-          : ReleaseOutcome.RELEASED;
+      return Stream.of(ReleaseOutcome.UNKNOWN, ReleaseOutcome.DEFERRED, ReleaseOutcome.HANDED_OFF)
+          .filter(ofMembers::contains)
+          .findFirst()
+          .orElse(ReleaseOutcome.RELEASED);
     }
   }
 

@@ -47,13 +47,7 @@ final class MultiLockHandle implements MultiLock {
   }
 
   private Request upTo(Duration timeout) {
-    return Request.upTo(
-        engine,
-        String.join(", ", names),
-        Share.EXCLUSIVE,
-        options,
-        null,
-        Request.checkedTimeout(timeout));
+    return Request.upTo(engine, String.join(", ", names), Share.EXCLUSIVE, options, null, timeout);
   }
 
   /**
@@ -149,7 +143,9 @@ final class MultiLockHandle implements MultiLock {
   private MultiLease acquired(Request request, @Nullable MultiLease lease) {
     if (lease == null) {
       throw new LockTimeoutException(
-          request.name(), options.waitTimeout().orElse(Duration.ZERO), request.heldBy());
+          request.name(),
+          options.waitTimeout().orElse(Duration.ZERO),
+          request.acquisition().heldBy());
     }
     return lease;
   }

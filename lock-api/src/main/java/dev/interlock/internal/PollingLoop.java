@@ -66,7 +66,7 @@ final class PollingLoop extends AcquireLoop {
   /** Returns how long to pause at most. */
   private Duration noteBusy(StoreAttempt attempt, Attempt.Busy answer) {
     attempt.forget();
-    request.heldBy(answer.holder());
+    request.acquisition().heldBy(answer.holder());
     Duration most = pollInterval(answer.retryAfter());
     contender.noteHeld(engine.platform.nanoTime() + most.plus(engine.requestTimeout()).toNanos());
     return most;

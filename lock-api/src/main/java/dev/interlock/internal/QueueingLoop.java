@@ -68,7 +68,7 @@ final class QueueingLoop extends AcquireLoop {
       LeaseState lease = begin(attempt, granted.grant(), offset);
       return lease == null ? beginConfirmed(attempt, granted.grant()) : lease;
     }
-    request.heldBy(((Attempt.Busy) answer).holder());
+    request.acquisition().heldBy(((Attempt.Busy) answer).holder());
     return null;
   }
 

@@ -24,26 +24,72 @@ final class Release {
   }
 
   /**
-   * Finishes a release that has begun.
+   * Finishes a release.
    *
+   * @param other what {@link LeaseState#beginRelease} returned
    * @param latest until when to ask the server; null for a request time-out
    */
-  static ReleaseOutcome run(LeaseState lease, @Nullable Deadline latest) {
-    Release release = new Release(lease);
-    if (!release.isToDefer()) {
-      return release.pass(latest);
+  static ReleaseOutcome finish(
+      LeaseState lease,
+      @Nullable CompletableFuture<ReleaseOutcome> other,
+      @Nullable Deadline latest) {
+    if (other != null) {
+      // Another thread's release, which is bounded by the request time-out.
+      Platform platform = lease.engine().platform;
+      Awaiting.doneUninterruptibly(platform, other, Deadline.never(platform));
+      return other.join();
+    }
+    ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
+    try {
+      outcome = new Release(lease).run(latest);
+    } finally {
+      lease.observers().tellRelease(outcome);
+    }
+    return outcome;
+  }
+
+  private static AsyncRequest<ReleaseOutcome> finishLater(LeaseState lease) {
+    return new AsyncRequest<>(lease.engine(), deadline -> finish(lease, null, deadline));
+  }
+
+  /** Begins a release, and finishes it on a thread of the client. */
+  static CompletableFuture<ReleaseOutcome> async(LeaseState lease) {
+    AsyncRequest<ReleaseOutcome> finish = finishLater(lease);
+    CompletableFuture<ReleaseOutcome> other = lease.beginRelease();
+    if (other == null) {
+      return finish.start();
+    }
+    // It occupies no thread: the release that it waits for may need that thread.
+    CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
+    var unused =
+        other.thenAccept(
+            outcome -> lease.engine().notifier.deliver(() -> follower.complete(outcome)));
+    return follower;
+  }
+
+  /** Releases a lease that the client keeps, on a thread of the client. */
+  static void ofKept(LeaseState lease) {
+    AsyncRequest<ReleaseOutcome> finish = finishLater(lease);
+    if (lease.beginReleaseOfKept()) {
+      var unused = finish.start();
+    }
+  }
+
+  private ReleaseOutcome run(@Nullable Deadline latest) {
+    if (minHold() == null) {
+      return pass(latest);
     }
     // If the server does not confirm to defer it, the release has what is left of this time.
-    Deadline deadline = latest == null ? release.engine.requestDeadline() : latest;
-    ReleaseOutcome deferred = release.defer(deadline);
-    return deferred == null ? release.pass(deadline) : deferred;
+    Deadline deadline = latest == null ? engine.requestDeadline() : latest;
+    ReleaseOutcome deferred = defer(deadline);
+    return deferred == null ? pass(deadline) : deferred;
   }
 
   // --- the minimum hold -------------------------------------------------------------------------
 
-  private boolean isToDefer() {
+  private @Nullable MinHold minHold() {
     synchronized (grant) {
-      return lease.isToDefer();
+      return lease.minHoldToDefer();
     }
   }
 
@@ -76,8 +122,9 @@ final class Release {
     }
     Duration delay;
     synchronized (grant) {
-      delay = lease.deferral();
-      if (!lease.isToDefer() || delay.isZero() || grant.leases().size() > 1) {
+      MinHold minHold = lease.minHoldToDefer();
+      delay = minHold == null ? Duration.ZERO : minHold.rest();
+      if (delay.isZero() || !grant.isLast(lease)) {
         return null;
       }
       lease.beginRequest();
@@ -149,7 +196,7 @@ final class Release {
       if (lease.phase() == LeaseState.Phase.LOST) {
         return ReleaseOutcome.ALREADY_LOST;
       }
-      if (grant.leases().size() == 1) {
+      if (grant.isLast(lease)) {
         lease.beginRequest();
       } else {
         grant.remove(lease);

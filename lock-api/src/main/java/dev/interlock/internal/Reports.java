@@ -38,7 +38,7 @@ final class Reports {
   /** Returns the label of the holder, if known without asking the store. */
   Optional<String> holder(Request request) {
     String ours = ledger.holder(request.name());
-    return Optional.ofNullable(ours == null ? request.heldBy() : ours);
+    return Optional.ofNullable(ours == null ? request.acquisition().heldBy() : ours);
   }
 
   /** Reports that an acquisition waits; once. */

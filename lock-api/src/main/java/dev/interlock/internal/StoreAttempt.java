@@ -130,8 +130,16 @@ final class StoreAttempt {
     // Before the lease can be lost, which passes the name on to a head that would continue here.
     settle();
     // From here on only the caller can release the lease, so it has to be returned.
-    Timer.survive("the beginning of a lease", () -> lease.grant().begin(lease));
-    Timer.survive("an early loss", () -> applyEarlyLoss(lease));
+    try {
+      lease.grant().begin(lease);
+    } catch (Throwable e) {
+      Timer.failed("the beginning of a lease", e);
+    }
+    try {
+      applyEarlyLoss(lease);
+    } catch (Throwable e) {
+      Timer.failed("an early loss", e);
+    }
     return lease;
   }
 

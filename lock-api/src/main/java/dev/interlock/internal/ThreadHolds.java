@@ -57,11 +57,13 @@ final class ThreadHolds {
   void begin(LeaseState lease) {
     Key key = new Key(lease.name(), Thread.currentThread());
     holds.put(key, new Hold(lease));
-    lease.onLoss(
-        loss -> {
-          lost.add(key);
-          forgetDead();
-        });
+    lease
+        .observers()
+        .onLoss(
+            loss -> {
+              lost.add(key);
+              forgetDead();
+            });
     forgetDead();
   }
 

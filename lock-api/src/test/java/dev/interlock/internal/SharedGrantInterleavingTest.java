@@ -18,7 +18,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -78,14 +77,6 @@ class SharedGrantInterleavingTest {
               && stack.length > 0
               && stack[0].getMethodName().equals(method);
         });
-  }
-
-  private static void await(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      throw new AssertionError(e);
-    }
   }
 
   private static void fail() {
@@ -183,7 +174,7 @@ class SharedGrantInterleavingTest {
     assertTrue(telling.get());
     LeaseState admitted = EngineFixture.get(second.handedOff);
     first.get().close();
-    assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(admitted.lost()).reason());
+    assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(admitted.observers().lost()).reason());
     assertFalse(admitted.isHeld());
   }
 
