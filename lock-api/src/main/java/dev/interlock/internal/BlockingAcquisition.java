@@ -131,7 +131,7 @@ final class BlockingAcquisition<R> {
   private @Nullable R hand(LeaseState lease) {
     @Nullable R handed = null;
     try {
-      if (lease.phase() == LeaseState.Phase.HELD) {
+      if (lease.phase() == LeasePhase.HELD) {
         if (!request.ofSet()) {
           // Here, and not where the handle is made, because each frame on the stack costs.
           lease.hold().site(engine.callSites.current(request.name()));

@@ -251,12 +251,12 @@ final class DefaultLockClient implements LockClient {
     Held(LeaseState lease) {
       this(
           lease.name(),
-          lease.share().kind(),
+          lease.request().share().kind(),
           lease.token() == 0 ? OptionalLong.empty() : OptionalLong.of(lease.token()),
           lease.left(),
           lease.since(),
           lease.heldFor(),
-          lease.holder());
+          lease.request().holder());
     }
   }
 

@@ -82,7 +82,7 @@ final class Handoff {
    */
   private boolean passPermits() {
     Contender head =
-        lease.share().kind() == LockKind.SEMAPHORE ? queue.contender(grant.name()) : null;
+        lease.request().share().kind() == LockKind.SEMAPHORE ? queue.contender(grant.name()) : null;
     if (head == null) {
       return false;
     }
@@ -129,7 +129,8 @@ final class Handoff {
   static LocalQueue.@Nullable Waiter admitReaders(LeaseState lease) {
     HeldGrant grant = lease.grant();
     LocalQueue queue = grant.holdings().queue;
-    if (lease.share().kind() != LockKind.READ_WRITE || !queue.mayBeWaitedFor(grant.name())) {
+    if (lease.request().share().kind() != LockKind.READ_WRITE
+        || !queue.mayBeWaitedFor(grant.name())) {
       return null;
     }
     LocalQueue.Waiter next;

@@ -34,10 +34,6 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   // Longer than the rounding, or a renewal would follow the last without a pause.
   private static final int MAX_RENEWALS_PER_INTERVAL = 4;
 
-  // Less is the adjustment of a clock, or the pause of a thread between reading one clock and the
-  // other: the lease ends that much earlier, but the machine has not slept.
-  static final long MIN_SLEEP_NANOS = 100_000_000;
-
   private static final LeaseState[] NONE = {};
 
   private record Loss(LeaseState lease, LeaseLostException why) {}
@@ -176,7 +172,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   /** Makes a lease beside one that is held; null if that has ended, or none can be made. */
   synchronized @Nullable LeaseState admit(LeaseState beside, Request next) {
-    if (beside.phase() != LeaseState.Phase.HELD || issued == Grant.LEASES_PER_GRANT) {
+    if (beside.phase() != LeasePhase.HELD || issued == Grant.LEASES_PER_GRANT) {
       return null;
     }
     try {
@@ -307,22 +303,18 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     long next = Long.MAX_VALUE / 2 + now;
     boolean unaware = false;
     for (LeaseState lease : leases) {
-      next = earlier(next, lease.dueAt(wall, now));
+      next = Validity.earlier(next, lease.dueAt(wall, now));
       unaware |= lease.isUnawareOfRisk();
     }
     if (isRenewed()) {
       // A renewal that is due and has no outcome may have found no thread: ask again.
       long renewal = isRenewalDue(now + slept) ? now + interval() / RENEWAL_GRID : renewAt - slept;
-      next = earlier(next, renewal);
+      next = Validity.earlier(next, renewal);
       if (unaware) {
-        next = earlier(next, riskAt() - slept);
+        next = Validity.earlier(next, riskAt() - slept);
       }
     }
     due(next);
-  }
-
-  static long earlier(long a, long b) {
-    return a - b < 0 ? a : b;
   }
 
   /** Whether it is renewed in the background. */
@@ -359,7 +351,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   /** Whether it may have to be renewed or to end, because the machine slept. */
   boolean mayBeOverdue(long wallMillis, long now) {
-    return validity.slept(wallMillis, now) > MIN_SLEEP_NANOS
+    return validity.slept(wallMillis, now) > LeaseTerm.MIN_SLEEP.toNanos()
         || Arrays.stream(leases).anyMatch(lease -> lease.remaining(wallMillis, now) <= 0);
   }
 
@@ -445,7 +437,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   private void extend(long promised, Renewer.Sent request, long wall, long now) {
     long perConfirmation = grant.validityPerConfirmation().toNanos();
     // Never more than the grant allowed, whatever the backend reports now.
-    long until = earlier(promised, request.at() + perConfirmation);
+    long until = Validity.earlier(promised, request.at() + perConfirmation);
     Validity confirmed = new Validity(until, request.clockOffset());
     // The validity that the program has seen must not shrink because the offset was read with a
     // pause between the clocks, which looks like sleep.

@@ -95,7 +95,7 @@ final class Holdings implements Engine.Ledger {
     HeldGrant grant = queue.grant(name);
     return grant == null
         ? null
-        : grant.leases().stream().findFirst().map(LeaseState::holder).orElse(null);
+        : grant.leases().stream().findFirst().map(lease -> lease.request().holder()).orElse(null);
   }
 
   Stream<HeldGrant> grants() {

@@ -52,12 +52,12 @@ class LeaseHandle implements DeferrableLease {
 
   @Override
   public Duration remainingValidity() {
-    return state.remaining();
+    return state.isHeld() ? state.left() : Duration.ZERO;
   }
 
   @Override
   public Duration effectiveTtl() {
-    return state.effectiveTtl();
+    return state.grant().grant().effectiveTtl();
   }
 
   @Override
@@ -89,7 +89,7 @@ class LeaseHandle implements DeferrableLease {
   @Override
   public ReleaseOutcome release() {
     StackRoom.require();
-    return state.release();
+    return state.release(null);
   }
 
   @Override

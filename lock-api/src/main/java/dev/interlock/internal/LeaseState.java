@@ -2,16 +2,17 @@ package dev.interlock.internal;
 
 import dev.interlock.Capability;
 import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
-import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -21,23 +22,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>It changes under the monitor of its grant. Methods that say so are called under that.
  */
-final class LeaseState {
-
-  /** The phases of a lease. */
-  enum Phase {
-    /** The program holds it. */
-    HELD,
-    /** Its release has begun, and looks for a local waiter to hand the grant off to. */
-    PASSING,
-    /** Its program has released it; the client keeps it until its minimum hold has passed. */
-    KEPT,
-    /** Its release is in flight; only the answer can still show that it was lost. */
-    RELEASING,
-    /** Its release has ended, on the store or by a handoff. */
-    RELEASED,
-    /** It was lost. */
-    LOST
-  }
+final class LeaseState implements Observers.Subject {
 
   private final HeldGrant grant;
   private final Engine engine;
@@ -46,25 +31,13 @@ final class LeaseState {
   /** How many leases had the grant before, or have it as well. */
   private final int number;
 
-  /** When it began, by the monotonic clock and by the wall clock. */
   private final long begunAt;
-
   private final long begunAtMillis;
 
-  private volatile Phase phase = Phase.HELD;
+  private volatile LeasePhase phase = LeasePhase.HELD;
 
-  /** Whether it is renewed in the background. */
-  private boolean renewed = true;
-
-  private volatile @Nullable Validity maxHold;
-
-  /** When a lease without renewal ends, if only the client can end it. */
-  private volatile @Nullable Validity fixedEnd;
-
+  private final LeaseTerm term;
   private @Nullable MinHold minHold;
-
-  /** Whether it is renewed no more, because the program dropped it, or the store has ended it. */
-  private boolean abandoned;
 
   /** Why it is at risk; null if it is not. */
   private @Nullable LockException risk;
@@ -73,7 +46,13 @@ final class LeaseState {
   private @Nullable Object ending;
 
   private final ProgramHold hold;
-  private final LeaseObservers observers;
+  private final Observers observers;
+
+  /** For other threads that release it while its release is in progress. */
+  private @Nullable CompletableFuture<ReleaseOutcome> otherReleases;
+
+  /** What the client does on a loss: called first, on the thread that noticed; never blocks. */
+  private @Nullable Consumer<LeaseLostException> onLoss;
 
   LeaseState(HeldGrant grant, Request request, int number, long wall, long now) {
     this.grant = grant;
@@ -82,8 +61,9 @@ final class LeaseState {
     this.number = number;
     this.begunAt = now;
     this.begunAtMillis = wall;
+    this.term = new LeaseTerm(engine.platform, grant.grant());
     this.hold = new ProgramHold(request.owner());
-    this.observers = new LeaseObservers(this);
+    this.observers = new Observers(engine.notifier, grant, this);
     if (!request.ofSet()) {
       follow(request.options());
     }
@@ -93,18 +73,7 @@ final class LeaseState {
     if (options.minHold().isPresent()) {
       minHold = new MinHold(engine.platform, options.minHold().get());
     }
-    if (options.maxHold().isPresent()) {
-      // Sleep of the machine before the hold began does not count.
-      long offset = Validity.clockOffset(engine.platform);
-      maxHold = new Validity(engine.in(options.maxHold().get()).nanos(), offset);
-    }
-    renewed = options.autoRenew();
-    if (!renewed && !grant.grant().expiresOnStore()) {
-      // Nothing ends it on the server, so it needs its session until its end.
-      fixedEnd =
-          new Validity(
-              grant.confirmedAt() + effectiveTtl().toNanos(), grant.validity().clockOffset());
-    }
+    term.follow(options, grant.validity());
   }
 
   /**
@@ -138,40 +107,28 @@ final class LeaseState {
     return request.name();
   }
 
-  Share share() {
-    return request.share();
-  }
-
-  String holder() {
-    return request.holder();
-  }
-
   long token() {
     long granted = grant.grant().token();
     return granted == 0 ? 0 : granted * Grant.LEASES_PER_GRANT + number;
   }
 
-  Duration effectiveTtl() {
-    return grant.grant().effectiveTtl();
-  }
-
-  Phase phase() {
+  LeasePhase phase() {
     return phase;
   }
 
   /** Whether it still has the grant, for its program, its client, or somebody to hand it off to. */
   boolean isOpen() {
-    return phase == Phase.PASSING || isLive();
+    return phase == LeasePhase.PASSING || isLive();
   }
 
   /** Whether it is held by its program, or kept by the client. */
   boolean isLive() {
-    Phase now = phase;
-    return now == Phase.HELD || now == Phase.KEPT;
+    LeasePhase now = phase;
+    return now == LeasePhase.HELD || now == LeasePhase.KEPT;
   }
 
-  /** How long it has been held until now. */
-  Duration heldFor() {
+  @Override
+  public Duration heldFor() {
     return Duration.ofNanos(engine.platform.nanoTime() - begunAt);
   }
 
@@ -182,22 +139,9 @@ final class LeaseState {
 
   // --- validity -------------------------------------------------------------------------------
 
-  /**
-   * Returns the nanoseconds until it ends; 0 or less if it is over. A sleep of the machine does not
-   * end a lock that is kept for its minimum hold: no program relies on its validity, and the store
-   * says whether it is still there.
-   */
+  /** Returns the nanoseconds until it ends; 0 or less if it is over. */
   long remaining(long wall, long now) {
-    Validity valid = grant.validity();
-    if (phase == Phase.KEPT) {
-      return valid.until() - now;
-    }
-    long remaining = valid.remaining(wall, now);
-    return Math.min(remaining, Math.min(left(maxHold, wall, now), left(fixedEnd, wall, now)));
-  }
-
-  private static long left(@Nullable Validity limit, long wall, long now) {
-    return limit == null ? Long.MAX_VALUE : limit.remaining(wall, now);
+    return term.remaining(grant.validity(), wall, now);
   }
 
   long remainingNanos() {
@@ -206,7 +150,8 @@ final class LeaseState {
     return remaining(wall, engine.platform.nanoTime());
   }
 
-  Duration left() {
+  @Override
+  public Duration left() {
     return Duration.ofNanos(Math.max(0, remainingNanos()));
   }
 
@@ -218,7 +163,7 @@ final class LeaseState {
   /** Whether it is valid at this moment. If its validity has ended, it is lost now. */
   boolean isHeld() {
     endIfOver();
-    return phase == Phase.HELD;
+    return phase == LeasePhase.HELD;
   }
 
   /** Ends it if its validity has ended, though nobody may have noticed it yet. */
@@ -230,31 +175,23 @@ final class LeaseState {
     }
   }
 
-  Duration remaining() {
-    return isHeld() ? left() : Duration.ZERO;
-  }
-
   void ensureHeld() {
     if (isHeld()) {
       return;
     }
-    throwLoss();
-    throw new IllegalStateException("the lease of \"" + name() + "\" has been released");
-  }
-
-  // A new exception each time: the caller's stack helps to find the write that came late.
-  private void throwLoss() {
     LeaseLostException loss = loss();
-    if (loss != null) {
-      throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
+    if (loss == null) {
+      throw new IllegalStateException("the lease of \"" + name() + "\" has been released");
     }
+    // A new exception each time: the caller's stack helps to find the write that came late.
+    throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
   }
 
   /** When it ends or is released by the client, by the monotonic clock. */
   long dueAt(long wall, long now) {
     return switch (phase) {
       case HELD -> now + remaining(wall, now);
-      case KEPT -> HeldGrant.earlier(grant.validity().until(), nextRelease());
+      case KEPT -> Validity.earlier(grant.validity().until(), nextRelease());
       default -> now + Long.MAX_VALUE / 2;
     };
   }
@@ -262,7 +199,7 @@ final class LeaseState {
   // --- renewal: called under the monitor ------------------------------------------------------
 
   boolean needsRenewal() {
-    return isLive() && !abandoned && (renewed || !grant.grant().expiresOnStore());
+    return isLive() && term.needsRenewal();
   }
 
   boolean isUnawareOfRisk() {
@@ -271,24 +208,24 @@ final class LeaseState {
 
   void noteRenewed(Renewer.Sent request, long wall, long now) {
     risk = null;
-    if (phase == Phase.HELD && remaining(wall, now) > 0) {
-      if (request.asked() && !renewed && !abandoned && !grant.grant().expiresOnStore()) {
-        fixedEnd = new Validity(request.at() + effectiveTtl().toNanos(), request.clockOffset());
+    if (phase == LeasePhase.HELD && remaining(wall, now) > 0) {
+      term.extend(request);
+      if (isWatched()) {
+        note(new Events.Renewed(source(), left()));
       }
-      observers.noteRenewed();
     }
   }
 
   void noteRenewalFailed(LockException failure) {
-    if (phase == Phase.HELD) {
-      observers.noteRenewalFailed(failure);
+    if (phase == LeasePhase.HELD && isWatched()) {
+      note(new Events.RenewalFailed(source(), left(), failure));
     }
   }
 
   void putAtRisk(LockException why) {
     if (isUnawareOfRisk()) {
       risk = why;
-      observers.noteAtRisk(why);
+      note(new Events.AtRisk(source(), left(), why));
     }
   }
 
@@ -305,7 +242,7 @@ final class LeaseState {
 
   /** Abandons it if it cannot be released any more. Called under the monitor. */
   void abandonIfDropped() {
-    String why = phase == Phase.HELD ? hold.whyDropped() : null;
+    String why = phase == LeasePhase.HELD ? hold.whyDropped() : null;
     if (why != null) {
       abandonNow(why);
     }
@@ -321,22 +258,17 @@ final class LeaseState {
   }
 
   private void abandonNow(String why) {
-    if (phase != Phase.HELD || abandoned) {
+    if (phase != LeasePhase.HELD || term.isAbandoned()) {
       return;
     }
-    abandoned = true;
-    renewed = false;
-    long wall = engine.platform.wallMillis();
-    long now = engine.platform.nanoTime();
-    Validity valid = grant.validity();
-    fixedEnd = fixedEnd == null ? valid : valid.orEarlier(fixedEnd, wall, now);
+    term.abandon(grant.validity());
     hold.noteDropped(engine, name(), why);
   }
 
   // --- its loss -------------------------------------------------------------------------------
 
-  /** The loss of the lease; null if it has not been lost. */
-  @Nullable LeaseLostException loss() {
+  @Override
+  public @Nullable LeaseLostException loss() {
     synchronized (grant) {
       return ending instanceof LeaseLostException why ? why : null;
     }
@@ -345,7 +277,8 @@ final class LeaseState {
   /** Ends it as lost if the program still holds it. */
   void loseHeld(LossReason reason, String detail) {
     var unused =
-        grant.end(lease -> lease == this && phase == Phase.HELD ? lossOf(reason, detail) : null);
+        grant.end(
+            lease -> lease == this && phase == LeasePhase.HELD ? lossOf(reason, detail) : null);
   }
 
   /** Returns its loss because the client is closed; null if its release is in progress. */
@@ -366,8 +299,7 @@ final class LeaseState {
     if (minHold == null || !minHold.isInDoubt() || reason != LossReason.TAKEN) {
       return lossOf(reason, detail);
     }
-    renewed = false;
-    abandoned = true;
+    term.stopRenewal();
     grant.extendTo(minHold.end());
     return null;
   }
@@ -377,30 +309,8 @@ final class LeaseState {
     // The wall clock first: a pause between the two readings must not look like sleep.
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
-    if (!isLive() || remaining(wall, now) > 0) {
-      return null;
-    }
-    Validity valid = grant.validity();
-    if (phase == Phase.HELD) {
-      if (left(maxHold, wall, now) <= 0 && valid.remaining(wall, now) > 0 && !abandoned) {
-        return lossOf(LossReason.MAX_HOLD, "the maximum hold time has passed");
-      }
-      long slept = valid.slept(wall, now);
-      if (slept > HeldGrant.MIN_SLEEP_NANOS
-          && (remaining(Validity.WALL_WITHOUT_SLEEP, now) > 0 || !abandoned)) {
-        return lossOf(
-            LossReason.SUSPENDED,
-            "the wall clock has advanced "
-                + Duration.ofNanos(slept).toMillis()
-                + " ms more than the monotonic clock; the machine slept");
-      }
-      if (abandoned) {
-        return lossOf(LossReason.ABANDONED, "it was dropped without being released");
-      }
-    }
-    return lossOf(
-        LossReason.EXPIRED,
-        renewed ? "no renewal was confirmed in time" : "its TTL passed without renewal");
+    LeaseTerm.End end = isLive() ? term.end(grant.validity(), wall, now) : null;
+    return end == null ? null : lossOf(end.reason(), end.detail());
   }
 
   private LeaseLostException lossOf(LossReason reason, String detail) {
@@ -410,33 +320,49 @@ final class LeaseState {
   /** Ends it as lost. Called under the monitor. */
   void lost(LeaseLostException why) {
     boolean kept = isEnded();
-    phase = Phase.LOST;
+    phase = LeasePhase.LOST;
     if (!kept) {
       ending = why;
     }
     try {
       // A lock that is kept without renewal is meant to end with its TTL.
-      boolean expected = kept && !renewed && why.reason() == LossReason.EXPIRED;
+      boolean expected = kept && !term.isRenewed() && why.reason() == LossReason.EXPIRED;
       if (!expected) {
-        observers.noteLost(why);
+        if (!kept) {
+          observers.noteLost(why);
+        }
+        noteToAll(new Events.Lost(source(), why, heldFor()));
       }
     } catch (Throwable e) {
-      notReported(e);
+      // That must not stop the transition, for which others wait.
+      Timer.failed("an event", e);
     }
   }
 
   /** Runs what the client does on a loss. Not under the monitor: it may end other leases. */
   void runOnLoss(LeaseLostException why) {
-    if (loss() == why) {
-      observers.runOnLoss(why);
+    Consumer<LeaseLostException> action;
+    synchronized (grant) {
+      action = ending == why ? onLoss : null;
+    }
+    if (action != null) {
+      action.accept(why);
+    }
+  }
+
+  /** At most one; called at once if the lease has been lost already. */
+  void onLoss(Consumer<LeaseLostException> action) {
+    LeaseLostException already;
+    synchronized (grant) {
+      onLoss = action;
+      already = loss();
+    }
+    if (already != null) {
+      action.accept(already);
     }
   }
 
   // --- its release ----------------------------------------------------------------------------
-
-  ReleaseOutcome release() {
-    return release(null);
-  }
 
   /**
    * Hands its grant off to the next local waiter, or releases it on the server.
@@ -450,11 +376,11 @@ final class LeaseState {
   /** Releases it as if so much of its minimum hold were left. */
   ReleaseOutcome releaseAfter(Duration delay) {
     synchronized (grant) {
-      if (phase == Phase.HELD) {
+      if (phase == LeasePhase.HELD) {
         minHold = new MinHold(engine.platform, delay);
       }
     }
-    return release();
+    return release(null);
   }
 
   /** Releases a lease that its program never got; no minimum hold applies. */
@@ -465,25 +391,18 @@ final class LeaseState {
 
   void forgetMinHold() {
     synchronized (grant) {
-      if (phase == Phase.HELD) {
+      if (phase == LeasePhase.HELD) {
         minHold = null;
       }
-    }
-  }
-
-  /** Releases, and throws if the lease turns out to be lost. */
-  void releaseOrThrowLoss() {
-    if (release() == ReleaseOutcome.ALREADY_LOST) {
-      throwLoss();
     }
   }
 
   /** Begins a release of a lease that the client keeps; false if it does not any more. */
   boolean beginReleaseOfKept() {
     synchronized (grant) {
-      boolean begins = phase == Phase.KEPT;
+      boolean begins = phase == LeasePhase.KEPT;
       if (begins) {
-        phase = Phase.PASSING;
+        phase = LeasePhase.PASSING;
       }
       return begins;
     }
@@ -503,28 +422,46 @@ final class LeaseState {
       }
       return switch (phase) {
         case HELD -> {
-          phase = Phase.PASSING;
+          phase = LeasePhase.PASSING;
           yield null;
         }
-        case PASSING, RELEASING -> observers.release();
+        case PASSING, RELEASING -> {
+          if (otherReleases == null) {
+            otherReleases = new CompletableFuture<>();
+          }
+          yield otherReleases;
+        }
         default -> CompletableFuture.completedFuture(ReleaseOutcome.ALREADY_LOST);
       };
     }
   }
 
-  // --- steps of its release: called under the monitor ------------------------------------------
+  /** Tells other threads how the release has ended. Under no monitor; none is added any more. */
+  void tellRelease(ReleaseOutcome outcome) {
+    CompletableFuture<ReleaseOutcome> others;
+    synchronized (grant) {
+      others = otherReleases;
+    }
+    if (others != null) {
+      others.complete(outcome);
+    }
+  }
+
+  // --- steps of its release: called under the monitor -------------------------------------------
 
   boolean mayBeHandedOff() {
-    return phase == Phase.PASSING && renewed && (minHold == null || !minHold.isInDoubt());
+    return phase == LeasePhase.PASSING
+        && term.isRenewed()
+        && (minHold == null || !minHold.isInDoubt());
   }
 
   void beginRequest() {
-    phase = Phase.RELEASING;
+    phase = LeasePhase.RELEASING;
   }
 
   /** A request to defer the release was not confirmed. */
   void notDeferred(boolean inDoubt) {
-    phase = Phase.PASSING;
+    phase = LeasePhase.PASSING;
     if (inDoubt && minHold != null) {
       minHold.doubt();
     }
@@ -532,7 +469,7 @@ final class LeaseState {
 
   /** Ends it as released. */
   void released(ReleaseOutcome how) {
-    phase = Phase.RELEASED;
+    phase = LeasePhase.RELEASED;
     endFor(how);
   }
 
@@ -541,9 +478,12 @@ final class LeaseState {
       return;
     }
     try {
-      observers.noteReleased(how);
+      if (isWatched()) {
+        note(new Events.Released(source(), how, heldFor()));
+      }
     } catch (Throwable e) {
-      notReported(e);
+      // That must not stop the transition, for which others wait.
+      Timer.failed("an event", e);
     }
     ending = how;
   }
@@ -556,25 +496,20 @@ final class LeaseState {
 
   /** Returns its minimum hold if that has not passed, and nothing was tried in vain. */
   @Nullable MinHold minHoldToDefer() {
-    boolean defers = phase == Phase.PASSING && (!isEnded() || canDefer());
+    boolean defers = phase == LeasePhase.PASSING && (!isEnded() || canDefer());
     return defers && minHold != null && !minHold.isOver() ? minHold : null;
   }
 
   /** Keeps it for the client, if its minimum hold has not passed; returns whether it does. */
   boolean keep() {
-    if (minHold == null || minHold.isOver() || phase != Phase.PASSING) {
+    if (minHold == null || minHold.isOver() || phase != LeasePhase.PASSING) {
       return false;
     }
     minHold.keep(canDefer(), grant.patience().toNanos(), grant.interval());
-    maxHold = null;
-    fixedEnd = null;
+    // Whatever the options say.
+    term.keep(minHold.end() - grant.validity().until() > 0);
     risk = null;
-    phase = Phase.KEPT;
-    if (minHold.end() - grant.validity().until() > 0) {
-      // Whatever the options say.
-      renewed = true;
-      abandoned = false;
-    }
+    phase = LeasePhase.KEPT;
     endFor(ReleaseOutcome.DEFERRED);
     return true;
   }
@@ -584,7 +519,7 @@ final class LeaseState {
   }
 
   boolean isReleaseDue(long now) {
-    return phase == Phase.KEPT && nextRelease() - now <= 0;
+    return phase == LeasePhase.KEPT && nextRelease() - now <= 0;
   }
 
   /** A server that has deferred the release keeps the lock until its minimum hold is over. */
@@ -606,38 +541,61 @@ final class LeaseState {
 
   // --- reporting ------------------------------------------------------------------------------
 
-  LeaseObservers observers() {
+  Observers observers() {
     return observers;
   }
 
-  /** Reports its beginning to listeners. */
+  /** Reports its beginning to listeners, unless its acquisition has ended for them. */
   void noteAcquired() {
     try {
-      Duration waited = Duration.ofNanos(Math.max(0, begunAt - request.since()));
-      synchronized (grant) {
-        observers.noteAcquired(waited, number > 0);
+      if (engine.notifier.hasListeners()) {
+        Duration waited = Duration.ofNanos(Math.max(0, begunAt - request.since()));
+        synchronized (grant) {
+          synchronized (request.acquisition()) {
+            if (request.acquisition().ends()) {
+              note(new Events.Acquired(source(), waited, number > 0));
+            }
+          }
+        }
       }
     } catch (Throwable e) {
-      notReported(e);
+      // That must not stop the transition, for which others wait.
+      Timer.failed("an event", e);
     }
   }
 
-  Events.Source source() {
+  @Override
+  public Events.Source source() {
     return engine.reports.source(request, token());
   }
 
-  /** Whether its program has released it. */
-  boolean isEnded() {
+  @Override
+  public @Nullable LockException risk() {
+    return phase == LeasePhase.HELD ? risk : null;
+  }
+
+  /** Whether its program has released it: what becomes of it then is only logged. */
+  private boolean isEnded() {
     return ending instanceof ReleaseOutcome;
   }
 
-  /** Why it is at risk; null if it is not. */
-  @Nullable LockException risk() {
-    return phase == Phase.HELD ? risk : null;
+  private boolean isWatched() {
+    return !observers.isEmpty() || engine.notifier.hasListeners();
   }
 
-  /** An event that cannot be reported must not stop the transition, for which others wait. */
-  private static void notReported(Throwable why) {
-    Timer.failed("an event", why);
+  private void note(LockEvent event) {
+    if (!isEnded()) {
+      observers.note(event);
+    }
+    noteToAll(event);
+  }
+
+  private void noteToAll(LockEvent event) {
+    if (!isEnded()) {
+      engine.notifier.noteAll(event);
+    }
+    if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
+      engine.leaseLog.note(event);
+    }
   }
 }

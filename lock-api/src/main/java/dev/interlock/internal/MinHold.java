@@ -60,7 +60,7 @@ final class MinHold {
    */
   void keep(boolean asksAgain, long firstPause, long maxPause) {
     pause = pause == 0 ? firstPause : Math.min(2 * pause, maxPause);
-    nextRelease = asksAgain ? HeldGrant.earlier(end, platform.nanoTime() + pause) : end;
+    nextRelease = asksAgain ? Validity.earlier(end, platform.nanoTime() + pause) : end;
   }
 
   long nextRelease() {

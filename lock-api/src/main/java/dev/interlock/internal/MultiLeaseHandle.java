@@ -22,7 +22,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -40,12 +39,11 @@ final class MultiLeaseHandle implements MultiLease {
   }
 
   /** Separate from the handle, so that the handle can become unreachable. */
-  private static final class State {
+  private static final class State implements Observers.Subject {
     private final Engine engine;
     private final ImmutableList<LeaseState> members;
     private final String name;
-    private final LossSignal lost;
-    private final List<Notifier.ListenerCalls> listeners = new CopyOnWriteArrayList<>();
+    private final Observers observers;
 
     /** Gets the members' events as soon as there is a listener. */
     @GuardedBy("this")
@@ -71,12 +69,12 @@ final class MultiLeaseHandle implements MultiLease {
     State(Engine engine, ImmutableList<LeaseState> members) {
       this.engine = engine;
       this.members = members;
-      this.lost = new LossSignal(engine.notifier);
+      this.observers = new Observers(engine.notifier, this, this);
       this.name = String.join(", ", members.stream().map(LeaseState::name).toList());
     }
 
     void watchMembers() {
-      members.forEach(member -> member.observers().onLoss(this::memberLost));
+      members.forEach(member -> member.onLoss(this::memberLost));
     }
 
     /** Ends the set when one member is lost. Never called under a lease's monitor. */
@@ -91,10 +89,9 @@ final class MultiLeaseHandle implements MultiLease {
         }
         ended = true;
         loss = mine;
+        // First, so that no failure of a sibling delays it.
+        observers.noteLost(mine);
       }
-      // First, so that no failure of a sibling delays it.
-      lost.note(mine);
-      report(new Events.Lost(source(), mine, members.get(0).heldFor()));
       if (why.reason() != LossReason.CLOSED) {
         String detail = "\"" + why.name() + "\" was lost";
         for (LeaseState member : members) {
@@ -104,39 +101,25 @@ final class MultiLeaseHandle implements MultiLease {
       engine.notifier.flush();
     }
 
-    /** What events of the set are about. */
-    Events.Source source() {
+    @Override
+    public Events.Source source() {
       Events.Source first = members.get(0).source();
       return new Events.Source(
           name, first.kind(), 0, first.acquisition(), first.time(), first.holder());
     }
 
-    void report(LockEvent event) {
-      listeners.forEach(calls -> calls.note(event));
-    }
-
-    Subscription add(Consumer<? super LockEvent> listener) {
-      Notifier.ListenerCalls calls = engine.notifier.calls(listener, listeners::remove);
-      LeaseLostException already;
+    Subscription onEvent(Consumer<? super LockEvent> listener) {
+      Subscription subscription = observers.onEvent(listener);
       boolean first;
       synchronized (this) {
-        already = loss;
-        first = already == null && !listening;
+        first = loss == null && !listening;
         listening |= first;
-        if (already == null) {
-          listeners.add(calls);
-          if (risk != null && !ended) {
-            calls.note(new Events.AtRisk(source(), left(), risk));
-          }
-        } else {
-          calls.note(new Events.Lost(source(), already, members.get(0).heldFor()));
-        }
       }
       if (first) {
-        members.forEach(member -> member.observers().addSink(this::noteMember));
+        members.forEach(member -> member.observers().add(this::noteMember));
+        engine.notifier.flush();
       }
-      engine.notifier.flush();
-      return calls;
+      return subscription;
     }
 
     /** Called under the member's monitor. */
@@ -150,25 +133,39 @@ final class MultiLeaseHandle implements MultiLease {
         renewed.add(event.name());
         if (renewed.size() == members.size()) {
           renewed.clear();
-          report(new Events.Renewed(source(), left()));
+          observers.note(new Events.Renewed(source(), left()));
         }
       } else if (event instanceof LockEvent.RenewalFailed failed) {
-        report(new Events.RenewalFailed(source(), left(), failed.problem()));
+        observers.note(new Events.RenewalFailed(source(), left(), failed.problem()));
       } else if (event instanceof LockEvent.AtRisk member) {
         if (atRisk.isEmpty()) {
           risk = member.problem();
-          report(new Events.AtRisk(source(), left(), risk));
+          observers.note(new Events.AtRisk(source(), left(), risk));
         }
         atRisk.add(event.name());
       }
     }
 
-    private Duration left() {
-      long least = Long.MAX_VALUE;
-      for (LeaseState member : members) {
-        least = Math.min(least, member.remainingNanos());
+    @Override
+    public Duration heldFor() {
+      return members.get(0).heldFor();
+    }
+
+    @Override
+    public synchronized @Nullable LockException risk() {
+      return ended ? null : risk;
+    }
+
+    @Override
+    public Duration left() {
+      return Collections.min(members.stream().map(LeaseState::left).toList());
+    }
+
+    void noteReleased(ReleaseOutcome outcome) {
+      synchronized (this) {
+        observers.note(new Events.Released(source(), outcome, heldFor()));
       }
-      return Duration.ofNanos(Math.max(0, least));
+      engine.notifier.flush();
     }
 
     /** Returns whether this call is the one that ends the set. */
@@ -178,7 +175,8 @@ final class MultiLeaseHandle implements MultiLease {
       return first;
     }
 
-    synchronized @Nullable LeaseLostException loss() {
+    @Override
+    public synchronized @Nullable LeaseLostException loss() {
       return loss;
     }
   }
@@ -227,18 +225,13 @@ final class MultiLeaseHandle implements MultiLease {
 
   @Override
   public Duration remainingValidity() {
-    return isHeld()
-        ? smallest(state.members.stream().map(LeaseState::remaining).toList())
-        : Duration.ZERO;
+    return isHeld() ? state.left() : Duration.ZERO;
   }
 
   @Override
   public Duration effectiveTtl() {
-    return smallest(state.members.stream().map(LeaseState::effectiveTtl).toList());
-  }
-
-  private static Duration smallest(List<Duration> durations) {
-    return Collections.min(durations);
+    return Collections.min(
+        state.members.stream().map(member -> member.grant().grant().effectiveTtl()).toList());
   }
 
   @Override
@@ -368,8 +361,7 @@ final class MultiLeaseHandle implements MultiLease {
       others.forEach(other -> outcomes.add(other.join()));
       ReleaseOutcome outcome = outcome(outcomes);
       if (first && outcome != ReleaseOutcome.ALREADY_LOST) {
-        state.report(new Events.Released(state.source(), outcome, state.members.get(0).heldFor()));
-        state.engine.notifier.flush();
+        state.noteReleased(outcome);
       }
       return outcome;
     }
@@ -397,12 +389,12 @@ final class MultiLeaseHandle implements MultiLease {
 
   @Override
   public CompletableFuture<LeaseLostException> lost() {
-    return state.lost;
+    return state.observers.lost();
   }
 
   @Override
   public Subscription onEvent(Consumer<? super LockEvent> listener) {
-    return state.add(requireNonNull(listener, "listener"));
+    return state.onEvent(requireNonNull(listener, "listener"));
   }
 
   @Override

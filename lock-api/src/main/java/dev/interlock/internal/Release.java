@@ -43,7 +43,7 @@ final class Release {
     try {
       outcome = new Release(lease).run(latest);
     } finally {
-      lease.observers().tellRelease(outcome);
+      lease.tellRelease(outcome);
     }
     return outcome;
   }
@@ -101,7 +101,7 @@ final class Release {
         outcome = deferOnServer(latest);
       }
     } catch (Throwable e) {
-      if (lease.phase() != LeaseState.Phase.PASSING) {
+      if (lease.phase() != LeasePhase.PASSING) {
         throw e;
       }
       Timer.failed("a deferred release", e);
@@ -193,7 +193,7 @@ final class Release {
   /** Leaves the grant to others that have it; if there are none, releases it on the server. */
   private ReleaseOutcome leave(@Nullable Deadline latest) {
     synchronized (grant) {
-      if (lease.phase() == LeaseState.Phase.LOST) {
+      if (lease.phase() == LeasePhase.LOST) {
         return ReleaseOutcome.ALREADY_LOST;
       }
       if (grant.isLast(lease)) {
@@ -203,7 +203,7 @@ final class Release {
         lease.released(ReleaseOutcome.HANDED_OFF);
       }
     }
-    if (lease.phase() == LeaseState.Phase.RELEASED) {
+    if (lease.phase() == LeasePhase.RELEASED) {
       engine.notifier.flush();
       return ReleaseOutcome.HANDED_OFF;
     }

@@ -1,6 +1,7 @@
 package dev.interlock.internal;
 
 import dev.interlock.LeaseLostException;
+import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Share;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -43,7 +44,7 @@ final class ThreadHolds {
    */
   @Nullable Hold current(String name, Share share) {
     Hold hold = holds.get(new Key(name, Thread.currentThread()));
-    if (hold != null && !hold.lease.share().equals(share)) {
+    if (hold != null && !hold.lease.request().share().equals(share)) {
       throw new IllegalStateException(
           "thread "
               + Thread.currentThread().getName()
@@ -57,13 +58,11 @@ final class ThreadHolds {
   void begin(LeaseState lease) {
     Key key = new Key(lease.name(), Thread.currentThread());
     holds.put(key, new Hold(lease));
-    lease
-        .observers()
-        .onLoss(
-            loss -> {
-              lost.add(key);
-              forgetDead();
-            });
+    lease.onLoss(
+        loss -> {
+          lost.add(key);
+          forgetDead();
+        });
     forgetDead();
   }
 
@@ -91,7 +90,7 @@ final class ThreadHolds {
     StackRoom.require();
     Key key = new Key(name, Thread.currentThread());
     Hold hold = holds.get(key);
-    if (hold == null || !hold.lease.share().equals(share)) {
+    if (hold == null || !hold.lease.request().share().equals(share)) {
       throw new IllegalMonitorStateException(
           "thread " + key.thread().getName() + " does not hold the lock \"" + name + "\"");
     }
@@ -101,7 +100,9 @@ final class ThreadHolds {
     }
     holds.remove(key);
     lost.remove(key);
-    hold.lease.releaseOrThrowLoss();
+    if (hold.lease.release(null) == ReleaseOutcome.ALREADY_LOST) {
+      hold.lease.ensureHeld();
+    }
   }
 
   int size() {

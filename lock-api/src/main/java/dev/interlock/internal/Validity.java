@@ -32,6 +32,11 @@ record Validity(long until, long clockOffset) {
     return clockOffset(wall, time.nanoTime());
   }
 
+  /** Returns the earlier of two times of the monotonic clock. */
+  static long earlier(long a, long b) {
+    return a - b < 0 ? a : b;
+  }
+
   /** Returns how long the machine has slept since the beginning, in nanoseconds. */
   long slept(long wallMillis, long nanos) {
     return Math.max(0, TimeUnit.MILLISECONDS.toNanos(wallMillis) - nanos - clockOffset);

@@ -62,7 +62,7 @@ class EdgeTest extends EngineFixture {
     Background<Lease> next = inBackground(() -> acquire(RENEWED));
     time.awaitAsleep(next.thread);
     state[0].abandon("of the test");
-    var unused = state[0].release();
+    var unused = state[0].release(null);
     Lease lease = next.get();
     for (int i = 0; i < 9; i++) {
       time.advance(TTL.dividedBy(3));

@@ -85,7 +85,7 @@ class ForgetTest extends EngineFixture {
         BlockingAcquisition.tryAcquire(engine.acquirer, untilHad(FIXED), held -> held)
             .orElseThrow();
     CompletableFuture<LeaseLostException> told = new CompletableFuture<>();
-    lease.observers().onLoss(told::complete);
+    lease.onLoss(told::complete);
     store.failOnce(new StackOverflowError("of the test"));
     time.advance(TTL);
     assertEquals(LossReason.EXPIRED, get(told).reason());

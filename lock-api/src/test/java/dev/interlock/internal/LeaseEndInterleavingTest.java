@@ -85,7 +85,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
         BlockingAcquisition.tryAcquire(engine.acquirer, untilHad(options), held -> held)
             .orElseThrow();
     lease.abandon("the test dropped it");
-    assertEquals(MAX_HOLD, lease.remaining());
+    assertEquals(MAX_HOLD, lease.left());
   }
 
   @Test

@@ -70,7 +70,7 @@ class LeaseLincheckTest {
      */
     @Operation
     public void release() {
-      outcomes.add(lease.release());
+      outcomes.add(lease.release(null));
     }
 
     /** Whoever releases it learns the same. */

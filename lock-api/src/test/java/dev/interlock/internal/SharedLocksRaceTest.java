@@ -11,6 +11,7 @@ import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.memory.MemoryProvider;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
@@ -168,7 +169,12 @@ class SharedLocksRaceTest {
         return lock.tryAcquire();
       }
       case 1 -> {
-        return lock.tryAcquire(Duration.ofNanos(random.nextInt(2_000_000)));
+        try {
+          return lock.tryAcquire(Duration.ofNanos(random.nextInt(2_000_000)));
+        } catch (LockUnavailableException e) {
+          // On a busy machine the thread that asks the store may not run in time.
+          return Optional.empty();
+        }
       }
       case 2 -> {
         CompletableFuture<Lease> future = lock.acquireAsync();

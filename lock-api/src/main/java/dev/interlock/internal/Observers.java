@@ -1,0 +1,116 @@
+package dev.interlock.internal;
+
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
+import dev.interlock.LockException;
+import dev.interlock.Subscription;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who wants to know what becomes of a lease, or of a set of leases. Events are recorded under the
+ * monitor that guards the change that they report, so that listeners get them in the order in which
+ * they happened. The next {@link Notifier#flush} delivers them.
+ */
+final class Observers {
+
+  /** What they observe. Called under its monitor. */
+  interface Subject {
+    Events.Source source();
+
+    /** Returns what is left of the validity. */
+    Duration left();
+
+    Duration heldFor();
+
+    /** Returns the loss; null if it has not been lost. */
+    @Nullable LeaseLostException loss();
+
+    /** Returns why it is at risk; null if it is not, or is not held any more. */
+    @Nullable LockException risk();
+  }
+
+  private final Notifier notifier;
+  private final Object monitor;
+  private final Subject subject;
+  private @Nullable LossSignal lost;
+  private @Nullable List<Notifier.Sink> sinks;
+
+  Observers(Notifier notifier, Object monitor, Subject subject) {
+    this.notifier = notifier;
+    this.monitor = monitor;
+    this.subject = subject;
+  }
+
+  /** Returns the future of the loss. */
+  CompletableFuture<LeaseLostException> lost() {
+    synchronized (monitor) {
+      if (lost == null) {
+        lost = new LossSignal(notifier);
+        LeaseLostException loss = subject.loss();
+        if (loss != null) {
+          lost.tell(loss);
+        }
+      }
+      return lost;
+    }
+  }
+
+  Subscription onEvent(Consumer<? super LockEvent> listener) {
+    Notifier.ListenerCalls calls = notifier.calls(listener, this::remove);
+    add(calls);
+    notifier.flush();
+    return calls;
+  }
+
+  /** The sink gets the events from now on, and at once a loss or risk that exists. */
+  void add(Notifier.Sink sink) {
+    synchronized (monitor) {
+      LeaseLostException loss = subject.loss();
+      LockException risk = subject.risk();
+      if (loss != null) {
+        sink.note(new Events.Lost(subject.source(), loss, subject.heldFor()));
+        return;
+      }
+      if (sinks == null) {
+        sinks = new ArrayList<>(1);
+      }
+      sinks.add(sink);
+      if (risk != null) {
+        sink.note(new Events.AtRisk(subject.source(), subject.left(), risk));
+      }
+    }
+  }
+
+  private void remove(Notifier.Sink sink) {
+    synchronized (monitor) {
+      if (sinks != null) {
+        sinks.remove(sink);
+      }
+    }
+  }
+
+  // --- called under the monitor -----------------------------------------------------------------
+
+  boolean isEmpty() {
+    return sinks == null || sinks.isEmpty();
+  }
+
+  void note(LockEvent event) {
+    assert Thread.holdsLock(monitor);
+    if (sinks != null) {
+      sinks.forEach(sink -> sink.note(event));
+    }
+  }
+
+  void noteLost(LeaseLostException why) {
+    if (lost != null) {
+      lost.note(why);
+    }
+    note(new Events.Lost(subject.source(), why, subject.heldFor()));
+  }
+}
