@@ -258,6 +258,8 @@ final class Journal {
   private final List<String> lines = new ArrayList<>();
   private final long start;
 
+  final RenewalCheck renewalCheck;
+
   /** When the store last told a machine that a name is held. */
   private final Map<List<String>, Long> heardHeld = new HashMap<>();
 
@@ -274,6 +276,7 @@ final class Journal {
     this.keptUntil = keptUntil;
     this.traced = traced;
     this.start = scheduler.now();
+    this.renewalCheck = new RenewalCheck(scheduler);
   }
 
   List<String> lines() {

@@ -380,6 +380,11 @@ record Plan(
         .anyMatch(op -> !op.share().agreesWith(setting.uses.get(op.name())));
   }
 
+  /** Whether leases are renewed by futures: in one world of eleven. */
+  boolean renewsAsync() {
+    return Math.floorMod(seed, 11) == 0;
+  }
+
   /** Whether there are candidates or observers. */
   boolean hasElections() {
     return programs.stream()

@@ -628,6 +628,30 @@ final class Program implements Runnable {
     }
   }
 
+  /** Renews a lease, and checks that the store has confirmed that. */
+  private void renew(Lease lease, List<Journal.Held> held) throws InterruptedException {
+    long from = world.now();
+    if (world.plan().renewsAsync()) {
+      await(lease.renewAsync());
+    } else {
+      lease.renew();
+    }
+    if (world.isOnModel()) {
+      held.forEach(one -> journal.renewalCheck.requireConfirmed(one, from));
+    }
+  }
+
+  private void await(CompletableFuture<?> future) throws InterruptedException {
+    WakeUp wakeUp = new WakeUp(machine);
+    var unused = future.whenComplete((value, failure) -> wakeUp.signal());
+    wakeUp.await(Deadline.never(machine));
+    try {
+      future.join();
+    } catch (CompletionException e) {
+      throw e.getCause() instanceof RuntimeException problem ? problem : e;
+    }
+  }
+
   /** Returns false if it was lost before the time is over. */
   private boolean hold(Op op, Lease lease, List<Journal.Held> held) throws InterruptedException {
     long until = machine.monotonic() + op.hold();
@@ -643,14 +667,16 @@ final class Program implements Runnable {
       if (op.renews()) {
         long from = world.now();
         try {
-          lease.renew();
+          renew(lease, held);
         } catch (LockException e) {
           // The next check finds it.
         } catch (IllegalStateException e) {
           // The client was closed meanwhile, which has released it.
         } finally {
           // A scheduled renewal, for which it may have to wait, counts too.
-          took("WAIT-01", "renew()", from, setting.requestTimeout());
+          long shortage =
+              world.plan().renewsAsync() ? machine.shortOfThreads(from, world.now()) : 0;
+          took("WAIT-01", "renew()", from, setting.requestTimeout() + shortage);
         }
       }
       machine.pause(Math.min(step, Math.max(1, until - machine.monotonic())));
@@ -683,7 +709,7 @@ final class Program implements Runnable {
           "releaser",
           () -> {
             try {
-              lease.renew();
+              renew(lease, held);
             } catch (InterruptedException | LockException e) {
               journal.note(machine, "another thread could not renew: " + e);
             } catch (IllegalStateException e) {

@@ -393,6 +393,7 @@ final class QueueBackend implements QueueingBackend {
   @Override
   public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
     Claim claim = grant.claim();
+    long requestedAt = machine.scheduler().now();
     if (!granted.containsKey(claim.id())) {
       return new Renewal.Gone(LossReason.SESSION_ENDED, "the session has ended");
     }
@@ -400,6 +401,7 @@ final class QueueBackend implements QueueingBackend {
     if (!there) {
       return new Renewal.Gone(LossReason.TAKEN, "the node is gone");
     }
+    journal.renewalCheck.confirm(machine, grant, requestedAt);
     return new Renewal.Renewed(confirmedAt + certain());
   }
 

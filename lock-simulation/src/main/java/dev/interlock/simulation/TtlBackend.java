@@ -270,6 +270,7 @@ final class TtlBackend implements LockBackend {
   @Override
   public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
     Claim claim = grant.claim();
+    long requestedAt = machine.scheduler().now();
     long sentAt = machine.nanoTime();
     List<String> answers =
         askAll(
@@ -279,6 +280,7 @@ final class TtlBackend implements LockBackend {
     List<String> wrong = answers.stream().filter(answer -> !answer.isEmpty()).toList();
     if (answers.size() - wrong.size() >= majority) {
       journal.hearsHeld(machine, claim.name());
+      journal.renewalCheck.confirm(machine, grant, requestedAt);
       return new Renewal.Renewed(since(sentAt) + certain(claim.ttl()));
     }
     if (wrong.size() > servers.size() - majority) {

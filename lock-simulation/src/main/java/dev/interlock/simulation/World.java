@@ -157,6 +157,11 @@ final class World {
     return servers.size() <= 1 && !setting.outside();
   }
 
+  /** Whether the store is one of the models, which record what they answer. */
+  boolean isOnModel() {
+    return !servers.isEmpty();
+  }
+
   /** Whether the store always answers. */
   boolean isStoreThere() {
     return servers.isEmpty() || plan.faults().isEmpty();

@@ -1,0 +1,44 @@
+package dev.interlock.simulation;
+
+import dev.interlock.spi.Grant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Checks that a renewal that returned was confirmed: the store has answered a renewal of the grant
+ * that was requested after the call began. Leases that share a grant also share its confirmations.
+ */
+final class RenewalCheck {
+
+  private final Scheduler scheduler;
+
+  /** When the last confirmed renewal was requested, by machine, name and number of the grant. */
+  private final Map<List<Object>, Long> confirmedRequests = new HashMap<>();
+
+  RenewalCheck(Scheduler scheduler) {
+    this.scheduler = scheduler;
+  }
+
+  /** Records that the store has confirmed a renewal that was requested at the given time. */
+  void confirm(Machine machine, Grant grant, long requestedAt) {
+    confirmedRequests.merge(
+        List.of(machine.name(), grant.claim().name(), grant.token()), requestedAt, Math::max);
+  }
+
+  /** Fails if none of the lease's renewals that were requested since then has been confirmed. */
+  void requireConfirmed(Journal.Held lease, long from) {
+    Long last =
+        confirmedRequests.get(
+            List.of(lease.machine.name(), lease.name, lease.token / Grant.LEASES_PER_GRANT));
+    if (last == null || last < from) {
+      lease.require(
+          false,
+          "LEASE-02",
+          "a renewal returned after "
+              + (scheduler.now() - from) / 1_000_000
+              + " ms, though the store has confirmed "
+              + (last == null ? "none" : "none since " + (from - last) / 1_000_000 + " ms before"));
+    }
+  }
+}
