@@ -259,9 +259,8 @@ final class Journal {
   private final long start;
 
   final RenewalCheck renewalCheck;
-
-  /** When the store last told a machine that a name is held. */
-  private final Map<List<String>, Long> heardHeld = new HashMap<>();
+  final OutageCheck outageCheck;
+  final EmptyAnswerCheck emptyAnswerCheck;
 
   /**
    * Makes an empty journal.
@@ -270,13 +269,19 @@ final class Journal {
    * @param undisturbed whether nothing but its release ends a lease that is renewed
    */
   Journal(
-      Scheduler scheduler, ToLongFunction<Held> keptUntil, boolean undisturbed, boolean traced) {
+      Scheduler scheduler,
+      Plan.Setting setting,
+      ToLongFunction<Held> keptUntil,
+      boolean undisturbed,
+      boolean traced) {
     this.undisturbed = undisturbed;
     this.scheduler = scheduler;
     this.keptUntil = keptUntil;
     this.traced = traced;
     this.start = scheduler.now();
     this.renewalCheck = new RenewalCheck(scheduler);
+    this.outageCheck = new OutageCheck(scheduler, setting.requestTimeout(), setting.ttl());
+    this.emptyAnswerCheck = new EmptyAnswerCheck(scheduler, setting.requestTimeout());
   }
 
   List<String> lines() {
@@ -458,24 +463,6 @@ final class Journal {
               + "\", which no client held for "
               + (scheduler.now() - free) / MS
               + " ms");
-    }
-  }
-
-  /** Records that the store has told a client of the machine that the name is held. */
-  void hearsHeld(Machine machine, String name) {
-    heardHeld.put(List.of(machine.name(), name), scheduler.now());
-  }
-
-  /**
-   * Fails if an attempt ended as if the name were held, though the store has not said so for a long
-   * time. What a client keeps, and what it waits for, is confirmed now and then.
-   */
-  void requireHeardHeld(Machine machine, String name, long from, long window) {
-    long heard = heardHeld.getOrDefault(List.of(machine.name(), name), -NEVER);
-    if (heard < from - window) {
-      scheduler.fail(
-          "API-02",
-          machine.name() + " was told that \"" + name + "\" is held, which the store has not said");
     }
   }
 

@@ -14,6 +14,7 @@ import dev.interlock.LockException;
 import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
+import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
@@ -347,6 +348,7 @@ final class Program implements Runnable {
 
   private <L extends Lease> void take(Op op, Acquirable<L> lock) throws InterruptedException {
     long from = world.now();
+    long clock = machine.monotonic();
     String name = Plan.name(op.name());
     // A set has to release its members if it fails.
     long more = op.kind().isOfSet() ? setting.requestTimeout() : 0;
@@ -358,6 +360,9 @@ final class Program implements Runnable {
         waits(op, Journal.NEVER);
         try {
           lease = lock.acquire();
+        } catch (LockException e) {
+          checkFailure(op, from, clock, e);
+          throw e;
         } finally {
           waitsNoMore(op);
           if (op.keeping() == Plan.Keeping.IMPATIENT) {
@@ -369,7 +374,7 @@ final class Program implements Runnable {
         try {
           lease = lock.tryAcquire().orElse(null);
           if (lease == null) {
-            requireHeardHeld(op, from);
+            requireReason(op, clock);
           }
         } finally {
           took("WAIT-01", "tryAcquire()", from, setting.requestTimeout() + more + renewal());
@@ -384,7 +389,7 @@ final class Program implements Runnable {
           lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
           if (lease == null) {
             lasted("tryAcquire(t)", from, op.patience());
-            requireHeardHeld(op, from);
+            requireReason(op, clock);
           }
         } catch (LockUnavailableException e) {
           lasted("tryAcquire(t)", from, op.patience());
@@ -394,12 +399,22 @@ final class Program implements Runnable {
           took("WAIT-02", "tryAcquire(t)", from, op.patience() + beyond + renewal());
         }
       }
-      case ASYNC -> lease = future(op, lock.acquireAsync());
+      case ASYNC -> {
+        try {
+          lease = future(op, lock.acquireAsync());
+        } catch (LockException e) {
+          checkFailure(op, from, clock, e);
+          throw e;
+        }
+      }
       default -> {
         Optional<L> had = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.patience())));
         long shortage = machine.shortOfThreads(from, world.now());
         took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + beyond + more + shortage);
         lease = had == null ? null : had.orElse(null);
+        if (had != null && lease == null) {
+          requireReason(op, clock);
+        }
       }
     }
     waits = false;
@@ -412,14 +427,38 @@ final class Program implements Runnable {
     }
   }
 
-  private boolean isTtlStore() {
-    return world.plan().store() == Plan.Store.TTL || world.plan().store() == Plan.Store.MAJORITY;
+  private List<String> names(Op op) {
+    return op.kind().isOfSet() ? setting.namesOfLocks() : List.of(Plan.name(op.name()));
   }
 
-  private void requireHeardHeld(Op op, long from) {
-    if (!op.kind().isOfSet() && isTtlStore()) {
-      journal.requireHeardHeld(
-          machine, Plan.name(op.name()), from, 2 * setting.ttl() + setting.requestTimeout());
+  /**
+   * Fails if an attempt ended with nothing for no reason.
+   *
+   * @param clock when it began, by the machine's clock
+   */
+  private void requireReason(Op op, long clock) {
+    if (world.isOnModel()) {
+      Share share = op.kind().isOfSet() ? Share.EXCLUSIVE : op.share();
+      journal.emptyAnswerCheck.requireReason(machine, names(op), share, clock);
+    }
+  }
+
+  /** Checks the reason of a time-out, and how long an outage was borne by a call without one. */
+  private void checkFailure(Op op, long from, long clock, @Nullable Throwable failure) {
+    boolean mayTimeOut =
+        op.keeping() == Plan.Keeping.IMPATIENT
+            || op.kind().way() == Kind.TRY
+            || op.kind().way() == Kind.TIMED;
+    if (failure instanceof LockTimeoutException) {
+      requireReason(op, clock);
+    } else if (failure instanceof LockUnavailableException
+        && !mayTimeOut
+        && world.isOnModel()
+        // It makes lock() enter the queue anew, perhaps as the first to see the outage.
+        && !Thread.currentThread().isInterrupted()) {
+      long timeout = op.keeping() == Plan.Keeping.BRIEF ? setting.ttl() / 4 : setting.ttl();
+      boolean blocking = op.kind().way() == Kind.ACQUIRE;
+      journal.outageCheck.requireInTime(machine, names(op), from, timeout, blocking, failure);
     }
   }
 
@@ -445,6 +484,7 @@ final class Program implements Runnable {
     WakeUp wakeUp = new WakeUp(machine);
     List<Pending> all = new ArrayList<>();
     long from = world.now();
+    long clock = machine.monotonic();
     try {
       for (int i = 0; i < CROWD; i++) {
         CompletableFuture<Lease> lease = lock.acquireAsync();
@@ -456,7 +496,14 @@ final class Program implements Runnable {
                   granted.listen(one, 0);
                   return granted;
                 });
-        var unused = held.whenComplete((value, failure) -> wakeUp.signal());
+        var unused =
+            held.whenComplete(
+                (value, failure) -> {
+                  if (failure != null) {
+                    checkFailure(op, from, clock, failure.getCause());
+                  }
+                  wakeUp.signal();
+                });
         all.add(new Pending(lease, held));
       }
       while (!all.isEmpty()) {
@@ -749,6 +796,7 @@ final class Program implements Runnable {
   private void view(Op op, LockClient client) throws InterruptedException {
     Lock view = lock(op, client).asLock();
     long from = world.now();
+    long clock = machine.monotonic();
     boolean interrupted = op.kind() == Kind.VIEW && op.listener() > 0;
     if (interrupted) {
       Thread.currentThread().interrupt();
@@ -771,8 +819,12 @@ final class Program implements Runnable {
     } catch (InterruptedException e) {
       requireNotHeld(view, "interrupted");
       throw e;
+    } catch (LockException e) {
+      checkFailure(op, from, clock, e);
+      throw e;
     }
     if (!had) {
+      requireReason(op, clock);
       return;
     }
     if (interrupted && !Thread.interrupted()) {

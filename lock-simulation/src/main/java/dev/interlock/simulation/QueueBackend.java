@@ -48,6 +48,7 @@ final class QueueBackend implements QueueingBackend {
   private final QueueServer server;
   private final BackendContext context;
   private final Journal journal;
+  private final AttemptRecorder recorder;
   private final long timeout;
   private final Set<Place> places = new LinkedHashSet<>();
   private final Map<String, Grant> granted = new LinkedHashMap<>();
@@ -67,6 +68,7 @@ final class QueueBackend implements QueueingBackend {
       long timeout)
       throws InterruptedException {
     this.journal = journal;
+    this.recorder = new AttemptRecorder(machine, journal);
     this.machine = machine;
     this.network = network;
     this.server = server;
@@ -188,6 +190,7 @@ final class QueueBackend implements QueueingBackend {
 
   private void lost(Grant grant, LossReason reason, String detail) {
     journal.reportsLoss(machine, grant.claim(), grant.token());
+    journal.emptyAnswerCheck.recordEnd(machine, grant.claim());
     context.lost(grant.claim(), reason, detail);
   }
 
@@ -251,6 +254,10 @@ final class QueueBackend implements QueueingBackend {
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     journal.asks(machine, claim, deadline);
+    return recorder.ask(claim, () -> attempt(claim, deadline));
+  }
+
+  private Attempt attempt(Claim claim, Deadline deadline) throws InterruptedException {
     int before = epoch;
     long mine = session;
     Connection watched = connected();
@@ -292,6 +299,10 @@ final class QueueBackend implements QueueingBackend {
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
     journal.asks(machine, claim, deadline);
+    return recorder.ask(claim, () -> enter(claim, deadline));
+  }
+
+  private Place enter(Claim claim, Deadline deadline) throws InterruptedException {
     long mine = session;
     if (mine == 0) {
       ask(() -> true, deadline);
@@ -321,6 +332,10 @@ final class QueueBackend implements QueueingBackend {
 
     @Override
     public Attempt await(Deadline deadline) throws InterruptedException {
+      return recorder.await(claim, () -> awaitTurn(deadline));
+    }
+
+    private Attempt awaitTurn(Deadline deadline) throws InterruptedException {
       while (true) {
         requireSession();
         Deadline look = deadline;
@@ -367,6 +382,9 @@ final class QueueBackend implements QueueingBackend {
     public void close() {
       left = true;
       places.remove(this);
+      if (!granted.containsKey(claim.id())) {
+        journal.emptyAnswerCheck.recordEnd(machine, claim);
+      }
       news.signal();
       failAtTimes(machine);
     }
@@ -399,18 +417,26 @@ final class QueueBackend implements QueueingBackend {
     }
     boolean there = ask(() -> server.has(grant.token()), deadline);
     if (!there) {
+      journal.emptyAnswerCheck.recordEnd(machine, claim);
       return new Renewal.Gone(LossReason.TAKEN, "the node is gone");
     }
+    long until = confirmedAt + certain();
     journal.renewalCheck.confirm(machine, grant, requestedAt);
-    return new Renewal.Renewed(confirmedAt + certain());
+    journal.emptyAnswerCheck.recordGrant(machine, grant, until);
+    return new Renewal.Renewed(until);
   }
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     journal.releases(claim, deadline);
+    journal.emptyAnswerCheck.recordRelease(machine, claim);
     // The server reports the removal of the node before it answers.
     granted.remove(claim.id());
-    return ask(() -> server.release(claim.name(), claim.id()), deadline);
+    try {
+      return ask(() -> server.release(claim.name(), claim.id()), deadline);
+    } finally {
+      journal.emptyAnswerCheck.recordEnd(machine, claim);
+    }
   }
 
   @Override

@@ -70,6 +70,7 @@ final class TtlBackend implements LockBackend {
   private final Network network;
   private final List<TtlServer> servers;
   private final Journal journal;
+  private final AttemptRecorder recorder;
   private final int majority;
   private final boolean countsFromReply;
   private final List<Deque<Connection>> idle = new ArrayList<>();
@@ -95,6 +96,7 @@ final class TtlBackend implements LockBackend {
       Journal journal,
       boolean countsFromReply) {
     this.journal = journal;
+    this.recorder = new AttemptRecorder(machine, journal);
     this.countsFromReply = countsFromReply;
     this.machine = machine;
     this.network = network;
@@ -224,6 +226,10 @@ final class TtlBackend implements LockBackend {
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     journal.asks(machine, claim, deadline);
+    return recorder.ask(claim, () -> attempt(claim, deadline));
+  }
+
+  private Attempt attempt(Claim claim, Deadline deadline) throws InterruptedException {
     long sentAt = machine.nanoTime();
     List<TtlServer.Answer> answers =
         askAll(
@@ -232,7 +238,6 @@ final class TtlBackend implements LockBackend {
             deadline);
     List<TtlServer.Answer> granted = answers.stream().filter(TtlServer.Answer::granted).toList();
     if (granted.size() >= majority) {
-      journal.hearsHeld(machine, claim.name());
       TtlServer.Answer highest =
           granted.stream()
               .max(
@@ -260,7 +265,6 @@ final class TtlBackend implements LockBackend {
             .map(TtlServer.Answer::busyFor)
             .sorted()
             .toList();
-    journal.hearsHeld(machine, claim.name());
     // On a split vote no client gets the lock; they retry at different times.
     return new Attempt.Busy(
         Duration.ofNanos(
@@ -279,11 +283,13 @@ final class TtlBackend implements LockBackend {
             deadline);
     List<String> wrong = answers.stream().filter(answer -> !answer.isEmpty()).toList();
     if (answers.size() - wrong.size() >= majority) {
-      journal.hearsHeld(machine, claim.name());
+      long until = since(sentAt) + certain(claim.ttl());
       journal.renewalCheck.confirm(machine, grant, requestedAt);
-      return new Renewal.Renewed(since(sentAt) + certain(claim.ttl()));
+      journal.emptyAnswerCheck.recordGrant(machine, grant, until);
+      return new Renewal.Renewed(until);
     }
     if (wrong.size() > servers.size() - majority) {
+      journal.emptyAnswerCheck.recordEnd(machine, claim);
       return new Renewal.Gone(LossReason.TAKEN, wrong.get(0));
     }
     return new Renewal.Failed(Connection.unavailable(servers.get(0), "too few confirmed it"));
@@ -292,18 +298,24 @@ final class TtlBackend implements LockBackend {
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     journal.releases(claim, deadline);
-    List<Boolean> answers =
-        askAll(
-            server -> server.release(claim.name(), claim.id()),
-            // All answers prove that nothing is left; a majority is enough to free the lock.
-            answer -> servers.size() == 1 || answer,
-            deadline);
-    return answers.stream().filter(answer -> answer).count() >= majority;
+    journal.emptyAnswerCheck.recordRelease(machine, claim);
+    try {
+      List<Boolean> answers =
+          askAll(
+              server -> server.release(claim.name(), claim.id()),
+              // All answers prove that nothing is left; a majority is enough to free the lock.
+              answer -> servers.size() == 1 || answer,
+              deadline);
+      return answers.stream().filter(answer -> answer).count() >= majority;
+    } finally {
+      journal.emptyAnswerCheck.recordEnd(machine, claim);
+    }
   }
 
   @Override
   public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
       throws InterruptedException {
+    journal.emptyAnswerCheck.recordRelease(machine, claim);
     long kept = delay.toNanos() + delay.toNanos() / DRIFT;
     List<Boolean> answers =
         askAll(server -> server.releaseAfter(claim, kept), answer -> answer, deadline);
@@ -311,6 +323,7 @@ final class TtlBackend implements LockBackend {
     if (confirmed < majority && answers.size() - confirmed <= servers.size() - majority) {
       throw Connection.unavailable(servers.get(0), "too few confirmed it");
     }
+    journal.emptyAnswerCheck.recordEnd(machine, claim);
     return confirmed >= majority;
   }
 

@@ -71,7 +71,11 @@ final class World {
     this.network = new Network(scheduler, setting.delay());
     this.journal =
         new Journal(
-            scheduler, this::keptUntil, plan.faults().isEmpty() && !plan.takesAway(), traced);
+            scheduler,
+            setting,
+            this::keptUntil,
+            plan.faults().isEmpty() && !plan.takesAway(),
+            traced);
     this.observer = new Machine(scheduler, "world", random.split(), 1, 0, true, 9);
     for (int i = 0; i < plan.servers(); i++) {
       servers.add(

@@ -36,7 +36,8 @@ class JournalTest {
    */
   private static @Nullable Failure failure(Share other, long valid) {
     Scheduler scheduler = new Scheduler(new SplittableRandom(1), TimeUnit.MINUTES.toNanos(1));
-    Journal journal = new Journal(scheduler, held -> Journal.NEVER, false, false);
+    Journal journal =
+        new Journal(scheduler, Plan.of(1).setting(), held -> Journal.NEVER, false, false);
     Machine first = machine(scheduler, "client-1");
     Machine second = machine(scheduler, "client-2");
     long start = scheduler.now();
