@@ -46,7 +46,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   /** The end of the last confirmation. Only moves later. Changes under the monitor. */
   private volatile Validity validity;
 
-  /** The leases that have it, in the order of their tokens. Changes under the monitor. */
+  /** The leases that have it. Changes under the monitor. */
   private volatile LeaseState[] leases = NONE;
 
   /** How many leases it has had. */
@@ -113,15 +113,19 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   // --- its leases -------------------------------------------------------------------------------
 
   private synchronized LeaseState issue(Request request) {
-    long wall = engine.platform.wallMillis();
-    long now = engine.platform.nanoTime();
-    LeaseState lease = new LeaseState(this, request, issued, wall, now);
+    LeaseState lease = make(request);
     LeaseState[] more = Arrays.copyOf(leases, leases.length + 1);
     more[leases.length] = lease;
     leases = more;
     issued++;
-    reschedule(wall, now);
+    reschedule();
     return lease;
+  }
+
+  @GuardedBy("this")
+  private LeaseState make(Request request) {
+    long wall = engine.platform.wallMillis();
+    return new LeaseState(this, request, issued, wall, engine.platform.nanoTime());
   }
 
   /** Removes a lease that has ended. Called under the monitor. */
@@ -158,14 +162,18 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       return null;
     }
     LeaseState taker;
+    LeaseState[] exchanged = leases.clone();
     try {
-      taker = issue(next);
+      taker = make(next);
+      exchanged[Arrays.asList(leases).indexOf(lease)] = taker;
     } catch (Throwable e) {
       Timer.failed("a handoff", e);
       return null;
     }
-    remove(lease);
+    leases = exchanged;
+    issued++;
     lease.released(ReleaseOutcome.HANDED_OFF);
+    reschedule();
     taker.noteAcquired();
     return taker;
   }

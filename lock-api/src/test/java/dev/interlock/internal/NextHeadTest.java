@@ -159,7 +159,7 @@ class NextHeadTest {
         inBackground(
             () -> {
               intercepted.whenCalledHere(
-                  "issue",
+                  "make",
                   () -> {
                     Background<Boolean> closer =
                         inBackground(

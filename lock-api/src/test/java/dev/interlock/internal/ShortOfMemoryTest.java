@@ -100,7 +100,7 @@ class ShortOfMemoryTest {
   void aHandoffThatFailsLetsTheNextAskTheStore() throws Exception {
     Lease first = engine.lock("a").acquire();
     Background<Lease> second = waiter();
-    intercepted.whenCalledHere("issue", ShortOfMemoryTest::fail);
+    intercepted.whenCalledHere("make", ShortOfMemoryTest::fail);
     assertEquals(ReleaseOutcome.RELEASED, first.release());
     assertTrue(intercepted.steppedIn());
     second.get().close();
