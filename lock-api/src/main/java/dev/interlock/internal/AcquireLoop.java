@@ -119,7 +119,7 @@ abstract class AcquireLoop {
     if (request.isOver() || outage.patience(request, now) <= 0) {
       throw problem;
     }
-    engine.reports.attemptFailed(request, problem);
+    engine.reports.noteFailedAttempt(request, problem);
     return outage.pause(engine.platform, request, now);
   }
 

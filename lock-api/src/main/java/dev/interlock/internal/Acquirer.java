@@ -113,7 +113,7 @@ final class Acquirer {
     boolean busy = queue.isBusy(name, share) && share.isWhole();
     if (busy && engine.notifier.hasListeners()) {
       Request refused = Request.upTo(engine, name, share, wanted, owner, Duration.ZERO);
-      engine.reports.gaveUp(refused, null, Reason.TIMED_OUT);
+      engine.reports.noteGivenUp(refused, null, Reason.TIMED_OUT);
     }
     return busy;
   }

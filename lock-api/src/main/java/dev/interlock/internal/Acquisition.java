@@ -59,7 +59,7 @@ final class Acquisition {
   }
 
   /** Whether it waits from now on, and has neither waited nor ended before. */
-  synchronized boolean waits() {
+  synchronized boolean beginToWait() {
     boolean first = stage == Stage.BEGUN;
     if (first) {
       stage = Stage.WAITING;
@@ -68,7 +68,7 @@ final class Acquisition {
   }
 
   /** Whether it ends now, and has not before. */
-  synchronized boolean ends() {
+  synchronized boolean end() {
     boolean first = stage != Stage.OVER;
     stage = Stage.OVER;
     return first;

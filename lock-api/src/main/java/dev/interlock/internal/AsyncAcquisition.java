@@ -56,7 +56,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
       return;
     }
     if (!request.isOver()) {
-      engine.reports.waits(request);
+      engine.reports.noteWaiting(request);
     }
     timeOutAt(request.deadline());
     acquirer.ensureServed(wait);
@@ -132,20 +132,20 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
       var unused = new AsyncAcquisition<>(acquirer, request.again(), result, future).start();
     } else {
       if (lease == null) {
-        engine.reports.gaveUp(request, null, Reason.TIMED_OUT);
+        engine.reports.noteGivenUp(request, null, Reason.TIMED_OUT);
       }
       super.deliver(lease);
     }
   }
 
   @Override
-  void failed(Throwable failure) {
-    engine.reports.failed(request, failure);
+  void onFailure(Throwable failure) {
+    engine.reports.noteFailure(request, failure);
   }
 
   @Override
-  void abandoned() {
-    engine.reports.gaveUp(request, null, Reason.CANCELLED);
+  void onAbandoned() {
+    engine.reports.noteGivenUp(request, null, Reason.CANCELLED);
   }
 
   @Override

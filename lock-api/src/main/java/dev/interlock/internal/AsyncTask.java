@@ -70,13 +70,13 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   void passOn() {}
 
   /** Called when it has failed, before the future does. */
-  void failed(Throwable failure) {}
+  void onFailure(Throwable failure) {}
 
   /** Called when the future is done: it waits for nothing any more. */
   void leaveQueue() {}
 
   /** Called when the program has completed the future. */
-  void abandoned() {}
+  void onAbandoned() {}
 
   /** Called when its time has passed; false if it does not wait in the queue. */
   boolean timesOutInQueue() {
@@ -157,7 +157,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   private void cancel() {
     if (!answered) {
-      abandoned();
+      onAbandoned();
     }
     leaveQueue();
     boolean queued;
@@ -252,7 +252,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   private void completeExceptionally(Throwable failure) {
     if (!future.isDone()) {
       answered = true;
-      failed(failure);
+      onFailure(failure);
       future.completeExceptionally(failure);
     }
   }

@@ -96,11 +96,11 @@ final class BlockingAcquisition<R> {
         }
       }
       if (lease == null) {
-        engine.reports.gaveUp(request, null, Reason.TIMED_OUT);
+        engine.reports.noteGivenUp(request, null, Reason.TIMED_OUT);
       }
       return lease;
     } catch (Throwable e) {
-      engine.reports.failed(request, e);
+      engine.reports.noteFailure(request, e);
       throw e;
     }
   }
@@ -152,7 +152,7 @@ final class BlockingAcquisition<R> {
       return acquirer.contend(request);
     }
     if (!request.isOver()) {
-      engine.reports.waits(request);
+      engine.reports.noteWaiting(request);
     }
     acquirer.ensureServed(wait);
     LocalWait.Decision decision;

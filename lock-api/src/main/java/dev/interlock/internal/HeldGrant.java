@@ -172,7 +172,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     }
     leases = exchanged;
     issued++;
-    lease.released(ReleaseOutcome.HANDED_OFF);
+    lease.markReleased(ReleaseOutcome.HANDED_OFF);
     reschedule();
     taker.noteAcquired();
     return taker;
@@ -522,7 +522,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
           // A release in progress passes the name on.
           passes |= isWhole() && lease.isLive();
           remove(lease);
-          lease.lost(why);
+          lease.markLost(why);
         }
       }
       ends = !losses.isEmpty() && leases.length == 0;

@@ -82,7 +82,7 @@ final class Holdings implements Engine.Ledger {
       attempt = claim.share().isWhole() ? null : attempts.get(claim.id());
     }
     if (attempt != null) {
-      attempt.lost(reason, detail);
+      attempt.noteLoss(reason, detail);
     }
     HeldGrant grant = claim.share().isWhole() ? queue.grant(claim.name()) : parts.get(claim.id());
     if (grant != null && grant.grant().claim().isSame(claim)) {

@@ -46,7 +46,9 @@ final class LeaseState implements Observers.Subject {
   private @Nullable Object ending;
 
   private final ProgramHold hold;
-  private final Observers observers;
+
+  /** Null until somebody wants to know what becomes of it. */
+  private @Nullable Observers observers;
 
   /** For other threads that release it while its release is in progress. */
   private @Nullable CompletableFuture<ReleaseOutcome> otherReleases;
@@ -63,7 +65,6 @@ final class LeaseState implements Observers.Subject {
     this.begunAtMillis = wall;
     this.term = new LeaseTerm(engine.platform, grant.grant());
     this.hold = new ProgramHold(request.owner());
-    this.observers = new Observers(engine.notifier, grant, this);
     if (!request.ofSet()) {
       follow(request.options());
     }
@@ -318,7 +319,7 @@ final class LeaseState implements Observers.Subject {
   }
 
   /** Ends it as lost. Called under the monitor. */
-  void lost(LeaseLostException why) {
+  void markLost(LeaseLostException why) {
     boolean kept = isEnded();
     phase = LeasePhase.LOST;
     if (!kept) {
@@ -328,7 +329,7 @@ final class LeaseState implements Observers.Subject {
       // A lock that is kept without renewal is meant to end with its TTL.
       boolean expected = kept && !term.isRenewed() && why.reason() == LossReason.EXPIRED;
       if (!expected) {
-        if (!kept) {
+        if (!kept && observers != null) {
           observers.noteLost(why);
         }
         noteToAll(new Events.Lost(source(), why, heldFor()));
@@ -460,15 +461,15 @@ final class LeaseState implements Observers.Subject {
   }
 
   /** A request to defer the release was not confirmed. */
-  void notDeferred(boolean inDoubt) {
+  void resumePassing(boolean deferralInDoubt) {
     phase = LeasePhase.PASSING;
-    if (inDoubt && minHold != null) {
+    if (deferralInDoubt && minHold != null) {
       minHold.doubt();
     }
   }
 
   /** Ends it as released. */
-  void released(ReleaseOutcome how) {
+  void markReleased(ReleaseOutcome how) {
     phase = LeasePhase.RELEASED;
     endFor(how);
   }
@@ -542,7 +543,12 @@ final class LeaseState implements Observers.Subject {
   // --- reporting ------------------------------------------------------------------------------
 
   Observers observers() {
-    return observers;
+    synchronized (grant) {
+      if (observers == null) {
+        observers = new Observers(engine.notifier, grant, this);
+      }
+      return observers;
+    }
   }
 
   /** Reports its beginning to listeners, unless its acquisition has ended for them. */
@@ -552,7 +558,7 @@ final class LeaseState implements Observers.Subject {
         Duration waited = Duration.ofNanos(Math.max(0, begunAt - request.since()));
         synchronized (grant) {
           synchronized (request.acquisition()) {
-            if (request.acquisition().ends()) {
+            if (request.acquisition().end()) {
               note(new Events.Acquired(source(), waited, number > 0));
             }
           }
@@ -580,11 +586,11 @@ final class LeaseState implements Observers.Subject {
   }
 
   private boolean isWatched() {
-    return !observers.isEmpty() || engine.notifier.hasListeners();
+    return (observers != null && !observers.isEmpty()) || engine.notifier.hasListeners();
   }
 
   private void note(LockEvent event) {
-    if (!isEnded()) {
+    if (!isEnded() && observers != null) {
       observers.note(event);
     }
     noteToAll(event);

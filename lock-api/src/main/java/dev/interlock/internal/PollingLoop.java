@@ -85,7 +85,7 @@ final class PollingLoop extends AcquireLoop {
   private @Nullable LeaseState pause(Duration most, boolean busy) throws InterruptedException {
     contender.noteWaiting();
     if (busy) {
-      engine.reports.waits(request);
+      engine.reports.noteWaiting(request);
     }
     if (watch == null) {
       // Only now: an uncontended lock costs no watch. The watch signals once when it is in place,

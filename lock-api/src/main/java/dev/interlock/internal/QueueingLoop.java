@@ -58,7 +58,7 @@ final class QueueingLoop extends AcquireLoop {
     boolean waits = place.hasPredecessor();
     contender.noteJoined(waits);
     if (waits) {
-      engine.reports.waits(request);
+      engine.reports.noteWaiting(request);
     }
     Attempt answer = place.await(request.deadline());
     engine.ensureOpen();

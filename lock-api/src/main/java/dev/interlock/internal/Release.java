@@ -142,7 +142,7 @@ final class Release {
     } finally {
       if (outcome == null) {
         synchronized (grant) {
-          lease.notDeferred(answer != null);
+          lease.resumePassing(answer != null);
         }
       } else {
         try {
@@ -200,7 +200,7 @@ final class Release {
         lease.beginRequest();
       } else {
         grant.remove(lease);
-        lease.released(ReleaseOutcome.HANDED_OFF);
+        lease.markReleased(ReleaseOutcome.HANDED_OFF);
       }
     }
     if (lease.phase() == LeasePhase.RELEASED) {
@@ -240,9 +240,9 @@ final class Release {
     synchronized (grant) {
       grant.remove(lease);
       if (loss == null) {
-        lease.released(outcome);
+        lease.markReleased(outcome);
       } else {
-        lease.lost(loss);
+        lease.markLost(loss);
       }
     }
     grant.holdings().remove(grant);

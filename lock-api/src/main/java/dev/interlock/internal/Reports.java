@@ -42,26 +42,26 @@ final class Reports {
   }
 
   /** Reports that an acquisition waits; once. */
-  void waits(Request request) {
+  void noteWaiting(Request request) {
     report(
         request,
         () ->
-            request.acquisition().waits()
+            request.acquisition().beginToWait()
                 ? new Events.Waiting(source(request, 0), holder(request))
                 : null);
   }
 
   /** Reports an attempt after which another one follows. */
-  void attemptFailed(Request request, LockException problem) {
+  void noteFailedAttempt(Request request, LockException problem) {
     report(request, () -> new Events.AttemptFailed(source(request, 0), problem));
   }
 
   /** Reports that an acquisition ended without a lease; once, and not after one. */
-  void gaveUp(Request request, @Nullable Throwable failure, Reason reason) {
+  void noteGivenUp(Request request, @Nullable Throwable failure, Reason reason) {
     report(
         request,
         () ->
-            request.acquisition().ends()
+            request.acquisition().end()
                 ? new Events.GaveUp(
                     source(request, 0),
                     reason,
@@ -72,13 +72,13 @@ final class Reports {
   }
 
   /** Reports that an acquisition ended with a failure. */
-  void failed(Request request, Throwable failure) {
+  void noteFailure(Request request, Throwable failure) {
     if (failure instanceof LockTimeoutException) {
-      gaveUp(request, null, Reason.TIMED_OUT);
+      noteGivenUp(request, null, Reason.TIMED_OUT);
     } else if (failure instanceof InterruptedException) {
-      gaveUp(request, null, Reason.INTERRUPTED);
+      noteGivenUp(request, null, Reason.INTERRUPTED);
     } else {
-      gaveUp(request, failure, Reason.FAILED);
+      noteGivenUp(request, failure, Reason.FAILED);
     }
   }
 

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * was lost, it was interrupted, or its grant came too late, it is undone in the background. That
  * request carries the claim, so it can never touch another attempt.
  *
- * <p>Used by one thread at a time, except for {@link #lost} and {@link #stopWaiting}.
+ * <p>Used by one thread at a time, except for {@link #noteLoss} and {@link #stopWaiting}.
  */
 final class StoreAttempt {
 
@@ -196,7 +196,7 @@ final class StoreAttempt {
   }
 
   /** The server has taken back what it granted. */
-  synchronized void lost(LossReason reason, String detail) {
+  synchronized void noteLoss(LossReason reason, String detail) {
     earlyLoss = new EarlyLoss(reason, detail);
   }
 }

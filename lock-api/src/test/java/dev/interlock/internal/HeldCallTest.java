@@ -51,11 +51,11 @@ class HeldCallTest extends EngineFixture {
                         throw failure;
                       })));
       assertEquals(
-          "released",
+          "markReleased",
           lease.callWhileHeld(
               () -> {
                 lease.release();
-                return "released";
+                return "markReleased";
               }));
       assertThrows(IllegalStateException.class, () -> lease.callWhileHeld(() -> "too late"));
     }

@@ -141,7 +141,7 @@ class SharedGrantInterleavingTest {
     Lease first = semaphore.acquire();
     Background<Lease> waiter = waiterForAPermit();
     intercepted.when(
-        "released",
+        "markReleased",
         () -> {
           intercepted.when("fire", () -> Waits.until("the waiter", waiter.result::isDone));
           time.pass(EngineFixture.TTL.plusSeconds(1));
