@@ -39,7 +39,6 @@ final class LeaseState implements Observers.Subject {
   private final LeaseTerm term;
   private @Nullable MinHold minHold;
 
-  /** Why it is at risk; null if it is not. */
   private @Nullable LockException risk;
 
   /** How it ended for its program: a {@link ReleaseOutcome} or a {@link LeaseLostException}. */
@@ -89,8 +88,6 @@ final class LeaseState implements Observers.Subject {
     }
     grant.publish();
   }
-
-  // --- what it is -------------------------------------------------------------------------------
 
   HeldGrant grant() {
     return grant;
@@ -330,9 +327,9 @@ final class LeaseState implements Observers.Subject {
       boolean expected = kept && !term.isRenewed() && why.reason() == LossReason.EXPIRED;
       if (!expected) {
         if (!kept && observers != null) {
-          observers.noteLost(why);
+          observers.signalLoss(why);
         }
-        noteToAll(new Events.Lost(source(), why, heldFor()));
+        note(new Events.Lost(source(), why, heldFor()));
       }
     } catch (Throwable e) {
       // That must not stop the transition, for which others wait.
@@ -590,14 +587,10 @@ final class LeaseState implements Observers.Subject {
   }
 
   private void note(LockEvent event) {
-    if (!isEnded() && observers != null) {
-      observers.note(event);
-    }
-    noteToAll(event);
-  }
-
-  private void noteToAll(LockEvent event) {
     if (!isEnded()) {
+      if (observers != null) {
+        observers.note(event);
+      }
       engine.notifier.noteAll(event);
     }
     if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {

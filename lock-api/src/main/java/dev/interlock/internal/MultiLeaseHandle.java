@@ -90,7 +90,8 @@ final class MultiLeaseHandle implements MultiLease {
         ended = true;
         loss = mine;
         // First, so that no failure of a sibling delays it.
-        observers.noteLost(mine);
+        observers.signalLoss(mine);
+        observers.note(new Events.Lost(source(), mine, heldFor()));
       }
       if (why.reason() != LossReason.CLOSED) {
         String detail = "\"" + why.name() + "\" was lost";

@@ -107,10 +107,9 @@ final class Observers {
     }
   }
 
-  void noteLost(LeaseLostException why) {
+  void signalLoss(LeaseLostException why) {
     if (lost != null) {
       lost.note(why);
     }
-    note(new Events.Lost(subject.source(), why, subject.heldFor()));
   }
 }
