@@ -16,7 +16,7 @@ abstract class AcquireLoop {
   final Engine engine;
   final Request request;
 
-  /** The time before the last request, and when to give that up. */
+  /** The time before the last request, and when to give that up; none may have been sent yet. */
   private long sentAt;
 
   private long answerDue;
@@ -25,6 +25,8 @@ abstract class AcquireLoop {
     this.contender = contender;
     this.engine = contender.holdings().engine;
     this.request = request;
+    this.sentAt = request.since();
+    this.answerDue = request.since();
   }
 
   /**

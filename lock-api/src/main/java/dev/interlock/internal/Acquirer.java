@@ -60,12 +60,18 @@ final class Acquirer {
 
   private @Nullable LeaseState run(Contender contender, Request request)
       throws InterruptedException {
+    AcquireLoop loop;
     try {
-      AcquireLoop loop =
+      loop =
           engine.store instanceof QueueingBackend store
                   && (contender.hasPlaceFor(request) || !request.isOver())
               ? new QueueingLoop(store, contender, request)
               : new PollingLoop(contender, request);
+    } catch (Throwable e) {
+      contender.leave(false);
+      throw e;
+    }
+    try {
       return loop.run();
     } catch (LockUnavailableException e) {
       throw Engine.of(request.name(), e);

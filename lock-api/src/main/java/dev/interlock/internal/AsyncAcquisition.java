@@ -4,7 +4,6 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockEvent.GaveUp.Reason;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -78,11 +77,10 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
     }
   }
 
-  private boolean goOn(LocalWait.Decision decision) {
-    Supplier<@Nullable LeaseState> end = decision.end();
-    if (end != null) {
+  private boolean goOn() {
+    if (!wait.isHead()) {
       endWait();
-      end(end);
+      end(wait::outcome);
       return true;
     }
     Contender left = acquirer.queue.contender(request.name());

@@ -5,7 +5,6 @@ import dev.interlock.LockKind;
 import dev.interlock.LockUnavailableException;
 import java.util.Optional;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -147,7 +146,7 @@ final class BlockingAcquisition<R> {
   }
 
   private @Nullable LeaseState awaitTurn() throws InterruptedException {
-    LocalWait wait = new LocalWait(acquirer, request, decision -> true);
+    LocalWait wait = new LocalWait(acquirer, request, () -> true);
     if (wait.enter()) {
       return acquirer.contend(request);
     }
@@ -155,18 +154,16 @@ final class BlockingAcquisition<R> {
       engine.reports.noteWaiting(request);
     }
     acquirer.ensureServed(wait);
-    LocalWait.Decision decision;
     try {
-      decision = decision(wait);
+      awaitDecision(wait);
     } catch (Throwable e) {
       wait.abandon();
       throw e;
     }
-    Supplier<@Nullable LeaseState> end = decision.end();
-    if (end == null) {
+    if (wait.isHead()) {
       return acquirer.contend(request);
     }
-    LeaseState lease = end.get();
+    LeaseState lease = wait.outcome();
     if (lease != null) {
       // Before this thread continued.
       lease.endIfOver();
@@ -175,7 +172,7 @@ final class BlockingAcquisition<R> {
   }
 
   /** Waits for a decision and, if none comes in time, for the first answer to the head. */
-  private LocalWait.Decision decision(LocalWait wait) throws InterruptedException {
+  private void awaitDecision(LocalWait wait) throws InterruptedException {
     if (!wait.isDecided(request.deadline())) {
       LocalQueue.Answer known = acquirer.queue.ask(request.name(), wait);
       switch (known.kind()) {
@@ -188,6 +185,6 @@ final class BlockingAcquisition<R> {
         case LEFT -> {}
       }
     }
-    return wait.awaitDecision();
+    wait.awaitDecision();
   }
 }

@@ -139,7 +139,11 @@ final class Handoff {
       if (admitted == null) {
         return next;
       }
-      Timer.survive("the beginning of a lease", grant::publish);
+      try {
+        grant.publish();
+      } catch (Throwable e) {
+        Timer.failed("the beginning of a lease", e);
+      }
       if (lease.engine().isClosed()) {
         admitted.giveUp(null);
         next.onClose();

@@ -128,12 +128,20 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     return new LeaseState(this, request, issued, wall, engine.platform.nanoTime());
   }
 
-  /** Removes a lease that has ended. Called under the monitor. */
-  void remove(LeaseState ended) {
-    leases =
-        isLast(ended)
-            ? NONE
-            : Arrays.stream(leases).filter(lease -> lease != ended).toArray(LeaseState[]::new);
+  /** Drops leases that have ended. Without memory they stay, and do no harm. */
+  void dropEnded() {
+    try {
+      LeaseState[] open = NONE;
+      for (LeaseState lease : leases) {
+        if (!lease.phase().isEnd()) {
+          open = Arrays.copyOf(open, open.length + 1);
+          open[open.length - 1] = lease;
+        }
+      }
+      leases = open;
+    } catch (Throwable e) {
+      Timer.failed("the end of a lease", e);
+    }
   }
 
   /** Whether a lease of this grant could serve the request. */
@@ -224,8 +232,22 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   /** Whether the lease is the only one left. */
   boolean isLast(LeaseState lease) {
-    LeaseState[] left = leases;
-    return left.length == 1 && left[0] == lease;
+    for (LeaseState other : leases) {
+      if (other != lease && !other.phase().isEnd()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Whether its last lease has ended. */
+  private boolean isOver() {
+    for (LeaseState lease : leases) {
+      if (!lease.phase().isEnd()) {
+        return false;
+      }
+    }
+    return true;
   }
 
   List<LeaseState> leases() {
@@ -292,7 +314,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     }
     publish();
     if (due != null) {
-      Release.ofKept(due);
+      new Release(due).ofKept();
     }
   }
 
@@ -303,7 +325,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   private synchronized void reschedule(long wall, long now) {
-    if (leases.length == 0) {
+    if (isOver()) {
       notDue();
       return;
     }
@@ -521,11 +543,11 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
           losses.add(new Loss(lease, why));
           // A release in progress passes the name on.
           passes |= isWhole() && lease.isLive();
-          remove(lease);
           lease.markLost(why);
         }
       }
-      ends = !losses.isEmpty() && leases.length == 0;
+      dropEnded();
+      ends = !losses.isEmpty() && isOver();
     }
     if (losses.isEmpty()) {
       return false;

@@ -102,7 +102,7 @@ class LeaseHandle implements DeferrableLease {
   @Override
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
     StackRoom.require();
-    return Release.async(state);
+    return new Release(state).async();
   }
 
   /** Stops renewing it: it ends with its validity, though the program goes on. */

@@ -13,5 +13,9 @@ enum LeasePhase {
   /** Its release has ended, on the store or by a handoff. */
   RELEASED,
   /** It was lost. */
-  LOST
+  LOST;
+
+  boolean isEnd() {
+    return this == RELEASED || this == LOST;
+  }
 }

@@ -76,9 +76,7 @@ final class LeaseState implements Observers.Subject {
     term.follow(options, grant.validity());
   }
 
-  /**
-   * Applies the options of a member whose set is complete. Until then it was renewed in any case.
-   */
+  /** Applies the options of a member whose set is complete; until then it is renewed anyway. */
   void complete() {
     synchronized (grant) {
       if (isOpen()) {
@@ -206,6 +204,7 @@ final class LeaseState implements Observers.Subject {
 
   void noteRenewed(Renewer.Sent request, long wall, long now) {
     risk = null;
+    term.rebase(wall, now);
     if (phase == LeasePhase.HELD && remaining(wall, now) > 0) {
       term.extend(request);
       if (isWatched()) {
@@ -256,7 +255,7 @@ final class LeaseState implements Observers.Subject {
   }
 
   private void abandonNow(String why) {
-    if (phase != LeasePhase.HELD || term.isAbandoned()) {
+    if (phase != LeasePhase.HELD || term.isRenewalStopped()) {
       return;
     }
     term.abandon(grant.validity());
@@ -368,7 +367,8 @@ final class LeaseState implements Observers.Subject {
    * @param latest until when to ask the server; at most for a request time-out
    */
   ReleaseOutcome release(@Nullable Deadline latest) {
-    return Release.finish(this, beginRelease(), latest);
+    Release release = new Release(this);
+    return release.finish(beginRelease(), latest);
   }
 
   /** Releases it as if so much of its minimum hold were left. */

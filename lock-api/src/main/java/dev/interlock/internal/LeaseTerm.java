@@ -27,7 +27,7 @@ final class LeaseTerm {
   private boolean renewed = true;
 
   /** Whether it is renewed no more, because the program dropped it, or the store has ended it. */
-  private boolean abandoned;
+  private boolean renewalStopped;
 
   /** Whether only the client keeps it, for its minimum hold. */
   private volatile boolean kept;
@@ -59,14 +59,20 @@ final class LeaseTerm {
 
   /** A lease of a fixed TTL that its program has renewed goes on for a TTL. */
   void extend(Renewer.Sent request) {
-    if (request.asked() && !renewed && !abandoned && !grant.expiresOnStore()) {
+    if (request.asked() && !renewed && !renewalStopped && !grant.expiresOnStore()) {
       fixedEnd = new Validity(request.at() + grant.effectiveTtl().toNanos(), request.clockOffset());
     }
   }
 
+  /** Counts sleep anew: a wall clock that is set back later must not hide what there was. */
+  void rebase(long wall, long now) {
+    maxHold = maxHold == null ? null : maxHold.rebased(wall, now);
+    fixedEnd = fixedEnd == null ? null : fixedEnd.rebased(wall, now);
+  }
+
   /** Whether the grant has to be renewed for it. */
   boolean needsRenewal() {
-    return !abandoned && (renewed || !grant.expiresOnStore());
+    return !renewalStopped && (renewed || !grant.expiresOnStore());
   }
 
   boolean isRenewed() {
@@ -76,11 +82,11 @@ final class LeaseTerm {
   /** Ends the renewal; the limits stay. */
   void stopRenewal() {
     renewed = false;
-    abandoned = true;
+    renewalStopped = true;
   }
 
-  boolean isAbandoned() {
-    return abandoned;
+  boolean isRenewalStopped() {
+    return renewalStopped;
   }
 
   /** Ends the renewal, and the lease with the present validity. */
@@ -98,7 +104,7 @@ final class LeaseTerm {
     fixedEnd = null;
     if (renews) {
       renewed = true;
-      abandoned = false;
+      renewalStopped = false;
     }
   }
 
@@ -124,19 +130,19 @@ final class LeaseTerm {
     if (remaining(valid, wall, now) > 0) {
       return null;
     }
-    if (!abandoned && left(maxHold, wall, now) <= 0 && valid.remaining(wall, now) > 0) {
+    if (!renewalStopped && left(maxHold, wall, now) <= 0 && valid.remaining(wall, now) > 0) {
       return new End(LossReason.MAX_HOLD, "the maximum hold time has passed");
     }
     long slept = kept ? 0 : valid.slept(wall, now);
     if (slept > MIN_SLEEP.toNanos()
-        && (!abandoned || remaining(valid, Validity.WALL_WITHOUT_SLEEP, now) > 0)) {
+        && (!renewalStopped || remaining(valid, Validity.WALL_WITHOUT_SLEEP, now) > 0)) {
       return new End(
           LossReason.SUSPENDED,
           "the wall clock has advanced "
               + Duration.ofNanos(slept).toMillis()
               + " ms more than the monotonic clock; the machine slept");
     }
-    if (abandoned && !kept) {
+    if (renewalStopped && !kept) {
       return new End(LossReason.ABANDONED, "it was dropped without being released");
     }
     return new End(

@@ -1,11 +1,12 @@
 package dev.interlock.internal;
 
+import static java.util.Objects.requireNonNull;
+
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Predicate;
-import java.util.function.Supplier;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -14,31 +15,31 @@ import org.jspecify.annotations.Nullable;
  */
 final class LocalWait implements LocalQueue.Waiter {
 
-  /**
-   * What becomes of a waiter.
-   *
-   * @param end how its acquisition ends; null if it is the head now
-   * @param lease the lease that was handed off to it; null if none was
-   */
-  record Decision(@Nullable Supplier<@Nullable LeaseState> end, @Nullable LeaseState lease) {
-    boolean isHead() {
-      return end == null;
-    }
+  /** What becomes of a waiter. Its details are set before; to make it needs no memory. */
+  private enum Decision {
+    HEAD,
+    HANDED_OFF,
+    ANSWERED,
+    OUTAGE,
+    CLOSED
   }
 
   private final Acquirer acquirer;
   private final Request request;
   private final long enteredAt;
-  private final Predicate<Decision> next;
+  private final BooleanSupplier next;
   private final CompletableFuture<Decision> decision = new CompletableFuture<>();
+  private volatile @Nullable LeaseState lease;
+  private volatile LocalQueue.Answer answer = LocalQueue.Answer.PENDING;
+  private volatile @Nullable LockUnavailableException outage;
 
   /**
    * Makes one that is in no queue yet.
    *
-   * @param next called with the decision, by the thread that makes it; returns false if a head does
-   *     not take its turn
+   * @param next called by the thread that makes the decision; returns false if a head does not take
+   *     its turn
    */
-  LocalWait(Acquirer acquirer, Request request, Predicate<Decision> next) {
+  LocalWait(Acquirer acquirer, Request request, BooleanSupplier next) {
     this.acquirer = acquirer;
     this.request = request;
     this.enteredAt = acquirer.engine.platform.nanoTime();
@@ -61,10 +62,25 @@ final class LocalWait implements LocalQueue.Waiter {
   }
 
   /** Waits for a decision that another thread, which does not block, is about to make. */
-  Decision awaitDecision() {
+  void awaitDecision() {
     TimeSource time = acquirer.engine.platform;
     Awaiting.doneUninterruptibly(time, decision, Deadline.never(time));
-    return decision.join();
+  }
+
+  /** Whether it has been decided that it is the head now. */
+  boolean isHead() {
+    return decision.join() == Decision.HEAD;
+  }
+
+  /** Returns how its acquisition ends, unless it is the head. */
+  @Nullable LeaseState outcome() {
+    return switch (decision.join()) {
+      case HEAD -> throw new IllegalStateException("the head has yet to ask the store");
+      case HANDED_OFF -> lease;
+      case ANSWERED -> acquirer.timedOutInLine(request, answer);
+      case OUTAGE -> throw acquirer.outage(request, requireNonNull(outage));
+      case CLOSED -> throw acquirer.engine.closed();
+    };
   }
 
   /** Ends the wait without a lease: what it was given, or is about to be, is passed on. */
@@ -72,11 +88,12 @@ final class LocalWait implements LocalQueue.Waiter {
     if (leave()) {
       return;
     }
-    Decision unwanted = awaitDecision();
-    if (unwanted.isHead()) {
+    awaitDecision();
+    LeaseState unwanted = lease;
+    if (isHead()) {
       acquirer.holdings.pass(request.name());
-    } else if (unwanted.lease() != null) {
-      unwanted.lease().giveUp(null);
+    } else if (unwanted != null) {
+      unwanted.giveUp(null);
     }
   }
 
@@ -91,41 +108,34 @@ final class LocalWait implements LocalQueue.Waiter {
   }
 
   private boolean decide(Decision made) {
-    return decision.complete(made) && next.test(made);
-  }
-
-  private void end(Supplier<@Nullable LeaseState> how) {
-    var unused = decide(new Decision(how, null));
+    return decision.complete(made) && next.getAsBoolean();
   }
 
   @Override
   public boolean onHead() {
-    return decide(new Decision(null, null));
+    return decide(Decision.HEAD);
   }
 
   @Override
-  public void onHandoff(LeaseState lease) {
-    var unused = decide(new Decision(() -> lease, lease));
+  public void onHandoff(LeaseState handedOff) {
+    lease = handedOff;
+    var unused = decide(Decision.HANDED_OFF);
   }
 
   @Override
-  public void onAnswer(LocalQueue.Answer answer) {
-    end(() -> acquirer.timedOutInLine(request, answer));
+  public void onAnswer(LocalQueue.Answer known) {
+    answer = known;
+    var unused = decide(Decision.ANSWERED);
   }
 
   @Override
   public void onOutage(LockUnavailableException problem) {
-    end(
-        () -> {
-          throw acquirer.outage(request, problem);
-        });
+    outage = problem;
+    var unused = decide(Decision.OUTAGE);
   }
 
   @Override
   public void onClose() {
-    end(
-        () -> {
-          throw acquirer.engine.closed();
-        });
+    var unused = decide(Decision.CLOSED);
   }
 }

@@ -312,7 +312,7 @@ final class MultiLeaseHandle implements MultiLease {
   private final class SetRelease {
     // Notices a member whose validity has ended, which ends the others.
     private final boolean held = isHeld();
-    private final List<LeaseState> mine = new ArrayList<>(state.members.size());
+    private final List<Release> mine = new ArrayList<>(state.members.size());
     private final Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
 
     /** The outcomes of releases of members that another caller has begun. */
@@ -328,9 +328,10 @@ final class MultiLeaseHandle implements MultiLease {
       first = state.end();
       for (LeaseState member : backwards) {
         try {
+          Release release = new Release(member);
           CompletableFuture<ReleaseOutcome> other = member.beginRelease();
           if (other == null) {
-            mine.add(member);
+            mine.add(release);
           } else {
             others.add(other);
           }
@@ -342,9 +343,9 @@ final class MultiLeaseHandle implements MultiLease {
 
     /** With one deadline for all: the background releases what a hung store leaves. */
     void finish(Deadline deadline) {
-      for (LeaseState member : mine) {
+      for (Release release : mine) {
         try {
-          outcomes.add(Release.finish(member, null, deadline));
+          outcomes.add(release.finish(null, deadline));
         } catch (Throwable e) {
           failed(e);
         }

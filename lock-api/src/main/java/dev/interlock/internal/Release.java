@@ -16,11 +16,14 @@ final class Release {
   private final LeaseState lease;
   private final HeldGrant grant;
   private final Engine engine;
+  private final Handoff handoff;
 
-  private Release(LeaseState lease) {
+  /** Made before the release begins, because one that has begun has to be finished. */
+  Release(LeaseState lease) {
     this.lease = lease;
     this.grant = lease.grant();
     this.engine = lease.engine();
+    this.handoff = new Handoff(lease);
   }
 
   /**
@@ -29,32 +32,55 @@ final class Release {
    * @param other what {@link LeaseState#beginRelease} returned
    * @param latest until when to ask the server; null for a request time-out
    */
-  static ReleaseOutcome finish(
-      LeaseState lease,
-      @Nullable CompletableFuture<ReleaseOutcome> other,
-      @Nullable Deadline latest) {
+  ReleaseOutcome finish(
+      @Nullable CompletableFuture<ReleaseOutcome> other, @Nullable Deadline latest) {
     if (other != null) {
       // Another thread's release, which is bounded by the request time-out.
-      Platform platform = lease.engine().platform;
-      Awaiting.doneUninterruptibly(platform, other, Deadline.never(platform));
+      Awaiting.doneUninterruptibly(engine.platform, other, Deadline.never(engine.platform));
       return other.join();
     }
     ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
     try {
-      outcome = new Release(lease).run(latest);
+      outcome = run(latest);
     } finally {
+      abortIfUnfinished();
       lease.tellRelease(outcome);
     }
     return outcome;
   }
 
-  private static AsyncRequest<ReleaseOutcome> finishLater(LeaseState lease) {
-    return new AsyncRequest<>(lease.engine(), deadline -> finish(lease, null, deadline));
+  /** Ends a release that has failed between two steps, as without memory. */
+  private void abortIfUnfinished() {
+    synchronized (grant) {
+      if (lease.phase() != LeasePhase.PASSING) {
+        return;
+      }
+      lease.beginRequest();
+    }
+    boolean last = grant.isLast(lease);
+    try {
+      if (last) {
+        engine.cleanup.undo(grant.grant());
+      }
+    } finally {
+      synchronized (grant) {
+        lease.markReleased(ReleaseOutcome.UNKNOWN);
+        grant.dropEnded();
+      }
+      if (last) {
+        grant.holdings().remove(grant);
+      }
+      passHead();
+    }
+  }
+
+  private AsyncRequest<ReleaseOutcome> later() {
+    return new AsyncRequest<>(engine, deadline -> finish(null, deadline));
   }
 
   /** Begins a release, and finishes it on a thread of the client. */
-  static CompletableFuture<ReleaseOutcome> async(LeaseState lease) {
-    AsyncRequest<ReleaseOutcome> finish = finishLater(lease);
+  CompletableFuture<ReleaseOutcome> async() {
+    AsyncRequest<ReleaseOutcome> finish = later();
     CompletableFuture<ReleaseOutcome> other = lease.beginRelease();
     if (other == null) {
       return finish.start();
@@ -62,14 +88,13 @@ final class Release {
     // It occupies no thread: the release that it waits for may need that thread.
     CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
     var unused =
-        other.thenAccept(
-            outcome -> lease.engine().notifier.deliver(() -> follower.complete(outcome)));
+        other.thenAccept(outcome -> engine.notifier.deliver(() -> follower.complete(outcome)));
     return follower;
   }
 
   /** Releases a lease that the client keeps, on a thread of the client. */
-  static void ofKept(LeaseState lease) {
-    AsyncRequest<ReleaseOutcome> finish = finishLater(lease);
+  void ofKept() {
+    AsyncRequest<ReleaseOutcome> finish = later();
     if (lease.beginReleaseOfKept()) {
       var unused = finish.start();
     }
@@ -148,9 +173,7 @@ final class Release {
         try {
           end(outcome);
         } finally {
-          if (grant.isWhole()) {
-            grant.holdings().pass(grant.name());
-          }
+          passHead();
         }
       }
     }
@@ -177,16 +200,19 @@ final class Release {
   // --- the end of the lease ---------------------------------------------------------------------
 
   private ReleaseOutcome pass(@Nullable Deadline latest) {
-    Handoff handoff = new Handoff(lease);
     if (handoff.succeeds()) {
       return ReleaseOutcome.HANDED_OFF;
     }
     try {
       return leave(latest);
     } finally {
-      if (grant.isWhole()) {
-        handoff.passHead();
-      }
+      passHead();
+    }
+  }
+
+  private void passHead() {
+    if (grant.isWhole()) {
+      handoff.passHead();
     }
   }
 
@@ -199,8 +225,8 @@ final class Release {
       if (grant.isLast(lease)) {
         lease.beginRequest();
       } else {
-        grant.remove(lease);
         lease.markReleased(ReleaseOutcome.HANDED_OFF);
+        grant.dropEnded();
       }
     }
     if (lease.phase() == LeasePhase.RELEASED) {
@@ -238,12 +264,12 @@ final class Release {
     LeaseLostException loss =
         outcome == ReleaseOutcome.ALREADY_LOST ? lease.lossFoundAtRelease() : null;
     synchronized (grant) {
-      grant.remove(lease);
       if (loss == null) {
         lease.markReleased(outcome);
       } else {
         lease.markLost(loss);
       }
+      grant.dropEnded();
     }
     grant.holdings().remove(grant);
     engine.notifier.flush();

@@ -12,8 +12,10 @@ import dev.interlock.spi.Renewal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -64,7 +66,7 @@ final class Renewer {
   private final int batchSize;
 
   @GuardedBy("this")
-  private List<Renewable> due = new ArrayList<>();
+  private Set<Renewable> due = new LinkedHashSet<>();
 
   Renewer(Engine engine) {
     this.engine = engine;
@@ -78,13 +80,13 @@ final class Renewer {
 
   /** Renews the grants added. Called on the timer's thread; does not block. */
   void flush() {
-    List<Renewable> all;
+    Set<Renewable> all;
     synchronized (this) {
       if (due.isEmpty()) {
         return;
       }
       all = due;
-      due = new ArrayList<>();
+      due = new LinkedHashSet<>();
     }
     // A request has the shortest time-out of its grants, so only equal ones go together.
     Map<Duration, List<Renewable>> equals = new LinkedHashMap<>();

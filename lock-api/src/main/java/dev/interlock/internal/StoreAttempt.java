@@ -190,8 +190,12 @@ final class StoreAttempt {
   void stopWaiting() {
     QueueingBackend.Place joined = place;
     if (joined != null) {
-      // A failure here must not make the client forget a lock that was just granted.
-      Timer.survive("the backend's end of a wait", joined::close);
+      try {
+        joined.close();
+      } catch (Throwable e) {
+        // It must not make the client forget a lock that was just granted.
+        Timer.failed("the backend's end of a wait", e);
+      }
     }
   }
 

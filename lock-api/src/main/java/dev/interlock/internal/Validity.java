@@ -54,6 +54,11 @@ record Validity(long until, long clockOffset) {
     return remaining(wall, time.nanoTime());
   }
 
+  /** Returns the same end, from which the sleep until now has been taken off. */
+  Validity rebased(long wallMillis, long nanos) {
+    return new Validity(until - slept(wallMillis, nanos), clockOffset(wallMillis, nanos));
+  }
+
   /** Returns the one that ends first, given the time by both clocks. */
   Validity orEarlier(Validity other, long wallMillis, long nanos) {
     return other.remaining(wallMillis, nanos) - remaining(wallMillis, nanos) < 0 ? other : this;

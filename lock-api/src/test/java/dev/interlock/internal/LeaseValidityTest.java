@@ -24,6 +24,21 @@ import org.junit.jupiter.api.Test;
 class LeaseValidityTest extends EngineFixture {
 
   @Test
+  void aWallClockThatIsSetBackDoesNotHideSleepFromAMaximumHold() throws Exception {
+    Lease lease = acquire(RENEWED.toBuilder().maxHold(Duration.ofSeconds(30)).build());
+    time.sleepMachine(Duration.ofSeconds(-20));
+    for (int i = 1; i < 10; i++) {
+      lease.renew();
+      time.sleepMachine(Duration.ofSeconds(1));
+      time.pass(Duration.ofSeconds(2));
+    }
+    lease.renew();
+    time.sleepMachine(Duration.ofSeconds(1));
+    time.pass(Duration.ofMillis(3_100));
+    assertFalse(lease.isHeld());
+  }
+
+  @Test
   void validityIsCountedFromBeforeTheGrantingRequestWasSent() throws Exception {
     store.next(FakeStore.Op.ACQUIRE, () -> time.pass(Duration.ofMillis(300)));
     try (Lease lease = acquire(FIXED)) {

@@ -27,6 +27,21 @@ class RenewalTest extends EngineFixture {
   private static final Duration INTERVAL = TTL.dividedBy(3);
 
   @Test
+  void aGrantThatComesDueTwiceAfterTheMachineSleptIsRenewedOnce() throws Exception {
+    try (Lease lease = acquire(RENEWED)) {
+      time.advance(Duration.ofSeconds(1));
+      time.advance(Duration.ofSeconds(1));
+      time.advance(Duration.ofMillis(600));
+      // Its renewal is due at the same time as the look for leases that have slept.
+      time.sleepMachine(Duration.ofMillis(500));
+      time.advance(Duration.ofSeconds(1));
+      Waits.until("the renewal", () -> !store.batches().isEmpty());
+      assertTrue(lease.isHeld());
+      assertTrue(store.batches().stream().allMatch(size -> size == 1), store.batches()::toString);
+    }
+  }
+
+  @Test
   void aServerThatIsDownPutsTheLeaseAtRiskAndThenLosesItAtTheEndOfItsValidity() throws Exception {
     Lease lease = acquire(RENEWED);
     BlockingQueue<LockEvent> events = eventsOf(lease);

@@ -97,6 +97,17 @@ class ShortOfMemoryTest {
   }
 
   @Test
+  void aReleaseThatFailsOnItsWayEndsTheLease() throws Exception {
+    Lease first = engine.lock("a", options -> options.minHold(Duration.ofSeconds(5))).acquire();
+    Background<Lease> second = waiter();
+    intercepted.whenCalledHere("minHoldToDefer", ShortOfMemoryTest::fail);
+    assertThrows(InternalError.class, first::release);
+    EngineFixture.advanceUntil(time, "the next to be served", second.result::isDone);
+    second.get().close();
+    assertEquals(ReleaseOutcome.UNKNOWN, first.release());
+  }
+
+  @Test
   void aHandoffThatFailsLetsTheNextAskTheStore() throws Exception {
     Lease first = engine.lock("a").acquire();
     Background<Lease> second = waiter();
