@@ -195,7 +195,7 @@ class NextHeadTest {
 
   @Test
   void aSleepBetweenTheGrantAndTheFirstLookOfTheWatchIsTold() throws Exception {
-    intercepted.whenCalledHere("begin", () -> time.sleepMachine(TTL.plusSeconds(1)));
+    intercepted.whenCalledHere("watchSleep", () -> time.sleepMachine(TTL.plusSeconds(1)));
     Lease lease = engine.lock("a", EngineFixture.like(FIXED)).acquire();
     assertTrue(intercepted.steppedIn());
     CompletableFuture<?> lost = lease.lost();
