@@ -1,8 +1,11 @@
 package dev.interlock.internal;
 
+import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
+import dev.interlock.spi.QueueingBackend;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -20,6 +23,8 @@ abstract class AcquireLoop {
   private long sentAt;
 
   private long answerDue;
+
+  private Duration maxPause = Duration.ZERO;
 
   AcquireLoop(Contender contender, Request request) {
     this.contender = contender;
@@ -49,11 +54,53 @@ abstract class AcquireLoop {
       leavesPlace = current != null && !current.isGranted();
       throw e;
     } finally {
+      close();
       contender.leave(leavesPlace);
     }
   }
 
-  abstract @Nullable LeaseState acquire() throws InterruptedException;
+  private @Nullable LeaseState acquire() throws InterruptedException {
+    LeaseState lease = null;
+    while (lease == null) {
+      StoreAttempt attempt = contender.attemptFor(request);
+      try {
+        lease = ask(attempt);
+      } catch (LockConfigurationException e) {
+        if (!(engine.store instanceof QueueingBackend)) {
+          // What a refused attempt may have left on the store expires there.
+          attempt.forget();
+        }
+        contender.noteAnswer();
+        throw e;
+      } catch (LockUnavailableException e) {
+        fail(attempt, e);
+      }
+      if (lease == null) {
+        engine.ensureOpen();
+        if (request.isOver()) {
+          return giveUp();
+        }
+        lease = pause(request.deadline().orIn(maxPause));
+      }
+    }
+    return lease;
+  }
+
+  /** Asks the store; null if another client is before this one. */
+  abstract @Nullable LeaseState ask(StoreAttempt attempt) throws InterruptedException;
+
+  /** Pauses before the next attempt. Returns a lease that was offered meanwhile, or null. */
+  abstract @Nullable LeaseState pause(Deadline until) throws InterruptedException;
+
+  /** Ends what the pauses needed. Never throws. */
+  void close() {}
+
+  /** Another client is before this one, and the store is to be asked again after a pause. */
+  final void noteHeld(Attempt.Busy answer, Duration pause) {
+    request.acquisition().heldBy(answer.holder());
+    maxPause = pause;
+    contender.noteHeld(engine.platform.nanoTime() + pause.plus(engine.requestTimeout()).toNanos());
+  }
 
   final Deadline requestDeadline() {
     Outage present = contender.outage();
@@ -72,7 +119,7 @@ abstract class AcquireLoop {
   final @Nullable LeaseState begin(StoreAttempt attempt, Grant granted, long clockOffset) {
     LeaseState lease = attempt.begin(granted, clockOffset, request);
     if (lease != null) {
-      contender.noteLease();
+      contender.noteAnswer();
     }
     return lease;
   }
@@ -100,11 +147,15 @@ abstract class AcquireLoop {
   /**
    * Ends an attempt that has failed.
    *
-   * @return how long to pause before the next one
    * @throws LockUnavailableException the failure, if no other attempt follows
    */
-  final Duration fail(StoreAttempt attempt, LockUnavailableException problem) {
+  private void fail(StoreAttempt attempt, LockUnavailableException problem) {
     boolean isQueued = attempt.place() != null;
+    if (isQueued && !attempt.isGranted()) {
+      // The store has let us into the queue since its last failure. A grant that came too late is
+      // no sign that it has recovered.
+      contender.noteAnswer();
+    }
     if (problem.isInDoubt() || isQueued || attempt.isGranted()) {
       attempt.end();
     } else {
@@ -122,11 +173,11 @@ abstract class AcquireLoop {
       throw problem;
     }
     engine.reports.noteFailedAttempt(request, problem);
-    return outage.pause(engine.platform, request, now);
+    maxPause = outage.pause(engine.platform, request, now);
   }
 
   /** Ends with nothing; throws if the store has not answered last. */
-  final @Nullable LeaseState giveUp() {
+  private @Nullable LeaseState giveUp() {
     Outage present = contender.outage();
     if (present != null) {
       throw present.failure();

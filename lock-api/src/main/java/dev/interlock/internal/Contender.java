@@ -196,7 +196,7 @@ final class Contender {
   }
 
   /** Makes an attempt. From here on a request may be in flight. */
-  StoreAttempt nextAttempt(Request request) {
+  private StoreAttempt nextAttempt(Request request) {
     endAttempt();
     StoreAttempt next = StoreAttempt.of(holdings, request, waiting);
     holdings.begin(next.claim(), next);
@@ -242,16 +242,6 @@ final class Contender {
   /** The store can serve. */
   void noteAnswer() {
     outage = null;
-  }
-
-  /** The head has a lease. Never throws, because only the caller can release that. */
-  void noteLease() {
-    noteAnswer();
-    try {
-      holdings.queue.tell(this);
-    } catch (Throwable e) {
-      Timer.failed("an answer", e);
-    }
   }
 
   /**

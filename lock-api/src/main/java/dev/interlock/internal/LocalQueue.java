@@ -141,6 +141,19 @@ final class LocalQueue {
       return answer;
     }
 
+    /** Passes the head's answer on to those who asked. Under no monitor. */
+    void tell() {
+      Answer answer = waiters == null ? Answer.PENDING : answer();
+      Waiter waiter;
+      while (answer.kind() != Answer.Kind.PENDING && (waiter = takeAsking()) != null) {
+        try {
+          waiter.onAnswer(answer);
+        } catch (Throwable e) {
+          Timer.failed("an answer", e);
+        }
+      }
+    }
+
     /** Removes one of those who asked; null if there is none. */
     synchronized @Nullable Waiter takeAsking() {
       List<Waiter> all = asking;
@@ -321,20 +334,8 @@ final class LocalQueue {
   /** Passes the head's answer on to those who {@linkplain #ask asked}. Under no monitor. */
   void tell(Contender head) {
     Queue queue = queues.get(head.name());
-    if (queue == null || queue.waiters == null) {
-      return;
-    }
-    Answer answer = queue.answer();
-    if (answer.kind() == Answer.Kind.PENDING) {
-      return;
-    }
-    Waiter waiter;
-    while ((waiter = queue.takeAsking()) != null) {
-      try {
-        waiter.onAnswer(answer);
-      } catch (Throwable e) {
-        Timer.failed("an answer", e);
-      }
+    if (queue != null) {
+      queue.tell();
     }
   }
 
@@ -446,6 +447,7 @@ final class LocalQueue {
         queue.grant = grant;
         queue.contender = null;
       }
+      queue.tell();
     }
   }
 

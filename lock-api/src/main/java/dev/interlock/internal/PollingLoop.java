@@ -1,10 +1,10 @@
 package dev.interlock.internal;
 
-import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
-import dev.interlock.spi.QueueingBackend;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
@@ -22,54 +22,16 @@ final class PollingLoop extends AcquireLoop {
   }
 
   @Override
-  @Nullable LeaseState acquire() throws InterruptedException {
-    try {
-      while (true) {
-        StoreAttempt attempt = contender.nextAttempt(request);
-        Duration most;
-        boolean busy = false;
-        try {
-          Attempt answer = engine.store.tryAcquire(attempt.claim(), requestDeadline());
-          if (answer instanceof Attempt.Granted granted) {
-            var capped = cappedAt(granted.grant(), attempt.claim().issuedAt());
-            return inTime(begin(attempt, capped, attempt.clockOffset()), granted.grant());
-          }
-          most = noteBusy(attempt, (Attempt.Busy) answer);
-          busy = true;
-        } catch (LockUnavailableException e) {
-          most = fail(attempt, e);
-        } catch (LockConfigurationException e) {
-          if (!(engine.store instanceof QueueingBackend)) {
-            // What a refused attempt may have left on the store expires there.
-            attempt.forget();
-          }
-          contender.noteAnswer();
-          throw e;
-        }
-        if (request.isOver()) {
-          return giveUp();
-        }
-        LeaseState offered = pause(most, busy);
-        if (offered != null) {
-          return offered;
-        }
-        engine.ensureOpen();
-      }
-    } finally {
-      LockBackend.Watch watched = watch;
-      if (watched != null) {
-        Timer.survive("the backend's end of a wait", watched::close);
-      }
+  @Nullable LeaseState ask(StoreAttempt attempt) throws InterruptedException {
+    Attempt answer = engine.store.tryAcquire(attempt.claim(), requestDeadline());
+    if (answer instanceof Attempt.Granted granted) {
+      Grant capped = cappedAt(granted.grant(), attempt.claim().issuedAt());
+      return inTime(begin(attempt, capped, attempt.clockOffset()), granted.grant());
     }
-  }
-
-  /** Returns how long to pause at most. */
-  private Duration noteBusy(StoreAttempt attempt, Attempt.Busy answer) {
     attempt.forget();
-    request.acquisition().heldBy(answer.holder());
-    Duration most = pollInterval(answer.retryAfter());
-    contender.noteHeld(engine.platform.nanoTime() + most.plus(engine.requestTimeout()).toNanos());
-    return most;
+    Attempt.Busy busy = (Attempt.Busy) answer;
+    noteHeld(busy, pollInterval(busy.retryAfter()));
+    return null;
   }
 
   // At random a little later than the store's own time, so that waiters do not poll in step.
@@ -81,9 +43,10 @@ final class PollingLoop extends AcquireLoop {
     return interval.plus(MIN_PAUSE).plusNanos(engine.platform.random(spread + 1));
   }
 
-  /** Returns a lease that another thread offered meanwhile, or null. */
-  private @Nullable LeaseState pause(Duration most, boolean busy) throws InterruptedException {
+  @Override
+  @Nullable LeaseState pause(Deadline until) throws InterruptedException {
     contender.noteWaiting();
+    boolean busy = contender.outage() == null;
     if (busy) {
       engine.reports.noteWaiting(request);
     }
@@ -93,7 +56,7 @@ final class PollingLoop extends AcquireLoop {
       watch = watch();
     }
     // A message does not show that a failed store has recovered: undoing an attempt sends one, too.
-    LeaseState offered = contender.pause(request, request.deadline().orIn(most), busy);
+    LeaseState offered = contender.pause(request, until, busy);
     if (offered != null) {
       // The thread that offered it may be slow to publish it.
       Timer.survive("the beginning of a lease", offered.grant()::publish);
@@ -110,6 +73,14 @@ final class PollingLoop extends AcquireLoop {
     } catch (LockUnavailableException e) {
       Engine.log.debug("\"{}\" cannot be watched", request.name(), e);
       return null;
+    }
+  }
+
+  @Override
+  void close() {
+    LockBackend.Watch watched = watch;
+    if (watched != null) {
+      Timer.survive("the backend's end of a wait", watched::close);
     }
   }
 }

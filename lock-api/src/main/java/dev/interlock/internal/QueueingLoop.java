@@ -1,8 +1,7 @@
 package dev.interlock.internal;
 
-import dev.interlock.LockConfigurationException;
-import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
@@ -19,37 +18,9 @@ final class QueueingLoop extends AcquireLoop {
     this.store = store;
   }
 
+  /** Waits in the queue until the deadline. */
   @Override
-  @Nullable LeaseState acquire() throws InterruptedException {
-    while (true) {
-      StoreAttempt attempt = contender.attemptFor(request);
-      try {
-        LeaseState lease = await(attempt);
-        if (lease != null) {
-          return lease;
-        }
-        contender.noteHeld(engine.platform.nanoTime());
-      } catch (LockConfigurationException e) {
-        contender.noteAnswer();
-        throw e;
-      } catch (LockUnavailableException e) {
-        if (attempt.place() != null && !attempt.isGranted()) {
-          // The store has let us into the queue since its last failure. A grant that came too late
-          // is no sign that it has recovered.
-          contender.noteAnswer();
-        }
-        Duration most = fail(attempt, e);
-        contender.wakeUp().await(request.deadline().orIn(most));
-      }
-      engine.ensureOpen();
-      if (request.isOver()) {
-        return giveUp();
-      }
-    }
-  }
-
-  /** Waits for the grant until the deadline; null if that passed. */
-  private @Nullable LeaseState await(StoreAttempt attempt) throws InterruptedException {
+  @Nullable LeaseState ask(StoreAttempt attempt) throws InterruptedException {
     QueueingBackend.Place place = attempt.place();
     if (place == null) {
       place = attempt.join(store, requestDeadline());
@@ -68,7 +39,13 @@ final class QueueingLoop extends AcquireLoop {
       LeaseState lease = begin(attempt, granted.grant(), offset);
       return lease == null ? beginConfirmed(attempt, granted.grant()) : lease;
     }
-    request.acquisition().heldBy(((Attempt.Busy) answer).holder());
+    noteHeld((Attempt.Busy) answer, Duration.ZERO);
+    return null;
+  }
+
+  @Override
+  @Nullable LeaseState pause(Deadline until) throws InterruptedException {
+    contender.wakeUp().await(until);
     return null;
   }
 
