@@ -93,16 +93,13 @@ final class Acquirer {
    */
   private void passBeside(LeaseState lease) {
     // From here on only the caller can release the lease, so it has to be returned.
-    LocalQueue.Waiter unserved = null;
     try {
-      unserved = Handoff.admitReaders(lease);
+      Handoff.admitReaders(lease);
     } catch (Throwable e) {
       Timer.failed("the admission of readers", e);
     }
     try {
-      if (unserved == null || !unserved.onHead()) {
-        holdings.pass(lease.name());
-      }
+      holdings.pass(lease.name());
     } catch (Throwable e) {
       Timer.failed("the next head", e);
     }

@@ -130,7 +130,7 @@ final class BlockingAcquisition<R> {
   private @Nullable R hand(LeaseState lease) {
     @Nullable R handed = null;
     try {
-      if (lease.phase() == LeasePhase.HELD) {
+      if (lease.isHeld()) {
         if (!request.ofSet()) {
           // Here, and not where the handle is made, because each frame on the stack costs.
           lease.hold().site(engine.callSites.current(request.name()));
@@ -163,12 +163,7 @@ final class BlockingAcquisition<R> {
     if (wait.isHead()) {
       return acquirer.contend(request);
     }
-    LeaseState lease = wait.outcome();
-    if (lease != null) {
-      // Before this thread continued.
-      lease.endIfOver();
-    }
-    return lease;
+    return wait.outcome();
   }
 
   /** Waits for a decision and, if none comes in time, for the first answer to the head. */

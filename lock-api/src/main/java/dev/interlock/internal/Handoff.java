@@ -2,6 +2,8 @@ package dev.interlock.internal;
 
 import dev.interlock.Capability;
 import dev.interlock.LockKind;
+import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -13,65 +15,49 @@ final class Handoff {
   private final LeaseState lease;
   private final HeldGrant grant;
   private final LocalQueue queue;
+  private final @Nullable Contender head;
 
-  /** A waiter that was taken from the queue: it gets the lease, or else becomes the head. */
+  /** The waiter that was next; null if it is the head. */
   private LocalQueue.@Nullable Waiter next;
 
-  /** The lease of the one that is next. */
+  /** The lease of the one that is next; null if there is none. */
   private @Nullable LeaseState taker;
 
-  Handoff(LeaseState lease) {
+  private Handoff(LeaseState lease) {
     this.lease = lease;
     this.grant = lease.grant();
     this.queue = grant.holdings().queue;
+    this.head = queue.contender(grant.name());
   }
 
   /** Passes the grant on, and returns whether there was a thread for it. */
-  boolean succeeds() {
-    return grant.isWhole() ? passToNext() : passPermits();
-  }
-
-  /** Makes another waiter the head, after a release on the server. */
-  void passHead() {
-    if (next == null || !next.onHead()) {
-      grant.holdings().pass(grant.name());
-    }
-  }
-
-  private boolean passToNext() {
+  static boolean passOn(LeaseState lease) {
+    HeldGrant grant = lease.grant();
+    Handoff handoff = null;
     try {
-      if (queue.mayBeWaitedFor(grant.name()) && grant.mayHandOff(lease)) {
-        boolean fifo = isFifo();
-        next = queue.takeNext(grant.name(), waiter -> fits(waiter, grant, fifo));
+      if (grant.isWhole()) {
+        if (grant.holdings().queue.mayBeWaitedFor(grant.name())) {
+          handoff = new Handoff(lease);
+          handoff.passToNext();
+        }
+      } else if (lease.request().share().kind() == LockKind.SEMAPHORE) {
+        handoff = new Handoff(lease);
+        handoff.passPermits();
       }
-      taker = next == null ? null : grant.handOff(lease, next.request());
     } catch (Throwable e) {
       // A failure here must not prevent the release.
       Engine.log.trace("nobody to hand off to could be looked for", e);
     }
-    return isHandedOver();
+    return handoff != null && handoff.tell();
   }
 
-  private boolean isHandedOver() {
-    LeaseState made = taker;
-    if (next == null || made == null) {
-      return false;
+  private void passToNext() {
+    boolean fifo = isFifo();
+    synchronized (grant) {
+      if (grant.mayHandOff(lease)) {
+        takeNext(waiter -> !fifo || isEarlier(waiter), this::handOff);
+      }
     }
-    try {
-      grant.publish();
-    } finally {
-      next.onHandoff(made);
-    }
-    return true;
-  }
-
-  private boolean isFifo() {
-    return lease.engine().backend.has(Capability.FIFO);
-  }
-
-  /** On a store that serves in order, only those that came before the grant may have it. */
-  private static boolean fits(LocalQueue.Waiter waiter, HeldGrant grant, boolean fifo) {
-    return grant.fits(waiter.request()) && (!fifo || waiter.enteredAt() - grant.grantedAt() <= 0);
   }
 
   /**
@@ -80,77 +66,96 @@ final class Handoff {
    * otherwise. From its second request on, a head is passed by at most eight permits; by none if it
    * waits in the store's own queue.
    */
-  private boolean passPermits() {
-    Contender head =
-        lease.request().share().kind() == LockKind.SEMAPHORE ? queue.contender(grant.name()) : null;
-    if (head == null) {
-      return false;
+  private void passPermits() {
+    Contender asking = head;
+    if (asking == null) {
+      return;
     }
-    try {
-      synchronized (grant) {
-        taker = grant.mayHandOff(lease) ? head.offer(this::leaseFor) : null;
-        if (taker == null && grant.mayHandOff(lease) && !isFifo()) {
-          next = queue.takeNext(grant.name(), waiter -> overtakes(head, waiter.request()));
+    synchronized (grant) {
+      if (grant.mayHandOff(lease)) {
+        taker = asking.offer(wanted -> grant.fits(wanted) ? handOff(wanted) : null);
+        if (taker == null && !isFifo()) {
+          takeNext(waiter -> asking.wantsFrom(grant) && asking.tryOvertake(), this::handOff);
         }
       }
-    } catch (Throwable e) {
-      // A failure here must not prevent the release.
-      Engine.log.trace("permits could not be offered", e);
     }
-    if (taker == null || next != null) {
-      return isHandedOver();
+  }
+
+  /** Takes the first waiter from the queue, if it may be next and can be given a lease. */
+  private void takeNext(
+      Predicate<LocalQueue.Waiter> mayBeNext, Function<Request, @Nullable LeaseState> maker) {
+    next =
+        queue.takeNext(
+            grant.name(),
+            waiter -> {
+              boolean fits = grant.fits(waiter.request()) && mayBeNext.test(waiter);
+              taker = fits ? maker.apply(waiter.request()) : null;
+              return taker != null;
+            });
+  }
+
+  private boolean isFifo() {
+    return lease.engine().backend.has(Capability.FIFO);
+  }
+
+  /** Where the store serves in order, only those that came before the grant may have it. */
+  private boolean isEarlier(LocalQueue.Waiter waiter) {
+    return waiter.enteredAt() - grant.grantedAt() <= 0;
+  }
+
+  private @Nullable LeaseState handOff(Request wanted) {
+    return grant.handOff(lease, wanted);
+  }
+
+  private boolean tell() {
+    LeaseState made = taker;
+    if (made == null) {
+      return false;
     }
     try {
       grant.publish();
     } finally {
-      head.wake();
+      if (next != null) {
+        next.onHandoff(made);
+      } else if (head != null) {
+        head.wake();
+      }
     }
     return true;
-  }
-
-  private @Nullable LeaseState leaseFor(Request request) {
-    return grant.fits(request) ? grant.handOff(lease, request) : null;
-  }
-
-  private boolean overtakes(Contender head, Request request) {
-    if (head.wantsFrom(grant) && grant.fits(request) && head.tryOvertake()) {
-      taker = grant.handOff(lease, request);
-    }
-    return taker != null;
   }
 
   /**
    * Admits those who waited in the local queue when a reader's lease was granted, and can use the
    * same grant. Called by the head of the queue, once.
-   *
-   * @return a waiter that was taken from the queue and has to become the head; null if there is
-   *     none
    */
-  static LocalQueue.@Nullable Waiter admitReaders(LeaseState lease) {
-    HeldGrant grant = lease.grant();
-    LocalQueue queue = grant.holdings().queue;
-    if (lease.request().share().kind() != LockKind.READ_WRITE
-        || !queue.mayBeWaitedFor(grant.name())) {
-      return null;
-    }
-    LocalQueue.Waiter next;
-    while ((next = queue.takeNext(grant.name(), waiter -> fits(waiter, grant, true))) != null) {
-      LeaseState admitted = grant.admit(lease, next.request());
-      if (admitted == null) {
-        return next;
-      }
-      try {
-        grant.publish();
-      } catch (Throwable e) {
-        Timer.failed("the beginning of a lease", e);
-      }
-      if (lease.engine().isClosed()) {
-        admitted.giveUp(null);
-        next.onClose();
-      } else {
-        next.onHandoff(admitted);
+  static void admitReaders(LeaseState lease) {
+    if (lease.request().share().kind() == LockKind.READ_WRITE) {
+      Handoff admission = new Handoff(lease);
+      while (admission.admitsNext()) {
+        // The next one may fit as well.
       }
     }
-    return null;
+  }
+
+  private boolean admitsNext() {
+    synchronized (grant) {
+      takeNext(this::isEarlier, wanted -> grant.admit(lease, wanted));
+    }
+    LeaseState admitted = taker;
+    if (next == null || admitted == null) {
+      return false;
+    }
+    try {
+      grant.publish();
+    } catch (Throwable e) {
+      Timer.failed("the beginning of a lease", e);
+    }
+    if (lease.engine().isClosed()) {
+      admitted.giveUp(null);
+      next.onClose();
+    } else {
+      next.onHandoff(admitted);
+    }
+    return true;
   }
 }

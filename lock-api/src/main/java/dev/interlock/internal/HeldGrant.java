@@ -101,8 +101,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
    * From here on it may be lost. If it takes all of its name, the caller is the head of the name's
    * local queue.
    */
-  void begin(LeaseState first) {
-    first.noteAcquired();
+  void begin() {
     try {
       holdings.add(this);
     } finally {
@@ -119,6 +118,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     leases = more;
     issued++;
     reschedule();
+    lease.noteAcquired();
     return lease;
   }
 
@@ -192,9 +192,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       return null;
     }
     try {
-      LeaseState admitted = issue(next);
-      admitted.noteAcquired();
-      return admitted;
+      return issue(next);
     } catch (Throwable e) {
       Timer.failed("the admission of a reader", e);
       return null;
@@ -330,19 +328,11 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       return;
     }
     long slept = validity.slept(wall, now);
-    long next = Long.MAX_VALUE / 2 + now;
-    boolean unaware = false;
+    // A renewal that is due and has no outcome may have found no thread: ask again.
+    long renewal = isRenewalDue(now + slept) ? now + interval() / RENEWAL_GRID : renewAt - slept;
+    long next = now + Long.MAX_VALUE / 2;
     for (LeaseState lease : leases) {
-      next = Validity.earlier(next, lease.dueAt(wall, now));
-      unaware |= lease.isUnawareOfRisk();
-    }
-    if (isRenewed()) {
-      // A renewal that is due and has no outcome may have found no thread: ask again.
-      long renewal = isRenewalDue(now + slept) ? now + interval() / RENEWAL_GRID : renewAt - slept;
-      next = Validity.earlier(next, renewal);
-      if (unaware) {
-        next = Validity.earlier(next, riskAt() - slept);
-      }
+      next = Validity.earlier(next, lease.dueAt(wall, now, renewal, riskAt() - slept));
     }
     due(next);
   }

@@ -183,23 +183,31 @@ final class LeaseState implements Observers.Subject {
     throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
   }
 
-  /** When it ends or is released by the client, by the monotonic clock. */
-  long dueAt(long wall, long now) {
-    return switch (phase) {
-      case HELD -> now + remaining(wall, now);
-      case KEPT -> Validity.earlier(grant.validity().until(), nextRelease());
-      default -> now + Long.MAX_VALUE / 2;
-    };
+  /**
+   * When something is to happen to it, by the monotonic clock: it ends, the client releases it, it
+   * is renewed, or its program is told of a risk.
+   *
+   * @param renewal when its grant is to be renewed, if at all
+   * @param riskAt when it is at risk without a renewal
+   */
+  long dueAt(long wall, long now, long renewal, long riskAt) {
+    long end =
+        switch (phase) {
+          case HELD -> now + remaining(wall, now);
+          case KEPT -> Validity.earlier(grant.validity().until(), nextRelease());
+          default -> now + Long.MAX_VALUE / 2;
+        };
+    if (!needsRenewal()) {
+      return end;
+    }
+    long next = Validity.earlier(end, renewal);
+    return risk == null ? Validity.earlier(next, riskAt) : next;
   }
 
   // --- renewal: called under the monitor ------------------------------------------------------
 
   boolean needsRenewal() {
     return isLive() && term.needsRenewal();
-  }
-
-  boolean isUnawareOfRisk() {
-    return isLive() && risk == null;
   }
 
   void noteRenewed(Renewer.Sent request, long wall, long now) {
@@ -220,7 +228,7 @@ final class LeaseState implements Observers.Subject {
   }
 
   void putAtRisk(LockException why) {
-    if (isUnawareOfRisk()) {
+    if (isLive() && risk == null) {
       risk = why;
       note(new Events.AtRisk(source(), left(), why));
     }

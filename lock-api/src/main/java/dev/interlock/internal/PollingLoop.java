@@ -58,10 +58,13 @@ final class PollingLoop extends AcquireLoop {
     // A message does not show that a failed store has recovered: undoing an attempt sends one, too.
     LeaseState offered = contender.pause(request, until, busy);
     if (offered != null) {
-      // The thread that offered it may be slow to publish it.
-      Timer.survive("the beginning of a lease", offered.grant()::publish);
-      // It may have ended before this thread continued.
-      Timer.survive("the end of a lease", offered::endIfOver);
+      // The thread that offered it may be slow to publish it. Without memory it is nevertheless to
+      // be returned, because only the caller can release it.
+      try {
+        offered.grant().publish();
+      } catch (Throwable e) {
+        Timer.failed("the beginning of a lease", e);
+      }
     }
     return offered;
   }

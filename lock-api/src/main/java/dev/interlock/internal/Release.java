@@ -16,14 +16,12 @@ final class Release {
   private final LeaseState lease;
   private final HeldGrant grant;
   private final Engine engine;
-  private final Handoff handoff;
 
   /** Made before the release begins, because one that has begun has to be finished. */
   Release(LeaseState lease) {
     this.lease = lease;
     this.grant = lease.grant();
     this.engine = lease.engine();
-    this.handoff = new Handoff(lease);
   }
 
   /**
@@ -200,7 +198,7 @@ final class Release {
   // --- the end of the lease ---------------------------------------------------------------------
 
   private ReleaseOutcome pass(@Nullable Deadline latest) {
-    if (handoff.succeeds()) {
+    if (Handoff.passOn(lease)) {
       return ReleaseOutcome.HANDED_OFF;
     }
     try {
@@ -212,7 +210,7 @@ final class Release {
 
   private void passHead() {
     if (grant.isWhole()) {
-      handoff.passHead();
+      grant.holdings().pass(grant.name());
     }
   }
 

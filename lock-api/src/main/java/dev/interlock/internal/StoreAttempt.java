@@ -131,7 +131,7 @@ final class StoreAttempt {
     settle();
     // From here on only the caller can release the lease, so it has to be returned.
     try {
-      lease.grant().begin(lease);
+      lease.grant().begin();
     } catch (Throwable e) {
       Timer.failed("the beginning of a lease", e);
     }
