@@ -167,8 +167,7 @@ abstract class AcquireLoop {
     Outage outage = present == null ? new Outage(problem, sentAt, now) : present;
     // Whoever waits in the store's queue has not asked for anything all that time.
     outage.add(problem, isQueued ? sentAt : answerDue, now);
-    contender.noteFailure(outage);
-    contender.holdings().queue.fail(contender, other -> outage.patience(other, now) <= 0, problem);
+    contender.noteFailure(outage, now);
     if (request.isOver() || outage.patience(request, now) <= 0) {
       throw problem;
     }

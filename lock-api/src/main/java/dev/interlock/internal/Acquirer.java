@@ -15,13 +15,13 @@ final class Acquirer {
 
   final Holdings holdings;
   final Engine engine;
-  final LocalQueue queue;
+  final LocalQueue.Index queues;
   final ThreadHolds threadHolds = new ThreadHolds();
 
   Acquirer(Holdings holdings) {
     this.holdings = holdings;
     this.engine = holdings.engine;
-    this.queue = holdings.queue;
+    this.queues = holdings.queues;
   }
 
   /** Called by the head of the local queue: acquires the lock from the server, or passes. */
@@ -29,7 +29,8 @@ final class Acquirer {
     LeaseState lease = null;
     try {
       engine.ensureOpen();
-      Contender contender = queue.contender(request.name());
+      LocalQueue queue = queues.of(request.name());
+      Contender contender = queue.contender();
       if (contender == null || !contender.resume()) {
         contender = new Contender(holdings, request);
         queue.begin(contender);
@@ -113,7 +114,7 @@ final class Acquirer {
    */
   boolean isBusy(String name, Share share, LockOptions wanted, @Nullable Thread owner) {
     engine.ensureOpen();
-    boolean busy = queue.isBusy(name, share) && share.isWhole();
+    boolean busy = queues.of(name).isBusy(share) && share.isWhole();
     if (busy && engine.notifier.hasListeners()) {
       Request refused = Request.upTo(engine, name, share, wanted, owner, Duration.ZERO);
       engine.reports.noteGivenUp(refused, null, Reason.TIMED_OUT);
@@ -123,7 +124,7 @@ final class Acquirer {
 
   /** Removes a waiter that entered the queue while the client was being closed. */
   void ensureServed(LocalQueue.Waiter waiter) {
-    if (engine.isClosed() && queue.leave(waiter.request().name(), waiter)) {
+    if (engine.isClosed() && queues.of(waiter.request().name()).leave(waiter)) {
       waiter.onClose();
     }
   }

@@ -83,7 +83,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
       end(wait::outcome);
       return true;
     }
-    Contender left = acquirer.queue.contender(request.name());
+    Contender left = acquirer.queues.of(request.name()).contender();
     if (left != null) {
       left.awaitThread();
     }
@@ -99,7 +99,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
       }
       return left;
     }
-    LocalQueue.Answer answer = acquirer.queue.ask(request.name(), wait);
+    LocalQueue.Answer answer = acquirer.queues.of(request.name()).ask(wait);
     switch (answer.kind()) {
       case PENDING -> {
         asking = true;

@@ -86,7 +86,7 @@ final class BlockingAcquisition<R> {
       LeaseState lease;
       if (request.asksOnce()) {
         lease = acquirer.contendBeside(request);
-      } else if (acquirer.queue.tryEnter(request.name(), request.share())) {
+      } else if (acquirer.queues.tryEnter(request.name(), request.share())) {
         lease = acquirer.contend(request);
       } else {
         lease = isWorthAsking() ? askOnce() : null;
@@ -108,7 +108,7 @@ final class BlockingAcquisition<R> {
   private boolean isWorthAsking() {
     return request.share().kind() == LockKind.SEMAPHORE
         && !request.share().isWhole()
-        && !acquirer.queue.isWaitedFor(request.name());
+        && !acquirer.queues.of(request.name()).isWaitedFor();
   }
 
   private @Nullable LeaseState askOnce() throws InterruptedException {
@@ -169,7 +169,7 @@ final class BlockingAcquisition<R> {
   /** Waits for a decision and, if none comes in time, for the first answer to the head. */
   private void awaitDecision(LocalWait wait) throws InterruptedException {
     if (!wait.isDecided(request.deadline())) {
-      LocalQueue.Answer known = acquirer.queue.ask(request.name(), wait);
+      LocalQueue.Answer known = acquirer.queues.of(request.name()).ask(wait);
       switch (known.kind()) {
         case HELD, FAILED -> wait.onAnswer(known);
         case PENDING -> {

@@ -48,6 +48,7 @@ final class Contender {
 
   private final Holdings holdings;
   private final Engine engine;
+  private final LocalQueue queue;
 
   /** Changes under the monitor. */
   private volatile Turn turn = Turn.SERVED;
@@ -83,6 +84,7 @@ final class Contender {
   Contender(Holdings holdings, Request first) {
     this.holdings = holdings;
     this.engine = holdings.engine;
+    this.queue = holdings.queues.of(first.name());
     this.wanted = first;
   }
 
@@ -175,7 +177,7 @@ final class Contender {
   }
 
   private void forget() {
-    holdings.queue.end(this);
+    queue.end(this);
     engine.signalEnd();
   }
 
@@ -253,7 +255,7 @@ final class Contender {
     noteAnswer();
     heldUntil = until;
     held = true;
-    holdings.queue.tell(this);
+    queue.tell();
   }
 
   /** The store has let this client into its queue. */
@@ -265,7 +267,7 @@ final class Contender {
     waiting = behindOthers;
     if (behindOthers) {
       held = true;
-      holdings.queue.tell(this);
+      queue.tell();
     }
   }
 
@@ -274,11 +276,12 @@ final class Contender {
     waiting = true;
   }
 
-  /** The store cannot serve. */
-  void noteFailure(Outage failing) {
+  /** The store cannot serve: those whose patience is over fail as well. */
+  void noteFailure(Outage failing, long now) {
     outage = failing;
     held = false;
-    holdings.queue.tell(this);
+    queue.tell();
+    queue.fail(this, other -> failing.patience(other, now) <= 0, failing.failure());
   }
 
   @Nullable Outage outage() {

@@ -225,7 +225,7 @@ final class DefaultLockClient implements LockClient {
   public List<WaiterInfo> waiting() {
     long now = engine.platform.nanoTime();
     return holdings
-        .queue
+        .queues
         .waitingRequests()
         .<WaiterInfo>map(
             request ->

@@ -329,7 +329,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   public Optional<Throwable> problem() {
     Throwable failure = failureOfCampaign;
     if (failure == null && campaigning) {
-      Contender contender = acquirer.queue.contender(name());
+      Contender contender = acquirer.queues.of(name()).contender();
       failure = contender == null ? null : contender.trouble();
     }
     return Optional.ofNullable(failure == null ? failureOfWork : failure);

@@ -26,8 +26,8 @@ final class Handoff {
   private Handoff(LeaseState lease) {
     this.lease = lease;
     this.grant = lease.grant();
-    this.queue = grant.holdings().queue;
-    this.head = queue.contender(grant.name());
+    this.queue = grant.holdings().queues.of(grant.name());
+    this.head = queue.contender();
   }
 
   /** Passes the grant on, and returns whether there was a thread for it. */
@@ -36,7 +36,7 @@ final class Handoff {
     Handoff handoff = null;
     try {
       if (grant.isWhole()) {
-        if (grant.holdings().queue.mayBeWaitedFor(grant.name())) {
+        if (grant.holdings().queues.of(grant.name()).mayBeWaitedFor()) {
           handoff = new Handoff(lease);
           handoff.passToNext();
         }
@@ -86,7 +86,6 @@ final class Handoff {
       Predicate<LocalQueue.Waiter> mayBeNext, Function<Request, @Nullable LeaseState> maker) {
     next =
         queue.takeNext(
-            grant.name(),
             waiter -> {
               boolean fits = grant.fits(waiter.request()) && mayBeNext.test(waiter);
               taker = fits ? maker.apply(waiter.request()) : null;

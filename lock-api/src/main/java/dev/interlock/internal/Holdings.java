@@ -20,7 +20,7 @@ final class Holdings implements Engine.Ledger {
   /** With no more names in the local queue than this, those without a head stay there. */
   private static final int KEPT_NAMES = 64;
 
-  final LocalQueue queue = new LocalQueue(KEPT_NAMES);
+  final LocalQueue.Index queues = new LocalQueue.Index(KEPT_NAMES);
   private final ConcurrentHashMap<String, HeldGrant> parts = new ConcurrentHashMap<>();
 
   /** For losses that the store reports before the lease has begun. */
@@ -35,7 +35,7 @@ final class Holdings implements Engine.Ledger {
 
   void add(HeldGrant grant) {
     if (grant.isWhole()) {
-      queue.begin(grant);
+      queues.of(grant.name()).begin(grant);
     } else {
       parts.put(grant.grant().claim().id(), grant);
     }
@@ -45,7 +45,7 @@ final class Holdings implements Engine.Ledger {
   /** The grant has ended. */
   void remove(HeldGrant grant) {
     if (grant.isWhole()) {
-      queue.end(grant);
+      queues.of(grant.name()).end(grant);
     } else {
       parts.remove(grant.grant().claim().id(), grant);
     }
@@ -68,7 +68,7 @@ final class Holdings implements Engine.Ledger {
 
   /** Makes the next waiter the head, when the current head is done. */
   void pass(String name) {
-    queue.pass(name);
+    queues.of(name).pass();
     engine.signalEnd();
   }
 
@@ -76,7 +76,8 @@ final class Holdings implements Engine.Ledger {
   public void lost(Claim claim, LossReason reason, String detail) {
     // A lease may begin just now: either before the loss was recorded by its attempt, or after,
     // and then sees the loss.
-    Contender contender = queue.contender(claim.name());
+    LocalQueue queue = queues.of(claim.name());
+    Contender contender = queue.contender();
     StoreAttempt attempt = contender == null ? null : contender.attempt();
     if (attempt == null || !attempt.claim().isSame(claim)) {
       attempt = claim.share().isWhole() ? null : attempts.get(claim.id());
@@ -84,7 +85,7 @@ final class Holdings implements Engine.Ledger {
     if (attempt != null) {
       attempt.noteLoss(reason, detail);
     }
-    HeldGrant grant = claim.share().isWhole() ? queue.grant(claim.name()) : parts.get(claim.id());
+    HeldGrant grant = claim.share().isWhole() ? queue.grant() : parts.get(claim.id());
     if (grant != null && grant.grant().claim().isSame(claim)) {
       grant.lose(reason, detail);
     }
@@ -92,14 +93,14 @@ final class Holdings implements Engine.Ledger {
 
   @Override
   public @Nullable String holder(String name) {
-    HeldGrant grant = queue.grant(name);
+    HeldGrant grant = queues.of(name).grant();
     return grant == null
         ? null
         : grant.leases().stream().findFirst().map(lease -> lease.request().holder()).orElse(null);
   }
 
   Stream<HeldGrant> grants() {
-    return Stream.concat(queue.grants(), parts.values().stream());
+    return Stream.concat(queues.grants(), parts.values().stream());
   }
 
   boolean hasGrants() {
@@ -108,18 +109,18 @@ final class Holdings implements Engine.Ledger {
 
   /** Whether an acquisition asks the store. */
   boolean hasAttempts() {
-    return queue.contenders().findAny().isPresent() || !attempts.isEmpty();
+    return queues.contenders().findAny().isPresent() || !attempts.isEmpty();
   }
 
   /** Ends the attempts, because the client is being closed. */
   void stopAttempts() {
-    queue.contenders().forEach(Contender::stop);
+    queues.contenders().forEach(Contender::stop);
     attempts.values().forEach(StoreAttempt::stopWaiting);
   }
 
   /** Returns how many names the client keeps state for. */
   int size() {
-    return queue.size() + parts.size() + attempts.size();
+    return queues.size() + parts.size() + attempts.size();
   }
 
   /**

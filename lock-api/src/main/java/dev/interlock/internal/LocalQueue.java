@@ -1,5 +1,7 @@
 package dev.interlock.internal;
 
+import static com.google.common.base.Preconditions.checkState;
+
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
@@ -14,12 +16,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The waiters of one client for each lock, in the order of their arrival.
+ * The waiters of one client for one lock, in the order of their arrival.
  *
- * <p>Per name one of them at a time is the head: it contends on the server, or holds the lock. So
- * any number of waiting threads costs the server one contender. The head leaves by {@link #pass},
- * which makes the next waiter the head. A name without a head has no state, or an empty queue that
- * is kept for the next head.
+ * <p>One of them at a time is the head: it contends on the server, or holds the lock. So any number
+ * of waiting threads costs the server one contender. The head leaves by {@link #pass}, which makes
+ * the next waiter the head. A queue without a head is empty, and is kept for the next head or ends:
+ * one that has ended accepts no more heads and waiters.
  */
 final class LocalQueue {
 
@@ -80,51 +82,94 @@ final class LocalQueue {
     }
   }
 
-  /** A head and the waiters behind it. A queue that has ended accepts no more heads and waiters. */
-  private static final class Queue {
-    /** Whether there is a head; waiters are there only behind one. */
-    private volatile boolean headed = true;
+  /** What becomes of one who enters. */
+  private enum Entry {
+    HEAD,
+    BEHIND,
+    ENDED
+  }
 
-    /** How the head acquires the lock; a head that gives up leaves it to the next. */
-    volatile @Nullable Contender contender;
+  /** Marks a queue that has ended. */
+  private static final LinkedHashSet<Waiter> ENDED = new LinkedHashSet<>();
 
-    /** What the head holds. */
-    volatile @Nullable HeldGrant grant;
+  private final Index index;
+  private final String name;
 
-    /** What the name is used as, by all in the queue. Changes before there is a head. */
-    private volatile Share share;
+  /** Whether there is a head; waiters are there only behind one. */
+  private volatile boolean headed = true;
 
-    Queue(Share share) {
-      this.share = share;
+  /** How the head acquires the lock; a head that gives up leaves it to the next. */
+  private volatile @Nullable Contender contender;
+
+  /** What the head holds. */
+  private volatile @Nullable HeldGrant grant;
+
+  /** What the name is used as, by all in the queue. Changes before there is a head. */
+  private volatile Share share;
+
+  /** Null until the head's first waiter. */
+  private volatile @Nullable LinkedHashSet<Waiter> waiters;
+
+  /** The waiters whose time is over and who stay for the head's first answer. */
+  @GuardedBy("this")
+  private @Nullable List<Waiter> asking;
+
+  private LocalQueue(Index index, String name, Share share) {
+    this.index = index;
+    this.name = name;
+    this.share = share;
+  }
+
+  // --- those who wait ---------------------------------------------------------------------------
+
+  /** Makes the caller the head if there is none; adds the waiter, if any, behind it otherwise. */
+  @SuppressWarnings("ReferenceEquality")
+  private synchronized Entry enter(Share wanted, @Nullable Waiter waiter) {
+    LinkedHashSet<Waiter> line = waiters;
+    if (line == ENDED) {
+      return Entry.ENDED;
     }
-
-    /** Marks a queue that has ended. */
-    private static final LinkedHashSet<Waiter> ENDED = new LinkedHashSet<>();
-
-    /** Null until the head's first waiter. */
-    private volatile @Nullable LinkedHashSet<Waiter> waiters;
-
-    /** The waiters whose time is over and who stay for the head's first answer. */
-    @GuardedBy("this")
-    private @Nullable List<Waiter> asking;
-
-    Answer answer() {
-      Contender asked = contender;
-      if (grant != null) {
-        return Answer.HELD;
+    if (!headed) {
+      share = wanted;
+      headed = true;
+      return Entry.HEAD;
+    }
+    requireAgreement(wanted);
+    if (waiter != null) {
+      if (line == null) {
+        line = new LinkedHashSet<>();
+        waiters = line;
       }
-      return asked == null ? Answer.PENDING : asked.answer();
+      line.add(waiter);
     }
+    return Entry.BEHIND;
+  }
 
-    /** Nobody may have noticed yet that its validity is over, as after a sleep of the machine. */
-    void endOverdueGrant() {
-      HeldGrant held = grant;
-      if (held != null) {
-        held.endOverdue();
-      }
+  private void requireAgreement(Share wanted) {
+    Share present = share;
+    if (!present.agreesWith(wanted)) {
+      throw wanted.disagreement(name, present);
     }
+  }
 
-    synchronized Answer ask(Waiter waiter) {
+  /**
+   * Removes a waiter.
+   *
+   * @return true if it was still waiting; false if it has become the head, or was taken by {@link
+   *     #takeNext}, or is about to be called
+   */
+  synchronized boolean leave(Waiter waiter) {
+    return waiters != null && waiters.remove(waiter);
+  }
+
+  /**
+   * Asks what the head knows of the lock, for a waiter whose time is over. If the head has no
+   * answer yet, the waiter stays in the queue and is {@linkplain Waiter#onAnswer called} with the
+   * first one. Otherwise it has left.
+   */
+  Answer ask(Waiter waiter) {
+    endOverdueGrant();
+    synchronized (this) {
       LinkedHashSet<Waiter> line = waiters;
       if (line == null || !line.contains(waiter)) {
         return Answer.LEFT;
@@ -140,203 +185,48 @@ final class LocalQueue {
       }
       return answer;
     }
-
-    /** Passes the head's answer on to those who asked. Under no monitor. */
-    void tell() {
-      Answer answer = waiters == null ? Answer.PENDING : answer();
-      Waiter waiter;
-      while (answer.kind() != Answer.Kind.PENDING && (waiter = takeAsking()) != null) {
-        try {
-          waiter.onAnswer(answer);
-        } catch (Throwable e) {
-          Timer.failed("an answer", e);
-        }
-      }
-    }
-
-    /** Removes one of those who asked; null if there is none. */
-    synchronized @Nullable Waiter takeAsking() {
-      List<Waiter> all = asking;
-      if (all == null) {
-        return null;
-      }
-      while (!all.isEmpty()) {
-        Waiter waiter = all.remove(all.size() - 1);
-        if (remove(waiter)) {
-          return waiter;
-        }
-      }
-      asking = null;
-      return null;
-    }
-
-    /** Removes the first of those that are meant; null if there is none. */
-    synchronized @Nullable Waiter take(Predicate<Request> those) {
-      LinkedHashSet<Waiter> line = waiters;
-      if (line != null) {
-        for (Waiter waiter : line) {
-          if (those.test(waiter.request())) {
-            line.remove(waiter);
-            return waiter;
-          }
-        }
-      }
-      return null;
-    }
-
-    /** What becomes of one who enters. */
-    enum Entry {
-      HEAD,
-      BEHIND,
-      ENDED
-    }
-
-    /** Makes the caller the head if there is none; adds the waiter, if any, behind it otherwise. */
-    @SuppressWarnings("ReferenceEquality")
-    synchronized Entry enter(String name, Share wanted, @Nullable Waiter waiter) {
-      LinkedHashSet<Waiter> line = waiters;
-      if (line == ENDED) {
-        return Entry.ENDED;
-      }
-      if (!headed) {
-        share = wanted;
-        headed = true;
-        return Entry.HEAD;
-      }
-      requireAgreement(name, wanted);
-      if (waiter == null) {
-        return Entry.BEHIND;
-      }
-      if (line == null) {
-        line = new LinkedHashSet<>();
-        waiters = line;
-      }
-      line.add(waiter);
-      return Entry.BEHIND;
-    }
-
-    void requireAgreement(String name, Share wanted) {
-      Share present = share;
-      if (!present.agreesWith(wanted)) {
-        throw wanted.disagreement(name, present);
-      }
-    }
-
-    synchronized boolean remove(Waiter waiter) {
-      LinkedHashSet<Waiter> line = waiters;
-      return line != null && line.remove(waiter);
-    }
-
-    /** Removes the first waiter, if there is one and it fits. */
-    synchronized @Nullable Waiter poll(Predicate<Waiter> fits) {
-      LinkedHashSet<Waiter> line = waiters;
-      if (line == null || line.isEmpty()) {
-        return null;
-      }
-      Waiter first = line.iterator().next();
-      if (!fits.test(first)) {
-        return null;
-      }
-      line.remove(first);
-      return first;
-    }
-
-    synchronized int size() {
-      LinkedHashSet<Waiter> line = waiters;
-      return line == null ? 0 : line.size();
-    }
-
-    synchronized void addTo(List<Waiter> waiting) {
-      LinkedHashSet<Waiter> line = waiters;
-      if (line != null) {
-        waiting.addAll(line);
-      }
-    }
-
-    synchronized void drainTo(List<Waiter> drained) {
-      LinkedHashSet<Waiter> line = waiters;
-      if (line != null) {
-        drained.addAll(line);
-        line.clear();
-      }
-    }
   }
 
-  private final int kept;
-  private final ConcurrentHashMap<String, Queue> queues = new ConcurrentHashMap<>();
-
-  /**
-   * Makes one without waiters.
-   *
-   * @param kept with no more queues than this, those without a head stay
-   */
-  LocalQueue(int kept) {
-    this.kept = kept;
-  }
-
-  /**
-   * Becomes the head if there is none, and does nothing otherwise.
-   *
-   * @throws LockConfigurationException if the name is in use as something else
-   */
-  boolean tryEnter(String name, Share share) {
-    return enter(name, share, null);
-  }
-
-  /**
-   * Enters the queue.
-   *
-   * @param waiter who waits if there is a head; null for nobody
-   * @return true if the caller is the head at once; the waiter is then not called
-   * @throws LockConfigurationException if the name is in use as something else
-   */
-  boolean enter(String name, Share share, @Nullable Waiter waiter) {
-    while (true) {
-      Queue queue = queues.get(name);
-      if (queue == null) {
-        queue = queues.putIfAbsent(name, new Queue(share));
-        if (queue == null) {
-          return true;
-        }
-      }
-      Queue.Entry entry = queue.enter(name, share, waiter);
-      if (entry != Queue.Entry.ENDED) {
-        return entry == Queue.Entry.HEAD;
-      }
+  private Answer answer() {
+    Contender asked = contender;
+    if (grant != null) {
+      return Answer.HELD;
     }
+    return asked == null ? Answer.PENDING : asked.answer();
   }
 
-  /**
-   * Leaves the queue.
-   *
-   * @return true if the waiter was still waiting; false if it has become the head, or was taken by
-   *     {@link #takeNext}, or is about to be called
-   */
-  boolean leave(String name, Waiter waiter) {
-    Queue queue = queues.get(name);
-    return queue != null && queue.remove(waiter);
-  }
-
-  /**
-   * Asks what the head knows of the lock, for a waiter whose time is over. If the head has no
-   * answer yet, the waiter stays in the queue and is {@linkplain Waiter#onAnswer called} with the
-   * first one. Otherwise it has left.
-   */
-  Answer ask(String name, Waiter waiter) {
-    Queue queue = queues.get(name);
-    if (queue == null) {
-      return Answer.LEFT;
+  /** Nobody may have noticed yet that its validity is over, as after a sleep of the machine. */
+  private void endOverdueGrant() {
+    HeldGrant held = grant;
+    if (held != null) {
+      held.endOverdue();
     }
-    queue.endOverdueGrant();
-    return queue.ask(waiter);
   }
 
   /** Passes the head's answer on to those who {@linkplain #ask asked}. Under no monitor. */
-  void tell(Contender head) {
-    Queue queue = queues.get(head.name());
-    if (queue != null) {
-      queue.tell();
+  void tell() {
+    Answer answer = waiters == null ? Answer.PENDING : answer();
+    Waiter waiter;
+    while (answer.kind() != Answer.Kind.PENDING && (waiter = takeAsking()) != null) {
+      try {
+        waiter.onAnswer(answer);
+      } catch (Throwable e) {
+        Timer.failed("an answer", e);
+      }
     }
+  }
+
+  /** Removes one of those who asked; null if there is none. */
+  private synchronized @Nullable Waiter takeAsking() {
+    List<Waiter> all = asking;
+    while (all != null && !all.isEmpty()) {
+      Waiter waiter = all.remove(all.size() - 1);
+      if (leave(waiter)) {
+        return waiter;
+      }
+    }
+    asking = null;
+    return null;
   }
 
   /**
@@ -344,12 +234,8 @@ final class LocalQueue {
    * nothing unless the caller is the head's contender.
    */
   void fail(Contender head, Predicate<Request> impatient, LockUnavailableException problem) {
-    Queue queue = queues.get(head.name());
-    if (queue == null || queue.waiters == null || queue.contender != head) {
-      return;
-    }
     Waiter waiter;
-    while ((waiter = queue.take(impatient)) != null) {
+    while (contender == head && (waiter = take(impatient)) != null) {
       try {
         waiter.onOutage(problem);
       } catch (Throwable e) {
@@ -358,28 +244,57 @@ final class LocalQueue {
     }
   }
 
+  /** Removes the first of those that are meant; null if there is none. */
+  private synchronized @Nullable Waiter take(Predicate<Request> those) {
+    LinkedHashSet<Waiter> line = waiters;
+    if (line != null) {
+      for (Waiter waiter : line) {
+        if (those.test(waiter.request())) {
+          line.remove(waiter);
+          return waiter;
+        }
+      }
+    }
+    return null;
+  }
+
+  /**
+   * Takes the first waiter, if it fits: the head for its own place, a shared lease for its grant.
+   * The caller must then call the waiter.
+   *
+   * @return the first waiter, removed, or null if there is none or it does not fit
+   */
+  synchronized @Nullable Waiter takeNext(Predicate<Waiter> fits) {
+    LinkedHashSet<Waiter> line = waiters;
+    if (line == null || line.isEmpty()) {
+      return null;
+    }
+    Waiter first = line.iterator().next();
+    if (!fits.test(first)) {
+      return null;
+    }
+    line.remove(first);
+    return first;
+  }
+
+  // --- its head ---------------------------------------------------------------------------------
+
   /** Ends the head's turn. Called by the head. */
-  void pass(String name) {
-    Queue queue = queues.get(name);
+  void pass() {
     // A loop, not a recursion: more waiters may have given up than a stack is deep.
-    while (queue != null) {
+    while (true) {
       Waiter next;
       Contender left;
-      synchronized (queue) {
-        queue.grant = null;
-        next = queue.poll(first -> true);
-        left = queue.contender;
+      synchronized (this) {
+        grant = null;
+        next = takeNext(first -> true);
+        left = contender;
         if (next != null && left != null) {
           left.passTo(next.request());
         } else if (next == null && left == null) {
-          queue.headed = false;
-          queue.asking = null;
-          if (queues.size() <= kept) {
-            queue.waiters = null;
-          } else {
-            queue.waiters = Queue.ENDED;
-            queues.remove(name, queue);
-          }
+          headed = false;
+          asking = null;
+          waiters = index.keeps(this) ? null : ENDED;
           return;
         }
       }
@@ -393,142 +308,180 @@ final class LocalQueue {
     }
   }
 
-  /**
-   * Takes the first waiter, if it fits: the head for its own place, a shared lease for its grant.
-   * The caller must then call the waiter.
-   *
-   * @return the first waiter, removed, or null if there is none or it does not fit
-   */
-  @Nullable Waiter takeNext(String name, Predicate<Waiter> fits) {
-    Queue queue = queues.get(name);
-    return queue == null ? null : queue.poll(fits);
-  }
-
   /** The contender of the head, or of one before it that gave up; null if there is none. */
-  @Nullable Contender contender(String name) {
-    Queue queue = queues.get(name);
-    return queue == null ? null : queue.contender;
+  @Nullable Contender contender() {
+    return contender;
   }
 
   /** Sets the contender of the head. Called by the head. */
-  void begin(Contender contender) {
-    Queue queue = queues.get(contender.name());
-    if (queue != null) {
-      // Otherwise the end of a contender before it could take this one with it.
-      synchronized (queue) {
-        queue.contender = contender;
-      }
-    }
+  synchronized void begin(Contender first) {
+    checkState(headed, "only the head of a queue has a contender");
+    contender = first;
   }
 
-  /** The contender has ended. The name may have another by now. */
-  void end(Contender contender) {
-    Queue queue = queues.get(contender.name());
-    if (queue != null) {
-      synchronized (queue) {
-        if (queue.contender == contender) {
-          queue.contender = null;
-        }
-      }
+  /** The contender has ended. There may be another by now. */
+  synchronized void end(Contender former) {
+    if (contender == former) {
+      contender = null;
     }
   }
 
   /** The grant of the head; null if it has none yet. */
-  @Nullable HeldGrant grant(String name) {
-    Queue queue = queues.get(name);
-    return queue == null ? null : queue.grant;
+  @Nullable HeldGrant grant() {
+    return grant;
   }
 
   /** Sets the grant of the head, which ends its contender. Called by the head. */
-  void begin(HeldGrant grant) {
-    Queue queue = queues.get(grant.name());
-    if (queue != null) {
-      synchronized (queue) {
-        queue.grant = grant;
-        queue.contender = null;
-      }
-      queue.tell();
+  void begin(HeldGrant granted) {
+    synchronized (this) {
+      checkState(headed, "only the head of a queue has a grant");
+      grant = granted;
+      contender = null;
+    }
+    tell();
+  }
+
+  /** The grant has ended. There may be another by now. */
+  synchronized void end(HeldGrant former) {
+    if (grant == former) {
+      grant = null;
     }
   }
 
-  /** The grant has ended. The name may have another by now. */
-  void end(HeldGrant grant) {
-    Queue queue = queues.get(grant.name());
-    if (queue != null) {
-      synchronized (queue) {
-        if (queue.grant == grant) {
-          queue.grant = null;
-        }
-      }
-    }
-  }
-
-  Stream<Contender> contenders() {
-    return queues.values().stream().map(queue -> queue.contender).filter(Objects::nonNull);
-  }
-
-  Stream<HeldGrant> grants() {
-    return queues.values().stream().map(queue -> queue.grant).filter(Objects::nonNull);
-  }
-
-  /** Removes all waiters; the heads stay. */
-  List<Waiter> drain() {
-    List<Waiter> drained = new ArrayList<>();
-    queues.values().forEach(queue -> queue.drainTo(drained));
-    return drained;
-  }
+  // --- what others see --------------------------------------------------------------------------
 
   /**
    * Whether the head holds the lock, or the store has answered it that another client does.
    *
    * @throws LockConfigurationException if the name is in use as something else
    */
-  boolean isBusy(String name, Share share) {
-    Queue queue = queues.get(name);
-    if (queue == null) {
+  boolean isBusy(Share wanted) {
+    endOverdueGrant();
+    if (!headed) {
       return false;
     }
-    queue.endOverdueGrant();
-    if (!queue.headed) {
-      return false;
-    }
-    queue.requireAgreement(name, share);
-    return queue.answer().kind() == Answer.Kind.HELD;
+    requireAgreement(wanted);
+    return answer().kind() == Answer.Kind.HELD;
   }
 
   /** Whether the head may have waiters behind it; false only if it has none. */
-  boolean mayBeWaitedFor(String name) {
-    Queue queue = queues.get(name);
-    return queue != null && queue.waiters != null;
+  boolean mayBeWaitedFor() {
+    return waiters != null;
   }
 
   /** Whether somebody has been seen to wait for the lock in this client. */
-  boolean isWaitedFor(String name) {
-    Queue queue = queues.get(name);
-    Contender head = queue == null ? null : queue.contender;
-    return queue != null && (queue.waiters != null || (head != null && head.isWaiting()));
+  boolean isWaitedFor() {
+    Contender head = contender;
+    return waiters != null || (head != null && head.isWaiting());
   }
 
-  /** Returns for how many names there is a head. */
-  int size() {
-    return (int) queues.values().stream().filter(queue -> queue.headed).count();
+  private synchronized int size() {
+    return waiters == null ? 0 : waiters.size();
   }
 
-  boolean isEmpty() {
-    return queues.values().stream().noneMatch(queue -> queue.headed);
+  private synchronized void drainTo(List<Waiter> drained, boolean removes) {
+    LinkedHashSet<Waiter> line = waiters;
+    if (line != null) {
+      drained.addAll(line);
+      if (removes) {
+        line.clear();
+      }
+    }
   }
 
-  /** Returns what is waited for, by heads and behind them. */
-  Stream<Request> waitingRequests() {
-    List<Waiter> behind = new ArrayList<>();
-    queues.values().forEach(queue -> queue.addTo(behind));
-    return Stream.concat(
-        contenders().map(Contender::waitingRequest).filter(Objects::nonNull),
-        behind.stream().map(Waiter::request));
-  }
+  /** The queues of one client, by the names of the locks. */
+  static final class Index {
 
-  /** Returns how many wait behind the heads. */
-  int waiting() {
-    return queues.values().stream().mapToInt(Queue::size).sum();
+    private final int kept;
+    private final ConcurrentHashMap<String, LocalQueue> queues = new ConcurrentHashMap<>();
+
+    /** Stands for the queues that are not there. */
+    private final LocalQueue none = new LocalQueue(this, "", Share.EXCLUSIVE);
+
+    /**
+     * Makes one without queues.
+     *
+     * @param kept with no more queues than this, those without a head stay
+     */
+    Index(int kept) {
+      this.kept = kept;
+      none.headed = false;
+    }
+
+    /** Returns the queue of a name; an empty one if there is none. */
+    LocalQueue of(String name) {
+      return queues.getOrDefault(name, none);
+    }
+
+    /**
+     * Becomes the head if there is none, and does nothing otherwise.
+     *
+     * @throws LockConfigurationException if the name is in use as something else
+     */
+    boolean tryEnter(String name, Share share) {
+      return enter(name, share, null);
+    }
+
+    /**
+     * Enters a queue.
+     *
+     * @param waiter who waits if there is a head; null for nobody
+     * @return true if the caller is the head at once; the waiter is then not called
+     * @throws LockConfigurationException if the name is in use as something else
+     */
+    boolean enter(String name, Share share, @Nullable Waiter waiter) {
+      while (true) {
+        LocalQueue queue = queues.get(name);
+        if (queue == null) {
+          queue = queues.putIfAbsent(name, new LocalQueue(this, name, share));
+          if (queue == null) {
+            return true;
+          }
+        }
+        Entry entry = queue.enter(share, waiter);
+        if (entry != Entry.ENDED) {
+          return entry == Entry.HEAD;
+        }
+      }
+    }
+
+    /** Whether a queue without a head stays; otherwise it is removed. */
+    private boolean keeps(LocalQueue queue) {
+      return queues.size() <= kept || !queues.remove(queue.name, queue);
+    }
+
+    /** Removes all waiters; the heads stay. */
+    List<Waiter> drain() {
+      List<Waiter> drained = new ArrayList<>();
+      queues.values().forEach(queue -> queue.drainTo(drained, true));
+      return drained;
+    }
+
+    Stream<Contender> contenders() {
+      return queues.values().stream().map(LocalQueue::contender).filter(Objects::nonNull);
+    }
+
+    Stream<HeldGrant> grants() {
+      return queues.values().stream().map(LocalQueue::grant).filter(Objects::nonNull);
+    }
+
+    /** Returns what is waited for, by heads and behind them. */
+    Stream<Request> waitingRequests() {
+      List<Waiter> behind = new ArrayList<>();
+      queues.values().forEach(queue -> queue.drainTo(behind, false));
+      return Stream.concat(
+          contenders().map(Contender::waitingRequest).filter(Objects::nonNull),
+          behind.stream().map(Waiter::request));
+    }
+
+    /** Returns how many wait behind the heads. */
+    int waiting() {
+      return queues.values().stream().mapToInt(LocalQueue::size).sum();
+    }
+
+    /** Returns for how many names there is a head. */
+    int size() {
+      return (int) queues.values().stream().filter(queue -> queue.headed).count();
+    }
   }
 }

@@ -53,12 +53,12 @@ final class LocalWait implements LocalQueue.Waiter {
 
   /** Enters the queue; true if it is the head at once, and will not be called. */
   boolean enter() {
-    return acquirer.queue.enter(request.name(), request.share(), this);
+    return acquirer.queues.enter(request.name(), request.share(), this);
   }
 
   /** Leaves the queue; false if its decision has been made, or is about to be. */
   boolean leave() {
-    return acquirer.queue.leave(request.name(), this);
+    return acquirer.queues.of(request.name()).leave(this);
   }
 
   /** Waits for a decision that another thread, which does not block, is about to make. */

@@ -60,7 +60,7 @@ final class Shutdown {
     Deadline attemptsEnded = engine.requestDeadline();
     candidacies.forEach(ElectionCandidacy::withdraw);
     leaderWatches.close();
-    holdings.queue.drain().forEach(LocalQueue.Waiter::onClose);
+    holdings.queues.drain().forEach(LocalQueue.Waiter::onClose);
     holdings.stopAttempts();
     // These end soon, if the work of candidates heeds its interrupt.
     while (isInterruptedUntil(

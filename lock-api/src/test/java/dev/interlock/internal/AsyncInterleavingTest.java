@@ -83,7 +83,7 @@ class AsyncInterleavingTest extends EngineFixture {
     for (int i = 0; i < 256; i++) {
       sets.add(engine.lockAll(List.of("a", "b" + i)).acquireAsync().thenAccept(MultiLease::close));
     }
-    Waits.until("all threads to wait", () -> engine.holdings.queue.waiting() == 257);
+    Waits.until("all threads to wait", () -> engine.holdings.queues.waiting() == 257);
     lease.close();
     get(ahead).close();
     for (CompletableFuture<Void> set : sets) {

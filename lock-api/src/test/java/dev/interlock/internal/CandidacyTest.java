@@ -321,7 +321,7 @@ class CandidacyTest extends EngineFixture {
       nextLeadership();
       assertTrue(candidacy.problem().isEmpty());
     }
-    Waits.until("nothing to be left", () -> engine.holdings.queue.size() == 0);
+    Waits.until("nothing to be left", () -> engine.holdings.queues.size() == 0);
   }
 
   @Test
@@ -573,7 +573,7 @@ class CandidacyTest extends EngineFixture {
       Lease firstLed = work.next();
       try (Candidacy second = engine.election("a").run(other)) {
         assertFalse(second.isLeader());
-        Waits.until("it to wait", () -> engine.holdings.queue.isBusy("a", Share.EXCLUSIVE));
+        Waits.until("it to wait", () -> engine.holdings.queues.of("a").isBusy(Share.EXCLUSIVE));
         first.close();
         Lease secondLed = other.next();
         assertTrue(secondLed.fencingToken() > firstLed.fencingToken());

@@ -61,7 +61,7 @@ class CloseInterleavingTest extends EngineFixture {
   void aReleaseThatHandsOverMeanwhileEndsOnTheServer() throws Exception {
     Lease lease = acquire(RENEWED);
     Waiting waiter = new Waiting();
-    engine.holdings.queue.enter("a", Share.EXCLUSIVE, waiter);
+    engine.holdings.queues.enter("a", Share.EXCLUSIVE, waiter);
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
     waiter.closing.get();
     assertFalse(store.holds("a"));

@@ -154,7 +154,7 @@ class EventsTest extends EngineFixture {
     assertSame(Reason.TIMED_OUT, late.reason());
     assertTrue(late.waited().compareTo(Duration.ofSeconds(3)) >= 0);
     assertEquals(Optional.empty(), late.failure());
-    Waits.until("nothing to be left", () -> engine.holdings.queue.size() == 0);
+    Waits.until("nothing to be left", () -> engine.holdings.queues.size() == 0);
     assertNoMore();
   }
 

@@ -136,6 +136,6 @@ class HandoffTest extends EngineFixture {
               return 0;
             })
         .get(30, java.util.concurrent.TimeUnit.SECONDS);
-    Waits.until("the end", () -> engine.holdings.queue.size() == 0 && !store.holds("a"));
+    Waits.until("the end", () -> engine.holdings.queues.size() == 0 && !store.holds("a"));
   }
 }

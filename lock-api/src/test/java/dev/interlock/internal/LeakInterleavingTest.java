@@ -78,7 +78,7 @@ class LeakInterleavingTest extends EngineFixture {
           });
       assertThrows(StackOverflowError.class, () -> client.lock("a").acquire());
       assertTrue(intercepted.steppedIn());
-      assertEquals(0, client.holdings.queue.size());
+      assertEquals(0, client.holdings.queues.size());
       advanceUntil("the end of the undoing", () -> client.residue() == 0);
     }
   }

@@ -26,7 +26,7 @@ class LocalQueueLincheckTest {
   public static class Line {
     private static final int MOST_THREADS = 8;
 
-    private final LocalQueue line;
+    private final LocalQueue.Index line;
     private final AtomicBoolean headTold = new AtomicBoolean();
     private final AtomicBoolean twoHeads = new AtomicBoolean();
 
@@ -38,7 +38,7 @@ class LocalQueueLincheckTest {
     }
 
     Line(int kept) {
-      line = new LocalQueue(kept);
+      line = new LocalQueue.Index(kept);
     }
 
     private final class Waiter implements LocalQueue.Waiter {
@@ -105,14 +105,14 @@ class LocalQueueLincheckTest {
     @Operation
     public boolean leave(@Param(name = "thread") int thread) {
       Waiter waiter = waiters[thread];
-      return waiter != null && line.leave(NAME, waiter);
+      return waiter != null && line.of(NAME).leave(waiter);
     }
 
     /** Only a head passes, and there is only one. */
     @Operation(nonParallelGroup = "head")
     public void pass() {
       // Whoever has just become the head in the line is about to say so.
-      while (line.isBusy(NAME, Share.EXCLUSIVE) && !headTold.get()) {
+      while (line.of(NAME).isBusy(Share.EXCLUSIVE) && !headTold.get()) {
         Thread.onSpinWait();
       }
       if (headTold.getAndSet(false)) {
@@ -120,8 +120,8 @@ class LocalQueueLincheckTest {
       }
     }
 
-    void pass(LocalQueue passed) {
-      passed.pass(NAME);
+    void pass(LocalQueue.Index passed) {
+      passed.of(NAME).pass();
     }
 
     @Operation(nonParallelGroup = "head")
@@ -140,7 +140,7 @@ class LocalQueueLincheckTest {
   /** The same with a head that passes twice: what the check has to find. */
   public static class LineWithADoublePass extends Line {
     @Override
-    void pass(LocalQueue passed) {
+    void pass(LocalQueue.Index passed) {
       super.pass(passed);
       super.pass(passed);
     }

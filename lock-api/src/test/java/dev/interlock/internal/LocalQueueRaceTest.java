@@ -19,7 +19,7 @@ class LocalQueueRaceTest extends EngineFixture {
 
   @Test
   void aNameThatIsForgottenAllTheTimeNeverHasTwoHeads() throws Exception {
-    LocalQueue line = new LocalQueue(0);
+    LocalQueue.Index line = new LocalQueue.Index(0);
     AtomicInteger heads = new AtomicInteger();
     AtomicBoolean two = new AtomicBoolean();
     List<CompletableFuture<Void>> threads = new ArrayList<>();
@@ -35,7 +35,7 @@ class LocalQueueRaceTest extends EngineFixture {
                       two.set(true);
                     }
                     heads.decrementAndGet();
-                    line.pass("a");
+                    line.of("a").pass();
                   }
                 }
               }));
@@ -44,13 +44,13 @@ class LocalQueueRaceTest extends EngineFixture {
       thread.get(60, TimeUnit.SECONDS);
     }
     assertFalse(two.get());
-    assertTrue(line.isEmpty());
+    assertTrue(line.size() == 0);
   }
 
   /** Otherwise a client that is closed would not find the loop, and not end its wait. */
   @Test
   void theEndOfAContenderDoesNotTakeTheNextOneWithIt() throws Exception {
-    LocalQueue line = new LocalQueue(0);
+    LocalQueue.Index line = new LocalQueue.Index(0);
     assertTrue(line.tryEnter("a", Share.EXCLUSIVE));
     Request request = untilHad(RENEWED);
     AtomicReference<Contender> former =
@@ -60,15 +60,15 @@ class LocalQueueRaceTest extends EngineFixture {
         CompletableFuture.runAsync(
             () -> {
               while (!over.get()) {
-                line.end(former.get());
+                line.of("a").end(former.get());
               }
             });
     int lost = 0;
     for (int i = 0; i < 300_000; i++) {
       Contender next = new Contender(engine.holdings, request);
       spin(i);
-      line.begin(next);
-      lost += line.contender("a") == next ? 0 : 1;
+      line.of("a").begin(next);
+      lost += line.of("a").contender() == next ? 0 : 1;
       former.set(next);
     }
     over.set(true);

@@ -102,22 +102,22 @@ class LossInterleavingTest {
     Lease lease = acquire(BRIEF);
     CompletableFuture<?> lost = lease.lost();
     Bystander bystander = new Bystander(() -> time.advance(MAX_HOLD));
-    engine.holdings.queue.enter("a", Share.EXCLUSIVE, bystander);
+    engine.holdings.queues.enter("a", Share.EXCLUSIVE, bystander);
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
     assertTrue(bystander.asked);
     assertFalse(store.holds("a"));
     assertFalse(lost.isDone());
-    assertEquals(0, engine.holdings.queue.size());
+    assertEquals(0, engine.holdings.queues.size());
   }
 
   @Test
   void aLossWhileTheLeaseIsBeingReleasedIsToldWithItsOwnReason() throws Exception {
     Lease lease = acquire(BRIEF);
     Bystander bystander = new Bystander(() -> store.tellLoss("a", LossReason.SESSION_ENDED));
-    engine.holdings.queue.enter("a", Share.EXCLUSIVE, bystander);
+    engine.holdings.queues.enter("a", Share.EXCLUSIVE, bystander);
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(lease.lost()).reason());
-    assertEquals(0, engine.holdings.queue.size());
+    assertEquals(0, engine.holdings.queues.size());
   }
 
   /** Stands in line so as to step in when a lease that is being released looks for a successor. */
@@ -143,7 +143,7 @@ class LossInterleavingTest {
 
     @Override
     public boolean onHead() {
-      engine.holdings.queue.pass("a");
+      engine.holdings.pass("a");
       return true;
     }
 

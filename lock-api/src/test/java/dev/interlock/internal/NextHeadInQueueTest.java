@@ -97,8 +97,8 @@ class NextHeadInQueueTest {
                     beforeRelease = () -> Uninterruptibles.awaitUninterruptibly(undoing);
                     pause.run();
                     // As HeldGrant.fire does on the timer's thread.
-                    Objects.requireNonNull(engine.holdings.queue.grant("a")).endOverdue();
-                    assertNull(engine.holdings.queue.grant("a"));
+                    Objects.requireNonNull(engine.holdings.queues.of("a").grant()).endOverdue();
+                    assertNull(engine.holdings.queues.of("a").grant());
                     Waits.until(
                         "the next head to join the line, or to be granted the lock",
                         () -> waiters() == 1 || second.join().result.isDone());
@@ -132,6 +132,6 @@ class NextHeadInQueueTest {
     trying.result.handle((had, failure) -> 0).get(30, TimeUnit.SECONDS);
     assertTrue(intercepted.steppedIn());
     held.close();
-    assertEquals(0, engine.holdings.queue.size(), "heads that nobody is");
+    assertEquals(0, engine.holdings.queues.size(), "heads that nobody is");
   }
 }

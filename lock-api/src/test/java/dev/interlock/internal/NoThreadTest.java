@@ -114,7 +114,7 @@ class NoThreadTest extends EngineFixture {
     CompletableFuture<Lease> later = semaphore.acquireAsync();
     assertEquals(ReleaseOutcome.HANDED_OFF, permit.release());
     Lease next = first.get();
-    Waits.until("two permits to be wanted next", () -> client.holdings.queue.waiting() == 1);
+    Waits.until("two permits to be wanted next", () -> client.holdings.queues.waiting() == 1);
     assertEquals(ReleaseOutcome.RELEASED, next.release());
     assertFalse(later.isDone());
     two.cancel(false);

@@ -58,7 +58,7 @@ class SharedGrantInterleavingTest {
     for (int i = 1; i < count; i++) {
       readers.add(lock.readLock().acquireAsync());
     }
-    Waits.until("the others to wait", () -> engine.holdings.queue.waiting() == count - 1);
+    Waits.until("the others to wait", () -> engine.holdings.queues.waiting() == count - 1);
     gate.open();
     List<Lease> leases = new ArrayList<>();
     for (CompletableFuture<Lease> reader : readers) {
@@ -113,7 +113,7 @@ class SharedGrantInterleavingTest {
 
     @Override
     public boolean onHead() {
-      engine.holdings.queue.pass("a");
+      engine.holdings.pass("a");
       fail();
       return true;
     }
@@ -163,7 +163,7 @@ class SharedGrantInterleavingTest {
     Background<Lease> first = EngineFixture.inBackground(lock.readLock()::acquire);
     gate.awaitArrival();
     Bystander second = new Bystander(Share.READ);
-    assertFalse(engine.holdings.queue.enter("a", Share.READ, second));
+    assertFalse(engine.holdings.queues.enter("a", Share.READ, second));
     Background<Boolean> telling;
     synchronized (second.request.acquisition()) {
       gate.open();
@@ -284,7 +284,7 @@ class SharedGrantInterleavingTest {
           later.add(EngineFixture.inBackground(semaphore.permits(2)::acquire));
           Waits.until("the next head to watch", () -> store.watchers() == 1);
           later.add(EngineFixture.inBackground(semaphore::acquire));
-          Waits.until("another to wait behind it", () -> engine.holdings.queue.waiting() == 1);
+          Waits.until("another to wait behind it", () -> engine.holdings.queues.waiting() == 1);
         });
     assertEquals(ReleaseOutcome.RELEASED, first.release());
     assertTrue(intercepted.steppedIn());
@@ -299,7 +299,7 @@ class SharedGrantInterleavingTest {
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     Background<Lease> reader = EngineFixture.inBackground(lock.readLock()::acquire);
     gate.awaitArrival();
-    assertFalse(engine.holdings.queue.enter("a", Share.WRITE, new Bystander(Share.WRITE)));
+    assertFalse(engine.holdings.queues.enter("a", Share.WRITE, new Bystander(Share.WRITE)));
     gate.open();
     reader.get().close();
     assertFalse(store.holds("a"));

@@ -39,7 +39,7 @@ class SharedLocksTest extends EngineFixture {
   }
 
   private void awaitWaiting(int count) {
-    Waits.until(count + " to wait in this client", () -> engine.holdings.queue.waiting() == count);
+    Waits.until(count + " to wait in this client", () -> engine.holdings.queues.waiting() == count);
   }
 
   // --- readers --------------------------------------------------------------------------------

@@ -92,7 +92,9 @@ class StackTest extends EngineFixture {
     int held = 0;
     for (int i = 1; i <= tries; i++) {
       held +=
-          store.holds("n" + i) || engine.holdings.queue.isBusy("n" + i, Share.EXCLUSIVE) ? 1 : 0;
+          store.holds("n" + i) || engine.holdings.queues.of("n" + i).isBusy(Share.EXCLUSIVE)
+              ? 1
+              : 0;
     }
     return held;
   }

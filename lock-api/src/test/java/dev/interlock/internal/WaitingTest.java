@@ -80,7 +80,7 @@ class WaitingTest extends EngineFixture {
     time.advance(Duration.ofMillis(1));
     assertEquals(Optional.empty(), waiter.get());
     assertEquals(0, store.watchers());
-    assertEquals(0, engine.holdings.queue.size());
+    assertEquals(0, engine.holdings.queues.size());
   }
 
   /** The store may have reserved the lock for it. */
@@ -221,7 +221,7 @@ class WaitingTest extends EngineFixture {
     contender.thread.interrupt();
     assertInterrupted(contender);
     assertEquals(0, store.watchers());
-    assertEquals(0, engine.holdings.queue.size());
+    assertEquals(0, engine.holdings.queues.size());
   }
 
   @Test
@@ -254,7 +254,7 @@ class WaitingTest extends EngineFixture {
       waiters.add(inBackground(() -> engine.lock("a").acquire()));
       futures.add(engine.lock("a").acquireAsync());
     }
-    Waits.until("the waiters", () -> engine.holdings.queue.waiting() == 9);
+    Waits.until("the waiters", () -> engine.holdings.queues.waiting() == 9);
     long begun = time.nanoTime();
     advanceUntil(
         "the failures",
@@ -271,9 +271,9 @@ class WaitingTest extends EngineFixture {
   void aHeadWithMorePatienceDoesNotKeepOthersWaiting() throws Exception {
     store.down(true);
     Background<?> head = inBackground(() -> engine.lock("a").tryAcquire(LONG));
-    Waits.until("the head", () -> engine.holdings.queue.contender("a") != null);
+    Waits.until("the head", () -> engine.holdings.queues.of("a").contender() != null);
     Background<Lease> behind = inBackground(() -> engine.lock("a").acquire());
-    Waits.until("the waiter", () -> engine.holdings.queue.waiting() == 1);
+    Waits.until("the waiter", () -> engine.holdings.queues.waiting() == 1);
     long begun = time.nanoTime();
     advanceUntil("the failure", behind.result::isDone);
     assertUnavailable(behind.result);
@@ -290,7 +290,7 @@ class WaitingTest extends EngineFixture {
     time.awaitAsleep(head.thread);
     advanceInSteps(head, TTL.multipliedBy(2));
     Background<Lease> late = inBackground(() -> engine.lock("a").acquire());
-    Waits.until("the waiter", () -> engine.holdings.queue.waiting() == 1);
+    Waits.until("the waiter", () -> engine.holdings.queues.waiting() == 1);
     advanceInSteps(head, TTL.dividedBy(2));
     store.down(false);
     advanceUntil("the head's grant", head.result::isDone);
@@ -349,7 +349,7 @@ class WaitingTest extends EngineFixture {
     CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
     Waits.until("the watch", () -> store.watchers() == 1);
     assertTrue(future.cancel(false));
-    Waits.until("the end of the acquire loop", () -> engine.holdings.queue.size() == 0);
+    Waits.until("the end of the acquire loop", () -> engine.holdings.queues.size() == 0);
     assertEquals(0, store.watchers());
     store.free("a");
     assertFalse(store.holds("a"));
@@ -363,7 +363,7 @@ class WaitingTest extends EngineFixture {
     gate.open();
     if (future.cancel(false)) {
       Waits.until(
-          "the lock to be free", () -> !store.holds("a") && engine.holdings.queue.size() == 0);
+          "the lock to be free", () -> !store.holds("a") && engine.holdings.queues.size() == 0);
     } else {
       get(future).close();
     }
@@ -378,7 +378,7 @@ class WaitingTest extends EngineFixture {
       assertEquals(Optional.empty(), get(future));
       assertTrue(lease.isHeld());
     }
-    assertEquals(0, engine.holdings.queue.size());
+    assertEquals(0, engine.holdings.queues.size());
   }
 
   @Test
