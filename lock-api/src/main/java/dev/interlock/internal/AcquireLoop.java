@@ -43,7 +43,6 @@ abstract class AcquireLoop {
    *     the patience has run out
    */
   final @Nullable LeaseState run() throws InterruptedException {
-    contender.begin(request);
     boolean leavesPlace = false;
     try {
       LeaseState lease = acquire();

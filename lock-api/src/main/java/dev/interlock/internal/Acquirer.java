@@ -31,8 +31,8 @@ final class Acquirer {
       engine.ensureOpen();
       LocalQueue queue = queues.of(request.name());
       Contender contender = queue.contender();
-      if (contender == null || !contender.resume()) {
-        contender = new Contender(holdings, request);
+      if (contender == null || !contender.resume(request)) {
+        contender = new Contender(holdings, queue, request);
         queue.begin(contender);
       }
       lease = run(contender, request);
@@ -52,7 +52,7 @@ final class Acquirer {
     engine.ensureOpen();
     LeaseState lease;
     try {
-      lease = run(new Contender(holdings, request), request);
+      lease = run(new Contender(holdings, queues.of(request.name()), request), request);
     } finally {
       engine.signalEnd();
     }
@@ -65,7 +65,7 @@ final class Acquirer {
     try {
       loop =
           engine.store instanceof QueueingBackend store
-                  && (contender.hasPlaceFor(request) || !request.isOver())
+                  && (!request.isOver() || contender.hasPlaceFor(request))
               ? new QueueingLoop(store, contender, request)
               : new PollingLoop(contender, request);
     } catch (Throwable e) {

@@ -81,10 +81,11 @@ final class Contender {
   /** Null if the store has answered. */
   private volatile @Nullable Outage outage;
 
-  Contender(Holdings holdings, Request first) {
+  /** Makes one whose first head's turn begins. */
+  Contender(Holdings holdings, LocalQueue queue, Request first) {
     this.holdings = holdings;
     this.engine = holdings.engine;
-    this.queue = holdings.queues.of(first.name());
+    this.queue = queue;
     this.wanted = first;
   }
 
@@ -97,13 +98,6 @@ final class Contender {
   }
 
   // --- its heads --------------------------------------------------------------------------------
-
-  /** The turn of a head begins. */
-  void begin(Request request) {
-    wanted = request;
-    waiting = false;
-    held = false;
-  }
 
   /**
    * The turn of a head ends.
@@ -132,10 +126,11 @@ final class Contender {
     return true;
   }
 
-  /** Lets the next head {@link #begin}; false if the contender has ended. */
-  boolean resume() {
+  /** The turn of the next head begins; false if the contender has ended. */
+  boolean resume(Request next) {
     boolean resumed = transition(Turn.LEFT, Turn.SERVED);
     notOverdue();
+    wanted = next;
     return resumed;
   }
 

@@ -14,6 +14,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -240,12 +241,16 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   /** Whether its last lease has ended. */
   private boolean isOver() {
+    return !isAny(lease -> !lease.phase().isEnd());
+  }
+
+  private boolean isAny(Predicate<LeaseState> such) {
     for (LeaseState lease : leases) {
-      if (!lease.phase().isEnd()) {
-        return false;
+      if (such.test(lease)) {
+        return true;
       }
     }
-    return true;
+    return false;
   }
 
   List<LeaseState> leases() {
@@ -338,14 +343,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /** Whether it is renewed in the background. */
-  @GuardedBy("this")
   private boolean isRenewed() {
-    for (LeaseState lease : leases) {
-      if (lease.needsRenewal()) {
-        return true;
-      }
-    }
-    return false;
+    return isAny(LeaseState::needsRenewal);
   }
 
   @GuardedBy("this")
@@ -372,7 +371,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   /** Whether it may have to be renewed or to end, because the machine slept. */
   boolean mayBeOverdue(long wallMillis, long now) {
     return validity.slept(wallMillis, now) > LeaseTerm.MIN_SLEEP.toNanos()
-        || Arrays.stream(leases).anyMatch(lease -> lease.remaining(wallMillis, now) <= 0);
+        || isAny(lease -> lease.remaining(wallMillis, now) <= 0);
   }
 
   // --- renewal ----------------------------------------------------------------------------------
@@ -386,7 +385,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   /** Whether a lease is held, or kept for its minimum hold. */
   private boolean isRenewable() {
-    return Arrays.stream(leases).anyMatch(LeaseState::isLive);
+    return isAny(LeaseState::isLive);
   }
 
   @Override
@@ -435,8 +434,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       long now = engine.platform.nanoTime();
       // A confirmation after the end does not bring a lease back. Only this moves the end, under
       // the monitor, so that a lease once seen ended stays so.
-      if (Arrays.stream(leases)
-          .anyMatch(lease -> lease.isOpen() && lease.remaining(wall, now) > 0)) {
+      if (isAny(lease -> lease.isOpen() && lease.remaining(wall, now) > 0)) {
         if (outcome instanceof Renewal.Renewed confirmed) {
           extend(confirmed.validUntil(), request, wall, now);
         } else if (outcome instanceof Renewal.Failed failed) {

@@ -54,7 +54,7 @@ class LocalQueueRaceTest extends EngineFixture {
     assertTrue(line.tryEnter("a", Share.EXCLUSIVE));
     Request request = untilHad(RENEWED);
     AtomicReference<Contender> former =
-        new AtomicReference<>(new Contender(engine.holdings, request));
+        new AtomicReference<>(new Contender(engine.holdings, line.of("a"), request));
     AtomicBoolean over = new AtomicBoolean();
     CompletableFuture<Void> ending =
         CompletableFuture.runAsync(
@@ -65,7 +65,7 @@ class LocalQueueRaceTest extends EngineFixture {
             });
     int lost = 0;
     for (int i = 0; i < 300_000; i++) {
-      Contender next = new Contender(engine.holdings, request);
+      Contender next = new Contender(engine.holdings, line.of("a"), request);
       spin(i);
       line.of("a").begin(next);
       lost += line.of("a").contender() == next ? 0 : 1;
