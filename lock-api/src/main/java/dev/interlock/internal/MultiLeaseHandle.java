@@ -10,29 +10,27 @@ import dev.interlock.LockException;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.Subscription;
 import dev.interlock.spi.Deadline;
-import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The program's lease of a set: it holds all members, or none. */
-final class MultiLeaseHandle implements MultiLease {
+final class MultiLeaseHandle extends ProgramLease implements MultiLease {
 
   private final State state;
 
   MultiLeaseHandle(Engine engine, List<LeaseState> members, @Nullable Object site) {
-    this.state = new State(engine, ImmutableList.copyOf(members));
+    super(engine, ImmutableList.copyOf(members));
+    this.state = new State(engine, this.members);
     members.forEach(member -> member.hold().site(site));
     state.watchMembers();
     members.forEach(member -> member.heldThrough(this));
@@ -45,23 +43,19 @@ final class MultiLeaseHandle implements MultiLease {
     private final String name;
     private final Observers observers;
 
-    /** Gets the members' events as soon as there is a listener. */
+    /** Why members are at risk, by their names; the first is why the set is. */
     @GuardedBy("this")
-    private boolean listening;
+    private final Map<String, LockException> risks = new LinkedHashMap<>();
 
-    /** The members at risk, and those renewed since the last renewal of the set was reported. */
-    @GuardedBy("this")
-    private final Set<String> atRisk = new HashSet<>();
-
+    /** The members renewed since the last renewal of the set was reported. */
     @GuardedBy("this")
     private final Set<String> renewed = new HashSet<>();
 
-    /** Why the first of these members is at risk. */
-    @GuardedBy("this")
-    private @Nullable LockException risk;
+    /** How its release has ended; the caller that begins it completes this. */
+    private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
 
     @GuardedBy("this")
-    private boolean ended;
+    private boolean releasing;
 
     @GuardedBy("this")
     private @Nullable LeaseLostException loss;
@@ -74,7 +68,10 @@ final class MultiLeaseHandle implements MultiLease {
     }
 
     void watchMembers() {
-      members.forEach(member -> member.onLoss(this::memberLost));
+      for (LeaseState member : members) {
+        member.observers().add(this::noteMember);
+        member.onLoss(this::memberLost);
+      }
     }
 
     /** Ends the set when one member is lost. Never called under a lease's monitor. */
@@ -87,7 +84,6 @@ final class MultiLeaseHandle implements MultiLease {
         if (loss != null) {
           return;
         }
-        ended = true;
         loss = mine;
         // First, so that no failure of a sibling delays it.
         observers.signalLoss(mine);
@@ -109,28 +105,13 @@ final class MultiLeaseHandle implements MultiLease {
           name, first.kind(), 0, first.acquisition(), first.time(), first.holder());
     }
 
-    Subscription onEvent(Consumer<? super LockEvent> listener) {
-      Subscription subscription = observers.onEvent(listener);
-      boolean first;
-      synchronized (this) {
-        first = loss == null && !listening;
-        listening |= first;
-      }
-      if (first) {
-        members.forEach(member -> member.observers().add(this::noteMember));
-        engine.notifier.flush();
-      }
-      return subscription;
-    }
-
     /** Called under the member's monitor. */
     private synchronized void noteMember(LockEvent event) {
-      if (ended) {
+      if (isEnded()) {
         return;
       }
       if (event instanceof LockEvent.Renewed) {
-        atRisk.remove(event.name());
-        risk = atRisk.isEmpty() ? null : risk;
+        risks.remove(event.name());
         renewed.add(event.name());
         if (renewed.size() == members.size()) {
           renewed.clear();
@@ -139,11 +120,10 @@ final class MultiLeaseHandle implements MultiLease {
       } else if (event instanceof LockEvent.RenewalFailed failed) {
         observers.note(new Events.RenewalFailed(source(), left(), failed.problem()));
       } else if (event instanceof LockEvent.AtRisk member) {
-        if (atRisk.isEmpty()) {
-          risk = member.problem();
-          observers.note(new Events.AtRisk(source(), left(), risk));
+        if (risks.isEmpty()) {
+          observers.note(new Events.AtRisk(source(), left(), member.problem()));
         }
-        atRisk.add(event.name());
+        risks.put(event.name(), member.problem());
       }
     }
 
@@ -154,12 +134,38 @@ final class MultiLeaseHandle implements MultiLease {
 
     @Override
     public synchronized @Nullable LockException risk() {
-      return ended ? null : risk;
+      return isEnded() || risks.isEmpty() ? null : risks.values().iterator().next();
     }
 
     @Override
     public Duration left() {
-      return Collections.min(members.stream().map(LeaseState::left).toList());
+      return ProgramLease.left(members);
+    }
+
+    @Override
+    public synchronized @Nullable LeaseLostException loss() {
+      return loss;
+    }
+
+    /** Whether it was lost, or its release has begun. */
+    synchronized boolean isEnded() {
+      return loss != null || releasing;
+    }
+
+    synchronized void ensureNotEnded() {
+      if (loss != null) {
+        throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
+      }
+      if (releasing) {
+        throw new IllegalStateException("the lease of \"" + name + "\" has been released");
+      }
+    }
+
+    /** Begins its release; false if another caller has. */
+    synchronized boolean beginRelease() {
+      boolean first = !releasing;
+      releasing = true;
+      return first;
     }
 
     void noteReleased(ReleaseOutcome outcome) {
@@ -168,18 +174,11 @@ final class MultiLeaseHandle implements MultiLease {
       }
       engine.notifier.flush();
     }
+  }
 
-    /** Returns whether this call is the one that ends the set. */
-    synchronized boolean end() {
-      boolean first = !ended;
-      ended = true;
-      return first;
-    }
-
-    @Override
-    public synchronized @Nullable LeaseLostException loss() {
-      return loss;
-    }
+  @Override
+  Observers observers() {
+    return state.observers;
   }
 
   @Override
@@ -189,24 +188,24 @@ final class MultiLeaseHandle implements MultiLease {
 
   @Override
   public List<String> names() {
-    return state.members.stream().map(LeaseState::name).toList();
+    return members.stream().map(LeaseState::name).toList();
   }
 
   @Override
   public long fencingToken() {
-    if (state.members.size() > 1) {
+    if (members.size() > 1) {
       throw new UnsupportedOperationException(
           "each of " + name() + " has its own token; use fencingToken(name)");
     }
-    return LeaseHandle.tokenOf(state.members.get(0));
+    return tokenOf(members.get(0));
   }
 
   @Override
   public long fencingToken(String name) {
     requireNonNull(name, "name");
-    for (LeaseState member : state.members) {
+    for (LeaseState member : members) {
       if (member.name().equals(name)) {
-        return LeaseHandle.tokenOf(member);
+        return tokenOf(member);
       }
     }
     throw new IllegalArgumentException("\"" + name + "\" is not one of " + name());
@@ -214,75 +213,31 @@ final class MultiLeaseHandle implements MultiLease {
 
   @Override
   public boolean isHeld() {
-    if (state.loss() != null) {
-      return false;
-    }
-    boolean held = true;
-    for (LeaseState member : state.members) {
-      held &= member.isHeld();
-    }
-    return held;
-  }
-
-  @Override
-  public Duration remainingValidity() {
-    return isHeld() ? state.left() : Duration.ZERO;
-  }
-
-  @Override
-  public Duration effectiveTtl() {
-    return Collections.min(
-        state.members.stream().map(member -> member.grant().grant().effectiveTtl()).toList());
+    return !state.isEnded() && members.stream().allMatch(LeaseState::isHeld);
   }
 
   @Override
   public void ensureHeld() {
-    LeaseLostException loss = state.loss();
-    if (loss != null) {
-      throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
-    }
-    state.members.forEach(LeaseState::ensureHeld);
-  }
-
-  @Override
-  public void renew() throws InterruptedException {
-    renew(state.engine.requestDeadline());
-  }
-
-  @Override
-  public CompletableFuture<@Nullable Void> renewAsync() {
-    return new AsyncRequest<>(state.engine, this::renew).start();
-  }
-
-  private @Nullable Void renew(Deadline deadline) throws InterruptedException {
-    try {
-      ensureHeld();
-      state.engine.renewer.renewNow(
-          state.members.stream().map(LeaseState::grant).toList(), deadline);
-      state.members.forEach(LeaseState::ensureHeld);
-    } finally {
-      Reference.reachabilityFence(this);
-    }
-    return null;
+    state.ensureNotEnded();
+    members.forEach(LeaseState::ensureHeld);
   }
 
   @Override
   public ReleaseOutcome release() {
     StackRoom.require();
-    Deadline deadline = state.engine.requestDeadline();
+    Deadline deadline = engine.requestDeadline();
     SetRelease release = new SetRelease();
-    release.begin();
-    release.finish(deadline);
-    release.others.forEach(
-        other ->
-            Awaiting.doneUninterruptibly(
-                state.engine.platform, other, Deadline.never(state.engine.platform)));
-    return release.outcome();
+    if (release.begin()) {
+      return release.finish(deadline);
+    }
+    Deadline never = Deadline.never(engine.platform);
+    Awaiting.doneUninterruptibly(engine.platform, state.released, never);
+    return state.released.join();
   }
 
   /** Releases a lease that its program never got. */
   void giveUp() {
-    state.members.forEach(LeaseState::forgetMinHold);
+    members.forEach(LeaseState::forgetMinHold);
     release();
   }
 
@@ -290,66 +245,69 @@ final class MultiLeaseHandle implements MultiLease {
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
     StackRoom.require();
     SetRelease release = new SetRelease();
-    AsyncRequest<Boolean> finish =
-        new AsyncRequest<>(
-            state.engine,
-            deadline -> {
-              release.finish(deadline);
-              return true;
-            });
-    release.begin();
-    List<CompletableFuture<?>> parts = new ArrayList<>(release.others);
-    parts.add(finish.start());
-    CompletableFuture<ReleaseOutcome> future = new CompletableFuture<>();
-    // The others occupy no thread: their releases may need that thread.
+    AsyncRequest<ReleaseOutcome> finish = new AsyncRequest<>(engine, release::finish);
+    if (release.begin()) {
+      return finish.start();
+    }
+    // It occupies no thread: the release that it waits for may need that thread.
+    CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
     var unused =
-        CompletableFuture.allOf(parts.toArray(new CompletableFuture<?>[0]))
-            .thenRun(() -> state.engine.notifier.deliver(() -> future.complete(release.outcome())));
-    return future;
+        state.released.thenAccept(
+            outcome -> engine.notifier.deliver(() -> follower.complete(outcome)));
+    return follower;
   }
 
-  /** Made before it begins: a member whose release has begun has to be finished. */
+  /**
+   * A release of all members. Made before it begins, and begun without memory: one that has begun
+   * has to be finished, and other callers wait for its outcome.
+   */
   private final class SetRelease {
-    // Notices a member whose validity has ended, which ends the others.
-    private final boolean held = isHeld();
-    private final List<Release> mine = new ArrayList<>(state.members.size());
+    /** So that a waiter for the first finds the others free. */
+    private final ImmutableList<LeaseState> backwards = members.reverse();
+
+    private final List<Release> releases = backwards.stream().map(Release::new).toList();
+    private final List<Release> begun = new ArrayList<>(backwards.size());
     private final Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
 
-    /** The outcomes of releases of members that another caller has begun. */
-    private final List<CompletableFuture<ReleaseOutcome>> others =
-        new ArrayList<>(state.members.size());
-
-    private boolean first;
-
-    /** From here on no member is held any more. */
-    void begin() {
-      // Backwards, so that a waiter for the first finds the others free.
-      List<LeaseState> backwards = state.members.reverse();
-      first = state.end();
-      for (LeaseState member : backwards) {
+    /** From here on no member is held any more; false if another caller has begun it. */
+    boolean begin() {
+      if (!state.beginRelease()) {
+        return false;
+      }
+      for (int i = 0; i < releases.size(); i++) {
         try {
-          Release release = new Release(member);
-          CompletableFuture<ReleaseOutcome> other = member.beginRelease();
-          if (other == null) {
-            mine.add(release);
+          CompletableFuture<ReleaseOutcome> lost = backwards.get(i).beginRelease();
+          if (lost == null) {
+            begun.add(releases.get(i));
           } else {
-            others.add(other);
+            outcomes.add(lost.join());
           }
         } catch (Throwable e) {
           failed(e);
         }
       }
+      return true;
     }
 
     /** With one deadline for all: the background releases what a hung store leaves. */
-    void finish(Deadline deadline) {
-      for (Release release : mine) {
-        try {
-          outcomes.add(release.finish(null, deadline));
-        } catch (Throwable e) {
-          failed(e);
+    ReleaseOutcome finish(Deadline deadline) {
+      ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
+      try {
+        for (Release release : begun) {
+          try {
+            outcomes.add(release.finish(null, deadline));
+          } catch (Throwable e) {
+            failed(e);
+          }
         }
+        outcome = outcome();
+        if (outcome != ReleaseOutcome.ALREADY_LOST) {
+          state.noteReleased(outcome);
+        }
+      } finally {
+        state.released.complete(outcome);
       }
+      return outcome;
     }
 
     /** A failure of one does not prevent the release of the others. */
@@ -358,45 +316,16 @@ final class MultiLeaseHandle implements MultiLease {
       outcomes.add(ReleaseOutcome.UNKNOWN);
     }
 
-    /** Called when all releases have ended. */
-    ReleaseOutcome outcome() {
-      others.forEach(other -> outcomes.add(other.join()));
-      ReleaseOutcome outcome = outcome(outcomes);
-      if (first && outcome != ReleaseOutcome.ALREADY_LOST) {
-        state.noteReleased(outcome);
-      }
-      return outcome;
-    }
-
-    private ReleaseOutcome outcome(Set<ReleaseOutcome> ofMembers) {
-      if ((first && !held) || ofMembers.contains(ReleaseOutcome.ALREADY_LOST)) {
-        return ReleaseOutcome.ALREADY_LOST;
-      }
-      return Stream.of(ReleaseOutcome.UNKNOWN, ReleaseOutcome.DEFERRED, ReleaseOutcome.HANDED_OFF)
-          .filter(ofMembers::contains)
+    private ReleaseOutcome outcome() {
+      return Stream.of(
+              ReleaseOutcome.ALREADY_LOST,
+              ReleaseOutcome.UNKNOWN,
+              ReleaseOutcome.DEFERRED,
+              ReleaseOutcome.HANDED_OFF)
+          .filter(outcomes::contains)
           .findFirst()
           .orElse(ReleaseOutcome.RELEASED);
     }
-  }
-
-  @Override
-  public void close() {
-    release();
-  }
-
-  @Override
-  public <T> T callWhileHeld(Callable<T> work) throws Exception {
-    return HeldCall.run(this, requireNonNull(work, "work"));
-  }
-
-  @Override
-  public CompletableFuture<LeaseLostException> lost() {
-    return state.observers.lost();
-  }
-
-  @Override
-  public Subscription onEvent(Consumer<? super LockEvent> listener) {
-    return state.onEvent(requireNonNull(listener, "listener"));
   }
 
   @Override

@@ -1,0 +1,99 @@
+package dev.interlock.internal;
+
+import static java.util.Objects.requireNonNull;
+
+import com.google.common.collect.ImmutableList;
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LockEvent;
+import dev.interlock.Subscription;
+import dev.interlock.spi.Deadline;
+import java.lang.ref.Reference;
+import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What the program has of the leases of one name, or of a set. When it becomes unreachable they are
+ * no longer renewed (LEASE-09).
+ */
+abstract class ProgramLease implements Lease {
+
+  final Engine engine;
+  final ImmutableList<LeaseState> members;
+
+  ProgramLease(Engine engine, ImmutableList<LeaseState> members) {
+    this.engine = engine;
+    this.members = members;
+  }
+
+  abstract Observers observers();
+
+  static long tokenOf(LeaseState lease) {
+    if (lease.token() == 0) {
+      throw new UnsupportedOperationException(
+          lease.engine().backend.name() + " has no fencing tokens");
+    }
+    return lease.token();
+  }
+
+  @Override
+  public Duration remainingValidity() {
+    return isHeld() ? left(members) : Duration.ZERO;
+  }
+
+  static Duration left(List<LeaseState> members) {
+    return Collections.min(members.stream().map(LeaseState::left).toList());
+  }
+
+  @Override
+  public Duration effectiveTtl() {
+    return Collections.min(
+        members.stream().map(member -> member.grant().grant().effectiveTtl()).toList());
+  }
+
+  @Override
+  public void renew() throws InterruptedException {
+    renew(engine.requestDeadline());
+  }
+
+  @Override
+  public CompletableFuture<@Nullable Void> renewAsync() {
+    return new AsyncRequest<>(engine, this::renew).start();
+  }
+
+  private @Nullable Void renew(Deadline deadline) throws InterruptedException {
+    try {
+      ensureHeld();
+      engine.renewer.renewNow(members.stream().map(LeaseState::grant).toList(), deadline);
+      members.forEach(LeaseState::ensureHeld);
+    } finally {
+      Reference.reachabilityFence(this);
+    }
+    return null;
+  }
+
+  @Override
+  public void close() {
+    release();
+  }
+
+  @Override
+  public <T> T callWhileHeld(Callable<T> work) throws Exception {
+    return HeldCall.run(this, requireNonNull(work, "work"));
+  }
+
+  @Override
+  public CompletableFuture<LeaseLostException> lost() {
+    return observers().lost();
+  }
+
+  @Override
+  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+    return observers().onEvent(requireNonNull(listener, "listener"));
+  }
+}
