@@ -6,25 +6,20 @@ import dev.interlock.spi.Share;
 import java.util.concurrent.locks.Lock;
 
 /** A lock, or one side of a read-write lock. */
-final class LockHandle extends AcquirableHandle implements DistributedLock {
+final class LockHandle extends ShareHandle implements DistributedLock {
 
   LockHandle(Acquirer acquirer, String name, Share share, LockOptions options) {
     super(acquirer, name, share, options);
   }
 
   @Override
-  public String name() {
-    return name;
-  }
-
-  @Override
   public Lock asLock() {
-    return new LockView(acquirer, name, share, options);
+    return new LockView(this);
   }
 
   @Override
   public String toString() {
     String side = share.isExclusive() ? "" : share.isWhole() ? ", write lock" : ", read lock";
-    return "DistributedLock[" + name + side + " on " + acquirer.engine.store.endpoint() + "]";
+    return "DistributedLock[" + name + side + " on " + engine.store.endpoint() + "]";
   }
 }

@@ -1,7 +1,5 @@
 package dev.interlock.internal;
 
-import dev.interlock.LockOptions;
-import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
@@ -10,40 +8,27 @@ import java.util.concurrent.locks.Lock;
 /** A lock as {@link Lock}: reentrant per client, name and thread. */
 final class LockView implements Lock {
 
-  private final Acquirer acquirer;
-  private final String name;
-  private final Share share;
-  private final LockOptions options;
+  private final LockHandle lock;
+  private final ThreadHolds holds;
 
-  LockView(Acquirer acquirer, String name, Share share, LockOptions options) {
-    this.acquirer = acquirer;
-    this.name = name;
-    this.share = share;
-    this.options = options;
-  }
-
-  private Request untilHad() {
-    return Request.untilHad(acquirer.engine, name, share, options, Thread.currentThread());
-  }
-
-  private Request upTo(Duration timeout) {
-    return Request.upTo(acquirer.engine, name, share, options, Thread.currentThread(), timeout);
+  LockView(LockHandle lock) {
+    this.lock = lock;
+    this.holds = lock.acquirer.threadHolds;
   }
 
   /** Returns whether the thread already held the lock, and adds a hold if so. */
   private boolean reentered() {
-    acquirer.engine.ensureOpen();
-    ThreadHolds.Hold hold = acquirer.threadHolds.current(name, share);
-    if (hold == null) {
-      return false;
-    }
-    hold.enter();
-    return true;
+    lock.engine.ensureOpen();
+    return holds.reenter(lock.name, lock.share);
   }
 
-  private boolean begin(LeaseState lease) {
-    acquirer.threadHolds.begin(lease);
-    return true;
+  private void acquire(Request request) throws InterruptedException {
+    BlockingAcquisition.acquire(lock.acquirer, request, holds::begin);
+  }
+
+  private boolean tryAcquire(Duration timeout) throws InterruptedException {
+    Request request = lock.upTo(timeout, Thread.currentThread());
+    return BlockingAcquisition.tryAcquire(lock.acquirer, request, holds::begin).isPresent();
   }
 
   @Override
@@ -52,12 +37,12 @@ final class LockView implements Lock {
       return;
     }
     // The time that an interrupted try has waited counts, but its place in the queue is lost.
-    Request request = untilHad();
+    Request request = lock.untilHad(Thread.currentThread());
     boolean interrupted = false;
     try {
       while (true) {
         try {
-          BlockingAcquisition.acquire(acquirer, request, this::begin);
+          acquire(request);
           return;
         } catch (InterruptedException e) {
           interrupted = true;
@@ -75,26 +60,22 @@ final class LockView implements Lock {
   public void lockInterruptibly() throws InterruptedException {
     requireUninterrupted();
     if (!reentered()) {
-      BlockingAcquisition.acquire(acquirer, untilHad(), this::begin);
+      acquire(lock.untilHad(Thread.currentThread()));
     }
   }
 
   @Override
   public boolean tryLock() {
     return reentered()
-        || (!acquirer.isBusy(name, share, options, Thread.currentThread())
-            && acquirer.engine.uninterrupted(() -> tries(Duration.ZERO)));
+        || (!lock.isBusy(Thread.currentThread())
+            && lock.engine.uninterrupted(() -> tryAcquire(Duration.ZERO)));
   }
 
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
     requireUninterrupted();
     Duration timeout = Duration.ofNanos(Math.max(0, unit.toNanos(time)));
-    return reentered() || tries(timeout);
-  }
-
-  private boolean tries(Duration timeout) throws InterruptedException {
-    return BlockingAcquisition.tryAcquire(acquirer, upTo(timeout), this::begin).isPresent();
+    return reentered() || tryAcquire(timeout);
   }
 
   private static void requireUninterrupted() throws InterruptedException {
@@ -105,7 +86,7 @@ final class LockView implements Lock {
 
   @Override
   public void unlock() {
-    acquirer.threadHolds.leave(name, share);
+    holds.leave(lock.name, lock.share);
   }
 
   @Override
@@ -115,6 +96,6 @@ final class LockView implements Lock {
 
   @Override
   public String toString() {
-    return "Lock[" + name + " on " + acquirer.engine.store.endpoint() + "]";
+    return "Lock[" + lock.name + " on " + lock.engine.store.endpoint() + "]";
   }
 }

@@ -3,7 +3,6 @@ package dev.interlock.internal;
 import com.google.common.collect.ImmutableList;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockOptions;
-import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
@@ -11,10 +10,8 @@ import dev.interlock.MultiLock;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
@@ -23,18 +20,13 @@ import org.jspecify.annotations.Nullable;
  * A lock over several names, acquired in one fixed order. While it waits for the rest, it renews
  * the members that it has in any case; the options apply once the set is complete.
  */
-final class MultiLockHandle implements MultiLock {
+final class MultiLockHandle extends AcquirableHandle<MultiLease> implements MultiLock {
 
-  private final Acquirer acquirer;
-  private final Engine engine;
   private final ImmutableList<String> names;
-  private final LockOptions options;
 
   MultiLockHandle(Acquirer acquirer, ImmutableList<String> names, LockOptions options) {
-    this.acquirer = acquirer;
-    this.engine = acquirer.engine;
+    super(acquirer, String.join(", ", names), Share.EXCLUSIVE, options);
     this.names = names;
-    this.options = options;
   }
 
   @Override
@@ -42,12 +34,15 @@ final class MultiLockHandle implements MultiLock {
     return names;
   }
 
-  private Request untilHad() {
-    return Request.untilHad(engine, String.join(", ", names), Share.EXCLUSIVE, options, null);
+  @Override
+  @Nullable MultiLease acquire(Request request) throws InterruptedException {
+    return gather(request, CallSites.look());
   }
 
-  private Request upTo(Duration timeout) {
-    return Request.upTo(engine, String.join(", ", names), Share.EXCLUSIVE, options, null, timeout);
+  @Override
+  <R> CompletableFuture<R> acquireAsync(Request request, Function<@Nullable MultiLease, R> result) {
+    engine.ensureOpen();
+    return new Gathering<>(request, result).start();
   }
 
   /**
@@ -134,60 +129,12 @@ final class MultiLockHandle implements MultiLock {
     }
   }
 
-  @Override
-  public MultiLease acquire() throws InterruptedException {
-    Request request = untilHad();
-    return acquired(request, gather(request, CallSites.look()));
-  }
-
-  private MultiLease acquired(Request request, @Nullable MultiLease lease) {
-    if (lease == null) {
-      throw new LockTimeoutException(
-          request.name(),
-          options.waitTimeout().orElse(Duration.ZERO),
-          request.acquisition().heldBy());
-    }
-    return lease;
-  }
-
-  @Override
-  public Optional<MultiLease> tryAcquire() {
-    return engine.uninterrupted(() -> tryAcquire(Duration.ZERO));
-  }
-
-  @Override
-  public Optional<MultiLease> tryAcquire(Duration timeout) throws InterruptedException {
-    return Optional.ofNullable(gather(upTo(timeout), CallSites.look()));
-  }
-
-  @Override
-  public CompletableFuture<MultiLease> acquireAsync() {
-    Request request = untilHad();
-    return async(request, lease -> acquired(request, lease));
-  }
-
-  @Override
-  public CompletableFuture<Optional<MultiLease>> tryAcquireAsync() {
-    return tryAcquireAsync(Duration.ZERO);
-  }
-
-  @Override
-  public CompletableFuture<Optional<MultiLease>> tryAcquireAsync(Duration timeout) {
-    return async(upTo(timeout), Optional::ofNullable);
-  }
-
-  private <R> CompletableFuture<R> async(
-      Request request, Function<@Nullable MultiLeaseHandle, R> result) {
-    engine.ensureOpen();
-    return new Gathering<>(request, result).start();
-  }
-
   /** Acquires a set on one of the client's threads. */
   private final class Gathering<R> extends AsyncTask<MultiLeaseHandle, R> {
     private final @Nullable Object site = CallSites.look();
 
-    Gathering(Request request, Function<@Nullable MultiLeaseHandle, R> result) {
-      super(MultiLockHandle.this.engine, request, result, new CompletableFuture<>());
+    Gathering(Request request, Function<@Nullable MultiLease, R> result) {
+      super(MultiLockHandle.this.engine, request, result::apply, new CompletableFuture<>());
     }
 
     @Override

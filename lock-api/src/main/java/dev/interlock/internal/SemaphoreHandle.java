@@ -9,20 +9,10 @@ import dev.interlock.LockOptions;
 import dev.interlock.spi.Share;
 
 /** A semaphore; by itself, one of its permits. */
-final class SemaphoreHandle extends AcquirableHandle implements DistributedSemaphore {
+final class SemaphoreHandle extends ShareHandle implements DistributedSemaphore {
 
   SemaphoreHandle(Acquirer acquirer, String name, int limit, LockOptions options) {
-    super(acquirer, name, Share.ofSemaphore(1, checkedLimit(limit)), options);
-  }
-
-  private static int checkedLimit(int limit) {
-    checkArgument(limit >= 1, "a semaphore needs a limit of at least 1 permit, not %s", limit);
-    return limit;
-  }
-
-  @Override
-  public String name() {
-    return name;
+    super(acquirer, name, Share.ofSemaphore(1, limit), options);
   }
 
   @Override
@@ -39,17 +29,12 @@ final class SemaphoreHandle extends AcquirableHandle implements DistributedSemap
         limit(),
         limit(),
         permits);
-    return new AcquirableHandle(acquirer, name, Share.ofSemaphore(permits, limit()), options);
+    return new ShareHandle(acquirer, name, Share.ofSemaphore(permits, limit()), options);
   }
 
   @Override
   public String toString() {
-    return "DistributedSemaphore["
-        + name
-        + ", limit "
-        + limit()
-        + " on "
-        + acquirer.engine.store.endpoint()
-        + "]";
+    String where = engine.store.endpoint();
+    return "DistributedSemaphore[" + name + ", limit " + limit() + " on " + where + "]";
   }
 }

@@ -5,7 +5,6 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Share;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 
 /** What the threads of a client hold through {@link LockView}s, by name and thread. */
 final class ThreadHolds {
@@ -13,21 +12,16 @@ final class ThreadHolds {
   private record Key(String name, Thread thread) {}
 
   /** One thread's hold. Only that thread uses it. */
-  static final class Hold {
+  private static final class Hold {
     private final LeaseState lease;
     private long count = 1;
 
-    private Hold(LeaseState lease) {
+    Hold(LeaseState lease) {
       this.lease = lease;
     }
 
-    /** Adds a hold. */
-    void enter() {
-      lease.ensureHeld();
-      if (count == Long.MAX_VALUE) {
-        throw new Error("maximum lock count exceeded");
-      }
-      count++;
+    boolean isOf(Share share) {
+      return lease.request().share().equals(share);
     }
   }
 
@@ -37,25 +31,29 @@ final class ThreadHolds {
   private final Set<Key> lost = ConcurrentHashMap.newKeySet();
 
   /**
-   * The current thread's hold, or null.
+   * Adds a hold of the current thread, and returns true, if it has one already.
    *
    * @throws IllegalStateException if it holds the other side of a read-write lock, for which it
    *     would wait for ever
    */
-  @Nullable Hold current(String name, Share share) {
-    Hold hold = holds.get(new Key(name, Thread.currentThread()));
-    if (hold != null && !hold.lease.request().share().equals(share)) {
-      throw new IllegalStateException(
-          "thread "
-              + Thread.currentThread().getName()
-              + " holds \""
-              + name
-              + "\" in another mode; unlock that first");
+  boolean reenter(String name, Share share) {
+    Key key = new Key(name, Thread.currentThread());
+    Hold hold = holds.get(key);
+    if (hold == null) {
+      return false;
     }
-    return hold;
+    if (!hold.isOf(share)) {
+      throw new IllegalStateException(
+          "thread %s holds \"%s\" in another mode; unlock that first"
+              .formatted(key.thread().getName(), name));
+    }
+    hold.lease.ensureHeld();
+    hold.count = Math.incrementExact(hold.count);
+    return true;
   }
 
-  void begin(LeaseState lease) {
+  /** Begins the first hold of the current thread; returns true. */
+  boolean begin(LeaseState lease) {
     Key key = new Key(lease.name(), Thread.currentThread());
     holds.put(key, new Hold(lease));
     lease.onLoss(
@@ -64,20 +62,19 @@ final class ThreadHolds {
           forgetDead();
         });
     forgetDead();
+    return true;
   }
 
   /** Normally unlock ends a hold; a thread that has ended before can no longer do that. */
   private void forgetDead() {
-    if (!lost.isEmpty()) {
-      lost.removeIf(
-          key -> {
-            if (key.thread().isAlive()) {
-              return !holds.containsKey(key);
-            }
-            holds.remove(key);
-            return true;
-          });
-    }
+    lost.removeIf(
+        key -> {
+          if (key.thread().isAlive()) {
+            return !holds.containsKey(key);
+          }
+          holds.remove(key);
+          return true;
+        });
   }
 
   /**
@@ -90,7 +87,7 @@ final class ThreadHolds {
     StackRoom.require();
     Key key = new Key(name, Thread.currentThread());
     Hold hold = holds.get(key);
-    if (hold == null || !hold.lease.request().share().equals(share)) {
+    if (hold == null || !hold.isOf(share)) {
       throw new IllegalMonitorStateException(
           "thread " + key.thread().getName() + " does not hold the lock \"" + name + "\"");
     }
