@@ -6,7 +6,6 @@ import static java.util.Objects.requireNonNull;
 import com.google.common.collect.Streams;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.DistributedLock;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
 import dev.interlock.Election;
@@ -37,10 +36,12 @@ import java.util.stream.Stream;
 /** The client's public face: it checks what it is asked for, and makes the handles. */
 final class DefaultLockClient implements LockClient {
 
+  @SuppressWarnings("UnnecessaryLambda") // compared by its identity
+  private static final Consumer<LockOptions.Builder> UNCHANGED = options -> {};
+
   final Holdings holdings;
   final Engine engine;
   final Acquirer acquirer;
-  private final LockOptions options;
   private final LeaderWatches leaderWatches;
   private final Set<ElectionCandidacy> candidacies = ConcurrentHashMap.newKeySet();
 
@@ -48,7 +49,6 @@ final class DefaultLockClient implements LockClient {
     this.holdings = new Holdings(factory, options, time);
     this.engine = holdings.engine;
     this.acquirer = new Acquirer(holdings);
-    this.options = options;
     this.leaderWatches = new LeaderWatches(engine);
   }
 
@@ -59,75 +59,75 @@ final class DefaultLockClient implements LockClient {
 
   @Override
   public LockOptions options() {
-    return options;
+    return engine.options;
   }
 
   @Override
-  public DistributedLock lock(String name) {
-    engine.ensureOpen();
-    return new LockHandle(acquirer, Names.checked(name), Share.EXCLUSIVE, options);
+  public LockHandle lock(String name) {
+    return lock(name, UNCHANGED);
   }
 
   @Override
-  public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
+  public LockHandle lock(String name, Consumer<? super LockOptions.Builder> change) {
     engine.ensureOpen();
     return new LockHandle(acquirer, Names.checked(name), Share.EXCLUSIVE, changed(change));
   }
 
   @Override
   public DistributedReadWriteLock readWriteLock(String name) {
-    engine.ensureOpen();
-    require(Capability.READ_WRITE, "read-write locks");
-    return new ReadWriteLockHandle(acquirer, Names.checked(name), options);
+    return readWriteLock(name, UNCHANGED);
   }
 
   @Override
   public DistributedReadWriteLock readWriteLock(
       String name, Consumer<? super LockOptions.Builder> change) {
-    engine.ensureOpen();
     require(Capability.READ_WRITE, "read-write locks");
     return new ReadWriteLockHandle(acquirer, Names.checked(name), changed(change));
   }
 
   @Override
   public DistributedSemaphore semaphore(String name, int limit) {
-    engine.ensureOpen();
-    require(Capability.SEMAPHORE, "semaphores");
-    return new SemaphoreHandle(acquirer, Names.checked(name), limit, options);
+    return semaphore(name, limit, UNCHANGED);
   }
 
   @Override
   public DistributedSemaphore semaphore(
       String name, int limit, Consumer<? super LockOptions.Builder> change) {
-    engine.ensureOpen();
     require(Capability.SEMAPHORE, "semaphores");
+    checkArgument(limit >= 1, "a semaphore needs a limit of at least 1 permit, not %s", limit);
     return new SemaphoreHandle(acquirer, Names.checked(name), limit, changed(change));
   }
 
-  private void require(Capability capability, String what) {
-    if (!engine.backend.has(capability)) {
-      throw new UnsupportedOperationException(
-          "the backend "
-              + engine.backend.name()
-              + " has no "
-              + what
-              + "; see LockClient.capabilities()");
-    }
+  @Override
+  public MultiLock lockAll(Collection<String> names) {
+    return lockAll(names, UNCHANGED);
+  }
+
+  @Override
+  public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
+    engine.ensureOpen();
+    return new MultiLockHandle(acquirer, Names.checkedSet(names), changed(change));
   }
 
   @Override
   public Election election(String name) {
-    engine.ensureOpen();
-    return new ElectionHandle(
-        this, new LockHandle(acquirer, Names.checked(name), Share.EXCLUSIVE, options), options);
+    return election(name, UNCHANGED);
   }
 
   @Override
   public Election election(String name, Consumer<? super LockOptions.Builder> change) {
+    LockHandle lock = lock(name, change);
+    return new ElectionHandle(this, lock, lock.options);
+  }
+
+  /** Requires the client to be open, and its backend to have a capability. */
+  private void require(Capability capability, String what) {
     engine.ensureOpen();
-    LockOptions changed = changed(change);
-    return new ElectionHandle(
-        this, new LockHandle(acquirer, Names.checked(name), Share.EXCLUSIVE, changed), changed);
+    if (!engine.backend.has(capability)) {
+      throw new UnsupportedOperationException(
+          "the backend %s has no %s; see LockClient.capabilities()"
+              .formatted(engine.backend.name(), what));
+    }
   }
 
   Election.Candidacy run(String name, LockOptions wanted, Election.LeaderWork work) {
@@ -141,20 +141,11 @@ final class DefaultLockClient implements LockClient {
     return leaderWatches.observe(name, wanted.pollInterval(), listener);
   }
 
-  @Override
-  public MultiLock lockAll(Collection<String> names) {
-    engine.ensureOpen();
-    return new MultiLockHandle(acquirer, Names.checkedSet(names), options);
-  }
-
-  @Override
-  public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
-    engine.ensureOpen();
-    return new MultiLockHandle(acquirer, Names.checkedSet(names), changed(change));
-  }
-
   private LockOptions changed(Consumer<? super LockOptions.Builder> change) {
-    LockOptions.Builder builder = options.toBuilder();
+    if (change == UNCHANGED) {
+      return engine.options;
+    }
+    LockOptions.Builder builder = engine.options.toBuilder();
     requireNonNull(change, "change").accept(builder);
     LockOptions changed = builder.build();
     checkArgument(
@@ -164,7 +155,7 @@ final class DefaultLockClient implements LockClient {
         engine.requestTimeout(),
         changed.requestTimeout());
     checkArgument(
-        changed.openTimeout().equals(options.openTimeout()),
+        changed.openTimeout().equals(engine.options.openTimeout()),
         "openTimeout can only be set for a whole client");
     return changed;
   }
@@ -177,10 +168,7 @@ final class DefaultLockClient implements LockClient {
   @Override
   public Stream<LockState> list(String prefix) {
     Names.checkedPrefix(prefix);
-    engine.ensureOpen();
-    if (!engine.backend.has(Capability.LIST)) {
-      throw new UnsupportedOperationException(engine.backend.name() + " cannot list locks");
-    }
+    require(Capability.LIST, "lists of locks");
     return Streams.stream(new Listing(engine, prefix));
   }
 
