@@ -70,7 +70,7 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
       throws InterruptedException {
     engine.ensureOpen();
     List<LeaseState> members = new ArrayList<>(names.size());
-    boolean complete = false;
+    MultiLeaseHandle lease = null;
     try {
       for (String name : names) {
         requireTime(request);
@@ -81,14 +81,13 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
       }
       renew(members, request);
       members.forEach(LeaseState::complete);
-      MultiLeaseHandle lease = new MultiLeaseHandle(engine, members, site);
-      complete = true;
-      return lease;
+      lease = new MultiLeaseHandle(engine, members, site);
     } finally {
-      if (!complete) {
+      if (lease == null) {
         giveUp(members);
       }
     }
+    return lease;
   }
 
   private void requireTime(Request request) {
