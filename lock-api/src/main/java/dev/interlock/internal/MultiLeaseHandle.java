@@ -152,6 +152,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
       return loss != null || releasing;
     }
 
+    /** Throws as {@link #ensureHeld} does, without asking the members. */
     synchronized void ensureNotEnded() {
       if (loss != null) {
         throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
@@ -267,6 +268,8 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
 
     private final List<Release> releases = backwards.stream().map(Release::new).toList();
     private final List<Release> begun = new ArrayList<>(backwards.size());
+
+    /** Those of the members. */
     private final Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
 
     /** From here on no member is held any more; false if another caller has begun it. */

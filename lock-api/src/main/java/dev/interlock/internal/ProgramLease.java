@@ -18,8 +18,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the program has of the leases of one name, or of a set. When it becomes unreachable they are
- * no longer renewed (LEASE-09).
+ * The program's lease of one name, or of several that are held together. When it becomes
+ * unreachable they are no longer renewed (LEASE-09).
  */
 abstract class ProgramLease implements Lease {
 
