@@ -15,9 +15,23 @@ class LeaseHandle extends ProgramLease implements DeferrableLease {
 
   @SuppressWarnings("this-escape") // only to be referred to
   LeaseHandle(LeaseState state) {
-    super(state.engine(), ImmutableList.of(state));
     this.state = state;
     state.heldThrough(this);
+  }
+
+  @Override
+  final Engine engine() {
+    return state.engine();
+  }
+
+  @Override
+  final ImmutableList<LeaseState> members() {
+    return ImmutableList.of(state);
+  }
+
+  @Override
+  final Duration left() {
+    return state.left();
   }
 
   @Override

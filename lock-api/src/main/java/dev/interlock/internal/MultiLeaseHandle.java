@@ -13,6 +13,7 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Deadline;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -29,8 +30,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
   private final State state;
 
   MultiLeaseHandle(Engine engine, List<LeaseState> members, @Nullable Object site) {
-    super(engine, ImmutableList.copyOf(members));
-    this.state = new State(engine, this.members);
+    this.state = new State(engine, ImmutableList.copyOf(members));
     members.forEach(member -> member.hold().site(site));
     state.watchMembers();
     members.forEach(member -> member.heldThrough(this));
@@ -139,7 +139,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
 
     @Override
     public Duration left() {
-      return ProgramLease.left(members);
+      return Collections.min(members.stream().map(LeaseState::left).toList());
     }
 
     @Override
@@ -178,6 +178,21 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
   }
 
   @Override
+  Engine engine() {
+    return state.engine;
+  }
+
+  @Override
+  ImmutableList<LeaseState> members() {
+    return state.members;
+  }
+
+  @Override
+  Duration left() {
+    return state.left();
+  }
+
+  @Override
   Observers observers() {
     return state.observers;
   }
@@ -189,22 +204,22 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
 
   @Override
   public List<String> names() {
-    return members.stream().map(LeaseState::name).toList();
+    return members().stream().map(LeaseState::name).toList();
   }
 
   @Override
   public long fencingToken() {
-    if (members.size() > 1) {
+    if (members().size() > 1) {
       throw new UnsupportedOperationException(
           "each of " + name() + " has its own token; use fencingToken(name)");
     }
-    return tokenOf(members.get(0));
+    return tokenOf(members().get(0));
   }
 
   @Override
   public long fencingToken(String name) {
     requireNonNull(name, "name");
-    for (LeaseState member : members) {
+    for (LeaseState member : members()) {
       if (member.name().equals(name)) {
         return tokenOf(member);
       }
@@ -214,31 +229,31 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
 
   @Override
   public boolean isHeld() {
-    return !state.isEnded() && members.stream().allMatch(LeaseState::isHeld);
+    return !state.isEnded() && members().stream().allMatch(LeaseState::isHeld);
   }
 
   @Override
   public void ensureHeld() {
     state.ensureNotEnded();
-    members.forEach(LeaseState::ensureHeld);
+    members().forEach(LeaseState::ensureHeld);
   }
 
   @Override
   public ReleaseOutcome release() {
     StackRoom.require();
-    Deadline deadline = engine.requestDeadline();
+    Deadline deadline = engine().requestDeadline();
     SetRelease release = new SetRelease();
     if (release.begin()) {
       return release.finish(deadline);
     }
-    Deadline never = Deadline.never(engine.platform);
-    Awaiting.doneUninterruptibly(engine.platform, state.released, never);
+    Deadline never = Deadline.never(engine().platform);
+    Awaiting.doneUninterruptibly(engine().platform, state.released, never);
     return state.released.join();
   }
 
   /** Releases a lease that its program never got. */
   void giveUp() {
-    members.forEach(LeaseState::forgetMinHold);
+    members().forEach(LeaseState::forgetMinHold);
     release();
   }
 
@@ -246,7 +261,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
     StackRoom.require();
     SetRelease release = new SetRelease();
-    AsyncRequest<ReleaseOutcome> finish = new AsyncRequest<>(engine, release::finish);
+    AsyncRequest<ReleaseOutcome> finish = new AsyncRequest<>(engine(), release::finish);
     if (release.begin()) {
       return finish.start();
     }
@@ -254,22 +269,22 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
     var unused =
         state.released.thenAccept(
-            outcome -> engine.notifier.deliver(() -> follower.complete(outcome)));
+            outcome -> engine().notifier.deliver(() -> follower.complete(outcome)));
     return follower;
   }
 
   /**
-   * A release of all members. Made before it begins, and begun without memory: one that has begun
+   * A release of all members(). Made before it begins, and begun without memory: one that has begun
    * has to be finished, and other callers wait for its outcome.
    */
   private final class SetRelease {
     /** So that a waiter for the first finds the others free. */
-    private final ImmutableList<LeaseState> backwards = members.reverse();
+    private final ImmutableList<LeaseState> backwards = members().reverse();
 
     private final List<Release> releases = backwards.stream().map(Release::new).toList();
     private final List<Release> begun = new ArrayList<>(backwards.size());
 
-    /** Those of the members. */
+    /** Those of the members(). */
     private final Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
 
     /** From here on no member is held any more; false if another caller has begun it. */

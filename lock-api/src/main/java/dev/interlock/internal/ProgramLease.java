@@ -11,7 +11,6 @@ import dev.interlock.spi.Deadline;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.Collections;
-import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -23,15 +22,14 @@ import org.jspecify.annotations.Nullable;
  */
 abstract class ProgramLease implements Lease {
 
-  final Engine engine;
-  final ImmutableList<LeaseState> members;
+  abstract Engine engine();
 
-  ProgramLease(Engine engine, ImmutableList<LeaseState> members) {
-    this.engine = engine;
-    this.members = members;
-  }
+  abstract ImmutableList<LeaseState> members();
 
   abstract Observers observers();
+
+  /** Returns what is left of the validity, held or not. */
+  abstract Duration left();
 
   static long tokenOf(LeaseState lease) {
     if (lease.token() == 0) {
@@ -43,33 +41,30 @@ abstract class ProgramLease implements Lease {
 
   @Override
   public Duration remainingValidity() {
-    return isHeld() ? left(members) : Duration.ZERO;
-  }
-
-  static Duration left(List<LeaseState> members) {
-    return Collections.min(members.stream().map(LeaseState::left).toList());
+    return isHeld() ? left() : Duration.ZERO;
   }
 
   @Override
   public Duration effectiveTtl() {
     return Collections.min(
-        members.stream().map(member -> member.grant().grant().effectiveTtl()).toList());
+        members().stream().map(member -> member.grant().grant().effectiveTtl()).toList());
   }
 
   @Override
   public void renew() throws InterruptedException {
-    renew(engine.requestDeadline());
+    renew(engine().requestDeadline());
   }
 
   @Override
   public CompletableFuture<@Nullable Void> renewAsync() {
-    return new AsyncRequest<>(engine, this::renew).start();
+    return new AsyncRequest<>(engine(), this::renew).start();
   }
 
   private @Nullable Void renew(Deadline deadline) throws InterruptedException {
     try {
       ensureHeld();
-      engine.renewer.renewNow(members.stream().map(LeaseState::grant).toList(), deadline);
+      ImmutableList<LeaseState> members = members();
+      engine().renewer.renewNow(members.stream().map(LeaseState::grant).toList(), deadline);
       members.forEach(LeaseState::ensureHeld);
     } finally {
       Reference.reachabilityFence(this);
