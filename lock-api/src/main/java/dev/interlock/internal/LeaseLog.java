@@ -17,7 +17,7 @@ final class LeaseLog extends Timer.Event {
   private final Platform platform;
   private final Timer timer;
   private final Notifier notifier;
-  private final Notifier.ListenerCalls lines;
+  private final Notifier.Sequence lines;
 
   // The calls come in order, one after the other.
   private int events;
@@ -26,12 +26,12 @@ final class LeaseLog extends Timer.Event {
     this.platform = platform;
     this.timer = timer;
     this.notifier = notifier;
-    this.lines = notifier.calls(this::write, lines -> {});
+    this.lines = notifier.new Sequence();
   }
 
   /** Queues a line, which the notifier's next flush writes: loggers may block. */
   void note(LockEvent event) {
-    lines.note(event);
+    note(() -> warn(event));
   }
 
   /** Queues another line. */
@@ -52,11 +52,10 @@ final class LeaseLog extends Timer.Event {
 
   /** Logs how many were not named. */
   void count() {
-    lines.note(this::writeCount);
-    notifier.flush();
+    write(this::warnOfOthers);
   }
 
-  private void write(LockEvent event) {
+  private void warn(LockEvent event) {
     if (events++ == 0) {
       timer.schedule(this, platform.nanoTime() + PERIOD);
     }
@@ -82,7 +81,7 @@ final class LeaseLog extends Timer.Event {
     }
   }
 
-  private void writeCount() {
+  private void warnOfOthers() {
     if (events > NAMED) {
       Engine.log.warn("{} more leases were at risk or lost", events - NAMED);
     }

@@ -26,7 +26,8 @@ final class LossSignal extends CompletableFuture<LeaseLostException> {
   // A dependent may block. Completing again runs those behind it.
   void tell(LeaseLostException loss) {
     if (getNumberOfDependents() > 1) {
-      notifier.run(() -> tell(loss));
+      note(loss);
+      notifier.flush();
     }
     super.complete(loss);
   }

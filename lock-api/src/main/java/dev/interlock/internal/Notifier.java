@@ -1,19 +1,18 @@
 package dev.interlock.internal;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
+import com.google.common.util.concurrent.MoreExecutors;
 import dev.interlock.LockEvent;
 import dev.interlock.Subscription;
 import java.time.Duration;
-import java.util.ArrayDeque;
-import java.util.Deque;
+import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -23,110 +22,41 @@ import org.slf4j.LoggerFactory;
  *
  * <p>A call is queued under the monitor that guards the change that it reports, and started by
  * {@link #flush} outside of it, because that starts threads. A call for which no thread starts
- * stays queued.
+ * stays queued, until the timer flushes again.
  */
-final class Notifier {
+final class Notifier extends Timer.Event {
 
   private static final Logger log = LoggerFactory.getLogger(Notifier.class);
   private static final long RETRY = Duration.ofMillis(100).toNanos();
 
   /** Calls that are made one after the other. */
   class Sequence {
-    private final Starter threads;
-
-    @GuardedBy("this")
-    private final Deque<Runnable> calls = new ArrayDeque<>(1);
-
-    @GuardedBy("this")
-    private boolean running;
-
-    /** Makes one of losses or events. */
-    Sequence() {
-      this(callbacks);
-    }
-
-    private Sequence(Starter threads) {
-      this.threads = threads;
-    }
+    private final Executor calls = MoreExecutors.newSequentialExecutor(callbacks);
 
     void note(Runnable call) {
-      synchronized (this) {
-        // First, because a call that is queued and not started would block all that follow.
-        if (!running && calls.isEmpty()) {
-          threads.due.add(new Start(this));
-        }
-        calls.add(call);
-      }
+      calls.execute(() -> survive(call));
     }
-
-    // It may have been started twice: by two threads, or if it was not certain that one had
-    // started.
-    private void run() {
-      synchronized (this) {
-        if (running) {
-          return;
-        }
-        running = true;
-      }
-      Runnable call;
-      while ((call = next()) != null) {
-        survive(call);
-      }
-    }
-
-    private synchronized @Nullable Runnable next() {
-      Runnable call = calls.poll();
-      running = call != null;
-      return call;
-    }
-  }
-
-  /** A start of a sequence, each with an identity of its own. */
-  private static final class Start implements Runnable {
-    private final Sequence calls;
-
-    Start(Sequence calls) {
-      this.calls = calls;
-    }
-
-    @Override
-    public void run() {
-      calls.run();
-    }
-  }
-
-  /** Runs code of the program, which in other languages may throw any exception. */
-  private void survive(Runnable call) {
-    try {
-      call.run();
-    } catch (Throwable e) {
-      try {
-        failures.note(() -> Timer.survive("a log", () -> log.warn("a listener failed", e)));
-        flush();
-      } catch (Throwable unreported) {
-        // Without memory the failure is not logged, and those that follow are called.
-      }
-    }
-  }
-
-  /** Gets events under the monitor that guards the change they report, so it must not block. */
-  interface Sink {
-    void note(LockEvent event);
   }
 
   /** The calls of one listener. */
-  final class ListenerCalls extends Sequence implements Sink, Subscription {
+  final class ListenerCalls extends Sequence implements Consumer<LockEvent>, Subscription {
     private final Consumer<? super LockEvent> listener;
-    private final Consumer<ListenerCalls> remover;
+    private final Collection<? super ListenerCalls> listeners;
     private volatile boolean closed;
 
-    private ListenerCalls(Consumer<? super LockEvent> listener, Consumer<ListenerCalls> remover) {
+    /**
+     * Makes calls that are not registered.
+     *
+     * @param listeners where the caller registers them, and their end removes them
+     */
+    ListenerCalls(
+        Consumer<? super LockEvent> listener, Collection<? super ListenerCalls> listeners) {
       this.listener = listener;
-      this.remover = remover;
+      this.listeners = listeners;
     }
 
     @Override
-    public void note(LockEvent event) {
+    public void accept(LockEvent event) {
       note(
           () -> {
             if (!closed) {
@@ -138,7 +68,7 @@ final class Notifier {
     @Override
     public void close() {
       closed = true;
-      remover.accept(this);
+      listeners.remove(this);
     }
   }
 
@@ -148,13 +78,6 @@ final class Notifier {
   private final Timer timer;
   private final Sequence failures;
   private final List<ListenerCalls> ofClient = new CopyOnWriteArrayList<>();
-  private final Timer.Event retry =
-      new Timer.Event() {
-        @Override
-        void fire(long now) {
-          flush();
-        }
-      };
 
   /**
    * Makes one without listeners.
@@ -171,18 +94,9 @@ final class Notifier {
     this.failures = new Sequence();
   }
 
-  /**
-   * Makes the queue of a listener, to which the caller adds events.
-   *
-   * @param remover called when the listener is to get no more
-   */
-  ListenerCalls calls(Consumer<? super LockEvent> listener, Consumer<ListenerCalls> remover) {
-    return new ListenerCalls(listener, remover);
-  }
-
   /** Registers a listener for all events. */
   Subscription add(Consumer<? super LockEvent> listener) {
-    ListenerCalls calls = calls(listener, ofClient::remove);
+    ListenerCalls calls = new ListenerCalls(listener, ofClient);
     ofClient.add(calls);
     return calls;
   }
@@ -193,26 +107,32 @@ final class Notifier {
   }
 
   void noteAll(LockEvent event) {
-    for (ListenerCalls calls : ofClient) {
-      calls.note(event);
-    }
+    ofClient.forEach(calls -> calls.accept(event));
   }
 
   /** Queues code of the program, to be run on a thread that it may block. */
   void note(Runnable callback) {
-    new Sequence().note(callback);
-  }
-
-  /** Queues a callback and starts it. */
-  void run(Runnable callback) {
-    note(callback);
-    flush();
+    callbacks.execute(() -> survive(callback));
   }
 
   /** Completes a future of the program, whose dependents may block. */
   void deliver(Runnable completion) {
-    new Sequence(deliveries).note(completion);
+    deliveries.execute(() -> survive(completion));
     flush();
+  }
+
+  /** Runs code of the program, which in other languages may throw any exception. */
+  private void survive(Runnable call) {
+    try {
+      call.run();
+    } catch (Throwable e) {
+      try {
+        failures.note(() -> Timer.survive("a log", () -> log.warn("a listener failed", e)));
+        flush();
+      } catch (Throwable unreported) {
+        // Without memory the failure is not logged, and those that follow are called.
+      }
+    }
   }
 
   /** Starts the queued calls. Under no monitor; never throws. */
@@ -220,22 +140,33 @@ final class Notifier {
     boolean all = callbacks.flush();
     // Without a thread for callbacks there may be one for deliveries.
     if (!deliveries.flush() || !all) {
-      timer.schedule(retry, platform.nanoTime() + RETRY);
+      timer.schedule(this, platform.nanoTime() + RETRY);
     }
   }
 
-  /** The calls that wait for a thread of one group. */
-  private final class Starter {
+  @Override
+  void fire(long now) {
+    flush();
+  }
+
+  /** The tasks that wait for a thread of one group. */
+  private final class Starter implements Executor {
     private final Executor threads;
-    private final Queue<Start> due = new ConcurrentLinkedQueue<>();
+    private final Queue<Runnable> due = new ConcurrentLinkedQueue<>();
 
     Starter(Executor threads) {
       this.threads = threads;
     }
 
+    /** Queues a task. It runs once, even if two threads start it. */
+    @Override
+    public void execute(Runnable task) {
+      due.add(new FutureTask<>(task, null));
+    }
+
     /** Returns whether all have been started. */
     boolean flush() {
-      Start next;
+      Runnable next;
       while ((next = due.peek()) != null) {
         if (!isStarted(next)) {
           return false;
@@ -245,27 +176,26 @@ final class Notifier {
       return true;
     }
 
-    private boolean isStarted(Start start) {
+    private boolean isStarted(Runnable task) {
       try {
-        threads.execute(start);
-        return true;
+        threads.execute(task);
       } catch (RejectedExecutionException e) {
-        return isStartedLate(start);
+        startLate(task);
       } catch (Throwable e) {
         log.warn("listeners have to wait for a thread: {}", e.toString());
         return false;
       }
+      return true;
     }
   }
 
   /** The client is closed; a loss must still reach its listener, and no timer retries. */
-  private boolean isStartedLate(Runnable calls) {
+  private void startLate(Runnable task) {
     try {
-      platform.thread("late-callback", calls).start();
+      platform.thread("late-callback", task).start();
     } catch (Throwable e) {
       log.warn("a listener is called on the thread {}", Thread.currentThread().getName(), e);
-      calls.run();
+      task.run();
     }
-    return true;
   }
 }

@@ -5,9 +5,9 @@ import dev.interlock.LockEvent;
 import dev.interlock.LockException;
 import dev.interlock.Subscription;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -37,8 +37,8 @@ final class Observers {
   private final Notifier notifier;
   private final Object monitor;
   private final Subject subject;
+  private final List<Consumer<? super LockEvent>> sinks = new CopyOnWriteArrayList<>();
   private @Nullable LossSignal lost;
-  private @Nullable List<Notifier.Sink> sinks;
 
   Observers(Notifier notifier, Object monitor, Subject subject) {
     this.notifier = notifier;
@@ -61,50 +61,41 @@ final class Observers {
   }
 
   Subscription onEvent(Consumer<? super LockEvent> listener) {
-    Notifier.ListenerCalls calls = notifier.calls(listener, this::remove);
+    Notifier.ListenerCalls calls = notifier.new ListenerCalls(listener, sinks);
     add(calls);
     notifier.flush();
     return calls;
   }
 
-  /** The sink gets the events from now on, and at once a loss or risk that exists. */
-  void add(Notifier.Sink sink) {
+  /**
+   * Adds who gets the events from now on, and at once a loss or risk that exists.
+   *
+   * @param sink called under the monitor, so it must not block
+   */
+  void add(Consumer<? super LockEvent> sink) {
     synchronized (monitor) {
       LeaseLostException loss = subject.loss();
       LockException risk = subject.risk();
       if (loss != null) {
-        sink.note(new Events.Lost(subject.source(), loss, subject.heldFor()));
+        sink.accept(new Events.Lost(subject.source(), loss, subject.heldFor()));
         return;
-      }
-      if (sinks == null) {
-        sinks = new ArrayList<>(1);
       }
       sinks.add(sink);
       if (risk != null) {
-        sink.note(new Events.AtRisk(subject.source(), subject.left(), risk));
+        sink.accept(new Events.AtRisk(subject.source(), subject.left(), risk));
       }
     }
   }
 
-  private void remove(Notifier.Sink sink) {
-    synchronized (monitor) {
-      if (sinks != null) {
-        sinks.remove(sink);
-      }
-    }
+  boolean isEmpty() {
+    return sinks.isEmpty();
   }
 
   // --- called under the monitor -----------------------------------------------------------------
 
-  boolean isEmpty() {
-    return sinks == null || sinks.isEmpty();
-  }
-
   void note(LockEvent event) {
     assert Thread.holdsLock(monitor);
-    if (sinks != null) {
-      sinks.forEach(sink -> sink.note(event));
-    }
+    sinks.forEach(sink -> sink.accept(event));
   }
 
   void signalLoss(LeaseLostException why) {
