@@ -10,20 +10,17 @@ import org.jspecify.annotations.Nullable;
  */
 final class Acquisition {
 
-  private enum Stage {
-    BEGUN,
-    WAITING,
-    /** Acquired or given up. */
-    OVER
-  }
-
   private final @Nullable Acquisition ofSet;
 
   @GuardedBy("this")
   private long number;
 
   @GuardedBy("this")
-  private Stage stage = Stage.BEGUN;
+  private boolean waited;
+
+  /** Whether it was acquired or given up. */
+  @GuardedBy("this")
+  private boolean ended;
 
   private volatile @Nullable String heldBy;
 
@@ -31,20 +28,15 @@ final class Acquisition {
     this.ofSet = ofSet;
   }
 
-  /** Drawn when the first event needs it. */
-  long number(AtomicLong numbers) {
-    if (ofSet != null) {
-      return ofSet.number(numbers);
+  /** Returns its number, or that of its set; drawn when the first event needs it. */
+  synchronized long number(AtomicLong numbers) {
+    if (number == 0) {
+      number = ofSet == null ? numbers.incrementAndGet() : ofSet.number(numbers);
     }
-    synchronized (this) {
-      if (number == 0) {
-        number = numbers.incrementAndGet();
-      }
-      return number;
-    }
+    return number;
   }
 
-  /** The label of the holder, as last seen. */
+  /** Takes the label of the holder, as last seen. */
   void heldBy(@Nullable String holder) {
     if (holder != null) {
       heldBy = holder;
@@ -60,17 +52,15 @@ final class Acquisition {
 
   /** Whether it waits from now on, and has neither waited nor ended before. */
   synchronized boolean beginToWait() {
-    boolean first = stage == Stage.BEGUN;
-    if (first) {
-      stage = Stage.WAITING;
-    }
-    return first;
+    boolean begins = !waited && !ended;
+    waited = true;
+    return begins;
   }
 
   /** Whether it ends now, and has not before. */
   synchronized boolean end() {
-    boolean first = stage != Stage.OVER;
-    stage = Stage.OVER;
-    return first;
+    boolean ends = !ended;
+    ended = true;
+    return ends;
   }
 }

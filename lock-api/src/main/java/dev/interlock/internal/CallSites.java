@@ -1,12 +1,10 @@
 package dev.interlock.internal;
 
+import com.google.common.collect.Interner;
+import com.google.common.collect.Interners;
 import java.lang.StackWalker.StackFrame;
-import java.lang.ref.Reference;
-import java.lang.ref.WeakReference;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicIntegerArray;
-import java.util.concurrent.atomic.AtomicReferenceArray;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -30,7 +28,6 @@ final class CallSites {
 
   private static final int ALL = -1;
   private static final int COUNTS = 1024;
-  private static final int KNOWN = 64;
 
   /** As many frames as are looked at together: that of the program is one of them. */
   private static final int FRAMES = 8;
@@ -42,8 +39,7 @@ final class CallSites {
   private final AtomicIntegerArray counts = new AtomicIntegerArray(COUNTS);
 
   /** Those of leases that may be held, so that many leases acquired at one place share it. */
-  private final AtomicReferenceArray<@Nullable Reference<StackFrame>> known =
-      new AtomicReferenceArray<>(KNOWN);
+  private final Interner<StackTraceElement> known = Interners.newWeakInterner();
 
   CallSites(Platform platform) {
     this.platform = platform;
@@ -54,27 +50,8 @@ final class CallSites {
     if (!isDue(place(name))) {
       return null;
     }
-    StackFrame site = WALKER.walk(CallSites::innermost);
-    return site == null ? null : shared(site);
-  }
-
-  private StackFrame shared(StackFrame site) {
-    int place = (site.getClassName().hashCode() + site.getByteCodeIndex()) & (KNOWN - 1);
-    Reference<StackFrame> former = known.get(place);
-    StackFrame same = former == null ? null : former.get();
-    if (same != null && isSame(same, site)) {
-      return same;
-    }
-    known.set(place, new WeakReference<>(site));
-    return site;
-  }
-
-  // Not by descriptors: on JDK 25 a frame refuses them unless the walker retains classes.
-  private static boolean isSame(StackFrame one, StackFrame other) {
-    return one.getByteCodeIndex() == other.getByteCodeIndex()
-        && one.getClassName().equals(other.getClassName())
-        && one.getMethodName().equals(other.getMethodName())
-        && one.getLineNumber() == other.getLineNumber();
+    StackFrame site = look();
+    return site == null ? null : known.intern(site.toStackTraceElement());
   }
 
   private boolean isDue(int place) {
@@ -101,10 +78,11 @@ final class CallSites {
 
   /** The innermost frame on the stack outside the engine, rendered only when printed. */
   static @Nullable StackFrame look() {
-    return WALKER.walk(CallSites::innermost);
-  }
-
-  private static @Nullable StackFrame innermost(Stream<StackFrame> frames) {
-    return frames.filter(frame -> !frame.getClassName().startsWith(OURS)).findFirst().orElse(null);
+    return WALKER.walk(
+        frames ->
+            frames
+                .filter(frame -> !frame.getClassName().startsWith(OURS))
+                .findFirst()
+                .orElse(null));
   }
 }

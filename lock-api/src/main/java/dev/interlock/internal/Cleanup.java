@@ -7,7 +7,6 @@ import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
-import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.QueueingBackend;
 import java.time.Duration;
 import java.util.List;
@@ -33,29 +32,13 @@ final class Cleanup {
 
   private static final Logger log = LoggerFactory.getLogger(Cleanup.class);
 
-  private final LockBackend backend;
-  private final Platform platform;
-  private final Timer timer;
-  private final Threads threads;
-  private final LeaseLog leaseLog;
-  private final Duration requestTimeout;
+  private final Engine engine;
   private final Set<Task> pending = ConcurrentHashMap.newKeySet();
 
   private volatile boolean finished;
 
-  Cleanup(
-      LockBackend backend,
-      Platform platform,
-      Timer timer,
-      Threads threads,
-      LeaseLog leaseLog,
-      Duration requestTimeout) {
-    this.backend = backend;
-    this.platform = platform;
-    this.timer = timer;
-    this.threads = threads;
-    this.leaseLog = leaseLog;
-    this.requestTimeout = requestTimeout;
+  Cleanup(Engine engine) {
+    this.engine = engine;
   }
 
   /** Releases a grant, or else in the background. */
@@ -80,8 +63,8 @@ final class Cleanup {
     try {
       boolean wasThere =
           delay == null
-              ? backend.release(grant.claim(), deadline)
-              : backend.releaseAfter(grant.claim(), delay, deadline);
+              ? engine.store.release(grant.claim(), deadline)
+              : engine.store.releaseAfter(grant.claim(), delay, deadline);
       forget(grant.claim());
       if (!wasThere) {
         return ReleaseOutcome.ALREADY_LOST;
@@ -116,14 +99,14 @@ final class Cleanup {
    * repeated for late requests; one that is never found ends with its TTL.
    */
   void undo(Claim claim) {
-    boolean expiresOnStore = !(backend instanceof QueueingBackend);
+    boolean expiresOnStore = !(engine.store instanceof QueueingBackend);
     new Task(claim, claim.ttl(), expiresOnStore, expiresOnStore).start();
   }
 
   /** For claims of which nothing is left on the store. */
   void forget(Claim claim) {
     try {
-      backend.forget(claim);
+      engine.store.forget(claim);
     } catch (Throwable e) {
       log.error("the backend failed to forget {}", claim, e);
     }
@@ -131,7 +114,7 @@ final class Cleanup {
 
   /** A TTL may have begun as late as the arrival of a request. */
   private Deadline untilLapsed(Duration ttl) {
-    return Deadline.in(platform, ttl.plus(requestTimeout).plus(requestTimeout));
+    return engine.in(ttl.plus(engine.requestTimeout().multipliedBy(2)));
   }
 
   int pending() {
@@ -154,7 +137,6 @@ final class Cleanup {
     private final Duration ttl;
     private final boolean expiresOnStore;
     private final Deadline until;
-    private final boolean mayArrive;
     private final Backoff backoff;
 
     private volatile boolean refusalIsLogged;
@@ -165,39 +147,38 @@ final class Cleanup {
     private volatile @Nullable Long refusedSince;
 
     /** When the session is to be ended if the server goes on refusing. */
-    private volatile @Nullable Deadline endSessionAt;
+    private volatile long endSessionAt;
 
-    /** When to stop repeating it; null until the store has answered that it is not there. */
+    /**
+     * When to stop looking for a request that arrives late; null until the store has answered that
+     * nothing is there.
+     */
     private volatile @Nullable Deadline lookUntil;
 
     Task(Claim claim, Duration ttl, boolean expiresOnStore, boolean mayArrive) {
       this.claim = claim;
       this.ttl = ttl;
       this.expiresOnStore = expiresOnStore;
-      this.until = expiresOnStore ? untilLapsed(ttl) : Deadline.never(platform);
-      this.mayArrive = mayArrive;
-      this.backoff = new Backoff(platform, claim.ttl());
+      this.until = expiresOnStore ? untilLapsed(ttl) : Deadline.never(engine.platform);
+      this.lookUntil = mayArrive ? null : engine.in(Duration.ZERO);
+      this.backoff = new Backoff(engine.platform, claim.ttl());
     }
 
     void start() {
       pending.add(this);
-      execute();
+      fire(engine.platform.nanoTime());
     }
 
     @Override
     void fire(long now) {
-      execute();
-    }
-
-    private void execute() {
       try {
-        threads.cleanup.execute(this);
+        engine.threads.cleanup.execute(this);
       } catch (RejectedExecutionException e) {
         // The client has been closed, and the TTL ends the lock.
         pending.remove(this);
       } catch (Throwable e) {
         log.debug("{} has to wait for a thread", claim, e);
-        timer.schedule(this, platform.nanoTime() + backoff.nextNanos());
+        engine.timer.schedule(this, now + backoff.nextNanos());
       }
     }
 
@@ -205,13 +186,13 @@ final class Cleanup {
     public void run() {
       boolean done = false;
       try {
-        done = attempt(Deadline.in(platform, requestTimeout));
+        done = attempt(engine.requestDeadline());
       } finally {
         if (finished) {
           // The client is closed, and the TTL ends the lock.
           pending.remove(this);
         } else if (!done) {
-          timer.schedule(this, platform.nanoTime() + backoff.nextNanos());
+          engine.timer.schedule(this, engine.platform.nanoTime() + backoff.nextNanos());
         }
       }
     }
@@ -225,42 +206,40 @@ final class Cleanup {
       return done;
     }
 
+    private boolean released(Deadline deadline) {
+      try {
+        boolean wasThere = engine.store.release(claim, deadline);
+        log.debug("{} given up in the background, was there: {}", claim, wasThere);
+        return wasThere || isLookedForLongEnough();
+      } catch (LockConfigurationException e) {
+        return refused(e);
+      } catch (LockUnavailableException e) {
+        log.debug("{} cannot be given up yet", claim, e);
+        refusedSince = null;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      } catch (Throwable e) {
+        log.error("the backend failed to give up {}", claim, e);
+      }
+      return false;
+    }
+
     /** Called when the store does not have it. */
     private boolean isLookedForLongEnough() {
       Deadline latest = lookUntil;
       if (latest == null) {
-        lookUntil = Deadline.in(platform, requestTimeout);
+        lookUntil = engine.requestDeadline();
         backoff.reset();
         return false;
       }
       return latest.hasPassed();
     }
 
-    private boolean released(Deadline deadline) {
-      try {
-        boolean wasThere = backend.release(claim, deadline);
-        log.debug("{} given up in the background, was there: {}", claim, wasThere);
-        return wasThere || !mayArrive || isLookedForLongEnough();
-      } catch (LockUnavailableException e) {
-        log.debug("{} cannot be given up yet", claim, e);
-        refusedSince = null;
-        return false;
-      } catch (LockConfigurationException e) {
-        return refused(e);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        return false;
-      } catch (Throwable e) {
-        log.error("the backend failed to give up {}", claim, e);
-        return false;
-      }
-    }
-
     /** Returns whether no further attempt is needed, because nothing can be left. */
     private boolean refused(LockConfigurationException refusal) {
       if (!refusalIsLogged) {
         refusalIsLogged = true;
-        leaseLog.write(
+        engine.leaseLog.write(
             () ->
                 log.warn(
                     "the store refuses to release {}; trying again: {}",
@@ -268,20 +247,19 @@ final class Cleanup {
                     refusal.getMessage()));
       }
       log.debug("{} was refused to be given up", claim, refusal);
-      long now = platform.nanoTime();
+      long now = engine.platform.nanoTime();
       Long since = refusedSince;
-      Deadline end = endSessionAt;
-      if (since == null || end == null) {
+      if (since == null) {
+        since = now;
         refusedSince = now;
-        endSessionAt = Deadline.in(platform, ttl);
+        endSessionAt = now + ttl.toNanos();
+      }
+      if (expiresOnStore || endSessionAt - now > 0) {
         return false;
       }
-      if (expiresOnStore || !end.hasPassed()) {
-        return false;
-      }
-      endSessionAt = Deadline.in(platform, ttl);
+      endSessionAt = now + ttl.toNanos();
       try {
-        return !backend.endSession(claim, Duration.ofNanos(now - since), refusal);
+        return !engine.store.endSession(claim, Duration.ofNanos(now - since), refusal);
       } catch (Throwable e) {
         log.error("the backend failed to end the session of {}", claim, e);
         return false;

@@ -72,8 +72,8 @@ final class Engine {
     this.renewer = new Renewer(this);
     this.timer = new Timer(platform, backend.name() + "-timer", renewer::flush);
     this.notifier = new Notifier(platform, threads.callbacks, threads.deliveries, timer);
-    this.leaseLog = new LeaseLog(platform, timer, notifier);
-    this.cleanup = new Cleanup(store, platform, timer, threads, leaseLog, options.requestTimeout());
+    this.leaseLog = new LeaseLog(this);
+    this.cleanup = new Cleanup(this);
     this.reports = new Reports(platform, notifier, ledger);
   }
 

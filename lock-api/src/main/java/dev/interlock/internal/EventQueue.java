@@ -1,6 +1,7 @@
 package dev.interlock.internal;
 
-import java.util.Arrays;
+import java.util.ArrayList;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -9,42 +10,33 @@ import org.jspecify.annotations.Nullable;
  */
 final class EventQueue {
 
-  private static final int LEAST = 16;
-
-  /** From 1 on; the children of i are 2 i and 2 i + 1. Never shrinks. */
-  private @Nullable Timer.Event[] heap = new Timer.Event[LEAST];
-
-  private int size;
+  /** The children of i are 2 i + 1 and 2 i + 2. */
+  private final List<Timer.Event> heap = new ArrayList<>();
 
   int size() {
-    return size;
+    return heap.size();
   }
 
-  /** The next one; null if there is none. */
+  /** Returns the next one; null if there is none. */
   Timer.@Nullable Event first() {
-    return heap[1];
+    return heap.isEmpty() ? null : heap.get(0);
   }
 
   /** Adds an event that is not in the queue. */
   void add(Timer.Event event, long at) {
-    if (size + 1 == heap.length) {
-      heap = Arrays.copyOf(heap, 2 * heap.length);
-    }
+    heap.add(event);
     event.at = at;
-    size++;
-    rise(event, size);
+    rise(event, heap.size() - 1);
   }
 
   /** Removes the event, if it is in the queue. Leaves room to add it again without memory. */
   void remove(Timer.Event event) {
     int hole = event.place;
-    if (hole == 0) {
+    if (hole < 0) {
       return;
     }
-    event.place = 0;
-    Timer.Event last = at(size);
-    heap[size] = null;
-    size--;
+    event.place = -1;
+    Timer.Event last = heap.remove(heap.size() - 1);
     if (last != event) {
       sink(last, hole);
       rise(last, last.place);
@@ -53,19 +45,18 @@ final class EventQueue {
 
   /** Needs no memory. */
   void clear() {
-    for (int i = 1; i <= size; i++) {
-      at(i).place = 0;
-      heap[i] = null;
+    while (!heap.isEmpty()) {
+      remove(heap.get(heap.size() - 1));
     }
-    size = 0;
   }
 
   /** Puts the event into the hole, or further up. */
   private void rise(Timer.Event event, int hole) {
     int place = hole;
-    while (place > 1 && event.isBefore(at(place / 2))) {
-      put(at(place / 2), place);
-      place /= 2;
+    while (place > 0 && event.isBefore(heap.get((place - 1) / 2))) {
+      int parent = (place - 1) / 2;
+      put(heap.get(parent), place);
+      place = parent;
     }
     put(event, place);
   }
@@ -73,30 +64,22 @@ final class EventQueue {
   /** Puts the event into the hole, or further down. */
   private void sink(Timer.Event event, int hole) {
     int place = hole;
-    while (2 * place <= size) {
-      int child = 2 * place;
-      if (child < size && at(child + 1).isBefore(at(child))) {
+    while (2 * place + 1 < heap.size()) {
+      int child = 2 * place + 1;
+      if (child + 1 < heap.size() && heap.get(child + 1).isBefore(heap.get(child))) {
         child++;
       }
-      if (event.isBefore(at(child))) {
+      if (event.isBefore(heap.get(child))) {
         break;
       }
-      put(at(child), place);
+      put(heap.get(child), place);
       place = child;
     }
     put(event, place);
   }
 
   private void put(Timer.Event event, int place) {
-    heap[place] = event;
+    heap.set(place, event);
     event.place = place;
-  }
-
-  private Timer.Event at(int place) {
-    Timer.Event event = heap[place];
-    if (event == null) {
-      throw new IllegalStateException("no event at place " + place + " of " + size);
-    }
-    return event;
   }
 }

@@ -1,5 +1,6 @@
 package dev.interlock.internal;
 
+import com.google.common.base.CharMatcher;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -16,6 +17,9 @@ final class Labels {
   private static final int LONGEST = 255;
   private static final String UNKNOWN = "unknown-host";
   private static final Path OF_KERNEL = Path.of("/proc/sys/kernel/hostname");
+  private static final CharMatcher UNPRINTABLE =
+      CharMatcher.javaIsoControl()
+          .or(CharMatcher.inRange(Character.MIN_SURROGATE, Character.MAX_SURROGATE));
 
   private static volatile String process = process(knownHost());
 
@@ -42,18 +46,7 @@ final class Labels {
 
   // Thread names may hold anything; a label must be short and printable.
   private static String clean(String label) {
-    StringBuilder clean = null;
-    int length = Math.min(label.length(), LONGEST);
-    for (int i = 0; i < length; i++) {
-      char c = label.charAt(i);
-      if (Character.isISOControl(c) || Character.isSurrogate(c)) {
-        if (clean == null) {
-          clean = new StringBuilder(label).delete(length, label.length());
-        }
-        clean.setCharAt(i, '?');
-      }
-    }
-    return clean == null ? label.substring(0, length) : clean.toString();
+    return UNPRINTABLE.replaceFrom(label.substring(0, Math.min(label.length(), LONGEST)), '?');
   }
 
   /** Looks up the host in the background, unless it is known. */

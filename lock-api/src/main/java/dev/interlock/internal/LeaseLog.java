@@ -14,19 +14,15 @@ final class LeaseLog extends Timer.Event {
 
   private static final long PERIOD = Duration.ofSeconds(1).toNanos();
 
-  private final Platform platform;
-  private final Timer timer;
-  private final Notifier notifier;
+  private final Engine engine;
   private final Notifier.Sequence lines;
 
   // The calls come in order, one after the other.
   private int events;
 
-  LeaseLog(Platform platform, Timer timer, Notifier notifier) {
-    this.platform = platform;
-    this.timer = timer;
-    this.notifier = notifier;
-    this.lines = notifier.new Sequence();
+  LeaseLog(Engine engine) {
+    this.engine = engine;
+    this.lines = engine.notifier.new Sequence();
   }
 
   /** Queues a line, which the notifier's next flush writes: loggers may block. */
@@ -42,7 +38,7 @@ final class LeaseLog extends Timer.Event {
   /** Queues another line and starts to write. */
   void write(Runnable line) {
     note(line);
-    notifier.flush();
+    engine.notifier.flush();
   }
 
   @Override
@@ -57,7 +53,7 @@ final class LeaseLog extends Timer.Event {
 
   private void warn(LockEvent event) {
     if (events++ == 0) {
-      timer.schedule(this, platform.nanoTime() + PERIOD);
+      engine.timer.schedule(this, engine.platform.nanoTime() + PERIOD);
     }
     if (events > NAMED) {
       return;

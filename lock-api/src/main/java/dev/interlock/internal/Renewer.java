@@ -1,9 +1,11 @@
 package dev.interlock.internal;
 
 import static java.util.Objects.requireNonNull;
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toList;
 
 import com.google.common.collect.Lists;
-import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
@@ -17,7 +19,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,34 +66,25 @@ final class Renewer {
   private final Engine engine;
   private final int batchSize;
 
-  @GuardedBy("this")
-  private Set<Renewable> due = new LinkedHashSet<>();
+  /** Used on the timer's thread only. */
+  private final Set<Renewable> due = new LinkedHashSet<>();
 
   Renewer(Engine engine) {
     this.engine = engine;
     this.batchSize = engine.store.maxGrantsPerRenewal();
   }
 
-  /** Adds a grant to the next {@link #flush}. */
-  synchronized void due(Renewable grant) {
+  /** Adds a grant to the next {@link #flush}. Called on the timer's thread. */
+  void due(Renewable grant) {
     due.add(grant);
   }
 
   /** Renews the grants added. Called on the timer's thread; does not block. */
   void flush() {
-    Set<Renewable> all;
-    synchronized (this) {
-      if (due.isEmpty()) {
-        return;
-      }
-      all = due;
-      due = new LinkedHashSet<>();
-    }
     // A request has the shortest time-out of its grants, so only equal ones go together.
-    Map<Duration, List<Renewable>> equals = new LinkedHashMap<>();
-    for (Renewable grant : all) {
-      equals.computeIfAbsent(grant.patience(), patience -> new ArrayList<>()).add(grant);
-    }
+    Map<Duration, List<Renewable>> equals =
+        due.stream().collect(groupingBy(Renewable::patience, LinkedHashMap::new, toList()));
+    due.clear();
     equals.forEach(
         (patience, grants) ->
             Lists.partition(grants, batchSize).forEach(batch -> start(batch, patience)));
@@ -137,7 +129,7 @@ final class Renewer {
   }
 
   private static String names(List<? extends Renewable> grants) {
-    return grants.stream().map(Renewer::name).collect(Collectors.joining(", "));
+    return grants.stream().map(Renewer::name).collect(joining(", "));
   }
 
   private static String name(Renewable grant) {
@@ -155,7 +147,7 @@ final class Renewer {
     CompletableFuture<Boolean> round = new CompletableFuture<>();
     List<Renewable> claimed = new ArrayList<>(wanted.size());
     List<Renewal> answers = List.of();
-    LockException problem = engine.unavailable("the renewal was aborted", null);
+    Renewal unanswered = new Renewal.Failed(engine.unavailable("the renewal was aborted", null));
     LockException failure = null;
     Sent request = now(asked);
     try {
@@ -171,16 +163,15 @@ final class Renewer {
       }
     } catch (LockException e) {
       // Also if no grant was claimed: one could not be, as its other renewal was not answered.
-      problem = e;
       failure = e;
+      unanswered = new Renewal.Failed(e);
     } catch (InterruptedException e) {
       throw e;
     } catch (Throwable e) {
-      problem = engine.unavailable("the renewal was aborted", e);
-      failure = problem;
+      failure = engine.unavailable("the renewal was aborted", e);
+      unanswered = new Renewal.Failed(failure);
       Engine.log.error("the backend failed to renew {} grants", claimed.size(), e);
     } finally {
-      Renewal unanswered = new Renewal.Failed(problem);
       for (int i = 0; i < claimed.size(); i++) {
         Renewal answer = i < answers.size() ? answers.get(i) : unanswered;
         if (failure == null && answer instanceof Renewal.Failed failed) {

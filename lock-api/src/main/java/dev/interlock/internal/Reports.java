@@ -8,6 +8,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -45,30 +46,27 @@ final class Reports {
   void noteWaiting(Request request) {
     report(
         request,
-        () ->
-            request.acquisition().beginToWait()
-                ? new Events.Waiting(source(request, 0), holder(request))
-                : null);
+        Acquisition::beginToWait,
+        () -> new Events.Waiting(source(request, 0), holder(request)));
   }
 
   /** Reports an attempt after which another one follows. */
   void noteFailedAttempt(Request request, LockException problem) {
-    report(request, () -> new Events.AttemptFailed(source(request, 0), problem));
+    report(request, any -> true, () -> new Events.AttemptFailed(source(request, 0), problem));
   }
 
   /** Reports that an acquisition ended without a lease; once, and not after one. */
   void noteGivenUp(Request request, @Nullable Throwable failure, Reason reason) {
     report(
         request,
+        Acquisition::end,
         () ->
-            request.acquisition().end()
-                ? new Events.GaveUp(
-                    source(request, 0),
-                    reason,
-                    Duration.ofNanos(platform.nanoTime() - request.since()),
-                    Optional.ofNullable(failure),
-                    holder(request))
-                : null);
+            new Events.GaveUp(
+                source(request, 0),
+                reason,
+                Duration.ofNanos(platform.nanoTime() - request.since()),
+                Optional.ofNullable(failure),
+                holder(request)));
   }
 
   /** Reports that an acquisition ended with a failure. */
@@ -82,7 +80,7 @@ final class Reports {
     }
   }
 
-  private void report(Request request, Supplier<@Nullable LockEvent> event) {
+  private void report(Request request, Predicate<Acquisition> isDue, Supplier<LockEvent> event) {
     if (!notifier.hasListeners()) {
       return;
     }
@@ -90,9 +88,8 @@ final class Reports {
         "an event",
         () -> {
           synchronized (request.acquisition()) {
-            LockEvent made = event.get();
-            if (made != null) {
-              notifier.noteAll(made);
+            if (isDue.test(request.acquisition())) {
+              notifier.noteAll(event.get());
             }
           }
         });

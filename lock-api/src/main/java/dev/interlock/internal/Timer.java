@@ -31,8 +31,8 @@ final class Timer implements AutoCloseable {
     /** When it is scheduled for. */
     long at;
 
-    /** Its place in the queue; 0 if it is not scheduled. */
-    int place;
+    /** Its place in the queue; -1 if it is not scheduled. */
+    int place = -1;
 
     final boolean isBefore(Event other) {
       return at - other.at < 0;
@@ -64,10 +64,8 @@ final class Timer implements AutoCloseable {
   @GuardedBy("this")
   private final EventQueue events = new EventQueue();
 
-  private volatile boolean running;
-
-  @GuardedBy("this")
-  private @Nullable Thread thread;
+  /** Null if there is none. Changes under the monitor. */
+  private volatile @Nullable Thread thread;
 
   @GuardedBy("this")
   private long sleepingUntil;
@@ -93,13 +91,14 @@ final class Timer implements AutoCloseable {
    * @throws OutOfMemoryError if there can be none
    */
   void start() {
-    if (running) {
+    if (thread != null) {
       return;
     }
     synchronized (this) {
-      if (!running && !closed) {
-        platform.thread(threadName, this::run).start();
-        running = true;
+      if (thread == null && !closed) {
+        Thread made = platform.thread(threadName, this::run);
+        made.start();
+        thread = made;
       }
     }
   }
@@ -131,7 +130,7 @@ final class Timer implements AutoCloseable {
         return;
       }
       events.add(event, at);
-      if (thread != null && at - sleepingUntil < 0) {
+      if (at - sleepingUntil < 0) {
         sleepingUntil = at;
         platform.unpark(thread);
       }
@@ -161,9 +160,6 @@ final class Timer implements AutoCloseable {
   }
 
   private void run() {
-    synchronized (this) {
-      thread = Thread.currentThread();
-    }
     try {
       while (!isClosed()) {
         sweep();
@@ -174,7 +170,6 @@ final class Timer implements AutoCloseable {
     } finally {
       synchronized (this) {
         thread = null;
-        running = false;
       }
     }
   }
