@@ -38,28 +38,27 @@ final class Notifier extends Timer.Event {
     }
   }
 
-  /** The calls of one listener. */
+  /** The calls of one listener, for as long as it is registered. */
   final class ListenerCalls extends Sequence implements Consumer<LockEvent>, Subscription {
     private final Consumer<? super LockEvent> listener;
-    private final Collection<? super ListenerCalls> listeners;
-    private volatile boolean closed;
+    private final Collection<? super ListenerCalls> registered;
 
     /**
-     * Makes calls that are not registered.
+     * Makes calls that are not registered yet.
      *
-     * @param listeners where the caller registers them, and their end removes them
+     * @param registered where the caller adds them; many threads may use it at once
      */
     ListenerCalls(
-        Consumer<? super LockEvent> listener, Collection<? super ListenerCalls> listeners) {
+        Consumer<? super LockEvent> listener, Collection<? super ListenerCalls> registered) {
       this.listener = listener;
-      this.listeners = listeners;
+      this.registered = registered;
     }
 
     @Override
     public void accept(LockEvent event) {
       note(
           () -> {
-            if (!closed) {
+            if (registered.contains(this)) {
               listener.accept(event);
             }
           });
@@ -67,8 +66,7 @@ final class Notifier extends Timer.Event {
 
     @Override
     public void close() {
-      closed = true;
-      listeners.remove(this);
+      registered.remove(this);
     }
   }
 

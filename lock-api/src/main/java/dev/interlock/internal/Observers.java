@@ -74,14 +74,12 @@ final class Observers {
    */
   void add(Consumer<? super LockEvent> sink) {
     synchronized (monitor) {
+      sinks.add(sink);
       LeaseLostException loss = subject.loss();
       LockException risk = subject.risk();
       if (loss != null) {
         sink.accept(new Events.Lost(subject.source(), loss, subject.heldFor()));
-        return;
-      }
-      sinks.add(sink);
-      if (risk != null) {
+      } else if (risk != null) {
         sink.accept(new Events.AtRisk(subject.source(), subject.left(), risk));
       }
     }

@@ -84,15 +84,15 @@ final class Reports {
     if (!notifier.hasListeners()) {
       return;
     }
-    Timer.survive(
-        "an event",
-        () -> {
-          synchronized (request.acquisition()) {
-            if (isDue.test(request.acquisition())) {
-              notifier.noteAll(event.get());
-            }
-          }
-        });
+    try {
+      synchronized (request.acquisition()) {
+        if (isDue.test(request.acquisition())) {
+          notifier.noteAll(event.get());
+        }
+      }
+    } catch (Throwable e) {
+      Timer.failed("an event", e);
+    }
     notifier.flush();
   }
 }
