@@ -12,7 +12,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.RejectedExecutionException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -173,12 +172,9 @@ final class Cleanup {
     void fire(long now) {
       try {
         engine.threads.cleanup.execute(this);
-      } catch (RejectedExecutionException e) {
-        // The client has been closed, and the TTL ends the lock.
-        pending.remove(this);
       } catch (Throwable e) {
         log.debug("{} has to wait for a thread", claim, e);
-        engine.timer.schedule(this, now + backoff.nextNanos());
+        retryLater();
       }
     }
 
@@ -188,12 +184,18 @@ final class Cleanup {
       try {
         done = attempt(engine.requestDeadline());
       } finally {
-        if (finished) {
-          // The client is closed, and the TTL ends the lock.
-          pending.remove(this);
-        } else if (!done) {
-          engine.timer.schedule(this, engine.platform.nanoTime() + backoff.nextNanos());
+        if (!done) {
+          retryLater();
         }
+      }
+    }
+
+    private void retryLater() {
+      if (finished) {
+        // The client is closed, and the TTL ends the lock.
+        pending.remove(this);
+      } else {
+        engine.timer.schedule(this, engine.platform.nanoTime() + backoff.nextNanos());
       }
     }
 
