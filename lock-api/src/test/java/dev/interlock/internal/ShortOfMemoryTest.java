@@ -208,8 +208,9 @@ class ShortOfMemoryTest {
             .election("a")
             .run(
                 leadership -> {
+                  boolean isSecond = over.isDone();
                   begun.add(leadership);
-                  if (over.isDone()) {
+                  if (isSecond) {
                     new CountDownLatch(1).await();
                   }
                   over.get();
