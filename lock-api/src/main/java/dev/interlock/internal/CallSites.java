@@ -78,11 +78,10 @@ final class CallSites {
 
   /** The innermost frame on the stack outside the engine, rendered only when printed. */
   static @Nullable StackFrame look() {
-    return WALKER.walk(
-        frames ->
-            frames
-                .filter(frame -> !frame.getClassName().startsWith(OURS))
-                .findFirst()
-                .orElse(null));
+    return WALKER.walk(frames -> frames.filter(CallSites::isOfProgram).findFirst()).orElse(null);
+  }
+
+  private static boolean isOfProgram(StackFrame frame) {
+    return !frame.getClassName().startsWith(OURS);
   }
 }

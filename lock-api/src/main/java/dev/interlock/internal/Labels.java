@@ -52,7 +52,7 @@ final class Labels {
   /** Looks up the host in the background, unless it is known. */
   static void findHost(Platform platform) {
     if (process.equals(process(UNKNOWN))) {
-      platform.thread("host-name", () -> process = process(lookedUpHost())).start();
+      platform.thread("host-name", Labels::lookUpHost).start();
     }
   }
 
@@ -73,12 +73,11 @@ final class Labels {
     return host == null || host.isEmpty() ? UNKNOWN : host;
   }
 
-  private static String lookedUpHost() {
+  private static void lookUpHost() {
     try {
-      return InetAddress.getLocalHost().getHostName();
+      process = process(InetAddress.getLocalHost().getHostName());
     } catch (UnknownHostException e) {
       // The process id still identifies a holder on a machine that cannot resolve its own name.
-      return UNKNOWN;
     }
   }
 }

@@ -16,7 +16,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -82,12 +81,12 @@ final class Renewer {
   /** Renews the grants added. Called on the timer's thread; does not block. */
   void flush() {
     // A request has the shortest time-out of its grants, so only equal ones go together.
-    Map<Duration, List<Renewable>> equals =
-        due.stream().collect(groupingBy(Renewable::patience, LinkedHashMap::new, toList()));
+    due.stream()
+        .collect(groupingBy(Renewable::patience, LinkedHashMap::new, toList()))
+        .forEach(
+            (patience, grants) ->
+                Lists.partition(grants, batchSize).forEach(batch -> start(batch, patience)));
     due.clear();
-    equals.forEach(
-        (patience, grants) ->
-            Lists.partition(grants, batchSize).forEach(batch -> start(batch, patience)));
   }
 
   private void start(List<Renewable> batch, Duration patience) {
