@@ -13,23 +13,21 @@ final class Backoff {
   private static final long MAX_PAUSE = Duration.ofSeconds(2).toNanos();
 
   private final Platform platform;
-  private final long cap;
+  private final Duration ttl;
   private long next = FIRST_PAUSE;
 
   Backoff(Platform platform, Duration ttl) {
     this.platform = platform;
-    this.cap = cap(ttl);
+    this.ttl = ttl;
   }
 
-  private static long cap(Duration ttl) {
-    return Math.max(FIRST_PAUSE / 4, Math.min(MAX_PAUSE, ttl.toNanos() / 10));
-  }
-
+  /** Needs no memory. */
   long nextNanos() {
-    return nextNanos(cap);
+    return nextNanos(ttl);
   }
 
-  private long nextNanos(long cap) {
+  private long nextNanos(Duration ttl) {
+    long cap = Math.max(FIRST_PAUSE / 4, Math.min(MAX_PAUSE, ttl.toNanos() / 10));
     long pause = Math.min(next, cap);
     next = Math.min(next * 2, MAX_PAUSE);
     return pause - platform.random(pause / 2 + 1);
@@ -41,7 +39,7 @@ final class Backoff {
 
   /** Returns the next pause, for a caller whose TTL differs from that of the constructor. */
   Duration next(Duration ttl) {
-    return Duration.ofNanos(nextNanos(cap(ttl)));
+    return Duration.ofNanos(nextNanos(ttl));
   }
 
   void reset() {

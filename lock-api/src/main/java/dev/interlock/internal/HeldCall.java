@@ -11,7 +11,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Interrupts its thread when the lease is lost, until the work has ended, and never after that. */
-final class HeldCall implements Consumer<LockEvent> {
+final class HeldCall implements Consumer<LockEvent>, AutoCloseable {
 
   private final Thread caller = Thread.currentThread();
 
@@ -29,15 +29,14 @@ final class HeldCall implements Consumer<LockEvent> {
     HeldCall call = new HeldCall();
     Subscription subscription = lease.onEvent(call);
     T result;
-    try {
+    // Closed before the loss is looked at; the call first.
+    try (subscription;
+        call) {
       result = work.call();
     } catch (Exception e) {
-      call.end();
       throwIfLost(lease, e);
       throw e;
     } finally {
-      call.end();
-      subscription.close();
       // A lease that nothing refers to would not be renewed.
       Reference.reachabilityFence(lease);
     }
@@ -72,10 +71,10 @@ final class HeldCall implements Consumer<LockEvent> {
   }
 
   /** Called by the caller. Under the monitor, so that no interrupt comes after it. */
-  private synchronized void end() {
+  @Override
+  public synchronized void close() {
     over = true;
     if (interrupted) {
-      interrupted = false;
       boolean ignored = Thread.interrupted();
     }
   }

@@ -28,22 +28,14 @@ final class Listing extends AbstractIterator<LockState> {
 
   @Override
   protected @Nullable LockState computeNext() {
-    while (true) {
-      while (page.hasNext()) {
-        LockState state = page.next();
-        if (seen.add(state.name())) {
-          return Engine.withLeaseToken(state);
-        }
-      }
-      if (last) {
-        return endOfData();
-      }
+    while (!page.hasNext() && !last) {
       LockPage next =
           engine.uninterrupted(
               () -> engine.store.list(prefix, cursor, PAGE_SIZE, engine.requestDeadline()));
-      page = next.locks().iterator();
+      page = next.locks().stream().filter(lock -> seen.add(lock.name())).iterator();
       cursor = next.next();
       last = cursor == null;
     }
+    return page.hasNext() ? Engine.withLeaseToken(page.next()) : endOfData();
   }
 }
