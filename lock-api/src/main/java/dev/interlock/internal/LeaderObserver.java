@@ -13,57 +13,42 @@ import org.jspecify.annotations.Nullable;
 @SuppressWarnings("NullableOptional") // null before the first answer, empty if nobody leads
 final class LeaderObserver {
 
+  final long pollNanos;
   private final Notifier.Sequence calls;
   private final Consumer<? super Optional<Leader>> listener;
-  private final long pollNanos;
 
-  /** The watch's last request before this began; only answers to later ones count. */
-  private long after;
-
+  /** What the queued call is to tell; null if no call is queued. */
   @GuardedBy("this")
-  private @Nullable Optional<Leader> seen;
+  private @Nullable Optional<Leader> next;
 
   @GuardedBy("this")
   private @Nullable Optional<Leader> told;
 
   @GuardedBy("this")
-  private boolean noted;
-
-  @GuardedBy("this")
   private boolean closed;
 
   LeaderObserver(Notifier notifier, long pollNanos, Consumer<? super Optional<Leader>> listener) {
-    this.calls = notifier.new Sequence();
     this.pollNanos = pollNanos;
+    this.calls = notifier.new Sequence();
     this.listener = listener;
   }
 
-  long pollNanos() {
-    return pollNanos;
-  }
-
-  /** Called by its watch, under the watch's monitor. */
-  void begin(long lastRequest) {
-    after = lastRequest;
-  }
-
-  /** Takes the answer to a request; the notifier's next flush reports it. */
-  synchronized void see(long request, Optional<Leader> leader) {
-    if (closed || request <= after) {
-      return;
-    }
-    seen = leader;
-    if (!noted && !leader.equals(told)) {
+  /** Takes an answer of the store; the notifier's next flush reports it. */
+  synchronized void see(Optional<Leader> leader) {
+    if (next == null) {
+      if (closed || leader.equals(told)) {
+        return;
+      }
       calls.note(this::tell);
-      noted = true;
     }
+    next = leader;
   }
 
   private void tell() {
     Optional<Leader> leader;
     synchronized (this) {
-      noted = false;
-      leader = seen;
+      leader = next;
+      next = null;
       if (closed || leader == null || leader.equals(told)) {
         return;
       }

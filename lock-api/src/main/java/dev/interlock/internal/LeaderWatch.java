@@ -3,6 +3,7 @@ package dev.interlock.internal;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.Election.Leader;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.QueueingBackend;
@@ -12,14 +13,15 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Asks the store who leads, for all observers of one name: every poll interval, and soon after the
  * store has hinted at a change. Between two requests it occupies no thread.
  *
- * <p>Requests are numbered, because an observer must not see a leader that resigned before it began
- * to observe: it gets only the answers to later requests.
+ * <p>An observer must not see a leader that resigned before it began to observe: it gets only the
+ * answers to requests that began later.
  */
 final class LeaderWatch extends Timer.Event {
 
@@ -27,66 +29,76 @@ final class LeaderWatch extends Timer.Event {
   static final long LEAST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
 
   private static final long MOST_SPREAD = TimeUnit.MILLISECONDS.toNanos(50);
+  private static final LockBackend.Watch NO_HINTS = () -> {};
+
+  private enum Phase {
+    /** The timer begins the next request. */
+    IDLE,
+    /** The next request may have to wait for a thread. */
+    QUEUED,
+    /** A request is in flight. */
+    ASKING,
+    /** No observer is left, or the client has been closed. */
+    OVER
+  }
 
   private final Engine engine;
   private final String name;
-  private final WakeUp hint;
   private final Backoff backoff;
+
+  /** Signalled by the store, and for a new observer; taken by the next request. */
+  private final WakeUp hint;
+
+  /** The store's watch; null until it is made, and {@link #NO_HINTS} if none is to be made. */
+  private final AtomicReference<LockBackend.@Nullable Watch> hints;
 
   @GuardedBy("this")
   private final List<LeaderObserver> observers = new ArrayList<>();
 
-  /** The number of the last request, and when it was made. */
+  @GuardedBy("this")
+  private Phase phase = Phase.IDLE;
+
+  /** The number of the last request that has begun. */
   @GuardedBy("this")
   private long request;
 
+  /** The earliest time of the next request. */
   @GuardedBy("this")
-  private long requestedAt;
-
-  @GuardedBy("this")
-  private boolean inFlight;
-
-  /** Whether the last request has a thread; it may have to wait for one. */
-  @GuardedBy("this")
-  private boolean hasThread = true;
-
-  /** Whether another request is to follow the one in flight. */
-  @GuardedBy("this")
-  private boolean again;
-
-  @GuardedBy("this")
-  private LockBackend.@Nullable Watch hints;
-
-  @GuardedBy("this")
-  private boolean over;
+  private long mayAskAt;
 
   private volatile boolean refusalIsLogged;
 
   LeaderWatch(Engine engine, String name) {
     this.engine = engine;
     this.name = name;
-    this.hint = new WakeUp(engine.platform, this::ask);
     this.backoff = new Backoff(engine.platform, engine.options.ttl());
+    this.hint = new WakeUp(engine.platform, this::askSoon);
+    this.hints = new AtomicReference<>(engine.store instanceof QueueingBackend ? NO_HINTS : null);
+    this.mayAskAt = engine.platform.nanoTime();
   }
 
   synchronized void add(LeaderObserver observer) {
-    observer.begin(request);
     observers.add(observer);
   }
 
-  /** Returns whether this watch is over: no observer is left, or its client has been closed. */
+  /** Returns whether this watch is over. */
   synchronized boolean remove(LeaderObserver observer) {
     observers.remove(observer);
-    over |= observers.isEmpty();
-    return over;
+    if (observers.isEmpty()) {
+      phase = Phase.OVER;
+    }
+    return phase == Phase.OVER;
   }
 
-  /** Asks as soon as possible. Neither blocks nor throws. */
+  /** Begins a request as soon as possible, after the one in flight. Neither blocks nor throws. */
   void ask() {
+    hint.signal();
+  }
+
+  private void askSoon() {
     long now = engine.platform.nanoTime();
     synchronized (this) {
-      again = true;
-      if (inFlight || over) {
+      if (phase != Phase.IDLE) {
         return;
       }
       due(soonest(now));
@@ -96,30 +108,21 @@ final class LeaderWatch extends Timer.Event {
 
   @GuardedBy("this")
   private long soonest(long now) {
-    long next = requestedAt + LEAST_PAUSE;
-    return request == 0 || next - now < 0 ? now : next;
+    return now - mayAskAt < 0 ? mayAskAt : now;
   }
 
   @Override
   void fire(long now) {
-    long number;
     synchronized (this) {
-      if (over) {
+      if (phase == Phase.OVER) {
         return;
       }
-      inFlight = true;
-      again = false;
-      if (hasThread) {
-        request++;
-        hasThread = false;
-      }
-      number = request;
-      requestedAt = now;
+      phase = Phase.QUEUED;
       dueAgain(now);
     }
     engine.timer.update(this);
     try {
-      engine.threads.observers.execute(() -> request(number));
+      engine.threads.observers.execute(this::request);
     } catch (RejectedExecutionException e) {
       // The client was closed, and this watch with it.
       return;
@@ -132,64 +135,59 @@ final class LeaderWatch extends Timer.Event {
     due(now + 3 * engine.requestTimeout().toNanos());
   }
 
-  private void request(long number) {
+  private void request() {
+    long now = engine.platform.nanoTime();
+    List<LeaderObserver> askers;
+    long number;
     synchronized (this) {
-      if (number != request || hasThread || over) {
+      if (phase != Phase.QUEUED) {
         return;
       }
-      hasThread = true;
-      dueAgain(engine.platform.nanoTime());
+      askers = List.copyOf(observers);
+      number = ++request;
+      phase = Phase.ASKING;
+      mayAskAt = now + LEAST_PAUSE;
+      dueAgain(now);
+      hint.take();
     }
     engine.timer.update(this);
-    boolean failed = true;
+    long leastPause = 0;
     try {
       watchStore();
-      hint.take();
-      Optional<Leader> leader = SeenLeader.in(engine.inspect(name));
-      failed = false;
-      answered(number, leader);
+      answered(number, SeenLeader.in(engine.inspect(name)), askers);
       backoff.reset();
       refusalIsLogged = false;
     } catch (Throwable e) {
+      leastPause = backoff.nextNanos();
       Timer.survive("a log", () -> log(e));
     } finally {
-      requestEnded(number, failed ? backoff.nextNanos() : 0);
+      requestEnded(number, leastPause);
     }
   }
 
   /** Before the first request, so that no change is missed after it. */
   private void watchStore() {
-    synchronized (this) {
-      if (over || hints != null || engine.store instanceof QueueingBackend) {
-        return;
-      }
-    }
-    LockBackend.Watch made;
-    try {
-      made = engine.store.watch(name, hint);
-    } catch (LockUnavailableException e) {
-      Engine.log.debug("\"{}\" cannot be watched", name, e);
+    if (hints.get() != null) {
       return;
     }
-    synchronized (this) {
-      if (!over && hints == null) {
-        hints = made;
-        return;
+    try {
+      LockBackend.Watch made = engine.store.watch(name, hint);
+      if (!hints.compareAndSet(null, made)) {
+        close(made);
       }
+    } catch (LockUnavailableException e) {
+      Engine.log.debug("\"{}\" cannot be watched", name, e);
     }
-    close(made);
   }
 
-  private void answered(long number, Optional<Leader> leader) {
+  private void answered(long number, Optional<Leader> leader, List<LeaderObserver> askers) {
     synchronized (this) {
       // After the machine has slept, two requests may be in flight, and the store may see them in
       // either order. Only the later one counts, so that no observer sees an earlier state again.
-      if (over || number != request) {
+      if (number != request) {
         return;
       }
-      for (LeaderObserver observer : observers) {
-        observer.see(number, leader);
-      }
+      askers.forEach(observer -> observer.see(leader));
     }
     engine.notifier.flush();
   }
@@ -197,11 +195,12 @@ final class LeaderWatch extends Timer.Event {
   private void requestEnded(long number, long leastPause) {
     long now = engine.platform.nanoTime();
     synchronized (this) {
-      if (number != request || over) {
+      if (number != request || phase != Phase.ASKING) {
         return;
       }
-      inFlight = false;
-      due(again && leastPause == 0 ? soonest(now) : now + Math.max(leastPause, untilNextPoll()));
+      phase = Phase.IDLE;
+      boolean again = hint.take() && leastPause == 0;
+      due(again ? soonest(now) : now + Math.max(leastPause, untilNextPoll()));
     }
     engine.timer.update(this);
   }
@@ -209,14 +208,16 @@ final class LeaderWatch extends Timer.Event {
   // A little later, at random, so that the observers of a leader do not ask in step.
   @GuardedBy("this")
   private long untilNextPoll() {
-    long interval = Long.MAX_VALUE;
-    for (LeaderObserver observer : observers) {
-      interval = Math.min(interval, observer.pollNanos());
-    }
+    long interval = observers.stream().mapToLong(each -> each.pollNanos).min().orElseThrow();
     return interval + engine.platform.random(Math.min(interval / 8, MOST_SPREAD) + 1);
   }
 
   private void log(Throwable failure) {
+    if (!(failure instanceof LockException)) {
+      Engine.log.error("the backend failed to inspect \"{}\"", name, failure);
+      return;
+    }
+    Engine.log.debug("the leader of \"{}\" cannot be observed yet", name, failure);
     if (failure instanceof LockConfigurationException && !refusalIsLogged) {
       refusalIsLogged = true;
       engine.leaseLog.write(
@@ -225,24 +226,17 @@ final class LeaderWatch extends Timer.Event {
                   "the leader of \"{}\" cannot be observed; trying again: {}",
                   name,
                   failure.getMessage()));
-    } else if (failure instanceof LockUnavailableException
-        || failure instanceof LockConfigurationException) {
-      Engine.log.debug("the leader of \"{}\" cannot be observed yet", name, failure);
-    } else {
-      Engine.log.error("the backend failed to inspect \"{}\"", name, failure);
     }
   }
 
   /** Ends the watch, and all its observers. */
   void end() {
-    LockBackend.Watch made;
     synchronized (this) {
-      over = true;
+      phase = Phase.OVER;
       observers.forEach(LeaderObserver::close);
-      made = hints;
-      hints = null;
     }
     engine.timer.cancel(this);
+    LockBackend.Watch made = hints.getAndSet(NO_HINTS);
     if (made != null) {
       close(made);
     }

@@ -3,7 +3,6 @@ package dev.interlock.internal;
 import dev.interlock.Election.Leader;
 import dev.interlock.Subscription;
 import java.time.Duration;
-import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
@@ -37,18 +36,15 @@ final class LeaderWatches {
               shared.add(observer);
               return shared;
             });
-    boolean begun = false;
     try {
       // After the observer was added: a client that is closed from here on ends it.
       engine.ensureOpen();
       watch.ask();
-      begun = true;
-    } finally {
-      if (!begun) {
-        remove(name, watch, observer);
-      }
+      return () -> remove(name, watch, observer);
+    } catch (Throwable e) {
+      remove(name, watch, observer);
+      throw e;
     }
-    return () -> remove(name, watch, observer);
   }
 
   private void remove(String name, LeaderWatch watch, LeaderObserver observer) {
@@ -63,9 +59,7 @@ final class LeaderWatches {
   }
 
   void close() {
-    for (LeaderWatch watch : List.copyOf(watches.values())) {
-      watch.end();
-    }
+    watches.values().forEach(LeaderWatch::end);
     watches.clear();
   }
 }

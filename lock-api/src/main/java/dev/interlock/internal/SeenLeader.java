@@ -16,8 +16,7 @@ record SeenLeader(Optional<String> label, OptionalLong fencingToken) implements 
    * @throws dev.interlock.LockConfigurationException if the name is in use as something else
    */
   static Optional<Election.Leader> in(LockState state) {
-    LockKind kind = state.kind().orElse(LockKind.EXCLUSIVE);
-    switch (kind) {
+    switch (state.kind().orElse(LockKind.EXCLUSIVE)) {
       case READ_WRITE -> throw Share.EXCLUSIVE.disagreement(state.name(), Share.READ);
       case SEMAPHORE ->
           throw Share.EXCLUSIVE.disagreement(state.name(), Share.ofSemaphore(1, state.limit()));
