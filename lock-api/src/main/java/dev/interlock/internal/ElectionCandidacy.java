@@ -1,5 +1,6 @@
 package dev.interlock.internal;
 
+import com.google.common.base.Suppliers;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.Election;
 import dev.interlock.Lease;
@@ -12,6 +13,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -26,27 +28,65 @@ import org.jspecify.annotations.Nullable;
  */
 final class ElectionCandidacy implements Election.Candidacy {
 
-  /** Work that takes less does not end the pauses between leaderships. */
+  /**
+   * The lease that the work gets. It is no longer held once the candidate withdraws, so that work
+   * that checks {@link #isHeld()} ends; the lock stays taken until the work has ended, so that no
+   * other leader begins before.
+   */
+  private final class Leadership extends LeaseHandle {
+    private final LeaseState state;
+
+    Leadership(LeaseState state) {
+      super(state);
+      this.state = state;
+    }
+
+    @Override
+    public boolean isHeld() {
+      return !withdrawn && super.isHeld();
+    }
+
+    @Override
+    public Duration remainingValidity() {
+      return withdrawn ? Duration.ZERO : super.remainingValidity();
+    }
+
+    @Override
+    public void ensureHeld() {
+      super.ensureHeld();
+      if (withdrawn) {
+        throw new IllegalStateException(
+            "the leadership of \"" + name() + "\" is being released: its candidate has withdrawn");
+      }
+    }
+
+    @Override
+    public String toString() {
+      return super.toString() + (withdrawn ? " (withdrawn)" : "");
+    }
+  }
+
+  /** Work that takes less is followed by a pause, and does not make the next one short again. */
   private static final Duration MIN_WORK = Duration.ofSeconds(1);
 
   private final Engine engine;
-  private final Acquirer acquirer;
   private final Set<ElectionCandidacy> all;
   private final LockHandle lock;
   private final Election.LeaderWork work;
   private final Thread thread;
+
+  /** For the pauses between turns; signalled when it is withdrawn. */
   private final WakeUp pauses;
-  private final Duration closeTimeout;
-  private final Backoff betweenCampaigns;
-  private final Backoff afterWork;
+
+  private final Backoff backoff;
+
+  /** Until when all closes wait for the work; counts from the first. */
+  private final Supplier<Deadline> closeBy;
+
   private final CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
 
-  @GuardedBy("this")
-  private boolean withdrawn;
-
-  /** Until when a close waits for the work; null before the first. */
-  @GuardedBy("this")
-  private @Nullable Deadline closeBy;
+  /** Changes under the monitor. */
+  private volatile boolean withdrawn;
 
   /** Whether the thread is in a step that an interrupt ends. */
   @GuardedBy("this")
@@ -55,7 +95,6 @@ final class ElectionCandidacy implements Election.Candidacy {
   /** The lease of the work while it is in progress, or null. */
   private volatile @Nullable Leadership leadership;
 
-  private volatile boolean campaigning;
   private volatile @Nullable Throwable failureOfCampaign;
   private volatile @Nullable Throwable failureOfWork;
 
@@ -66,7 +105,6 @@ final class ElectionCandidacy implements Election.Candidacy {
       LockOptions options,
       Election.LeaderWork work) {
     this.engine = acquirer.engine;
-    this.acquirer = acquirer;
     this.all = all;
     // Waiting long for leadership is not a failure.
     LockOptions unlimited = options.toBuilder().waitTimeout(null).build();
@@ -74,9 +112,9 @@ final class ElectionCandidacy implements Election.Candidacy {
     this.work = work;
     this.thread = engine.platform.thread(engine.backend.name() + "-candidate", this::run);
     this.pauses = new WakeUp(engine.platform);
-    this.closeTimeout = options.ttl().plus(options.requestTimeout());
-    this.betweenCampaigns = new Backoff(engine.platform, options.ttl());
-    this.afterWork = new Backoff(engine.platform, options.ttl());
+    this.backoff = new Backoff(engine.platform, options.ttl());
+    Duration closeTimeout = options.ttl().plus(options.requestTimeout());
+    this.closeBy = Suppliers.memoize(() -> acquirer.engine.in(closeTimeout));
   }
 
   /**
@@ -93,27 +131,28 @@ final class ElectionCandidacy implements Election.Candidacy {
     StackRoom.require();
     ElectionCandidacy candidacy = new ElectionCandidacy(all, acquirer, name, options, work);
     all.add(candidacy);
-    boolean started = false;
     try {
       // After it was added: from here on, closing the client withdraws it.
       acquirer.engine.ensureOpen();
       candidacy.thread.start();
-      started = true;
-    } finally {
-      if (!started) {
-        candidacy.end();
-      }
+      return candidacy;
+    } catch (Throwable e) {
+      candidacy.end();
+      throw e;
     }
-    return candidacy;
   }
 
   private void run() {
     try {
       while (!isOver()) {
+        boolean pauses = true;
         try {
-          takeTurn();
+          pauses = takeTurn();
         } catch (Throwable e) {
           Timer.failed("a turn of a candidate", e);
+        }
+        if (pauses) {
+          pause();
         }
       }
     } finally {
@@ -127,117 +166,83 @@ final class ElectionCandidacy implements Election.Candidacy {
     engine.signalEnd();
   }
 
-  /** One campaign, and one leadership if it succeeds. */
-  private void takeTurn() {
-    Leadership lease = campaign();
-    if (lease == null) {
-      pause(betweenCampaigns);
-      return;
+  /** One campaign, and one leadership if it succeeds. Returns whether a pause follows. */
+  private boolean takeTurn() {
+    Leadership elected = campaign();
+    if (elected == null) {
+      return true;
     }
-    boolean pauses = true;
     try {
-      pauses = lead(lease);
+      return lead(elected);
     } finally {
-      resign(lease);
-    }
-    if (pauses) {
-      pause(afterWork);
+      resign(elected);
     }
   }
 
-  // --- campaigning ----------------------------------------------------------------------------
+  // --- its steps ------------------------------------------------------------------------------
 
   private @Nullable Leadership campaign() {
-    campaigning = true;
     try {
-      Leadership lease =
+      Leadership elected =
           interruptibly(
-              () -> BlockingAcquisition.acquire(acquirer, lock.untilHad(), Leadership::new));
+              () -> BlockingAcquisition.acquire(lock.acquirer, lock.untilHad(), Leadership::new));
       failureOfCampaign = null;
-      betweenCampaigns.reset();
-      return lease;
+      return elected;
     } catch (Throwable e) {
       if (!isOver()) {
         boolean first = failureOfCampaign == null;
         failureOfCampaign = e;
-        logCampaign(first, e);
+        engine.leaseLog.write(
+            () -> {
+              if (first) {
+                Engine.log.warn(
+                    "a campaign for \"{}\" failed; trying again: {}", name(), String.valueOf(e));
+              }
+              Engine.log.debug("a campaign for \"{}\" failed", name(), e);
+            });
       }
       return null;
-    } finally {
-      campaigning = false;
     }
   }
 
-  private void logCampaign(boolean first, Throwable failure) {
-    engine.leaseLog.write(
-        () -> {
-          if (first) {
-            Engine.log.warn(
-                "a campaign for \"{}\" failed; trying again: {}",
-                lock.name(),
-                String.valueOf(failure));
-          }
-          Engine.log.debug("a campaign for \"{}\" failed", lock.name(), failure);
-        });
-  }
-
-  // --- leading --------------------------------------------------------------------------------
-
   /** Returns whether a pause follows: the work failed, or returned almost at once. */
   private boolean lead(Leadership elected) {
-    boolean[] begun = new boolean[1];
     long since = engine.platform.nanoTime();
     try {
-      if (!begin(elected)) {
-        return false;
-      }
       interruptibly(
           () ->
               elected.callWhileHeld(
                   () -> {
-                    begun[0] = true;
+                    leadership = elected;
+                    // Whoever withdraws it either sees the leadership, or is seen here.
+                    ensureStanding();
                     work.lead(elected);
                     failureOfWork = null;
                     return true;
                   }));
-      return !isLong(since);
+      boolean isLong = engine.platform.nanoTime() - since >= MIN_WORK.toNanos();
+      if (isLong) {
+        backoff.reset();
+      }
+      return !isLong;
     } catch (Throwable e) { // work in other languages may throw anything
-      if (!begun[0] || isEndedFromOutside(elected, e)) {
+      if (leadership == null || isEndedFromOutside(elected, e)) {
         Engine.log.debug("the work of the leader of \"{}\" was ended", name(), e);
         return false;
       }
       failureOfWork = e;
-      logWork(e);
+      engine.leaseLog.write(
+          () -> Engine.log.warn("the work of the leader of \"{}\" failed", name(), e));
       return true;
     } finally {
       leadership = null;
     }
   }
 
-  private synchronized boolean begin(Leadership elected) {
-    if (!withdrawn) {
-      leadership = elected;
-    }
-    return !withdrawn;
-  }
-
-  private boolean isLong(long since) {
-    boolean isLong = engine.platform.nanoTime() - since >= MIN_WORK.toNanos();
-    if (isLong) {
-      afterWork.reset();
-    }
-    return isLong;
-  }
-
   /** Whether the work ended because of the loss or the withdrawal. */
   private boolean isEndedFromOutside(Leadership elected, Throwable failure) {
     return !(failure instanceof Error)
-        && (elected.isLost() || (failure instanceof InterruptedException && isOver()));
-  }
-
-  private void logWork(Throwable failure) {
-    engine.leaseLog.write(
-        () -> Engine.log.warn("the work of the leader of \"{}\" failed", name(), failure));
+        && (elected.state.loss() != null || (failure instanceof InterruptedException && isOver()));
   }
 
   /** Never gives up: a lease that is not released would be renewed, and nobody would lead. */
@@ -248,64 +253,45 @@ final class ElectionCandidacy implements Election.Candidacy {
         return;
       } catch (Throwable e) {
         Timer.failed("the release of a leadership", e);
-        rest(afterWork);
+        pause();
       }
     }
   }
 
-  // --- its thread -----------------------------------------------------------------------------
-
-  /**
-   * Runs a step that is interrupted when this is closed. Clears an interrupt status that the step
-   * leaves behind: it was meant for the step.
-   */
-  private <T> T interruptibly(Callable<T> step) throws Exception {
-    synchronized (this) {
-      if (withdrawn) {
-        throw new InterruptedException();
-      }
-      interruptible = true;
-      clearInterrupt();
-    }
+  /** Pauses until some time has passed, or it is withdrawn. Never throws. */
+  private void pause() {
     try {
+      var unused = pauses.await(engine.in(backoff.next()));
+    } catch (Throwable e) {
+      // An interrupt, or no memory. What follows tries again.
+      return;
+    }
+  }
+
+  /** Runs a step that is interrupted when this is closed. */
+  private <T> T interruptibly(Callable<T> step) throws Exception {
+    setInterruptible(true);
+    try {
+      ensureStanding();
       return step.call();
     } finally {
-      synchronized (this) {
-        interruptible = false;
-        clearInterrupt();
-      }
+      setInterruptible(false);
     }
   }
 
-  private static void clearInterrupt() {
+  /** Also clears an interrupt status that the step before has left: it was meant for that. */
+  private synchronized void setInterruptible(boolean value) {
+    interruptible = value;
     var unused = Thread.interrupted();
   }
 
-  private void pause(Backoff backoff) {
+  private void ensureStanding() throws InterruptedException {
     if (isOver()) {
-      return;
-    }
-    try {
-      interruptibly(() -> pauses.await(in(backoff)));
-    } catch (Exception e) {
-      // The loop checks whether the candidacy is over.
-      Engine.log.trace("a pause was interrupted", e);
+      throw new InterruptedException();
     }
   }
 
-  private void rest(Backoff backoff) {
-    try {
-      var unused = pauses.await(in(backoff));
-    } catch (InterruptedException e) {
-      Engine.log.trace("a pause was interrupted", e);
-    }
-  }
-
-  private Deadline in(Backoff backoff) {
-    return Deadline.in(engine.platform, backoff.next());
-  }
-
-  private synchronized boolean isOver() {
+  private boolean isOver() {
     return withdrawn || engine.isClosed();
   }
 
@@ -328,8 +314,8 @@ final class ElectionCandidacy implements Election.Candidacy {
   @Override
   public Optional<Throwable> problem() {
     Throwable failure = failureOfCampaign;
-    if (failure == null && campaigning) {
-      Contender contender = acquirer.queues.of(name()).contender();
+    if (failure == null && leadership == null && !isOver()) {
+      Contender contender = lock.acquirer.queues.of(name()).contender();
       failure = contender == null ? null : contender.trouble();
     }
     return Optional.ofNullable(failure == null ? failureOfWork : failure);
@@ -341,11 +327,8 @@ final class ElectionCandidacy implements Election.Candidacy {
       return;
     }
     withdrawn = true;
-    Leadership current = leadership;
-    if (current != null) {
-      current.withdraw();
-    }
-    if (interruptible && Thread.currentThread() != thread) {
+    pauses.signal();
+    if (interruptible && !isOwn(Thread.currentThread())) {
       thread.interrupt();
     }
   }
@@ -353,13 +336,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   @Override
   public void close() {
     withdraw();
-    Deadline patience;
-    synchronized (this) {
-      if (closeBy == null) {
-        closeBy = Deadline.in(engine.platform, closeTimeout);
-      }
-      patience = closeBy;
-    }
+    Deadline patience = closeBy.get();
     if (isOwn(Thread.currentThread())
         || Awaiting.doneUninterruptibly(engine.platform, ended, patience)) {
       return;
