@@ -214,7 +214,12 @@ class ShortOfMemoryTest {
                     new CountDownLatch(1).await();
                   }
                   over.get();
-                  intercepted.whenCalledHere("release", ShortOfMemoryTest::fail);
+                  intercepted.whenCalledHere(
+                      "release",
+                      () -> {
+                        intercepted.whenCalledHere("pause", ShortOfMemoryTest::fail);
+                        fail();
+                      });
                 })) {
       Waits.until("the work", () -> !begun.isEmpty());
       Lease first = begun.remove();
