@@ -17,15 +17,12 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
   private final Acquirer acquirer;
   private final LocalWait wait;
 
-  /** Whether its time is over, and it waits for the first answer to the head of the queue. */
-  private volatile boolean asking;
-
   private AsyncAcquisition(
       Acquirer acquirer,
       Request request,
       Function<@Nullable LeaseState, R> result,
       CompletableFuture<R> future) {
-    super(acquirer.engine, request, result, future);
+    super(request, result, future);
     this.acquirer = acquirer;
     this.wait = new LocalWait(acquirer, request, this::goOn);
   }
@@ -41,75 +38,22 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
       var unused = execute(engine.threads.loops);
       return;
     }
-    boolean isHead;
     try {
-      isHead = wait.enter();
+      if (!wait.enter()) {
+        wait.timeOutAt(request.deadline());
+      } else if (!wait.onHead()) {
+        acquirer.holdings.pass(request.name());
+      }
     } catch (LockConfigurationException e) {
       fail(e);
-      return;
-    }
-    if (isHead) {
-      if (!wait.onHead()) {
-        passOn();
-      }
-      return;
-    }
-    if (!request.isOver()) {
-      engine.reports.noteWaiting(request);
-    }
-    timeOutAt(request.deadline());
-    acquirer.ensureServed(wait);
-    if (future.isDone() && wait.leave()) {
-      // The future was done before this entered the queue.
-      endWait();
-    }
-  }
-
-  @Override
-  void leaveQueue() {
-    var unused = wait.leave();
-  }
-
-  @Override
-  void passOn() {
-    if (!request.asksOnce()) {
-      acquirer.holdings.pass(request.name());
     }
   }
 
   private boolean goOn() {
-    if (!wait.isHead()) {
-      endWait();
-      end(wait::outcome);
-      return true;
+    if (wait.isHead()) {
+      return execute(engine.threads.loops);
     }
-    Contender left = acquirer.queues.of(request.name()).contender();
-    if (left != null) {
-      left.awaitThread();
-    }
-    return execute(engine.threads.loops);
-  }
-
-  @Override
-  boolean timesOutInQueue() {
-    if (asking) {
-      boolean left = wait.leave();
-      if (left) {
-        wait.onAnswer(LocalQueue.Answer.PENDING);
-      }
-      return left;
-    }
-    LocalQueue.Answer answer = acquirer.queues.of(request.name()).ask(wait);
-    switch (answer.kind()) {
-      case PENDING -> {
-        asking = true;
-        timeOutAt(request.end());
-      }
-      case HELD, FAILED -> wait.onAnswer(answer);
-      case LEFT -> {
-        return false;
-      }
-    }
+    end(wait::outcome);
     return true;
   }
 
@@ -119,21 +63,24 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
   }
 
   @Override
-  void deliver(@Nullable LeaseState lease) {
-    if (lease != null && !lease.isHeld() && !future.isDone()) {
+  void passOn() {
+    // What has been handed over to it is on its way to the future, which does not take it.
+    var unused = wait.abandon();
+  }
+
+  @Override
+  boolean deliver(@Nullable LeaseState lease) {
+    if (lease == null) {
+      engine.reports.noteGivenUp(request, null, Reason.TIMED_OUT);
+    } else if (!lease.isHeld() && !future.isDone()) {
       // The lease ended before it got here, which counts as not granted.
       if (request.isOver()) {
-        fail(acquirer.lostBeforeReturn(request, lease));
-        return;
+        throw acquirer.lostBeforeReturn(request, lease);
       }
-      answered = true;
       var unused = new AsyncAcquisition<>(acquirer, request.again(), result, future).start();
-    } else {
-      if (lease == null) {
-        engine.reports.noteGivenUp(request, null, Reason.TIMED_OUT);
-      }
-      super.deliver(lease);
+      return true;
     }
+    return super.deliver(lease);
   }
 
   @Override

@@ -1,56 +1,45 @@
 package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.spi.Deadline;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Function;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A blocking operation that completes a future, run on one of the client's threads. It is abandoned
  * when the program completes or cancels the future, or when its time-out passes before a thread has
- * begun it. It schedules its own time-out on the {@link Timer}.
+ * begun it. It is the event of that time-out on the {@link Timer}.
  *
  * @param <T> what the operation acquires, which is given up if the future does not take it
  * @param <R> what the future yields
  */
 abstract class AsyncTask<T, R> extends Timer.Event {
 
-  private enum Wait {
-    IN_QUEUE,
-    FOR_A_THREAD,
-    /** It has begun, or never will. */
-    OVER
-  }
-
   final Engine engine;
   final Request request;
   final Function<@Nullable T, R> result;
   final CompletableFuture<R> future;
 
+  /** Whether a thread has begun the work, or none ever will. */
   @GuardedBy("this")
-  private Wait wait = Wait.IN_QUEUE;
+  private boolean begun;
 
   @GuardedBy("this")
   private @Nullable Thread runner;
 
   /** Whether its answer is known; then it is not the program that completes the future. */
-  volatile boolean answered;
+  private volatile boolean answered;
 
   /**
    * Makes a task that has not started.
    *
    * @param result makes what the future yields
    */
-  AsyncTask(
-      Engine engine,
-      Request request,
-      Function<@Nullable T, R> result,
-      CompletableFuture<R> future) {
-    this.engine = engine;
+  AsyncTask(Request request, Function<@Nullable T, R> result, CompletableFuture<R> future) {
+    this.engine = request.engine();
     this.request = request;
     this.result = result;
     this.future = future;
@@ -69,19 +58,16 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   /** Called in place of {@link #work} if that will not begin. */
   void passOn() {}
 
+  /** Completes the future; false if it does not take the lease. */
+  boolean deliver(@Nullable T acquired) {
+    return future.complete(result.apply(acquired));
+  }
+
   /** Called when it has failed, before the future does. */
   void onFailure(Throwable failure) {}
 
-  /** Called when the future is done: it waits for nothing any more. */
-  void leaveQueue() {}
-
   /** Called when the program has completed the future. */
   void onAbandoned() {}
-
-  /** Called when its time has passed; false if it does not wait in the queue. */
-  boolean timesOutInQueue() {
-    return false;
-  }
 
   // --- its life ---------------------------------------------------------------------------------
 
@@ -101,36 +87,14 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     return future;
   }
 
-  /** From here on its time-out applies, until the work begins or there is none to do. */
-  final void timeOutAt(Deadline deadline) {
-    engine.timer.schedule(this, deadline.nanos());
-    synchronized (this) {
-      if (wait != Wait.OVER) {
-        return;
-      }
-    }
-    endWait();
-  }
-
-  /** Ends its wait, successful or not. */
-  final void endWait() {
-    synchronized (this) {
-      wait = Wait.OVER;
-    }
-    engine.timer.cancel(this);
-  }
-
-  /** Passes it to a thread; false if its work can no longer begin. */
+  /** Passes it to a thread; false if that fails: then {@link #passOn} is left to the caller. */
   final boolean execute(Executor threads) {
-    if (!move(Wait.IN_QUEUE, Wait.FOR_A_THREAD)) {
-      return false;
-    }
     try {
-      timeOutAt(request.forThread());
+      engine.timer.schedule(this, request.forThread().nanos());
       threads.execute(this::run);
     } catch (Throwable e) {
       // The client was closed, or no thread could be started.
-      if (withdraw()) {
+      if (begin(null)) {
         fail(e instanceof RejectedExecutionException ? engine.closed() : e);
         return false;
       }
@@ -138,90 +102,82 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     return true;
   }
 
-  private synchronized boolean move(Wait from, Wait to) {
-    boolean moved = wait == from;
-    if (moved) {
-      wait = to;
+  /**
+   * Begins the work, or prevents its beginning.
+   *
+   * @param thread the thread that does it; null if none ever will
+   * @return false if that has been decided before
+   */
+  private boolean begin(@Nullable Thread thread) {
+    // In any case, because it may have been scheduled after the decision.
+    engine.timer.cancel(this);
+    synchronized (this) {
+      if (begun) {
+        return false;
+      }
+      begun = true;
+      runner = thread;
+      return true;
     }
-    return moved;
-  }
-
-  /** Takes it back from the threads, unless one has begun it. */
-  private boolean withdraw() {
-    boolean withdrawn = move(Wait.FOR_A_THREAD, Wait.OVER);
-    if (withdrawn) {
-      endWait();
-    }
-    return withdrawn;
   }
 
   private void cancel() {
-    if (!answered) {
-      onAbandoned();
+    if (begin(null)) {
+      passOn();
     }
-    leaveQueue();
-    boolean queued;
     synchronized (this) {
-      queued = wait == Wait.FOR_A_THREAD;
-      wait = Wait.OVER;
       if (runner != null) {
         runner.interrupt();
       }
     }
-    if (queued) {
-      passOn();
+    if (!answered) {
+      onAbandoned();
     }
-    endWait();
   }
 
   @Override
   final void fire(long now) {
-    if (!timesOutInQueue() && withdraw()) {
+    if (begin(null)) {
       passOn();
       fail(engine.unavailable(request.name(), "no thread was free in time to ask the store", null));
     }
   }
 
-  /** Ends with an outcome that is known without the store. */
-  final void end(Supplier<@Nullable T> outcome) {
-    try {
-      succeed(outcome.get());
-    } catch (Throwable e) {
-      fail(e);
-    }
-  }
-
   private void run() {
-    synchronized (this) {
-      if (!move(Wait.FOR_A_THREAD, Wait.OVER)) {
-        return;
-      }
-      runner = Thread.currentThread();
-    }
-    endWait();
-    try {
-      T acquired = work();
-      end();
-      succeed(acquired);
-    } catch (Throwable e) {
-      end();
-      fail(e);
+    if (begin(Thread.currentThread())) {
+      end(
+          () -> {
+            try {
+              return work();
+            } finally {
+              leaveThread();
+            }
+          });
     }
   }
 
   /** The thread is shared: an interrupt that comes too late must not reach its next task. */
-  private synchronized void end() {
+  private synchronized void leaveThread() {
     runner = null;
     var unused = Thread.interrupted();
   }
 
   // --- the answer -------------------------------------------------------------------------------
 
+  /** Ends with what the outcome yields or throws. */
+  final void end(Callable<@Nullable T> outcome) {
+    try {
+      succeed(outcome.call());
+    } catch (Throwable e) {
+      fail(e);
+    }
+  }
+
   // The future's dependents are the program's code, which may block: never on an engine thread.
-  final void succeed(@Nullable T acquired) {
+  private void succeed(@Nullable T acquired) {
     boolean delivering = false;
     try {
-      engine.notifier.deliver(() -> deliver(acquired));
+      engine.notifier.deliver(() -> answer(acquired));
       delivering = true;
     } finally {
       if (!delivering && acquired != null) {
@@ -230,12 +186,11 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     }
   }
 
-  void deliver(@Nullable T acquired) {
+  private void answer(@Nullable T acquired) {
+    answered = true;
     boolean delivered = false;
     try {
-      R answer = result.apply(acquired);
-      answered = true;
-      delivered = future.complete(answer);
+      delivered = deliver(acquired);
     } catch (Throwable e) {
       completeExceptionally(e);
     } finally {

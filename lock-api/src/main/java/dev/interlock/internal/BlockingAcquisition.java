@@ -30,7 +30,7 @@ final class BlockingAcquisition<R> {
   /** Acquires, waiting until the lock is available or the wait has failed. */
   static <R> R acquire(Acquirer acquirer, Request request, Function<LeaseState, R> handle)
       throws InterruptedException {
-    @Nullable R acquired = run(acquirer, request, handle);
+    @Nullable R acquired = new BlockingAcquisition<>(acquirer, request, handle).run();
     if (acquired == null) {
       throw endedWithNothing();
     }
@@ -50,20 +50,14 @@ final class BlockingAcquisition<R> {
   static <R> Optional<R> tryAcquire(
       Acquirer acquirer, Request request, Function<LeaseState, R> handle)
       throws InterruptedException {
-    return Optional.ofNullable(run(acquirer, request, handle));
+    return Optional.ofNullable(new BlockingAcquisition<>(acquirer, request, handle).run());
   }
 
-  private static <R> @Nullable R run(
-      Acquirer acquirer, Request request, Function<LeaseState, R> handle)
-      throws InterruptedException {
+  private @Nullable R run() throws InterruptedException {
     StackRoom.require();
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
-    return new BlockingAcquisition<>(acquirer, request, handle).run();
-  }
-
-  private @Nullable R run() throws InterruptedException {
     while (true) {
       LeaseState lease = attempt();
       if (lease == null) {
@@ -89,7 +83,7 @@ final class BlockingAcquisition<R> {
       } else if (acquirer.queues.tryEnter(request.name(), request.share())) {
         lease = acquirer.contend(request);
       } else {
-        lease = isWorthAsking() ? askOnce() : null;
+        lease = askBeside();
         if (lease == null) {
           lease = awaitTurn();
         }
@@ -104,14 +98,13 @@ final class BlockingAcquisition<R> {
     }
   }
 
-  /** Whether a permit may be free: the store has not made the head of the queue wait. */
-  private boolean isWorthAsking() {
-    return request.share().kind() == LockKind.SEMAPHORE
-        && !request.share().isWhole()
-        && !acquirer.queues.of(request.name()).isWaitedFor();
-  }
-
-  private @Nullable LeaseState askOnce() throws InterruptedException {
+  /** Asks beside the queue if a permit may be free: the store has not made its head wait. */
+  private @Nullable LeaseState askBeside() throws InterruptedException {
+    if (request.share().kind() != LockKind.SEMAPHORE
+        || request.share().isWhole()
+        || acquirer.queues.of(request.name()).isWaitedFor()) {
+      return null;
+    }
     try {
       return acquirer.contendBeside(request.once());
     } catch (LockUnavailableException e) {
@@ -146,40 +139,20 @@ final class BlockingAcquisition<R> {
   }
 
   private @Nullable LeaseState awaitTurn() throws InterruptedException {
-    LocalWait wait = new LocalWait(acquirer, request, () -> true);
-    if (wait.enter()) {
-      return acquirer.contend(request);
-    }
-    if (!request.isOver()) {
-      engine.reports.noteWaiting(request);
-    }
-    acquirer.ensureServed(wait);
+    LocalWait wait = new LocalWait(acquirer, request, null);
+    boolean isHead;
     try {
-      awaitDecision(wait);
+      isHead = wait.enter() || wait.awaitHead();
     } catch (Throwable e) {
-      wait.abandon();
+      LeaseState unwanted = wait.abandon();
+      if (unwanted != null) {
+        unwanted.giveUp(null);
+      }
       throw e;
     }
-    if (wait.isHead()) {
+    if (isHead) {
       return acquirer.contend(request);
     }
     return wait.outcome();
-  }
-
-  /** Waits for a decision and, if none comes in time, for the first answer to the head. */
-  private void awaitDecision(LocalWait wait) throws InterruptedException {
-    if (!wait.isDecided(request.deadline())) {
-      LocalQueue.Answer known = acquirer.queues.of(request.name()).ask(wait);
-      switch (known.kind()) {
-        case HELD, FAILED -> wait.onAnswer(known);
-        case PENDING -> {
-          if (!wait.isDecided(request.end()) && wait.leave()) {
-            wait.onAnswer(known);
-          }
-        }
-        case LEFT -> {}
-      }
-    }
-    wait.awaitDecision();
   }
 }

@@ -1,100 +1,143 @@
 package dev.interlock.internal;
 
-import static java.util.Objects.requireNonNull;
-
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
-import dev.interlock.spi.TimeSource;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The wait of one acquisition in the local queue, which ends by one decision. A blocking caller
- * waits for it; an asynchronous one goes on when it is made.
+ * waits for it; an asynchronous one goes on when it is made. The event on the {@link Timer} is the
+ * time-out of an asynchronous one.
  */
-final class LocalWait implements LocalQueue.Waiter {
+final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
 
-  /** What becomes of a waiter. Its details are set before; to make it needs no memory. */
-  private enum Decision {
+  /** What becomes of a waiter that is given nothing. */
+  private enum Fate {
     HEAD,
-    HANDED_OFF,
-    ANSWERED,
-    OUTAGE,
-    CLOSED
+    CLOSED,
+    ABANDONED
   }
 
   private final Acquirer acquirer;
+  private final Engine engine;
   private final Request request;
   private final long enteredAt;
-  private final BooleanSupplier next;
-  private final CompletableFuture<Decision> decision = new CompletableFuture<>();
-  private volatile @Nullable LeaseState lease;
-  private volatile LocalQueue.Answer answer = LocalQueue.Answer.PENDING;
-  private volatile @Nullable LockUnavailableException outage;
+  private final @Nullable BooleanSupplier next;
+
+  /** A {@link Fate}, or the lease, the answer or the outage that it is given. Needs no memory. */
+  private final CompletableFuture<Object> decision = new CompletableFuture<>();
 
   /**
    * Makes one that is in no queue yet.
    *
    * @param next called by the thread that makes the decision; returns false if a head does not take
-   *     its turn
+   *     its turn; null if a thread waits for the decision
    */
-  LocalWait(Acquirer acquirer, Request request, BooleanSupplier next) {
+  LocalWait(Acquirer acquirer, Request request, @Nullable BooleanSupplier next) {
     this.acquirer = acquirer;
+    this.engine = acquirer.engine;
     this.request = request;
-    this.enteredAt = acquirer.engine.platform.nanoTime();
+    this.enteredAt = engine.platform.nanoTime();
     this.next = next;
-  }
-
-  /** Waits until the deadline; returns whether it has been decided. */
-  boolean isDecided(Deadline until) throws InterruptedException {
-    return Awaiting.done(acquirer.engine.platform, decision, until);
   }
 
   /** Enters the queue; true if it is the head at once, and will not be called. */
   boolean enter() {
-    return acquirer.queues.enter(request.name(), request.share(), this);
+    if (acquirer.queues.enter(request.name(), request.share(), this)) {
+      return true;
+    }
+    if (!request.isOver()) {
+      engine.reports.noteWaiting(request);
+    }
+    acquirer.ensureServed(this);
+    return false;
   }
 
-  /** Leaves the queue; false if its decision has been made, or is about to be. */
-  boolean leave() {
-    return acquirer.queues.of(request.name()).leave(this);
+  /** Waits for the decision; returns whether it is the head now. */
+  boolean awaitHead() throws InterruptedException {
+    for (Deadline until : List.of(request.deadline(), request.end())) {
+      if (!Awaiting.done(engine.platform, decision, until)) {
+        timeOut();
+      }
+    }
+    // If it has left the queue, another thread, which does not block, is about to decide.
+    Awaiting.done(engine.platform, decision, Deadline.never(engine.platform));
+    return isHead();
   }
 
-  /** Waits for a decision that another thread, which does not block, is about to make. */
-  void awaitDecision() {
-    TimeSource time = acquirer.engine.platform;
-    Awaiting.doneUninterruptibly(time, decision, Deadline.never(time));
+  /** From here on its time-out applies, unless it has been decided. */
+  void timeOutAt(Deadline deadline) {
+    engine.timer.schedule(this, deadline.nanos());
+    if (decision.isDone()) {
+      leave();
+    }
+  }
+
+  @Override
+  void fire(long now) {
+    timeOut();
+    if (!request.end().hasPassed()) {
+      timeOutAt(request.end());
+    }
+  }
+
+  /**
+   * Ends the wait, whose time is over, by what the head knows of the lock. If the head has had no
+   * answer yet, the wait goes on for that until a request has timed out.
+   */
+  private void timeOut() {
+    LocalQueue.Answer known = acquirer.queues.of(request.name()).ask(this);
+    boolean left =
+        switch (known.kind()) {
+          case HELD, FAILED -> true;
+          case PENDING -> request.end().hasPassed() && acquirer.queues.of(request.name()).leave(this);
+          case LEFT -> false;
+        };
+    if (left) {
+      onAnswer(known);
+    }
   }
 
   /** Whether it has been decided that it is the head now. */
   boolean isHead() {
-    return decision.join() == Decision.HEAD;
+    return decision.join() == Fate.HEAD;
   }
 
   /** Returns how its acquisition ends, unless it is the head. */
   @Nullable LeaseState outcome() {
-    return switch (decision.join()) {
-      case HEAD -> throw new IllegalStateException("the head has yet to ask the store");
-      case HANDED_OFF -> lease;
-      case ANSWERED -> acquirer.timedOutInLine(request, answer);
-      case OUTAGE -> throw acquirer.outage(request, requireNonNull(outage));
-      case CLOSED -> throw acquirer.engine.closed();
-    };
+    Object made = decision.join();
+    if (made instanceof LeaseState lease) {
+      return lease;
+    }
+    if (made instanceof LocalQueue.Answer answer) {
+      return acquirer.timedOutInLine(request, answer);
+    }
+    throw made instanceof LockUnavailableException problem
+        ? acquirer.outage(request, problem)
+        : engine.closed();
   }
 
-  /** Ends the wait without a lease: what it was given, or is about to be, is passed on. */
-  void abandon() {
-    if (leave()) {
-      return;
-    }
-    awaitDecision();
-    LeaseState unwanted = lease;
-    if (isHead()) {
+  /**
+   * Ends the wait without a lease. A head passes its turn on.
+   *
+   * @return the lease that was handed over to it before, which is left to the caller
+   */
+  @Nullable LeaseState abandon() {
+    if (decision.complete(Fate.ABANDONED)) {
+      leave();
+    } else if (isHead()) {
       acquirer.holdings.pass(request.name());
-    } else if (unwanted != null) {
-      unwanted.giveUp(null);
     }
+    return decision.join() instanceof LeaseState lease ? lease : null;
+  }
+
+  /** Leaves the queue, unless the one who made the decision has removed it, and the timer. */
+  private void leave() {
+    engine.timer.cancel(this);
+    var unused = acquirer.queues.of(request.name()).leave(this);
   }
 
   @Override
@@ -107,35 +150,48 @@ final class LocalWait implements LocalQueue.Waiter {
     return enteredAt;
   }
 
-  private boolean decide(Decision made) {
-    return decision.complete(made) && next.getAsBoolean();
+  private boolean decide(Object made) {
+    if (!decision.complete(made)) {
+      return false;
+    }
+    if (next == null) {
+      return true;
+    }
+    engine.timer.cancel(this);
+    return next.getAsBoolean();
   }
 
   @Override
   public boolean onHead() {
-    return decide(Decision.HEAD);
+    Contender left = next == null ? null : acquirer.queues.of(request.name()).contender();
+    if (left != null) {
+      // Before the decision, because whoever abandons the wait then passes the contender on.
+      left.awaitThread();
+    }
+    return decide(Fate.HEAD);
   }
 
   @Override
-  public void onHandoff(LeaseState handedOff) {
-    lease = handedOff;
-    var unused = decide(Decision.HANDED_OFF);
+  public void onHandoff(LeaseState lease) {
+    if (!decide(lease)) {
+      // It was abandoned meanwhile.
+      lease.forgetMinHold();
+      var unused = new Release(lease).async();
+    }
   }
 
   @Override
   public void onAnswer(LocalQueue.Answer known) {
-    answer = known;
-    var unused = decide(Decision.ANSWERED);
+    var unused = decide(known);
   }
 
   @Override
   public void onOutage(LockUnavailableException problem) {
-    outage = problem;
-    var unused = decide(Decision.OUTAGE);
+    var unused = decide(problem);
   }
 
   @Override
   public void onClose() {
-    var unused = decide(Decision.CLOSED);
+    var unused = decide(Fate.CLOSED);
   }
 }

@@ -133,7 +133,7 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
     private final @Nullable Object site = CallSites.look();
 
     Gathering(Request request, Function<@Nullable MultiLease, R> result) {
-      super(MultiLockHandle.this.engine, request, result::apply, new CompletableFuture<>());
+      super(request, result::apply, new CompletableFuture<>());
     }
 
     @Override

@@ -1,6 +1,7 @@
 package dev.interlock.internal;
 
 import java.util.concurrent.ExecutorService;
+import java.util.stream.Stream;
 
 /**
  * The threads of one client; all daemons, all gone when idle.
@@ -49,13 +50,7 @@ final class Threads implements AutoCloseable {
   /** Ends the threads when they have finished their tasks; does not wait for them. */
   @Override
   public void close() {
-    loops.shutdown();
-    gatherings.shutdown();
-    requests.shutdown();
-    cleanup.shutdown();
-    renewal.shutdown();
-    observers.shutdown();
-    callbacks.shutdown();
-    deliveries.shutdown();
+    Stream.of(loops, gatherings, requests, cleanup, renewal, observers, callbacks, deliveries)
+        .forEach(ExecutorService::shutdown);
   }
 }

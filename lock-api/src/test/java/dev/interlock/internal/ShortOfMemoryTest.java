@@ -97,6 +97,16 @@ class ShortOfMemoryTest {
   }
 
   @Test
+  void aWaitThatFailsAtItsBeginningLeavesTheQueue() throws Exception {
+    Lease first = engine.lock("a").acquire();
+    intercepted.whenCalledHere(
+        "awaitTurn", () -> intercepted.whenCalledHere("isOver", ShortOfMemoryTest::fail));
+    assertThrows(InternalError.class, () -> engine.lock("a").acquire());
+    assertEquals(ReleaseOutcome.RELEASED, first.release());
+    engine.lock("a").acquire().close();
+  }
+
+  @Test
   void aReleaseThatFailsOnItsWayEndsTheLease() throws Exception {
     Lease first = engine.lock("a", options -> options.minHold(Duration.ofSeconds(5))).acquire();
     Background<Lease> second = waiter();
