@@ -53,7 +53,11 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
     if (wait.isHead()) {
       return execute(engine.threads.loops);
     }
-    end(wait::outcome);
+    try {
+      succeed(wait.outcome());
+    } catch (Throwable e) {
+      fail(e);
+    }
     return true;
   }
 

@@ -1,10 +1,10 @@
 package dev.interlock.internal;
 
-import com.google.errorprone.annotations.concurrent.GuardedBy;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -24,11 +24,10 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   final CompletableFuture<R> future;
 
   /** Whether a thread has begun the work, or none ever will. */
-  @GuardedBy("this")
-  private boolean begun;
+  private final AtomicBoolean begun = new AtomicBoolean();
 
-  @GuardedBy("this")
-  private @Nullable Thread runner;
+  /** What a thread runs. To cancel it interrupts that thread, but no later task of it. */
+  private final FutureTask<?> interruptible = new FutureTask<>(this::run, null);
 
   /** Whether its answer is known; then it is not the program that completes the future. */
   private volatile boolean answered;
@@ -91,10 +90,10 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   final boolean execute(Executor threads) {
     try {
       engine.timer.schedule(this, request.forThread().nanos());
-      threads.execute(this::run);
+      threads.execute(interruptible);
     } catch (Throwable e) {
       // The client was closed, or no thread could be started.
-      if (begin(null)) {
+      if (begin()) {
         fail(e instanceof RejectedExecutionException ? engine.closed() : e);
         return false;
       }
@@ -102,33 +101,19 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     return true;
   }
 
-  /**
-   * Begins the work, or prevents its beginning.
-   *
-   * @param thread the thread that does it; null if none ever will
-   * @return false if that has been decided before
-   */
-  private boolean begin(@Nullable Thread thread) {
-    // In any case, because it may have been scheduled after the decision.
+  /** Begins the work, or prevents that; false if either has been done before. */
+  private boolean begin() {
+    boolean first = begun.compareAndSet(false, true);
+    // In any case, because it may have been scheduled after that.
     engine.timer.cancel(this);
-    synchronized (this) {
-      if (begun) {
-        return false;
-      }
-      begun = true;
-      runner = thread;
-      return true;
-    }
+    return first;
   }
 
   private void cancel() {
-    if (begin(null)) {
+    if (begin()) {
       passOn();
-    }
-    synchronized (this) {
-      if (runner != null) {
-        runner.interrupt();
-      }
+    } else if (!answered) {
+      var unused = interruptible.cancel(true);
     }
     if (!answered) {
       onAbandoned();
@@ -137,44 +122,27 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   @Override
   final void fire(long now) {
-    if (begin(null)) {
+    if (begin()) {
       passOn();
       fail(engine.unavailable(request.name(), "no thread was free in time to ask the store", null));
     }
   }
 
   private void run() {
-    if (begin(Thread.currentThread())) {
-      end(
-          () -> {
-            try {
-              return work();
-            } finally {
-              leaveThread();
-            }
-          });
+    if (!begin()) {
+      return;
     }
-  }
-
-  /** The thread is shared: an interrupt that comes too late must not reach its next task. */
-  private synchronized void leaveThread() {
-    runner = null;
-    var unused = Thread.interrupted();
-  }
-
-  // --- the answer -------------------------------------------------------------------------------
-
-  /** Ends with what the outcome yields or throws. */
-  final void end(Callable<@Nullable T> outcome) {
     try {
-      succeed(outcome.call());
+      succeed(work());
     } catch (Throwable e) {
       fail(e);
     }
   }
 
+  // --- the answer -------------------------------------------------------------------------------
+
   // The future's dependents are the program's code, which may block: never on an engine thread.
-  private void succeed(@Nullable T acquired) {
+  final void succeed(@Nullable T acquired) {
     boolean delivering = false;
     try {
       engine.notifier.deliver(() -> answer(acquired));

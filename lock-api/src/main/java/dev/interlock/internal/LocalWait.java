@@ -27,7 +27,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   private final long enteredAt;
   private final @Nullable BooleanSupplier next;
 
-  /** A {@link Fate}, or the lease, the answer or the outage that it is given. Needs no memory. */
+  /** A {@link Fate}, or the lease, the answer or the outage that it is given: needs no memory. */
   private final CompletableFuture<Object> decision = new CompletableFuture<>();
 
   /**
@@ -151,14 +151,12 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   }
 
   private boolean decide(Object made) {
-    if (!decision.complete(made)) {
-      return false;
+    boolean first = decision.complete(made);
+    if (first && next != null) {
+      engine.timer.cancel(this);
+      return next.getAsBoolean();
     }
-    if (next == null) {
-      return true;
-    }
-    engine.timer.cancel(this);
-    return next.getAsBoolean();
+    return first;
   }
 
   @Override
