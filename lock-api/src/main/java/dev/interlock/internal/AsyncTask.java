@@ -135,7 +135,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     try {
       succeed(work());
     } catch (Throwable e) {
-      fail(e);
+      Timer.survive("the answer to an asynchronous call", () -> fail(e));
     }
   }
 

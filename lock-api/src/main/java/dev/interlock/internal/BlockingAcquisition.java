@@ -60,11 +60,8 @@ final class BlockingAcquisition<R> {
     }
     while (true) {
       LeaseState lease = attempt();
-      if (lease == null) {
-        return null;
-      }
-      @Nullable R handed = hand(lease);
-      if (handed != null) {
+      @Nullable R handed = lease == null ? null : hand(lease);
+      if (lease == null || handed != null) {
         return handed;
       }
       if (request.isOver()) {

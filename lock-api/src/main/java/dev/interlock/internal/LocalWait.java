@@ -27,7 +27,10 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   private final long enteredAt;
   private final @Nullable BooleanSupplier next;
 
-  /** A {@link Fate}, or the lease, the answer or the outage that it is given: needs no memory. */
+  /**
+   * A {@link Fate}, or the lease, the answer or the outage that it is given. To make it needs no
+   * memory.
+   */
   private final CompletableFuture<Object> decision = new CompletableFuture<>();
 
   /**
