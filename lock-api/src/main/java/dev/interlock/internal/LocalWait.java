@@ -96,7 +96,8 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
     boolean left =
         switch (known.kind()) {
           case HELD, FAILED -> true;
-          case PENDING -> request.end().hasPassed() && acquirer.queues.of(request.name()).leave(this);
+          case PENDING ->
+              request.end().hasPassed() && acquirer.queues.of(request.name()).leave(this);
           case LEFT -> false;
         };
     if (left) {
