@@ -72,28 +72,33 @@ final class EmptyAnswerCheck {
   void recordFailure(Machine machine, Claim claim) {
     // Several threads of a client may ask for other shares at once.
     if (claim.share().isExclusive()) {
-      change(machine, claim.name(), "busy", machine.monotonic());
+      long now = machine.monotonic();
+      change(machine, claim.name(), "busy", now, now);
     }
   }
 
-  /** Records that what is held is being released, which takes until {@link #recordEnd}. */
+  /**
+   * Records that what is held is being released, which takes until {@link #recordEnd}. The release
+   * may have begun just before the end of the validity.
+   */
   void recordRelease(Machine machine, Claim claim) {
-    change(machine, claim.name(), claim.id(), machine.monotonic() + FOR_EVER);
+    long now = machine.monotonic();
+    change(machine, claim.name(), claim.id(), now - Journal.bound(machine), now + FOR_EVER);
   }
 
   /** Records that a claim has neither the lock nor a place any more. */
   void recordEnd(Machine machine, Claim claim) {
-    change(machine, claim.name(), claim.id(), machine.monotonic());
+    long now = machine.monotonic();
+    change(machine, claim.name(), claim.id(), now, now);
   }
 
-  /** Changes when a reason is over, unless it is over already. */
-  private void change(Machine machine, String name, String key, long until) {
-    long now = machine.monotonic();
+  /** Changes when a reason is over, unless it was over at some time before. */
+  private void change(Machine machine, String name, String key, long before, long until) {
     reasons(machine, name)
         .computeIfPresent(
             key,
             (same, reason) ->
-                reason.until() - now > 0
+                reason.until() - before > 0
                     ? new Reason(reason.weight(), until, reason.isOwn())
                     : reason);
   }

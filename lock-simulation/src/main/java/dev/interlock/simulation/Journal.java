@@ -897,8 +897,10 @@ final class Journal {
     long from = held.validUntil - held.leftAtFirst;
     boolean disturbed =
         lateness(held.machine, from, held.lossSignalledAt) != held.lossSignalledAt - from;
+    // The end of a maximum hold hides until when the store would have kept the lease.
+    boolean released = held.releaseCalledAt <= (held.mustEndBy == NEVER ? due : held.mustEndBy);
     held.require(
-        disturbed || held.wasWarnedBefore || held.releaseCalledAt <= due || at - due <= BOUND,
+        disturbed || held.wasWarnedBefore || released || at - due <= BOUND,
         "LOSS-02",
         "lost without a warning in time");
   }

@@ -184,7 +184,11 @@ final class World {
 
   void unavailable(Op op, LockException e) {
     // An operation that waits for a thread may be left with too little time for any store.
-    boolean late = op.kind().isAsync() && !setting.virtualThreads();
+    // So may one that waits behind it.
+    boolean late =
+        !setting.virtualThreads()
+            && (op.kind().isAsync()
+                || String.valueOf(e.getMessage()).contains("could not be asked in time"));
     // So may a set of many names.
     boolean hasty =
         op.kind().isOfSet()
