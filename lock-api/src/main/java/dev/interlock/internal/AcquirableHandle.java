@@ -58,6 +58,7 @@ abstract class AcquirableHandle<L extends Lease> implements Acquirable<L> {
     return acquired(request, acquire(request));
   }
 
+  /** Only the wait for a set ends without a lease and without an exception. */
   private L acquired(Request request, @Nullable L lease) {
     if (lease == null) {
       throw new LockTimeoutException(

@@ -106,7 +106,7 @@ abstract class AcquireLoop {
     sentAt = engine.platform.nanoTime();
     long patience = request.withoutStore().toNanos();
     if (present != null) {
-      present.ask(sentAt);
+      present.noteAsked(sentAt);
       patience = present.patience(request, sentAt);
     }
     Deadline deadline = request.forStore(engine.requestTimeout(), patience);

@@ -38,9 +38,9 @@ final class Acquirer {
       lease = run(contender, request);
     } finally {
       if (lease == null) {
-        holdings.pass(request.name());
+        holdings.endTurn(request.name());
       } else if (!lease.grant().isWhole()) {
-        passBeside(lease);
+        letOthersIn(lease);
       }
     }
     LeaseState acquired = ifOpen(lease, request);
@@ -92,7 +92,7 @@ final class Acquirer {
    * Lets others in beside the head's lease: first waiters behind it that can use its grant, then
    * the next head, which asks the store.
    */
-  private void passBeside(LeaseState lease) {
+  private void letOthersIn(LeaseState lease) {
     // From here on only the caller can release the lease, so it has to be returned.
     try {
       Handoff.admitReaders(lease);
@@ -100,7 +100,7 @@ final class Acquirer {
       Timer.failed("the admission of readers", e);
     }
     try {
-      holdings.pass(lease.name());
+      holdings.endTurn(lease.name());
     } catch (Throwable e) {
       Timer.failed("the next head", e);
     }

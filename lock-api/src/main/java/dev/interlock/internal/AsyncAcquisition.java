@@ -42,7 +42,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
       if (!wait.enter()) {
         wait.timeOutAt(request.deadline());
       } else if (!wait.onHead()) {
-        acquirer.holdings.pass(request.name());
+        acquirer.holdings.endTurn(request.name());
       }
     } catch (LockConfigurationException e) {
       fail(e);
@@ -67,7 +67,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
   }
 
   @Override
-  void passOn() {
+  void endTurn() {
     // What has been handed over to it is on its way to the future, which does not take it.
     var unused = wait.abandon();
   }

@@ -55,7 +55,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   abstract void giveUp(T acquired);
 
   /** Called in place of {@link #work} if that will not begin. */
-  void passOn() {}
+  void endTurn() {}
 
   /** Completes the future; false if it does not take the lease. */
   boolean deliver(@Nullable T acquired) {
@@ -86,7 +86,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     return future;
   }
 
-  /** Passes it to a thread; false if that fails: then {@link #passOn} is left to the caller. */
+  /** Passes it to a thread; false if that fails: then {@link #endTurn} is left to the caller. */
   final boolean execute(Executor threads) {
     try {
       engine.timer.schedule(this, request.forThread().nanos());
@@ -111,7 +111,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   private void cancel() {
     if (begin()) {
-      passOn();
+      endTurn();
     } else if (!answered) {
       var unused = interruptible.cancel(true);
     }
@@ -123,7 +123,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   @Override
   final void fire(long now) {
     if (begin()) {
-      passOn();
+      endTurn();
       fail(engine.unavailable(request.name(), "no thread was free in time to ask the store", null));
     }
   }

@@ -99,7 +99,7 @@ final class BlockingAcquisition<R> {
   private @Nullable LeaseState askBeside() throws InterruptedException {
     if (request.share().kind() != LockKind.SEMAPHORE
         || request.share().isWhole()
-        || acquirer.queues.of(request.name()).isWaitedFor()) {
+        || acquirer.queues.of(request.name()).isContended()) {
       return null;
     }
     try {

@@ -185,8 +185,7 @@ final class Contender {
     }
   }
 
-  // --- its attempts: called by the head
-  // -----------------------------------------------------------
+  // --- its attempts: called by the head ---------------------------------------------------------
 
   @Nullable StoreAttempt attempt() {
     return attempt;
@@ -314,8 +313,7 @@ final class Contender {
     return present == null ? null : present.trouble();
   }
 
-  // --- permits that are passed on to a head that pauses
-  // -------------------------------------------
+  // --- permits that are passed on to a head that pauses -----------------------------------------
 
   /** The pauses of a head, during which another thread of this client may offer it a permit. */
   private static final class Pause {
@@ -422,7 +420,7 @@ final class Contender {
   }
 
   /** There is another head. Called under the monitor of its queue. */
-  synchronized void passTo(Request next) {
+  synchronized void noteNextHead(Request next) {
     wanted = next;
     overtakings = 0;
   }

@@ -203,7 +203,7 @@ final class DefaultLockClient implements LockClient {
     return holdings
         .grants()
         .flatMap(grant -> grant.leases().stream())
-        .filter(lease -> lease.isLive() && !lease.isOver())
+        .filter(lease -> lease.isLive() && !lease.hasLapsed())
         .<LeaseInfo>map(Held::new)
         .sorted(Comparator.comparing(LeaseInfo::name))
         .toList();

@@ -31,12 +31,12 @@ final class Handoff {
   }
 
   /** Passes the grant on, and returns whether there was a thread for it. */
-  static boolean passOn(LeaseState lease) {
+  static boolean toNext(LeaseState lease) {
     HeldGrant grant = lease.grant();
     Handoff handoff = null;
     try {
       if (grant.isWhole()) {
-        if (grant.holdings().queues.of(grant.name()).mayBeWaitedFor()) {
+        if (grant.holdings().queues.of(grant.name()).mayHaveWaiters()) {
           handoff = new Handoff(lease);
           handoff.passToNext();
         }
@@ -67,15 +67,15 @@ final class Handoff {
    * waits in the store's own queue.
    */
   private void passPermits() {
-    Contender asking = head;
-    if (asking == null) {
+    Contender present = head;
+    if (present == null) {
       return;
     }
     synchronized (grant) {
       if (grant.mayHandOff(lease)) {
-        taker = asking.offer(wanted -> grant.fits(wanted) ? handOff(wanted) : null);
+        taker = present.offer(wanted -> grant.fits(wanted) ? handOff(wanted) : null);
         if (taker == null && !isFifo()) {
-          takeNext(waiter -> asking.wantsFrom(grant) && asking.tryOvertake(), this::handOff);
+          takeNext(waiter -> present.wantsFrom(grant) && present.tryOvertake(), this::handOff);
         }
       }
     }

@@ -129,7 +129,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     return new LeaseState(this, request, issued, wall, engine.platform.nanoTime());
   }
 
-  /** Drops leases that have ended. Without memory they stay, and do no harm. */
+  /** Drops leases that have ended. Called under the monitor. Without memory they stay, harmless. */
   void dropEnded() {
     try {
       LeaseState[] open = NONE;
@@ -153,7 +153,11 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
         && request.options().ttl().equals(grant.claim().ttl());
   }
 
-  /** Whether another lease may follow one that is being released. */
+  /**
+   * Whether another lease may follow one that is being released: not for ever, as other clients
+   * wait for the grant as well, and not with so little validity left that it is about to be at
+   * risk.
+   */
   synchronized boolean mayHandOff(LeaseState lease) {
     return lease.mayBeHandedOff()
         && issued < Grant.LEASES_PER_GRANT
@@ -240,7 +244,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /** Whether its last lease has ended. */
-  private boolean isOver() {
+  private boolean hasEnded() {
     return !isAny(lease -> !lease.phase().isEnd());
   }
 
@@ -328,7 +332,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   private synchronized void reschedule(long wall, long now) {
-    if (isOver()) {
+    if (hasEnded()) {
       notDue();
       return;
     }
@@ -352,7 +356,10 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     return renewAt - at <= 0 && isRenewed();
   }
 
-  /** A lease is at risk unless a renewal is confirmed before the last third of the validity. */
+  /**
+   * When a lease is at risk without another confirmation: in the last third of the validity. A
+   * renewal that fails puts it at risk at once.
+   */
   private long riskAt() {
     return validity.until() - interval();
   }
@@ -392,14 +399,14 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   public synchronized boolean startRenewal(CompletableFuture<Boolean> mine) {
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
-    return isRenewalDue(now + validity.slept(wall, now)) && claim(mine) == mine;
+    return isRenewalDue(now + validity.slept(wall, now)) && joinRenewal(mine) == mine;
   }
 
   @Override
   public boolean awaitRenewal(CompletableFuture<Boolean> mine, Deadline deadline)
       throws InterruptedException {
     CompletableFuture<Boolean> other;
-    while ((other = claim(mine)) != mine) {
+    while ((other = joinRenewal(mine)) != mine) {
       if (other == null) {
         return false;
       }
@@ -412,7 +419,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /** Returns the renewal in flight: the caller's, if there was none; null if it has ended. */
-  private synchronized @Nullable CompletableFuture<Boolean> claim(CompletableFuture<Boolean> mine) {
+  private synchronized @Nullable CompletableFuture<Boolean> joinRenewal(
+      CompletableFuture<Boolean> mine) {
     if (!isRenewable()) {
       return null;
     }
@@ -500,14 +508,14 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   /** Ends the leases whose validity is over, though nobody may have noticed it yet. */
   void endOverdue() {
     for (LeaseState lease : leases) {
-      if (lease.isOver()) {
+      if (lease.hasLapsed()) {
         end(LeaseState::lossAtEnd);
         return;
       }
     }
   }
 
-  /** Keeps the grant for as long as the server may, which is asked to end it. */
+  /** Keeps the grant for as long as the store may, which is asked to end it. Under the monitor. */
   void extendTo(long end) {
     if (end - validity.until() > 0) {
       validity = new Validity(end, validity.clockOffset());
@@ -515,27 +523,30 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /**
-   * Ends leases as lost, unless their release is in flight, and signals that.
+   * Ends leases as lost, unless their release is in flight. Under the monitor each loss is recorded
+   * and queued for its future and its listeners. Then, on this thread: these are started, each on a
+   * thread of its own; what may be left on the store is undone; the client's own reactions run; and
+   * the next head's turn begins.
    *
    * @param verdict asked for each lease under the monitor: why it is lost; null if it is not
    * @return whether the grant has ended with them
    */
   boolean end(Function<LeaseState, @Nullable LeaseLostException> verdict) {
     List<Loss> losses = new ArrayList<>(leases.length);
-    boolean passes = false;
+    boolean endsTurn = false;
     boolean ends;
     synchronized (this) {
       for (LeaseState lease : leases) {
         LeaseLostException why = lease.isOpen() ? verdict.apply(lease) : null;
         if (why != null) {
           losses.add(new Loss(lease, why));
-          // A release in progress passes the name on.
-          passes |= isWhole() && lease.isLive();
+          // A release in progress endsTurn the name on.
+          endsTurn |= isWhole() && lease.isLive();
           lease.markLost(why);
         }
       }
       dropEnded();
-      ends = !losses.isEmpty() && isOver();
+      ends = !losses.isEmpty() && hasEnded();
     }
     if (losses.isEmpty()) {
       return false;
@@ -552,8 +563,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       }
       losses.forEach(loss -> loss.lease().runOnLoss(loss.why()));
     } finally {
-      if (passes) {
-        holdings.pass(name());
+      if (endsTurn) {
+        holdings.endTurn(name());
       }
     }
     return ends;
@@ -567,9 +578,14 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     boolean gone =
         switch (reason) {
           case TAKEN, SESSION_ENDED -> true;
-          // A lease may have ended before its grant.
+          // A lease may have ended before its grant, and a renewal without a reply may have
+          // prolonged
+          // that.
           case EXPIRED, ABANDONED ->
-              grant.expiresOnStore() && validity.remaining(engine.platform) <= 0;
+              grant.expiresOnStore()
+                  && validity.remaining(engine.platform) <= 0
+                  && round() == null
+                  && problem() == null;
           default -> false;
         };
     if (gone) {

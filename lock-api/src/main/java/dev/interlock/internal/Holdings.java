@@ -67,8 +67,8 @@ final class Holdings implements Engine.Ledger {
   }
 
   /** Makes the next waiter the head, when the current head is done. */
-  void pass(String name) {
-    queues.of(name).pass();
+  void endTurn(String name) {
+    queues.of(name).endTurn();
     engine.signalEnd();
   }
 

@@ -52,7 +52,10 @@ final class LeaseState implements Observers.Subject {
   /** For other threads that release it while its release is in progress. */
   private @Nullable CompletableFuture<ReleaseOutcome> otherReleases;
 
-  /** What the client does on a loss: called first, on the thread that noticed; never blocks. */
+  /**
+   * What the client does on a loss: called on the thread that noticed, once listeners have been
+   * started and before the next head is. Never blocks.
+   */
   private @Nullable Consumer<LeaseLostException> onLoss;
 
   LeaseState(HeldGrant grant, Request request, int number, long wall, long now) {
@@ -152,7 +155,7 @@ final class LeaseState implements Observers.Subject {
   }
 
   /** Whether it is over, though nobody may have noticed. */
-  boolean isOver() {
+  boolean hasLapsed() {
     return isLive() && remainingNanos() <= 0;
   }
 
@@ -164,7 +167,7 @@ final class LeaseState implements Observers.Subject {
 
   /** Ends it if its validity has ended, though nobody may have noticed it yet. */
   void endIfOver() {
-    if (isOver()) {
+    if (hasLapsed()) {
       StackRoom.require();
       // If it has not ended after all, it was renewed in between.
       grant.endOverdue();
@@ -183,13 +186,7 @@ final class LeaseState implements Observers.Subject {
     throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
   }
 
-  /**
-   * When something is to happen to it, by the monotonic clock: it ends, the client releases it, it
-   * is renewed, or its program is told of a risk.
-   *
-   * @param renewal when its grant is to be renewed, if at all
-   * @param riskAt when it is at risk without a renewal
-   */
+  /** When it ends, is released by the client, is to be renewed, or is at risk. */
   long dueAt(long wall, long now, long renewal, long riskAt) {
     long end =
         switch (phase) {
@@ -210,11 +207,11 @@ final class LeaseState implements Observers.Subject {
     return isLive() && term.needsRenewal();
   }
 
-  void noteRenewed(Renewer.Sent request, long wall, long now) {
+  void noteRenewed(Renewer.Sent sent, long wall, long now) {
     risk = null;
     term.rebase(wall, now);
     if (phase == LeasePhase.HELD && remaining(wall, now) > 0) {
-      term.extend(request);
+      term.extend(sent);
       if (isWatched()) {
         note(new Events.Renewed(source(), left()));
       }
@@ -311,10 +308,7 @@ final class LeaseState implements Observers.Subject {
 
   /** Returns its loss because its validity has ended; null if it has not, or was released. */
   @Nullable LeaseLostException lossAtEnd() {
-    // The wall clock first: a pause between the two readings must not look like sleep.
-    long wall = engine.platform.wallMillis();
-    long now = engine.platform.nanoTime();
-    LeaseTerm.End end = isLive() ? term.end(grant.validity(), wall, now) : null;
+    LeaseTerm.End end = isLive() ? term.end(grant.validity()) : null;
     return end == null ? null : lossOf(end.reason(), end.detail());
   }
 
@@ -324,16 +318,16 @@ final class LeaseState implements Observers.Subject {
 
   /** Ends it as lost. Called under the monitor. */
   void markLost(LeaseLostException why) {
-    boolean kept = isEnded();
+    boolean released = isReleasedByProgram();
     phase = LeasePhase.LOST;
-    if (!kept) {
+    if (!released) {
       ending = why;
     }
     try {
       // A lock that is kept without renewal is meant to end with its TTL.
-      boolean expected = kept && !term.isRenewed() && why.reason() == LossReason.EXPIRED;
+      boolean expected = released && !term.isRenewed() && why.reason() == LossReason.EXPIRED;
       if (!expected) {
-        if (!kept && observers != null) {
+        if (!released && observers != null) {
           observers.signalLoss(why);
         }
         note(new Events.Lost(source(), why, heldFor()));
@@ -461,7 +455,7 @@ final class LeaseState implements Observers.Subject {
         && (minHold == null || !minHold.isInDoubt());
   }
 
-  void beginRequest() {
+  void markReleasing() {
     phase = LeasePhase.RELEASING;
   }
 
@@ -480,7 +474,7 @@ final class LeaseState implements Observers.Subject {
   }
 
   private void endFor(ReleaseOutcome how) {
-    if (isEnded()) {
+    if (isReleasedByProgram()) {
       return;
     }
     try {
@@ -502,7 +496,7 @@ final class LeaseState implements Observers.Subject {
 
   /** Returns its minimum hold if that has not passed, and nothing was tried in vain. */
   @Nullable MinHold minHoldToDefer() {
-    boolean defers = phase == LeasePhase.PASSING && (!isEnded() || canDefer());
+    boolean defers = phase == LeasePhase.PASSING && (!isReleasedByProgram() || canDefer());
     return defers && minHold != null && !minHold.isOver() ? minHold : null;
   }
 
@@ -511,9 +505,9 @@ final class LeaseState implements Observers.Subject {
     if (minHold == null || minHold.isOver() || phase != LeasePhase.PASSING) {
       return false;
     }
-    minHold.keep(canDefer(), grant.patience().toNanos(), grant.interval());
+    minHold.planRelease(canDefer(), grant.patience().toNanos(), grant.interval());
     // Whatever the options say.
-    term.keep(minHold.end() - grant.validity().until() > 0);
+    term.keepForClient(minHold.end() - grant.validity().until() > 0);
     risk = null;
     phase = LeasePhase.KEPT;
     endFor(ReleaseOutcome.DEFERRED);
@@ -530,12 +524,8 @@ final class LeaseState implements Observers.Subject {
 
   /** A server that has deferred the release keeps the lock until its minimum hold is over. */
   ReleaseOutcome unlessDeferred(ReleaseOutcome answer) {
-    return answer == ReleaseOutcome.ALREADY_LOST
-            && minHold != null
-            && minHold.isInDoubt()
-            && minHold.isOver()
-        ? ReleaseOutcome.DEFERRED
-        : answer;
+    boolean deferred = minHold != null && minHold.isInDoubt() && minHold.isOver();
+    return deferred && answer == ReleaseOutcome.ALREADY_LOST ? ReleaseOutcome.DEFERRED : answer;
   }
 
   /** The loss of a lease that the store no longer had. Why is not known once the TTL has passed. */
@@ -586,7 +576,7 @@ final class LeaseState implements Observers.Subject {
   }
 
   /** Whether its program has released it: what becomes of it then is only logged. */
-  private boolean isEnded() {
+  private boolean isReleasedByProgram() {
     return ending instanceof ReleaseOutcome;
   }
 
@@ -595,7 +585,7 @@ final class LeaseState implements Observers.Subject {
   }
 
   private void note(LockEvent event) {
-    if (!isEnded()) {
+    if (!isReleasedByProgram()) {
       if (observers != null) {
         observers.note(event);
       }

@@ -58,9 +58,9 @@ final class LeaseTerm {
   }
 
   /** A lease of a fixed TTL that its program has renewed goes on for a TTL. */
-  void extend(Renewer.Sent request) {
-    if (request.asked() && !renewed && !renewalStopped && !grant.expiresOnStore()) {
-      fixedEnd = new Validity(request.at() + grant.effectiveTtl().toNanos(), request.clockOffset());
+  void extend(Renewer.Sent sent) {
+    if (sent.asked() && !renewed && !renewalStopped && !grant.expiresOnStore()) {
+      fixedEnd = new Validity(sent.at() + grant.effectiveTtl().toNanos(), sent.clockOffset());
     }
   }
 
@@ -98,7 +98,7 @@ final class LeaseTerm {
   }
 
   /** The client keeps it: no limit of the program's applies any more. */
-  void keep(boolean renews) {
+  void keepForClient(boolean renews) {
     kept = true;
     maxHold = null;
     fixedEnd = null;
@@ -126,7 +126,10 @@ final class LeaseTerm {
   }
 
   /** Returns why it has ended; null if it has not. */
-  @Nullable End end(Validity valid, long wall, long now) {
+  @Nullable End end(Validity valid) {
+    // The wall clock first: a pause between the two readings must not look like sleep.
+    long wall = platform.wallMillis();
+    long now = platform.nanoTime();
     if (remaining(valid, wall, now) > 0) {
       return null;
     }

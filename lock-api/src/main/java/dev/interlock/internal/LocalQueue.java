@@ -19,9 +19,10 @@ import org.jspecify.annotations.Nullable;
  * The waiters of one client for one lock, in the order of their arrival.
  *
  * <p>One of them at a time is the head: it contends on the server, or holds the lock. So any number
- * of waiting threads costs the server one contender. The head leaves by {@link #pass}, which makes
- * the next waiter the head. A queue without a head is empty, and is kept for the next head or ends:
- * one that has ended accepts no more heads and waiters.
+ * of waiting threads costs the server one contender. The head leaves by {@link #endTurn}, which
+ * makes the next waiter the head; after a handoff the one that has taken the lease over is the
+ * head, and the grant stays. A queue without a head is empty, and is kept for the next head or
+ * ends: one that has ended accepts no more heads and waiters.
  */
 final class LocalQueue {
 
@@ -34,7 +35,7 @@ final class LocalQueue {
     long enteredAt();
 
     /**
-     * The waiter is the head now, and must {@link LocalQueue#pass} later.
+     * The waiter is the head now, and must {@link LocalQueue#endTurn end its turn} later.
      *
      * @return false if it no longer waits: the caller then passes for it
      */
@@ -46,7 +47,7 @@ final class LocalQueue {
      */
     void onHandoff(LeaseState lease);
 
-    /** The head has had the answer for which the waiter {@linkplain LocalQueue#ask asked}. */
+    /** The head has had the answer for which the waiter {@linkplain LocalQueue#answerTo asked}. */
     void onAnswer(Answer answer);
 
     /**
@@ -167,7 +168,7 @@ final class LocalQueue {
    * answer yet, the waiter stays in the queue and is {@linkplain Waiter#onAnswer called} with the
    * first one. Otherwise it has left.
    */
-  Answer ask(Waiter waiter) {
+  Answer answerTo(Waiter waiter) {
     endOverdueGrant();
     synchronized (this) {
       LinkedHashSet<Waiter> line = waiters;
@@ -203,7 +204,7 @@ final class LocalQueue {
     }
   }
 
-  /** Passes the head's answer on to those who {@linkplain #ask asked}. Under no monitor. */
+  /** Passes the head's answer on to those who {@linkplain #answerTo asked}. Under no monitor. */
   void tell() {
     Answer answer = waiters == null ? Answer.PENDING : answer();
     Waiter waiter;
@@ -280,7 +281,7 @@ final class LocalQueue {
   // --- its head ---------------------------------------------------------------------------------
 
   /** Ends the head's turn. Called by the head. */
-  void pass() {
+  void endTurn() {
     // A loop, not a recursion: more waiters may have given up than a stack is deep.
     while (true) {
       Waiter next;
@@ -290,7 +291,7 @@ final class LocalQueue {
         next = takeNext(first -> true);
         left = contender;
         if (next != null && left != null) {
-          left.passTo(next.request());
+          left.noteNextHead(next.request());
         } else if (next == null && left == null) {
           headed = false;
           asking = null;
@@ -365,12 +366,12 @@ final class LocalQueue {
   }
 
   /** Whether the head may have waiters behind it; false only if it has none. */
-  boolean mayBeWaitedFor() {
+  boolean mayHaveWaiters() {
     return waiters != null;
   }
 
   /** Whether somebody has been seen to wait for the lock in this client. */
-  boolean isWaitedFor() {
+  boolean isContended() {
     Contender head = contender;
     return waiters != null || (head != null && head.isWaiting());
   }

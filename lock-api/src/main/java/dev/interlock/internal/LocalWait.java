@@ -25,7 +25,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   private final Engine engine;
   private final Request request;
   private final long enteredAt;
-  private final @Nullable BooleanSupplier next;
+  private final @Nullable BooleanSupplier onDecision;
 
   /**
    * A {@link Fate}, or the lease, the answer or the outage that it is given. To make it needs no
@@ -36,15 +36,15 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   /**
    * Makes one that is in no queue yet.
    *
-   * @param next called by the thread that makes the decision; returns false if a head does not take
-   *     its turn; null if a thread waits for the decision
+   * @param onDecision called by the thread that makes the decision; returns false if a head does
+   *     not take its turn; null if a thread waits for the decision
    */
-  LocalWait(Acquirer acquirer, Request request, @Nullable BooleanSupplier next) {
+  LocalWait(Acquirer acquirer, Request request, @Nullable BooleanSupplier onDecision) {
     this.acquirer = acquirer;
     this.engine = acquirer.engine;
     this.request = request;
     this.enteredAt = engine.platform.nanoTime();
-    this.next = next;
+    this.onDecision = onDecision;
   }
 
   /** Enters the queue; true if it is the head at once, and will not be called. */
@@ -92,7 +92,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
    * answer yet, the wait goes on for that until a request has timed out.
    */
   private void timeOut() {
-    LocalQueue.Answer known = acquirer.queues.of(request.name()).ask(this);
+    LocalQueue.Answer known = acquirer.queues.of(request.name()).answerTo(this);
     boolean left =
         switch (known.kind()) {
           case HELD, FAILED -> true;
@@ -133,7 +133,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
     if (decision.complete(Fate.ABANDONED)) {
       leave();
     } else if (isHead()) {
-      acquirer.holdings.pass(request.name());
+      acquirer.holdings.endTurn(request.name());
     }
     return decision.join() instanceof LeaseState lease ? lease : null;
   }
@@ -156,16 +156,16 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
 
   private boolean decide(Object made) {
     boolean first = decision.complete(made);
-    if (first && next != null) {
+    if (first && onDecision != null) {
       engine.timer.cancel(this);
-      return next.getAsBoolean();
+      return onDecision.getAsBoolean();
     }
     return first;
   }
 
   @Override
   public boolean onHead() {
-    Contender left = next == null ? null : acquirer.queues.of(request.name()).contender();
+    Contender left = onDecision == null ? null : acquirer.queues.of(request.name()).contender();
     if (left != null) {
       // Before the decision, because whoever abandons the wait then passes the contender on.
       left.awaitThread();

@@ -23,7 +23,7 @@ final class LossSignal extends CompletableFuture<LeaseLostException> {
     notifier.note(() -> tell(loss));
   }
 
-  // A dependent may block. Completing again runs those behind it.
+  // A dependent may block. To complete it again, on another thread, runs the dependents behind it.
   void tell(LeaseLostException loss) {
     if (getNumberOfDependents() > 1) {
       note(loss);

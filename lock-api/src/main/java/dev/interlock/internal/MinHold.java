@@ -58,7 +58,7 @@ final class MinHold {
    *
    * @param asksAgain whether it asks the server again to keep it, after longer pauses each time
    */
-  void keep(boolean asksAgain, long firstPause, long maxPause) {
+  void planRelease(boolean asksAgain, long firstPause, long maxPause) {
     pause = pause == 0 ? firstPause : Math.min(2 * pause, maxPause);
     nextRelease = asksAgain ? Validity.earlier(end, platform.nanoTime() + pause) : end;
   }

@@ -55,7 +55,7 @@ final class Outage {
   }
 
   /** The store is asked: the time by which that is late does not count. */
-  void ask(long now) {
+  void noteAsked(long now) {
     leaveOut(now - askAt);
     askAt = now;
   }

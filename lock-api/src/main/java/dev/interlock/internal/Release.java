@@ -53,7 +53,7 @@ final class Release {
       if (lease.phase() != LeasePhase.PASSING) {
         return;
       }
-      lease.beginRequest();
+      lease.markReleasing();
     }
     boolean last = grant.isLast(lease);
     try {
@@ -68,7 +68,7 @@ final class Release {
       if (last) {
         grant.holdings().remove(grant);
       }
-      passHead();
+      endTurn();
     }
   }
 
@@ -100,12 +100,12 @@ final class Release {
 
   private ReleaseOutcome run(@Nullable Deadline latest) {
     if (minHold() == null) {
-      return pass(latest);
+      return handOffOrLeave(latest);
     }
     // If the server does not confirm to defer it, the release has what is left of this time.
     Deadline deadline = latest == null ? engine.requestDeadline() : latest;
     ReleaseOutcome deferred = defer(deadline);
-    return deferred == null ? pass(deadline) : deferred;
+    return deferred == null ? handOffOrLeave(deadline) : deferred;
   }
 
   // --- the minimum hold -------------------------------------------------------------------------
@@ -150,7 +150,7 @@ final class Release {
       if (delay.isZero() || !grant.isLast(lease)) {
         return null;
       }
-      lease.beginRequest();
+      lease.markReleasing();
     }
     @Nullable ReleaseOutcome answer = ReleaseOutcome.UNKNOWN;
     ReleaseOutcome outcome = null;
@@ -171,7 +171,7 @@ final class Release {
         try {
           end(outcome);
         } finally {
-          passHead();
+          endTurn();
         }
       }
     }
@@ -197,20 +197,20 @@ final class Release {
 
   // --- the end of the lease ---------------------------------------------------------------------
 
-  private ReleaseOutcome pass(@Nullable Deadline latest) {
-    if (Handoff.passOn(lease)) {
+  private ReleaseOutcome handOffOrLeave(@Nullable Deadline latest) {
+    if (Handoff.toNext(lease)) {
       return ReleaseOutcome.HANDED_OFF;
     }
     try {
       return leave(latest);
     } finally {
-      passHead();
+      endTurn();
     }
   }
 
-  private void passHead() {
+  private void endTurn() {
     if (grant.isWhole()) {
-      grant.holdings().pass(grant.name());
+      grant.holdings().endTurn(grant.name());
     }
   }
 
@@ -221,7 +221,7 @@ final class Release {
         return ReleaseOutcome.ALREADY_LOST;
       }
       if (grant.isLast(lease)) {
-        lease.beginRequest();
+        lease.markReleasing();
       } else {
         lease.markReleased(ReleaseOutcome.HANDED_OFF);
         grant.dropEnded();

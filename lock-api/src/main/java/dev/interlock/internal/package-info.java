@@ -1,11 +1,24 @@
 /**
- * The engine: what every backend shares. Not exported.
+ * The engine: what every backend shares. Not exported. docs/architecture.md draws its parts and the
+ * phases of a lease.
  *
- * <p>{@link dev.interlock.internal.Engine} is the client. An acquisition goes through {@link
- * dev.interlock.internal.LocalQueue} (one contender per name and client), {@link
- * dev.interlock.internal.AcquireLoop} (the attempts on the server) and ends as a {@link
- * dev.interlock.internal.LeaseState} (what the server granted, and the states that a lease goes
- * through), which a {@link dev.interlock.internal.LeaseHandle} shows to the user.
+ * <ul>
+ *   <li>To acquire: a {@link dev.interlock.internal.BlockingAcquisition} or {@link
+ *       dev.interlock.internal.AsyncAcquisition} enters the {@link
+ *       dev.interlock.internal.LocalQueue} of the name. Its head runs an {@link
+ *       dev.interlock.internal.AcquireLoop}, whose {@link dev.interlock.internal.StoreAttempt}s ask
+ *       the store. What the store grants becomes a {@link dev.interlock.internal.HeldGrant} with
+ *       its first {@link dev.interlock.internal.LeaseState}; the program gets a {@link
+ *       dev.interlock.internal.LeaseHandle}.
+ *   <li>To renew: the grant passes itself to the {@link dev.interlock.internal.Renewer}, which asks
+ *       the store, and returns the outcome to it.
+ *   <li>To release: {@link dev.interlock.internal.Release} keeps the lock for its minimum hold, or
+ *       has a {@link dev.interlock.internal.Handoff} pass the grant to the next waiter, or asks the
+ *       store.
+ *   <li>A loss: {@link dev.interlock.internal.HeldGrant#end} ends the leases and signals it.
+ * </ul>
+ *
+ * <p>All of them share an {@link dev.interlock.internal.Engine}, which knows nothing of leases.
  */
 @NullMarked
 package dev.interlock.internal;

@@ -233,7 +233,7 @@ class CloseInterleavingTest extends EngineFixture {
     public boolean onHead() {
       // As a head that finds its client closed.
       closed = true;
-      engine.holdings.pass("a");
+      engine.holdings.endTurn("a");
       return true;
     }
 

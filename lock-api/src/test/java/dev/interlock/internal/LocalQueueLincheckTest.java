@@ -121,7 +121,7 @@ class LocalQueueLincheckTest {
     }
 
     void pass(LocalQueue.Index passed) {
-      passed.of(NAME).pass();
+      passed.of(NAME).endTurn();
     }
 
     @Operation(nonParallelGroup = "head")

@@ -35,7 +35,7 @@ class LocalQueueRaceTest extends EngineFixture {
                       two.set(true);
                     }
                     heads.decrementAndGet();
-                    line.of("a").pass();
+                    line.of("a").endTurn();
                   }
                 }
               }));

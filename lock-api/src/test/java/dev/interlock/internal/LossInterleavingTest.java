@@ -143,7 +143,7 @@ class LossInterleavingTest {
 
     @Override
     public boolean onHead() {
-      engine.holdings.pass("a");
+      engine.holdings.endTurn("a");
       return true;
     }
 

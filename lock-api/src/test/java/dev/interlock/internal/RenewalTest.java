@@ -57,6 +57,17 @@ class RenewalTest extends EngineFixture {
   }
 
   @Test
+  void aGrantThatRenewalsMayHaveProlongedIsReleasedWhenItsLeaseHasExpired() throws Exception {
+    Lease lease = acquire(RENEWED);
+    store.loseEachReply(FakeStore.Op.RENEW);
+    advanceUntil("the loss", lease.lost()::isDone);
+    long lostAt = time.nanoTime();
+    advanceUntil("the lock to be free", () -> !store.holds("a"));
+    Duration after = Duration.ofNanos(time.nanoTime() - lostAt);
+    assertTrue(after.compareTo(REQUEST_TIMEOUT) < 0, "free after " + after);
+  }
+
+  @Test
   void aListenerThatIsAddedAtRiskIsToldAtOnce() throws Exception {
     Lease lease = acquire(RENEWED);
     MultiLease set = engine.lockAll(List.of("b", "c")).acquire();

@@ -113,7 +113,7 @@ class SharedGrantInterleavingTest {
 
     @Override
     public boolean onHead() {
-      engine.holdings.pass("a");
+      engine.holdings.endTurn("a");
       fail();
       return true;
     }
