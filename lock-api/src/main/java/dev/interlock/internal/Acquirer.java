@@ -82,7 +82,7 @@ final class Acquirer {
   /** A client that is being closed may have released its leases before it knew of this one. */
   private @Nullable LeaseState ifOpen(@Nullable LeaseState lease, Request request) {
     if (lease != null && engine.isClosed()) {
-      lease.giveUp(request.forStore(engine.requestTimeout()));
+      Release.giveUp(lease, request.forStore(engine.requestTimeout()));
       throw engine.closed();
     }
     return lease;

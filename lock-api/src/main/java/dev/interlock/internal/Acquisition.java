@@ -28,6 +28,11 @@ final class Acquisition {
     this.ofSet = ofSet;
   }
 
+  /** Returns that of another try. */
+  Acquisition again() {
+    return new Acquisition(ofSet);
+  }
+
   /** Returns its number, or that of its set; drawn when the first event needs it. */
   synchronized long number(AtomicLong numbers) {
     if (number == 0) {

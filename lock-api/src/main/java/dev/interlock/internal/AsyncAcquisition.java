@@ -99,6 +99,6 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
 
   @Override
   void giveUp(LeaseState lease) {
-    lease.giveUp(null);
+    Release.giveUp(lease, null);
   }
 }

@@ -3,7 +3,6 @@ package dev.interlock.internal;
 import dev.interlock.LockEvent.GaveUp.Reason;
 import dev.interlock.LockKind;
 import dev.interlock.LockUnavailableException;
-import java.util.Optional;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -27,30 +26,15 @@ final class BlockingAcquisition<R> {
     this.handle = handle;
   }
 
-  /** Acquires, waiting until the lock is available or the wait has failed. */
-  static <R> R acquire(Acquirer acquirer, Request request, Function<LeaseState, R> handle)
-      throws InterruptedException {
-    @Nullable R acquired = new BlockingAcquisition<>(acquirer, request, handle).run();
-    if (acquired == null) {
-      throw endedWithNothing();
-    }
-    return acquired;
-  }
-
-  static IllegalStateException endedWithNothing() {
-    return new IllegalStateException("an unlimited acquisition ended with nothing");
-  }
-
   /**
    * Acquires the lock.
    *
    * @param handle makes the result from the lease
-   * @return empty if the time passed without a failure
+   * @return null if the time passed without a failure, and the request does not insist
    */
-  static <R> Optional<R> tryAcquire(
-      Acquirer acquirer, Request request, Function<LeaseState, R> handle)
+  static <R> @Nullable R acquire(Acquirer acquirer, Request request, Function<LeaseState, R> handle)
       throws InterruptedException {
-    return Optional.ofNullable(new BlockingAcquisition<>(acquirer, request, handle).run());
+    return new BlockingAcquisition<>(acquirer, request, handle).run();
   }
 
   private @Nullable R run() throws InterruptedException {
@@ -130,7 +114,7 @@ final class BlockingAcquisition<R> {
       return handed;
     } finally {
       if (handed == null) {
-        lease.giveUp(null);
+        Release.giveUp(lease, null);
       }
     }
   }
@@ -143,7 +127,7 @@ final class BlockingAcquisition<R> {
     } catch (Throwable e) {
       LeaseState unwanted = wait.abandon();
       if (unwanted != null) {
-        unwanted.giveUp(null);
+        Release.giveUp(unwanted, null);
       }
       throw e;
     }

@@ -352,7 +352,7 @@ final class Contender {
           offered = null;
         }
         if (taken != null && !ended) {
-          taken.giveUp(null);
+          Release.giveUp(taken, null);
         }
       }
       return taken;

@@ -150,7 +150,7 @@ final class Handoff {
       Timer.failed("the beginning of a lease", e);
     }
     if (lease.engine().isClosed()) {
-      admitted.giveUp(null);
+      Release.giveUp(admitted, null);
       next.onClose();
     } else {
       next.onHandoff(admitted);

@@ -525,7 +525,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   /**
    * Ends leases as lost, unless their release is in flight. Under the monitor each loss is recorded
    * and queued for its future and its listeners. Then, on this thread: these are started, each on a
-   * thread of its own; what may be left on the store is undone; the client's own reactions run; and
+   * thread of its own; the client's own reactions run; what may be left on the store is undone; and
    * the next head's turn begins.
    *
    * @param verdict asked for each lease under the monitor: why it is lost; null if it is not
@@ -553,16 +553,13 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     }
     try {
       engine.notifier.flush();
-      if (ends) {
-        try {
-          tidyServer(losses.get(0).why().reason());
-        } finally {
-          // Not before, because a client that is being closed waits for it.
-          holdings.remove(this);
-        }
+      for (Loss loss : losses) {
+        loss.lease().runOnLoss(loss.why());
       }
-      losses.forEach(loss -> loss.lease().runOnLoss(loss.why()));
     } finally {
+      if (ends) {
+        tidyServer(losses.get(0).why().reason());
+      }
       if (endsTurn) {
         holdings.endTurn(name());
       }
@@ -570,28 +567,33 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     return ends;
   }
 
+  /** Undoes what may be left on the store, unless the closing thread does that. Never throws. */
   private void tidyServer(LossReason reason) {
-    if (reason == LossReason.CLOSED) {
-      // The closing thread releases it.
-      return;
+    try {
+      if (isGone(reason)) {
+        engine.cleanup.forget(grant.claim());
+      } else if (reason != LossReason.CLOSED) {
+        engine.cleanup.undo(grant);
+      }
+    } catch (Throwable e) {
+      Timer.failed("the undoing of a grant", e);
+    } finally {
+      // Not before, because a client that is being closed waits for it.
+      holdings.remove(this);
     }
-    boolean gone =
-        switch (reason) {
-          case TAKEN, SESSION_ENDED -> true;
-          // A lease may have ended before its grant, and a renewal without a reply may have
-          // prolonged
-          // that.
-          case EXPIRED, ABANDONED ->
-              grant.expiresOnStore()
-                  && validity.remaining(engine.platform) <= 0
-                  && round() == null
-                  && problem() == null;
-          default -> false;
-        };
-    if (gone) {
-      engine.cleanup.forget(grant.claim());
-    } else {
-      engine.cleanup.undo(grant);
-    }
+  }
+
+  private boolean isGone(LossReason reason) {
+    return switch (reason) {
+      case TAKEN, SESSION_ENDED -> true;
+      // A lease may have ended before its grant, and a renewal without a reply may have prolonged
+      // that.
+      case EXPIRED, ABANDONED ->
+          grant.expiresOnStore()
+              && validity.remaining(engine.platform) <= 0
+              && round() == null
+              && problem() == null;
+      default -> false;
+    };
   }
 }

@@ -52,10 +52,7 @@ final class LeaseState implements Observers.Subject {
   /** For other threads that release it while its release is in progress. */
   private @Nullable CompletableFuture<ReleaseOutcome> otherReleases;
 
-  /**
-   * What the client does on a loss: called on the thread that noticed, once listeners have been
-   * started and before the next head is. Never blocks.
-   */
+  /** What the client does on a loss, on the thread that noticed; never blocks. */
   private @Nullable Consumer<LeaseLostException> onLoss;
 
   LeaseState(HeldGrant grant, Request request, int number, long wall, long now) {
@@ -381,12 +378,6 @@ final class LeaseState implements Observers.Subject {
       }
     }
     return release(null);
-  }
-
-  /** Releases a lease that its program never got; no minimum hold applies. */
-  void giveUp(@Nullable Deadline latest) {
-    forgetMinHold();
-    var unused = release(latest);
   }
 
   void forgetMinHold() {

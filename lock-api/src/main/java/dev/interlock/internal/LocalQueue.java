@@ -295,7 +295,10 @@ final class LocalQueue {
         } else if (next == null && left == null) {
           headed = false;
           asking = null;
-          waiters = index.keeps(this) ? null : ENDED;
+          waiters = ENDED;
+          if (index.keeps(this)) {
+            waiters = null;
+          }
           return;
         }
       }
@@ -304,7 +307,11 @@ final class LocalQueue {
           return;
         }
       } else if (left != null) {
-        Timer.survive("the end of a contender", left::end);
+        try {
+          left.end();
+        } catch (Throwable e) {
+          Timer.failed("the end of a contender", e);
+        }
       }
     }
   }
@@ -443,6 +450,7 @@ final class LocalQueue {
         if (entry != Entry.ENDED) {
           return entry == Entry.HEAD;
         }
+        queues.remove(name, queue);
       }
     }
 

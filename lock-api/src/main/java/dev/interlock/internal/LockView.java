@@ -22,13 +22,12 @@ final class LockView implements Lock {
     return holds.reenter(lock.name, lock.share);
   }
 
-  private void acquire(Request request) throws InterruptedException {
-    BlockingAcquisition.acquire(lock.acquirer, request, holds::begin);
+  private boolean acquire(Request request) throws InterruptedException {
+    return BlockingAcquisition.acquire(lock.acquirer, request, holds::begin) != null;
   }
 
   private boolean tryAcquire(Duration timeout) throws InterruptedException {
-    Request request = lock.upTo(timeout, Thread.currentThread());
-    return BlockingAcquisition.tryAcquire(lock.acquirer, request, holds::begin).isPresent();
+    return acquire(lock.upTo(timeout, Thread.currentThread()));
   }
 
   @Override
@@ -42,7 +41,7 @@ final class LockView implements Lock {
     try {
       while (true) {
         try {
-          acquire(request);
+          var unused = acquire(request);
           return;
         } catch (InterruptedException e) {
           interrupted = true;
@@ -60,7 +59,7 @@ final class LockView implements Lock {
   public void lockInterruptibly() throws InterruptedException {
     requireUninterrupted();
     if (!reentered()) {
-      acquire(lock.untilHad(Thread.currentThread()));
+      var unused = acquire(lock.untilHad(Thread.currentThread()));
     }
   }
 

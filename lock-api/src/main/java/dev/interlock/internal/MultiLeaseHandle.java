@@ -152,16 +152,6 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
       return loss != null || releasing;
     }
 
-    /** Throws as {@link #ensureHeld} does, without asking the members. */
-    synchronized void ensureNotEnded() {
-      if (loss != null) {
-        throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
-      }
-      if (releasing) {
-        throw new IllegalStateException("the lease of \"" + name + "\" has been released");
-      }
-    }
-
     /** Begins its release; false if another caller has. */
     synchronized boolean beginRelease() {
       boolean first = !releasing;
@@ -234,8 +224,20 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
 
   @Override
   public void ensureHeld() {
-    state.ensureNotEnded();
-    members().forEach(LeaseState::ensureHeld);
+    LeaseLostException loss = state.loss();
+    if (loss != null) {
+      throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
+    }
+    boolean released = state.isEnded();
+    // Also after the release: a member may have been lost before it, and the set not know it yet.
+    for (LeaseState member : members()) {
+      if (!released || member.loss() != null) {
+        member.ensureHeld();
+      }
+    }
+    if (released) {
+      throw new IllegalStateException("the lease of \"" + name() + "\" has been released");
+    }
   }
 
   @Override
@@ -311,9 +313,9 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     ReleaseOutcome finish(Deadline deadline) {
       ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
       try {
-        for (Release release : begun) {
+        for (int i = 0; i < begun.size(); i++) {
           try {
-            outcomes.add(release.finish(null, deadline));
+            outcomes.add(begun.get(i).finish(null, deadline));
           } catch (Throwable e) {
             failed(e);
           }

@@ -74,8 +74,7 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
     try {
       for (String name : names) {
         requireTime(request);
-        if (BlockingAcquisition.tryAcquire(acquirer, request.member(name), members::add)
-            .isEmpty()) {
+        if (BlockingAcquisition.acquire(acquirer, request.member(name), members::add) == null) {
           return null;
         }
       }
@@ -121,10 +120,15 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
 
   /** Releases all. Waits for a store that hangs no longer than for one request. */
   private void giveUp(List<LeaseState> members) {
-    Deadline deadline = engine.requestDeadline();
+    Deadline deadline = null;
+    try {
+      deadline = engine.requestDeadline();
+    } catch (Throwable e) {
+      Timer.failed("the end of a set", e);
+    }
     // Backwards, so that a waiter for the first finds the others free.
     for (int i = members.size() - 1; i >= 0; i--) {
-      members.get(i).giveUp(deadline);
+      Release.giveUp(members.get(i), deadline);
     }
   }
 

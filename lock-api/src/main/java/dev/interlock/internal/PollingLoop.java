@@ -83,7 +83,11 @@ final class PollingLoop extends AcquireLoop {
   void close() {
     LockBackend.Watch watched = watch;
     if (watched != null) {
-      Timer.survive("the backend's end of a wait", watched::close);
+      try {
+        watched.close();
+      } catch (Throwable e) {
+        Timer.failed("the backend's end of a wait", e);
+      }
     }
   }
 }

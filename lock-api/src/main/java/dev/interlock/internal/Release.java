@@ -24,6 +24,21 @@ final class Release {
     this.engine = lease.engine();
   }
 
+  /** Releases a lease that its program never got; no minimum hold applies. Never throws. */
+  static void giveUp(LeaseState lease, @Nullable Deadline latest) {
+    try {
+      lease.forgetMinHold();
+      var unused = lease.release(latest);
+    } catch (Throwable e) {
+      Timer.failed("the release of a lease that nobody has", e);
+      try {
+        lease.abandon("it could not be released");
+      } catch (Throwable unreported) {
+        Timer.failed("the end of a lease that nobody has", unreported);
+      }
+    }
+  }
+
   /**
    * Finishes a release.
    *

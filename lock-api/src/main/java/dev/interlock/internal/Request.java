@@ -108,7 +108,7 @@ record Request(
 
   /** For another try, which is reported to listeners as another acquisition. */
   Request again() {
-    return copy(name, ofSet, new Acquisition(null));
+    return copy(name, ofSet, acquisition.again());
   }
 
   /** For the next member of a set, which has the set's time. */

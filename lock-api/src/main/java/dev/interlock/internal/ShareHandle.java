@@ -20,7 +20,7 @@ class ShareHandle extends AcquirableHandle<Lease> {
 
   @Override
   final @Nullable Lease acquire(Request request) throws InterruptedException {
-    return BlockingAcquisition.tryAcquire(acquirer, request, LeaseHandle::new).orElse(null);
+    return BlockingAcquisition.acquire(acquirer, request, LeaseHandle::new);
   }
 
   @Override

@@ -14,6 +14,7 @@ import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -82,8 +83,8 @@ class ForgetTest extends EngineFixture {
   @Test
   void anErrorOfTheBackendsDoesNotKeepALossFromBeingTold() throws Exception {
     LeaseState lease =
-        BlockingAcquisition.tryAcquire(engine.acquirer, untilHad(FIXED), held -> held)
-            .orElseThrow();
+        Objects.requireNonNull(
+            BlockingAcquisition.acquire(engine.acquirer, untilHad(FIXED), held -> held));
     CompletableFuture<LeaseLostException> told = new CompletableFuture<>();
     lease.onLoss(told::complete);
     store.failOnce(new StackOverflowError("of the test"));

@@ -11,6 +11,7 @@ import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -63,8 +64,8 @@ class LeaseEndInterleavingTest extends EngineFixture {
   @Test
   void aRenewalUnderWayIsTheLastOfALeaseThatIsDroppedMeanwhile() throws Exception {
     LeaseState dropped =
-        BlockingAcquisition.tryAcquire(engine.acquirer, untilHad(RENEWED), held -> held)
-            .orElseThrow();
+        Objects.requireNonNull(
+            BlockingAcquisition.acquire(engine.acquirer, untilHad(RENEWED), held -> held));
     Lease other = engine.lock("b").acquire();
     BlockingQueue<LockEvent> events = eventsOf(other);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
@@ -82,8 +83,8 @@ class LeaseEndInterleavingTest extends EngineFixture {
   void droppingALeaseDoesNotPutItsMaximumHoldOff() throws Exception {
     LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
     LeaseState lease =
-        BlockingAcquisition.tryAcquire(engine.acquirer, untilHad(options), held -> held)
-            .orElseThrow();
+        Objects.requireNonNull(
+            BlockingAcquisition.acquire(engine.acquirer, untilHad(options), held -> held));
     lease.abandon("the test dropped it");
     assertEquals(MAX_HOLD, lease.left());
   }

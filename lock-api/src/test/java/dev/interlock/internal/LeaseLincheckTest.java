@@ -51,11 +51,10 @@ class LeaseLincheckTest {
       Request request =
           Request.upTo(ENGINE.engine, name, Share.EXCLUSIVE, OPTIONS, null, Duration.ZERO);
       lease =
-          ENGINE
-              .engine
-              .uninterrupted(
-                  () -> BlockingAcquisition.tryAcquire(ENGINE.acquirer, request, held -> held))
-              .orElseThrow();
+          ENGINE.engine.uninterrupted(
+              () ->
+                  Objects.requireNonNull(
+                      BlockingAcquisition.acquire(ENGINE.acquirer, request, held -> held)));
       claim = Objects.requireNonNull(STORE.lastClaim());
     }
 

@@ -2,16 +2,22 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
+import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Share;
 import java.time.Duration;
+import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -160,5 +166,25 @@ class LossInterleavingTest {
 
     @Override
     public void onClose() {}
+  }
+
+  @Test
+  void aSetThatIsReleasedWhileItHasYetToLearnOfALossSaysThatItWasLost() throws Exception {
+    MultiLease lease = engine.lockAll(List.of("a", "b")).acquire();
+    LeaseState member =
+        Objects.requireNonNull(engine.holdings.queues.of("a").grant()).leases().get(0);
+    var onLoss = LeaseState.class.getDeclaredField("onLoss");
+    onLoss.setAccessible(true);
+    @SuppressWarnings("unchecked")
+    Consumer<LeaseLostException> telling = (Consumer<LeaseLostException>) onLoss.get(member);
+    member.onLoss(
+        loss -> {
+          assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
+          assertThrows(LeaseLostException.class, lease::ensureHeld);
+          telling.accept(loss);
+        });
+    store.tellLoss("a", LossReason.EXPIRED);
+    assertThrows(LeaseLostException.class, lease::ensureHeld);
+    assertTrue(lease.lost().isDone());
   }
 }

@@ -18,6 +18,7 @@ import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.Subscription;
 import dev.interlock.internal.EngineFixture.Background;
+import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -127,6 +128,43 @@ class ShortOfMemoryTest {
     second.get().close();
     assertEquals(2, store.calls(FakeStore.Op.ACQUIRE));
     assertEquals(ReleaseOutcome.RELEASED, first.release());
+  }
+
+  @Test
+  void aSetIsToldOfALossThatCannotBeUndone() throws Exception {
+    MultiLease lease = engine.lockAll(List.of("a", "b")).acquire();
+    CompletableFuture<?> lost = lease.lost();
+    intercepted.when("tidyServer", ShortOfMemoryTest::fail);
+    store.tellLoss("a", LossReason.EXPIRED);
+    assertTrue(intercepted.steppedIn());
+    get(lost);
+    EngineFixture.advanceUntil(time, "the other to be free", () -> !store.holds("b"));
+  }
+
+  @Test
+  void aMemberOfASetThatCannotBeGivenUpIsNotKeptForEver() throws Exception {
+    store.occupy("b", Duration.ofDays(1));
+    intercepted.whenCalledHere("giveUp", ShortOfMemoryTest::fail);
+    assertTrue(engine.lockAll(List.of("a", "b")).tryAcquire().isEmpty());
+    assertTrue(intercepted.steppedIn());
+    EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
+  }
+
+  @Test
+  void aLeaseThatNobodyGetsAndThatCannotBeReleasedIsNotKeptForEver() throws Exception {
+    Request request = Request.untilHad(engine.engine, "a", Share.EXCLUSIVE, RENEWED, null);
+    intercepted.whenCalledHere("beginRelease", ShortOfMemoryTest::fail);
+    assertThrows(
+        InternalError.class,
+        () ->
+            BlockingAcquisition.acquire(
+                engine.acquirer,
+                request,
+                lease -> {
+                  throw new InternalError("of the handle");
+                }));
+    assertTrue(intercepted.steppedIn());
+    EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
   }
 
   @Test
