@@ -109,7 +109,7 @@ abstract class AcquireLoop {
       present.noteAsked(sentAt);
       patience = present.patience(request, sentAt);
     }
-    Deadline deadline = request.forStore(engine.requestTimeout(), patience);
+    Deadline deadline = request.forStore(engine.requestTimeout(), patience, sentAt);
     answerDue = deadline.nanos();
     return deadline;
   }

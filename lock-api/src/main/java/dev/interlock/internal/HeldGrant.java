@@ -95,7 +95,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       return null;
     }
     HeldGrant held = new HeldGrant(holdings, granted, validity, now);
-    return held.issue(request);
+    return held.issue(request, wall, now);
   }
 
   /**
@@ -112,13 +112,13 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   // --- its leases -------------------------------------------------------------------------------
 
-  private synchronized LeaseState issue(Request request) {
-    LeaseState lease = make(request);
+  private synchronized LeaseState issue(Request request, long wall, long now) {
+    LeaseState lease = new LeaseState(this, request, issued, wall, now);
     LeaseState[] more = Arrays.copyOf(leases, leases.length + 1);
     more[leases.length] = lease;
     leases = more;
     issued++;
-    reschedule();
+    reschedule(wall, now);
     lease.noteAcquired();
     return lease;
   }
@@ -197,7 +197,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       return null;
     }
     try {
-      return issue(next);
+      long wall = engine.platform.wallMillis();
+      return issue(next, wall, engine.platform.nanoTime());
     } catch (Throwable e) {
       Timer.failed("the admission of a reader", e);
       return null;

@@ -34,8 +34,11 @@ final class QueueingLoop extends AcquireLoop {
     Attempt answer = place.await(request.deadline());
     engine.ensureOpen();
     if (answer instanceof Attempt.Granted granted) {
-      // A wall clock that was set back during the wait must not hide as much sleep.
-      long offset = Math.min(attempt.clockOffset(), Validity.clockOffset(engine.platform));
+      long offset = attempt.clockOffset();
+      if (waits) {
+        // A wall clock that was set back during the wait must not hide as much sleep.
+        offset = Math.min(offset, Validity.clockOffset(engine.platform));
+      }
       LeaseState lease = begin(attempt, granted.grant(), offset);
       return lease == null ? beginConfirmed(attempt, granted.grant()) : lease;
     }

@@ -161,19 +161,22 @@ record Request(
    * has, unless that is too little for any store.
    */
   Deadline forStore(Duration requestTimeout) {
-    long now = engine.platform.nanoTime();
-    return Deadline.at(engine.platform, now + Math.min(requestTimeout.toNanos(), left(now)));
+    return forStore(requestTimeout.toNanos(), engine.platform.nanoTime());
+  }
+
+  private Deadline forStore(long most, long now) {
+    return Deadline.at(engine.platform, now + Math.min(most, left(now)));
   }
 
   /**
    * When to give up a request for a caller whose patience with the store may end earlier.
    *
    * @param patience for how much longer the store may fail, in nanoseconds
+   * @param now when it is sent
    */
-  Deadline forStore(Duration requestTimeout, long patience) {
-    return forStore(
-        Duration.ofNanos(
-            Math.min(requestTimeout.toNanos(), Math.max(patience, MIN_PER_REQUEST.toNanos()))));
+  Deadline forStore(Duration requestTimeout, long patience, long now) {
+    long most = Math.max(patience, MIN_PER_REQUEST.toNanos());
+    return forStore(Math.min(requestTimeout.toNanos(), most), now);
   }
 
   /** When to give up waiting for a thread that asks the store. */
