@@ -29,13 +29,7 @@ final class Acquirer {
     LeaseState lease = null;
     try {
       engine.ensureOpen();
-      LocalQueue queue = queues.of(request.name());
-      Contender contender = queue.contender();
-      if (contender == null || !contender.resume(request)) {
-        contender = new Contender(holdings, queue, request);
-        queue.begin(contender);
-      }
-      lease = run(contender, request);
+      lease = run(queues.of(request.name()).contenderFor(request, holdings), request);
     } finally {
       if (lease == null) {
         holdings.endTurn(request.name());

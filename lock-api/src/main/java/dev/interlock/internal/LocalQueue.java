@@ -321,6 +321,17 @@ final class LocalQueue {
     return contender;
   }
 
+  /** Lets the head continue the contender of one before it, or makes another. */
+  Contender contenderFor(Request head, Holdings holdings) {
+    Contender left = contender;
+    if (left != null && left.resume(head)) {
+      return left;
+    }
+    Contender made = new Contender(holdings, this, head);
+    begin(made);
+    return made;
+  }
+
   /** Sets the contender of the head. Called by the head. */
   synchronized void begin(Contender first) {
     checkState(headed, "only the head of a queue has a contender");

@@ -338,6 +338,9 @@ class ObservedLocksTest {
       var released = meters.get("interlock.hold").tag("outcome", "released").timer();
       Eventually.holds("the release is measured", () -> released.count() > 0);
       assertEquals(1, released.count());
+      // Another listener's.
+      Eventually.holds(
+          "the hold is observed", () -> meters.find("interlock.lock.hold").timer() != null);
       assertEquals(1, meters.get("interlock.lock.hold").timer().count());
       String scraped = meters.scrape();
       assertTrue(scraped.contains("interlock_hold_seconds_count{"), scraped);
