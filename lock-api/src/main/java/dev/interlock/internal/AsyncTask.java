@@ -94,7 +94,11 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     } catch (Throwable e) {
       // The client was closed, or no thread could be started.
       if (begin()) {
-        fail(e instanceof RejectedExecutionException ? engine.closed() : e);
+        try {
+          fail(e instanceof RejectedExecutionException ? engine.closed() : e);
+        } catch (Throwable untold) {
+          Timer.failed("the answer to an asynchronous call", untold);
+        }
         return false;
       }
     }

@@ -136,18 +136,18 @@ final class Contender {
 
   /** Gives the place up, if there is one, unless a head continues it in time. Never throws. */
   void awaitThread() {
-    Timer.survive(
-        "the time-out of a place",
-        () -> {
-          if (hasPlace()) {
-            Overdue event = overdue;
-            if (event == null) {
-              event = new Overdue();
-              overdue = event;
-            }
-            engine.timer.schedule(event, event.until);
-          }
-        });
+    try {
+      if (hasPlace()) {
+        Overdue event = overdue;
+        if (event == null) {
+          event = new Overdue();
+          overdue = event;
+        }
+        engine.timer.schedule(event, event.until);
+      }
+    } catch (Throwable e) {
+      Timer.failed("the time-out of a place", e);
+    }
   }
 
   private void notOverdue() {

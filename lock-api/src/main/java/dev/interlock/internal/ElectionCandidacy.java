@@ -151,7 +151,7 @@ final class ElectionCandidacy implements Election.Candidacy {
         } catch (Throwable e) {
           Timer.failed("a turn of a candidate", e);
         }
-        if (pauses) {
+        if (pauses && !isOver()) {
           pause();
         }
       }
@@ -220,12 +220,9 @@ final class ElectionCandidacy implements Election.Candidacy {
                     failureOfWork = null;
                     return true;
                   }));
-      boolean isLong = engine.platform.nanoTime() - since >= MIN_WORK.toNanos();
-      if (isLong) {
-        backoff.reset();
-      }
-      return !isLong;
+      return !isLong(since);
     } catch (Throwable e) { // work in other languages may throw anything
+      var unused = isLong(since);
       if (leadership == null || isEndedFromOutside(elected, e)) {
         Engine.log.debug("the work of the leader of \"{}\" was ended", name(), e);
         return false;
@@ -237,6 +234,15 @@ final class ElectionCandidacy implements Election.Candidacy {
     } finally {
       leadership = null;
     }
+  }
+
+  /** Whether the work was long; then the next pause is short again. */
+  private boolean isLong(long since) {
+    boolean isLong = engine.platform.nanoTime() - since >= MIN_WORK.toNanos();
+    if (isLong) {
+      backoff.reset();
+    }
+    return isLong;
   }
 
   /** Whether the work ended because of the loss or the withdrawal. */

@@ -155,8 +155,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   /**
    * Whether another lease may follow one that is being released: not for ever, as other clients
-   * wait for the grant as well, and not with so little validity left that it is about to be at
-   * risk.
+   * wait for the grant as well, and not with too little validity left.
    */
   synchronized boolean mayHandOff(LeaseState lease) {
     return lease.mayBeHandedOff()
@@ -450,6 +449,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
           postpone(failed.problem(), wall, now);
         }
         reschedule(wall, now);
+      } else if (!(outcome instanceof Renewal.Gone)) {
+        problem = engine.unavailable("a renewal was answered after the validity had ended", null);
       }
     }
     if (outcome instanceof Renewal.Gone gone) {
@@ -473,8 +474,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     }
     problem = null;
     backoff = null;
-    // With its own clock offset, no sleep before the request counts.
-    // The sooner, the less of the validity was confirmed.
+    // No sleep before the request counts. The sooner, the less of the validity was confirmed.
     long missing = request.at() + perConfirmation - until;
     planRenewal(
         request.at()
@@ -541,7 +541,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
         LeaseLostException why = lease.isOpen() ? verdict.apply(lease) : null;
         if (why != null) {
           losses.add(new Loss(lease, why));
-          // A release in progress endsTurn the name on.
+          // A release in progress ends the turn.
           endsTurn |= isWhole() && lease.isLive();
           lease.markLost(why);
         }

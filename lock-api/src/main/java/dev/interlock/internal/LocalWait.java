@@ -63,7 +63,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   boolean awaitHead() throws InterruptedException {
     for (Deadline until : List.of(request.deadline(), request.end())) {
       if (!Awaiting.done(engine.platform, decision, until)) {
-        timeOut();
+        timeOut(request.end().hasPassed());
       }
     }
     // If it has left the queue, another thread, which does not block, is about to decide.
@@ -81,8 +81,9 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
 
   @Override
   void fire(long now) {
-    timeOut();
-    if (!request.end().hasPassed()) {
+    boolean isLast = request.end().hasPassed();
+    timeOut(isLast);
+    if (!isLast) {
       timeOutAt(request.end());
     }
   }
@@ -90,14 +91,15 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   /**
    * Ends the wait, whose time is over, by what the head knows of the lock. If the head has had no
    * answer yet, the wait goes on for that until a request has timed out.
+   *
+   * @param isLast whether one has
    */
-  private void timeOut() {
+  private void timeOut(boolean isLast) {
     LocalQueue.Answer known = acquirer.queues.of(request.name()).answerTo(this);
     boolean left =
         switch (known.kind()) {
           case HELD, FAILED -> true;
-          case PENDING ->
-              request.end().hasPassed() && acquirer.queues.of(request.name()).leave(this);
+          case PENDING -> isLast && acquirer.queues.of(request.name()).leave(this);
           case LEFT -> false;
         };
     if (left) {
@@ -177,8 +179,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   public void onHandoff(LeaseState lease) {
     if (!decide(lease)) {
       // It was abandoned meanwhile.
-      lease.forgetMinHold();
-      var unused = new Release(lease).async();
+      Release.giveUpAsync(lease);
     }
   }
 

@@ -34,11 +34,9 @@ final class QueueingLoop extends AcquireLoop {
     Attempt answer = place.await(request.deadline());
     engine.ensureOpen();
     if (answer instanceof Attempt.Granted granted) {
-      long offset = attempt.clockOffset();
-      if (waits) {
-        // A wall clock that was set back during the wait must not hide as much sleep.
-        offset = Math.min(offset, Validity.clockOffset(engine.platform));
-      }
+      // A wall clock that was set back during the wait must not hide as much sleep. The wait may be
+      // that of a head before this one.
+      long offset = Math.min(attempt.clockOffset(), Validity.clockOffset(engine.platform));
       LeaseState lease = begin(attempt, granted.grant(), offset);
       return lease == null ? beginConfirmed(attempt, granted.grant()) : lease;
     }

@@ -30,12 +30,27 @@ final class Release {
       lease.forgetMinHold();
       var unused = lease.release(latest);
     } catch (Throwable e) {
-      Timer.failed("the release of a lease that nobody has", e);
-      try {
-        lease.abandon("it could not be released");
-      } catch (Throwable unreported) {
-        Timer.failed("the end of a lease that nobody has", unreported);
-      }
+      abandon(lease, e);
+    }
+  }
+
+  /** As {@link #giveUp}, on a thread of the client. */
+  static void giveUpAsync(LeaseState lease) {
+    try {
+      lease.forgetMinHold();
+      var unused = new Release(lease).async();
+    } catch (Throwable e) {
+      abandon(lease, e);
+    }
+  }
+
+  /** Nobody has it, so it must not be renewed. */
+  private static void abandon(LeaseState lease, Throwable failure) {
+    Timer.failed("the release of a lease that nobody has", failure);
+    try {
+      lease.abandon("it could not be released");
+    } catch (Throwable e) {
+      Timer.failed("the end of a lease that nobody has", e);
     }
   }
 

@@ -187,4 +187,17 @@ class LossInterleavingTest {
     assertThrows(LeaseLostException.class, lease::ensureHeld);
     assertTrue(lease.lost().isDone());
   }
+
+  @Test
+  void aGrantIsReleasedThatARenewalHasProlongedAfterTheEndOfItsLease() throws Exception {
+    Lease lease = acquire(EngineFixture.FIXED);
+    time.advance(EngineFixture.TTL.minusMillis(100));
+    intercepted.when("finishRenewal", () -> time.pass(Duration.ofMillis(200)));
+    assertThrows(LeaseLostException.class, lease::renew);
+    assertTrue(intercepted.steppedIn());
+    long lostAt = time.nanoTime();
+    EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
+    Duration after = Duration.ofNanos(time.nanoTime() - lostAt);
+    assertTrue(after.compareTo(EngineFixture.REQUEST_TIMEOUT) < 0, "free after " + after);
+  }
 }

@@ -41,6 +41,7 @@ class QueueValidityTest {
   private int sleeps = 1;
   private boolean busy;
   private boolean stands;
+  private boolean isFirst;
   private Duration setBack = Duration.ZERO;
 
   /** The machine sleeps while the answers to the first requests are on their way. */
@@ -53,6 +54,11 @@ class QueueValidityTest {
       }
       WakeUp closed = new WakeUp(time);
       return new Place() {
+        @Override
+        public boolean hasPredecessor() {
+          return !isFirst;
+        }
+
         @Override
         public Attempt await(Deadline limit) throws InterruptedException {
           time.sleepMachine(setBack.negated());
@@ -143,6 +149,7 @@ class QueueValidityTest {
   @Test
   void aClockThatWasSetBackInLineHidesNoSleep() throws Exception {
     sleeps = 0;
+    isFirst = true; // by now: the wait may be that of a head before
     setBack = TTL;
     try (DefaultLockClient engine = new DefaultLockClient(context -> new Sleepy(), RENEWED, time)) {
       Lease lease = engine.lock("a").acquire();

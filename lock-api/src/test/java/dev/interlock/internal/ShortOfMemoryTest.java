@@ -26,6 +26,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.AfterEach;
@@ -165,6 +166,25 @@ class ShortOfMemoryTest {
                 }));
     assertTrue(intercepted.steppedIn());
     EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
+  }
+
+  @Test
+  void aLeaseThatIsHandedOverToAnAbandonedWaitIsNotKeptForEver() throws Exception {
+    Lease first = engine.lock("a").acquire();
+    Background<Lease> second = waiter();
+    intercepted.whenCalledHere(
+        "handOff",
+        () -> {
+          // Under the queue's monitor: it has abandoned its wait, and waits to leave.
+          second.thread.interrupt();
+          Waits.until("it to leave", () -> second.thread.getState() == Thread.State.BLOCKED);
+          intercepted.whenCalledHere("later", ShortOfMemoryTest::fail);
+        });
+    assertEquals(ReleaseOutcome.HANDED_OFF, first.release());
+    assertTrue(intercepted.steppedIn());
+    assertThrows(ExecutionException.class, second::get);
+    EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
+    EngineFixture.advanceUntil(time, "nothing to be left", () -> engine.residue() == 0);
   }
 
   @Test

@@ -22,6 +22,9 @@ final class EmptyAnswerCheck {
 
   private static final long MAX_POLL_SPREAD = 51 * MS;
 
+  /** How long after the end of the validity a release may begin that was called before it. */
+  private static final long MAX_LAG = 50 * MS;
+
   /** An end that is not known yet. */
   private static final long FOR_EVER = Long.MAX_VALUE / 4;
 
@@ -83,7 +86,7 @@ final class EmptyAnswerCheck {
    */
   void recordRelease(Machine machine, Claim claim) {
     long now = machine.monotonic();
-    change(machine, claim.name(), claim.id(), now - Journal.bound(machine), now + FOR_EVER);
+    change(machine, claim.name(), claim.id(), now - MAX_LAG, now + FOR_EVER);
   }
 
   /** Records that a claim has neither the lock nor a place any more. */

@@ -898,7 +898,8 @@ final class Journal {
     boolean disturbed =
         lateness(held.machine, from, held.lossSignalledAt) != held.lossSignalledAt - from;
     // The end of a maximum hold hides until when the store would have kept the lease.
-    boolean released = held.releaseCalledAt <= (held.mustEndBy == NEVER ? due : held.mustEndBy);
+    boolean hidden = held.mustEndBy != NEVER && held.validAtMost >= held.mustEndBy - BOUND;
+    boolean released = held.releaseCalledAt <= (hidden ? held.mustEndBy : due);
     held.require(
         disturbed || held.wasWarnedBefore || released || at - due <= BOUND,
         "LOSS-02",

@@ -21,6 +21,13 @@ record Plan(
     List<List<List<Op>>> programs, // by client, then thread
     List<PlannedFault> faults) {
 
+  boolean hasAsyncOps() {
+    return programs.stream()
+        .flatMap(List::stream)
+        .flatMap(List::stream)
+        .anyMatch(op -> op.kind().isAsync());
+  }
+
   /** The store of the locks. */
   enum Store {
     QUEUE,

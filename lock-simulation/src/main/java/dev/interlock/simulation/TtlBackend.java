@@ -317,14 +317,17 @@ final class TtlBackend implements LockBackend {
       throws InterruptedException {
     journal.emptyAnswerCheck.recordRelease(machine, claim);
     long kept = delay.toNanos() + delay.toNanos() / DRIFT;
-    List<Boolean> answers =
-        askAll(server -> server.releaseAfter(claim, kept), answer -> answer, deadline);
-    long confirmed = answers.stream().filter(answer -> answer).count();
-    if (confirmed < majority && answers.size() - confirmed <= servers.size() - majority) {
-      throw Connection.unavailable(servers.get(0), "too few confirmed it");
+    try {
+      List<Boolean> answers =
+          askAll(server -> server.releaseAfter(claim, kept), answer -> answer, deadline);
+      long confirmed = answers.stream().filter(answer -> answer).count();
+      if (confirmed < majority && answers.size() - confirmed <= servers.size() - majority) {
+        throw Connection.unavailable(servers.get(0), "too few confirmed it");
+      }
+      return confirmed >= majority;
+    } finally {
+      journal.emptyAnswerCheck.recordEnd(machine, claim);
     }
-    journal.emptyAnswerCheck.recordEnd(machine, claim);
-    return confirmed >= majority;
   }
 
   @Override

@@ -188,7 +188,8 @@ final class World {
     boolean late =
         !setting.virtualThreads()
             && (op.kind().isAsync()
-                || String.valueOf(e.getMessage()).contains("could not be asked in time"));
+                || (plan.hasAsyncOps()
+                    && String.valueOf(e.getMessage()).contains("could not be asked in time")));
     // So may a set of many names.
     boolean hasty =
         op.kind().isOfSet()
