@@ -50,7 +50,7 @@ class EndsTest {
   /** A session is given up only when nothing is left on it, so its end shows that nothing is. */
   @Test
   void leasesThatRunOutOrAreTakenAwayLeaveNothingBehind() throws Exception {
-    try (EtcdCluster etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
+    try (EtcdCluster etcd = Testbed.etcd().withoutSync().start();
         LockClient client = LockClient.open(etcd.uri(), SHORT)) {
       EtcdServer server = etcd.leader();
       List<CompletableFuture<Lease>> fixed = new ArrayList<>();
@@ -74,8 +74,7 @@ class EndsTest {
   @Test
   void aReleaseThatWasRefusedIsMadeUpForWhenItIsPermittedAgain() throws Exception {
     LockOptions longTtl = PATIENT.toBuilder().ttl(Duration.ofMinutes(10)).build();
-    try (EtcdCluster etcd =
-            Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start();
+    try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start();
         LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
       EtcdServer server = etcd.leader();
       Backends.addUser(server, "app", "READWRITE");
@@ -93,8 +92,7 @@ class EndsTest {
 
   @Test
   void aLockThatMayNotBeReleasedGoesWithItsSessionAfterATtl() throws Exception {
-    try (EtcdCluster etcd =
-            Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start();
+    try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start();
         LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
       EtcdServer server = etcd.leader();
       Backends.addUser(server, "app", "READWRITE");
@@ -116,8 +114,7 @@ class EndsTest {
   /** etcd refuses the deletion before it looks whether there is anything to delete. */
   @Test
   void aLockThatIsGoneCostsNoSessionThoughItsReleaseIsRefused() throws Exception {
-    try (EtcdCluster etcd =
-            Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start();
+    try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start();
         LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
       EtcdServer server = etcd.leader();
       Backends.addUser(server, "app", "READWRITE");
@@ -144,8 +141,7 @@ class EndsTest {
   @Test
   void noSessionIsEndedForAKeyOnALeaseOfItsOwn() throws Exception {
     Duration limit = Duration.ofSeconds(60);
-    try (EtcdCluster etcd =
-        Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start()) {
+    try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start()) {
       Backends.addUser(etcd.leader(), "app", "READWRITE");
       try (EtcdBackend backend = Backends.open(Backends.as("app", etcd), limit)) {
         Claim claim =
@@ -172,7 +168,7 @@ class EndsTest {
   /** Its key may still be there when the name is wanted again. */
   @Test
   void aNameIsUsedAgainAsSoonAsItsLeaseHasRunOut() throws Exception {
-    try (EtcdCluster etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
+    try (EtcdCluster etcd = Testbed.etcd().withoutSync().start();
         LockClient client = LockClient.open(etcd.uri(), SHORT)) {
       long token = 0;
       for (int i = 0; i < 2; i++) {

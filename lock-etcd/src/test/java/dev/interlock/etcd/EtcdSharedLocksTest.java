@@ -75,7 +75,7 @@ class EtcdSharedLocksTest {
 
   @BeforeAll
   static void startServer() {
-    etcd = Testbed.etcd().forFaults().config("unsafe-no-fsync: true").start();
+    etcd = Testbed.etcd().forFaults().withoutSync().start();
     server = etcd.leader();
     own = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
   }

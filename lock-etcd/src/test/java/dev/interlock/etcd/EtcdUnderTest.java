@@ -53,22 +53,19 @@ final class EtcdUnderTest implements Server, StoreView {
    * answer.
    */
   static EtcdUnderTest start(int members) throws InterruptedException {
-    EtcdCluster etcd =
-        Testbed.etcd().members(members).forFaults().config("unsafe-no-fsync: true").start();
+    EtcdCluster etcd = Testbed.etcd().members(members).forFaults().withoutSync().start();
     return new EtcdUnderTest(etcd, false).warmedUp();
   }
 
   /** The same, one member, with another election time-out. */
   static EtcdUnderTest startWithElection(Duration timeout) throws InterruptedException {
-    EtcdCluster etcd =
-        Testbed.etcd().forFaults().config("unsafe-no-fsync: true").electionTimeout(timeout).start();
+    EtcdCluster etcd = Testbed.etcd().forFaults().withoutSync().electionTimeout(timeout).start();
     return new EtcdUnderTest(etcd, false).warmedUp();
   }
 
   /** The same, one member, for clients who may do what the documents say that they need. */
   static EtcdUnderTest startForUser() throws IOException, InterruptedException {
-    EtcdCluster etcd =
-        Testbed.etcd().password("s3cret").forFaults().config("unsafe-no-fsync: true").start();
+    EtcdCluster etcd = Testbed.etcd().password("s3cret").forFaults().withoutSync().start();
     Backends.addUser(etcd.leader(), USER, "READWRITE");
     return new EtcdUnderTest(etcd, true).warmedUp();
   }

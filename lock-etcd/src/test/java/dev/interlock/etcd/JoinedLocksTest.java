@@ -63,7 +63,7 @@ class JoinedLocksTest {
 
   @Test
   void eachHoldsItsOwnNameAndTogetherTheySendFewRequests() throws Exception {
-    try (EtcdCluster etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
+    try (EtcdCluster etcd = Testbed.etcd().withoutSync().start();
         LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
       EtcdServer server = etcd.leader();
       ConcurrentHashMap<Integer, Long> tokens = new ConcurrentHashMap<>();
@@ -86,7 +86,7 @@ class JoinedLocksTest {
   /** Their order is that of the revisions at which their keys were put. */
   @Test
   void thoseWhoEnterOneQueueTogetherHaveDifferentTokens() throws Exception {
-    try (EtcdCluster etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
+    try (EtcdCluster etcd = Testbed.etcd().withoutSync().start();
         LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
       Set<Long> tokens = ConcurrentHashMap.newKeySet();
       together(
@@ -104,8 +104,7 @@ class JoinedLocksTest {
 
   @Test
   void aNameThatIsNotPermittedCostsTheOthersNothing() throws Exception {
-    try (EtcdCluster etcd =
-        Testbed.etcd().password("s3cret").config("unsafe-no-fsync: true").start()) {
+    try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start()) {
       EtcdServer server = etcd.leader();
       Backends.addUser(server, "app", "READ");
       Backends.permit(server, "app", "READWRITE", "interlock/session/");

@@ -48,7 +48,7 @@ class RevocationTest {
 
   @BeforeAll
   static void startServer() {
-    etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
+    etcd = Testbed.etcd().withoutSync().start();
     server = etcd.leader();
     own = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
   }

@@ -34,8 +34,7 @@ class SeparatedMemberTest {
 
   @Test
   void noRequestWaitsForAMemberThatHasLostTheOthers() throws Exception {
-    try (EtcdCluster etcd =
-            Testbed.etcd().members(3).separable().config("unsafe-no-fsync: true").start();
+    try (EtcdCluster etcd = Testbed.etcd().members(3).separable().withoutSync().start();
         LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {
       Lease held = client.lock("held").acquire();
       for (EtcdServer member : List.of(etcd.followers().get(0), etcd.leader())) {

@@ -82,7 +82,7 @@ class SharesTest {
 
   @BeforeAll
   static void startServer() {
-    etcd = Testbed.etcd().config("unsafe-no-fsync: true").start();
+    etcd = Testbed.etcd().withoutSync().start();
     server = etcd.leader();
     backend = Backends.open(etcd.uri(), OPTIONS);
     own = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();

@@ -27,7 +27,7 @@ final class EtcdStore implements Server, StoreView {
   }
 
   static EtcdStore start() {
-    return new EtcdStore(Testbed.etcd().forFaults().config("unsafe-no-fsync: true").start());
+    return new EtcdStore(Testbed.etcd().forFaults().withoutSync().start());
   }
 
   @Override

@@ -51,7 +51,7 @@ final class Backends {
   private Backends() {}
 
   static ZooKeeperEnsemble server(String... config) {
-    return Testbed.zookeeper().tick(TICK).config(config).start();
+    return Testbed.zookeeper().withoutSync().tick(TICK).config(config).start();
   }
 
   static String uri(ZooKeeperEnsemble server) {

@@ -155,6 +155,7 @@ class BadInputTest {
       throws Exception {
     try (ZooKeeperEnsemble ensemble =
         Testbed.zookeeper()
+            .withoutSync()
             .members(3)
             .tick(Backends.TICK)
             .jvmFlags("-Dreadonlymode.enabled=true")

@@ -34,6 +34,7 @@ class CutOffMemberTest {
   void pingsAndReadsDoNotKeepALeaseValid() throws Exception {
     try (ZooKeeperEnsemble ensemble =
         Testbed.zookeeper()
+            .withoutSync()
             .members(3)
             .tick(Backends.TICK)
             // For a minute no member gives up on another.

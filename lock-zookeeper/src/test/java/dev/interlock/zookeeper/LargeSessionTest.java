@@ -51,6 +51,7 @@ class LargeSessionTest {
 
   private static ZooKeeperEnsemble server() {
     return Testbed.zookeeper()
+        .withoutSync()
         .tick(Backends.TICK)
         .jvmFlags("-Djute.maxbuffer=" + MAX_BUFFER, "-Dzookeeper.forceSync=no")
         .start();
@@ -100,6 +101,7 @@ class LargeSessionTest {
   void anEnsembleSurvivesAClientThatDiesWithTenThousandLeases() throws Exception {
     try (ZooKeeperEnsemble ensemble =
             Testbed.zookeeper()
+                .withoutSync()
                 .members(3)
                 .tick(Backends.TICK)
                 .jvmFlags("-Dzookeeper.forceSync=no")

@@ -23,7 +23,8 @@ class LeaderChangeTest {
   /** The others notice after five ticks that a stopped leader is silent. */
   @Test
   void theFirstRenewalWithANewLeaderCountsInFull() throws Exception {
-    try (ZooKeeperEnsemble ensemble = Testbed.zookeeper().members(3).tick(TICK).start();
+    try (ZooKeeperEnsemble ensemble =
+            Testbed.zookeeper().withoutSync().members(3).tick(TICK).start();
         LockClient client =
             LockClient.open(ensemble.uri(), LockOptions.builder().ttl(TTL).build())) {
       Lease lease = client.lock("kept").acquire();

@@ -37,6 +37,7 @@ class ManyExpiredLeasesTest {
   void nodesWatchesSessionsAndConnectionsAreAsManyAsBefore() throws Exception {
     try (ZooKeeperEnsemble ensemble =
             Testbed.zookeeper()
+                .withoutSync()
                 .tick(Backends.TICK)
                 .jvmFlags("-Dznode.container.checkIntervalMs=500")
                 .start();

@@ -70,6 +70,7 @@ class SaslTest {
 
   private static ZooKeeperEnsemble server(Path users) {
     return Testbed.zookeeper()
+        .withoutSync()
         .tick(Backends.TICK)
         .jvmFlags(
             "-D" + FIPS + "=false",

@@ -84,7 +84,7 @@ class SharesTest {
 
   @BeforeAll
   static void start() {
-    server = Testbed.zookeeper().tick(Backends.TICK).start();
+    server = Testbed.zookeeper().withoutSync().tick(Backends.TICK).start();
     observer = Backends.curator(server.connectString());
   }
 

@@ -60,7 +60,8 @@ class StalledClientTest {
 
   @Test
   void aClientThatWasNotHeardIsNotLetInOnASessionThatIsAboutToEnd() throws Exception {
-    try (ZooKeeperEnsemble ensemble = Testbed.zookeeper().members(3).tick(TICK).start();
+    try (ZooKeeperEnsemble ensemble =
+            Testbed.zookeeper().withoutSync().members(3).tick(TICK).start();
         FaultProxy way = FaultProxy.to("127.0.0.1", member(ensemble, "follower").port());
         CuratorFramework one = Backends.curator(address(member(ensemble, "leader").port()));
         CuratorFramework two = Backends.curator(address(way.port()), SESSION);

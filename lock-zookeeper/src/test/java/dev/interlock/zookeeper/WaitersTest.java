@@ -57,6 +57,7 @@ class WaitersTest {
   static void start() {
     server =
         Testbed.zookeeper()
+            .withoutSync()
             .tick(Backends.TICK)
             .jvmFlags("-Dznode.container.checkIntervalMs=500")
             .jvmFlags("-Dznode.container.maxPerMinute=1000000")

@@ -54,12 +54,14 @@ final class ZooKeeperUnderTest implements Server, StoreView {
   }
 
   static ZooKeeperUnderTest start(int members, String... jvmFlags) throws IOException {
-    return open(Testbed.zookeeper().members(members).tick(TICK).jvmFlags(jvmFlags).start(), TICK);
+    return open(
+        Testbed.zookeeper().withoutSync().members(members).tick(TICK).jvmFlags(jvmFlags).start(),
+        TICK);
   }
 
   /** One server, with another unit of time, which the clients are not told. */
   static ZooKeeperUnderTest start(Duration tick) throws IOException {
-    return open(Testbed.zookeeper().tick(tick).start(), null);
+    return open(Testbed.zookeeper().withoutSync().tick(tick).start(), null);
   }
 
   private static ZooKeeperUnderTest open(ZooKeeperEnsemble ensemble, @Nullable Duration tick)
@@ -69,7 +71,7 @@ final class ZooKeeperUnderTest implements Server, StoreView {
 
   /** One server, on which locks are kept by a user with the documented rights and no others. */
   static ZooKeeperUnderTest startForUser() throws Exception {
-    ZooKeeperEnsemble ensemble = Testbed.zookeeper().tick(TICK).start();
+    ZooKeeperEnsemble ensemble = Testbed.zookeeper().withoutSync().tick(TICK).start();
     DocumentedRights.grant(ensemble.connectString(), DocumentedRights.onNamespace());
     ZooKeeperUnderTest started =
         new ZooKeeperUnderTest(ensemble, TICK, DocumentedRights.USER_INFO, Ids.CREATOR_ALL_ACL);

@@ -569,10 +569,7 @@ public abstract class ExclusionRules extends RuleTest {
   void aGrantThatArrivesAfterItsTtlDoesNotCount() throws Exception {
     String name = newName();
     Network network = network();
-    Duration ttl =
-        info().minTtl().compareTo(Duration.ofMillis(200)) > 0
-            ? info().minTtl()
-            : Duration.ofMillis(200);
+    Duration ttl = timing().ttl();
     Duration latency = ttl.multipliedBy(2);
     LockClient slow =
         client(

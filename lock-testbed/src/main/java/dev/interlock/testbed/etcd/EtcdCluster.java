@@ -118,7 +118,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     private Duration electionTimeout = Duration.ofSeconds(1);
 
     public Builder() {
-      super("etcd", "interlock.etcd.uri");
+      super("etcd", "interlock.etcd.uri", "unsafe-no-fsync: true");
     }
 
     /**

@@ -133,9 +133,11 @@ public abstract class ElectedEnsemble<S extends DisposableServer> extends Server
       extends DeploymentBuilder<B, D> {
     protected int members = 1;
     protected boolean separable;
+    private final String withoutSync;
 
-    protected Builder(String kind, String setting) {
+    protected Builder(String kind, String setting, String withoutSync) {
       super(kind, setting);
+      this.withoutSync = withoutSync;
     }
 
     /**
@@ -155,6 +157,15 @@ public abstract class ElectedEnsemble<S extends DisposableServer> extends Server
     public final B separable() {
       this.separable = true;
       return self();
+    }
+
+    /**
+     * Lets the members answer before their disks have what they have committed. All of it survives
+     * a kill of them, though not of the machine, and a slow disk does not delay those who measure
+     * time.
+     */
+    public final B withoutSync() {
+      return config(withoutSync);
     }
   }
 }

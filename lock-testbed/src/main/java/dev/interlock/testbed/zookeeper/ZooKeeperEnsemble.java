@@ -83,7 +83,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     private String login = "";
 
     public Builder() {
-      super("ZooKeeper", "interlock.zookeeper.uri");
+      super("ZooKeeper", "interlock.zookeeper.uri", "forceSync=no");
     }
 
     /**
