@@ -1,6 +1,7 @@
 package dev.interlock.jdbc;
 
 import com.zaxxer.hikari.HikariDataSource;
+import dev.interlock.BackendInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.ClientsWithTimeSource;
@@ -9,6 +10,7 @@ import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.Server;
+import dev.interlock.tck.Timing;
 import dev.interlock.tck.specimen.ForwardingClient;
 import dev.interlock.testbed.Testbed;
 import java.sql.Connection;
@@ -45,6 +47,21 @@ class SharedPoolContractTest extends LockTck {
     @Override
     public LockClient open(String uri, LockOptions options) {
       return open(uri, options, TimeSource.system());
+    }
+
+    /**
+     * Twice the time to bear an outage. When connections fall silent, the pool may hand out one
+     * after the other, and each costs a request its time-out.
+     */
+    @Override
+    public Timing timing(BackendInfo info) {
+      Timing usual = Harness.super.timing(info);
+      return new Timing(
+          usual.ttl(),
+          usual.renewedTtl().multipliedBy(2),
+          usual.longTtl(),
+          usual.requestTimeout(),
+          usual.bound());
     }
 
     /** With a pool of its own, as another instance of the program has. */
