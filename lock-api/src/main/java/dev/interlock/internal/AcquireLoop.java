@@ -98,7 +98,8 @@ abstract class AcquireLoop {
   final void noteHeld(Attempt.Busy answer, Duration pause) {
     request.acquisition().heldBy(answer.holder());
     maxPause = pause;
-    contender.noteHeld(engine.platform.nanoTime() + pause.plus(engine.requestTimeout()).toNanos());
+    // From the request on: the process may have been stopped since the answer came.
+    contender.noteHeld(sentAt + pause.plus(engine.requestTimeout()).toNanos());
   }
 
   final Deadline requestDeadline() {
