@@ -1,5 +1,6 @@
 package dev.interlock.storm;
 
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.tck.process.OtherProcess;
 import java.io.IOException;
 import java.time.Duration;
@@ -39,7 +40,11 @@ final class HolderOfMany implements AutoCloseable {
     Duration ttl = settings.options().ttl();
     Duration quarter = duration.dividedBy(4);
     this.hold = ttl.compareTo(quarter) < 0 ? ttl : quarter;
-    this.acquisition = CompletableFuture.supplyAsync(() -> acquire(duration));
+    this.acquisition =
+        CompletableFuture.supplyAsync(
+            () -> acquire(duration),
+            task ->
+                DaemonThreads.factory("interlock-storm-holder-of-many").newThread(task).start());
   }
 
   /** Names that show what is left of its locks on the store: the prefix of all, and two of them. */

@@ -8,6 +8,7 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.Share;
 import dev.interlock.tck.process.Journal;
 import java.io.IOException;
@@ -309,7 +310,10 @@ final class WorkerThread extends Thread {
   private static ReleaseOutcome releaseElsewhere(Lease lease, LeaseJournal.Recorded recorded)
       throws InterruptedException {
     try {
-      return CompletableFuture.supplyAsync(() -> recorded.release(lease)).get();
+      return CompletableFuture.supplyAsync(
+              () -> recorded.release(lease),
+              task -> DaemonThreads.factory("interlock-storm-elsewhere").newThread(task).start())
+          .get();
     } catch (ExecutionException e) {
       throw new IllegalStateException("a release on another thread failed", e.getCause());
     }
