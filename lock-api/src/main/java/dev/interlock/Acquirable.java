@@ -79,7 +79,8 @@ public interface Acquirable<L extends Lease> {
    * <p>The attempts run on virtual threads where the JVM has them, otherwise on at most 256 daemon
    * threads of the client, and 256 more for several names at once. An acquisition that waits behind
    * another one of the same client and name occupies no thread. If no thread becomes free in time,
-   * an acquisition with a time limit fails with {@link LockUnavailableException}.
+   * an acquisition with a time limit fails with {@link LockUnavailableException}. For one of
+   * several names, an outage of the store counts only from when it has a thread.
    *
    * @return a future that completes with the lease, or exceptionally as {@link #acquire()} throws
    */

@@ -70,36 +70,40 @@ final class OutageCheck {
   }
 
   /**
-   * Fails if a call without a time limit failed too early or too late.
+   * Fails if a call without a time limit failed too early.
    *
    * @param names what it wanted: the outage was one of any of them
    * @param from when it began
    * @param timeout its outage time-out
    * @param blocking whether it fails as soon as that is decided; a future needs a thread
    */
-  void requireInTime(
+  void requireNotEarly(
       Machine machine,
       List<String> names,
       long from,
       long timeout,
       boolean blocking,
       Throwable failure) {
-    long now = scheduler.now();
     long busyAt =
         blocking
             ? names.stream().mapToLong(name -> requests(machine, name).busyAt).min().orElseThrow()
             : from;
-    long early = machine.trueNanos(timeout) - (now - Math.max(from, busyAt));
+    long early = machine.trueNanos(timeout) - (scheduler.now() - Math.max(from, busyAt));
     if (early > MS) {
       scheduler.fail(
           "OUTAGE", machine.name() + names + " failed " + early / MS + " ms too early: " + failure);
     }
+  }
+
+  /** Fails if a call without a time limit, which never waited for a thread, failed too late. */
+  void requireNotLate(
+      Machine machine, List<String> names, long from, long timeout, Throwable failure) {
     long since =
         names.stream().mapToLong(name -> requests(machine, name).outageSince).max().orElseThrow();
     // A set releases its members before it fails.
     long most = timeout + maxPause + (names.size() > 1 ? 2 : 1) * requestTimeout;
     long late =
-        Journal.lateness(machine, Math.max(from, since), now)
+        Journal.lateness(machine, Math.max(from, since), scheduler.now())
             - machine.trueNanos(most)
             - Journal.bound(machine);
     if (late > 0) {

@@ -458,7 +458,11 @@ final class Program implements Runnable {
         && !Thread.currentThread().isInterrupted()) {
       long timeout = op.keeping() == Plan.Keeping.BRIEF ? setting.ttl() / 4 : setting.ttl();
       boolean blocking = op.kind().way() == Kind.ACQUIRE;
-      journal.outageCheck.requireInTime(machine, names(op), from, timeout, blocking, failure);
+      journal.outageCheck.requireNotEarly(machine, names(op), from, timeout, blocking, failure);
+      // Only sets are in no queue while they wait for a thread.
+      if (!op.kind().isOfSet() || !op.kind().isAsync() || setting.virtualThreads()) {
+        journal.outageCheck.requireNotLate(machine, names(op), from, timeout, failure);
+      }
     }
   }
 

@@ -80,7 +80,8 @@ class SimulationTest {
         846_326_072_742L, // a waiter that continues the pauses of one with a shorter TTL
         673_118_871_487L, // an observer that asks anew after a stop, while its last request is late
         104_127_502_569L, // an outage that meets a waiter who continues in the place of another
-        120_459_244_907L // a client that is stopped before it has read that the lock is held
+        120_459_244_907L, // a client that is stopped before it has read that the lock is held
+        378_667_358_473L // a set that waits for a thread while the store fails
       })
   void seedsOfAllKindsThatFindWhatIsMissing(long seed) {
     requireInSample(seed);
