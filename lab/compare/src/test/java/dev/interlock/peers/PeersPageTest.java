@@ -1,0 +1,40 @@
+package dev.interlock.peers;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.tck.Contract;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/**
+ * docs/peers.md is what was found. To write it anew, run this test with {@code
+ * -Dinterlock.docs.write}.
+ */
+class PeersPageTest {
+  private static final Path PAGE = Path.of("../../docs/peers.md");
+
+  @Test
+  void thePageShowsWhatWasFound() throws Exception {
+    String current = new Page(KitOnPeersTest.RESULTS).markdown();
+    if (System.getProperty("interlock.docs.write") != null) {
+      Files.writeString(PAGE, current, UTF_8);
+    }
+    assertEquals(current, Files.readString(PAGE, UTF_8), "write it with -Dinterlock.docs.write");
+  }
+
+  @Test
+  void whatIsBrokenIsShownByAProgram() throws Exception {
+    TreeSet<String> keys = new TreeSet<>();
+    Peers.all().forEach(peer -> keys.add(peer.key()));
+    for (Finding finding : Finding.all()) {
+      assertTrue(keys.containsAll(finding.peers()), finding::title);
+      finding.rules().forEach(rule -> assertTrue(Contract.load().find(rule).isPresent(), rule));
+      Path printed = KitOnPeersTest.RESULTS.resolve(finding.program() + ".txt");
+      assertTrue(Files.exists(printed), printed + " is missing; see ReproductionsTest");
+    }
+  }
+}

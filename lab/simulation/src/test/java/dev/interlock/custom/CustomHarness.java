@@ -1,0 +1,140 @@
+package dev.interlock.custom;
+
+import dev.interlock.BackendInfo;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.spi.ClientsWithTimeSource;
+import dev.interlock.spi.LockUri;
+import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.StoreView;
+import dev.interlock.tck.Timing;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisServer;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * Gives the kit a right or a wrong backend. The URI's path says which, for other processes, too.
+ */
+public class CustomHarness implements Harness {
+
+  private final String path;
+
+  /** For other processes, which are told the URI. */
+  public CustomHarness() {
+    this("/plain/");
+  }
+
+  /**
+   * Chooses a backend.
+   *
+   * @param path whether it is {@code plain} or has a {@code queue}, and the name of its fault
+   */
+  CustomHarness(String path) {
+    this.path = path;
+  }
+
+  @Override
+  public Server start() {
+    return new CustomServer(Testbed.redis().start(), path);
+  }
+
+  @Override
+  public boolean startsServers() {
+    return true;
+  }
+
+  @Override
+  public LockClient open(String uri, LockOptions options) {
+    return open(uri, options, TimeSource.system());
+  }
+
+  @Override
+  public LockClient open(String uri, LockOptions options, TimeSource time) {
+    LockUri parsed = LockUri.parse(uri);
+    String[] parts = parsed.path().split("/", -1);
+    Fault fault = CustomFaults.named(parts[2]);
+    return ClientsWithTimeSource.using(
+        context ->
+            parts[1].equals("queue")
+                ? new CustomQueue(parsed, context, fault)
+                : new CustomLock(parsed, context, fault),
+        options,
+        time);
+  }
+
+  /** No TTL is a whole number of seconds, so that rounding is seen. */
+  @Override
+  public Timing timing(BackendInfo info) {
+    Timing usual = Harness.super.timing(info);
+    return new Timing(
+        Duration.ofMillis(2_400),
+        Duration.ofMillis(4_600),
+        usual.longTtl(),
+        usual.requestTimeout(),
+        usual.bound());
+  }
+
+  /** Under the names that these backends give to keys. */
+  private record CustomServer(RedisServer redis, String path)
+      implements Server, ServerNode, StoreView {
+    @Override
+    public String uri() {
+      return redis.uri() + path;
+    }
+
+    @Override
+    public List<ServerNode> nodes() {
+      return redis.canBeHurt() ? List.of(this) : List.of();
+    }
+
+    @Override
+    public Optional<StoreView> view() {
+      return Optional.of(this);
+    }
+
+    @Override
+    public List<Entry> entries() throws IOException {
+      List<Entry> entries = new ArrayList<>();
+      redis
+          .keys()
+          .forEach(
+              (key, left) -> {
+                Kind kind = key.startsWith("custom:tokens") ? Kind.FENCE : Kind.HOLDER;
+                entries.add(new Entry(kind, "key " + key, left >= 0));
+              });
+      return entries;
+    }
+
+    @Override
+    public void pause() {
+      redis.pause();
+    }
+
+    @Override
+    public void resume() {
+      redis.resume();
+    }
+
+    @Override
+    public void kill() {
+      redis.kill();
+    }
+
+    @Override
+    public void restart() {
+      redis.restart();
+    }
+
+    @Override
+    public void close() {
+      redis.close();
+    }
+  }
+}

@@ -1,0 +1,175 @@
+package dev.interlock.tutorial;
+
+import com.zaxxer.hikari.HikariDataSource;
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.FailureModel;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
+import dev.interlock.LockState;
+import dev.interlock.LockUnavailableException;
+import dev.interlock.LossReason;
+import dev.interlock.spi.Attempt;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.Grant;
+import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.Renewal;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.PreparedStatement;
+import java.sql.ResultSet;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+
+/** Locks as rows that expire by the server's clock. */
+final class TutorialBackend implements LockBackend {
+
+  static final BackendInfo INFO =
+      new BackendInfo(
+          "tutorial",
+          "a row with an expiry, and a sequence for tokens",
+          Set.of(Capability.FENCING),
+          Duration.ofMillis(100),
+          Duration.ofMillis(50),
+          FailureModel.builder()
+              .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
+              .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
+              .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
+              .under(Survives.EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
+              .under(Survives.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
+              .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
+              .under(Survives.NOT_APPLICABLE, Fault.EVICTION)
+              .build());
+
+  private final HikariDataSource database;
+  private final String endpoint;
+
+  TutorialBackend(HikariDataSource database, String endpoint) {
+    this.database = database;
+    this.endpoint = endpoint;
+    try (InputStream schema = TutorialBackend.class.getResourceAsStream("schema.sql")) {
+      ask(new String(schema.readAllBytes(), StandardCharsets.UTF_8), PreparedStatement::execute);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public BackendInfo info() {
+    return INFO;
+  }
+
+  @Override
+  public String endpoint() {
+    return endpoint;
+  }
+
+  @Override
+  public Attempt tryAcquire(Claim claim, Deadline deadline) {
+    return ask(
+        "SELECT interlock_acquire(?, ?, ?, ? * interval '1 microsecond')",
+        statement -> {
+          ResultSet row = statement.executeQuery();
+          row.next();
+          long token = row.getLong(1);
+          return row.wasNull() ? new Attempt.Busy() : new Attempt.Granted(claim, token);
+        },
+        key(claim.name()),
+        claim.id(),
+        claim.holder(),
+        claim.ttl().toNanos() / 1000);
+  }
+
+  @Override
+  public Renewal renew(Grant grant, Deadline deadline) {
+    Claim claim = grant.claim();
+    int renewed =
+        ask(
+            "UPDATE interlock_lock SET expires = clock_timestamp() + ? * interval '1 microsecond'"
+                + " WHERE name = ? AND claim = ? AND expires > clock_timestamp()",
+            PreparedStatement::executeUpdate,
+            claim.ttl().toNanos() / 1000,
+            key(claim.name()),
+            claim.id());
+    return renewed == 1
+        ? new Renewal.Confirmed()
+        : new Renewal.Gone(LossReason.TAKEN, "its row is gone or another's");
+  }
+
+  @Override
+  public boolean release(Claim claim, Deadline deadline) {
+    String release = "DELETE FROM interlock_lock WHERE name = ? AND claim = ?";
+    return ask(release, PreparedStatement::executeUpdate, key(claim.name()), claim.id()) == 1;
+  }
+
+  @Override
+  public LockState inspect(String name, Deadline deadline) {
+    return ask(
+        "SELECT holder, token, extract(epoch FROM expires - clock_timestamp()) FROM interlock_lock"
+            + " WHERE name = ? AND expires > clock_timestamp()",
+        statement -> {
+          ResultSet row = statement.executeQuery();
+          return row.next()
+              ? LockState.held(
+                  name,
+                  row.getString(1),
+                  row.getLong(2),
+                  Duration.ofMillis((long) (row.getDouble(3) * 1000)),
+                  List.of())
+              : LockState.free(name);
+        },
+        key(name));
+  }
+
+  @Override
+  public boolean forceRelease(String name, Deadline deadline) {
+    return ask(
+        "DELETE FROM interlock_lock WHERE name = ? RETURNING expires > clock_timestamp()",
+        statement -> {
+          ResultSet row = statement.executeQuery();
+          return row.next() && row.getBoolean(1);
+        },
+        key(name));
+  }
+
+  @Override
+  public void close() {
+    database.close();
+  }
+
+  private static byte[] key(String name) {
+    return name.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private interface Question<T> {
+    T put(PreparedStatement statement) throws SQLException;
+  }
+
+  private <T> T ask(String sql, Question<T> question, Object... values) {
+    try (Connection connection = database.getConnection();
+        PreparedStatement statement = connection.prepareStatement(sql)) {
+      for (int i = 0; i < values.length; i++) {
+        statement.setObject(i + 1, values[i]);
+      }
+      return question.put(statement);
+    } catch (SQLException e) {
+      throw explained(e);
+    }
+  }
+
+  /** Class 28 is a wrong user or password, 3D a missing database, 42 a missing permission. */
+  private LockException explained(SQLException e) {
+    return String.valueOf(e.getSQLState()).matches("(28|3D|42).*")
+        ? new LockConfigurationException(
+            "the database at " + endpoint + " refuses: " + e.getMessage(), e)
+        : new LockUnavailableException("tutorial", endpoint, "" + e.getMessage(), e);
+  }
+}
