@@ -19,7 +19,7 @@ final class Candidate implements Election.LeaderWork {
 
   /** Holds a lease as its program does; false if it was lost before the time is over. */
   interface Holding {
-    boolean hold(Op op, Lease lease, List<Journal.Held> held) throws InterruptedException;
+    boolean hold(Op op, Lease lease, List<Held> held) throws InterruptedException;
   }
 
   private final World world;
@@ -34,7 +34,7 @@ final class Candidate implements Election.LeaderWork {
   private Election.@Nullable Candidacy candidacy;
 
   /** While the work is in progress. */
-  private Journal.@Nullable Held held;
+  private @Nullable Held held;
 
   private int calls;
 
@@ -108,7 +108,7 @@ final class Candidate implements Election.LeaderWork {
       idleSince = Journal.NEVER;
     } else if (idleSince == Journal.NEVER) {
       idleSince = world.now();
-    } else if (Journal.lateness(machine, idleSince, world.now()) > Journal.bound(machine)) {
+    } else if (machine.lateness(idleSince, world.now()) > machine.tolerance()) {
       fail("ELECT-05", "leads, but its work is not called");
     }
   }
@@ -126,7 +126,7 @@ final class Candidate implements Election.LeaderWork {
     if (held != null && world.now() - closingSince + MS < machine.trueNanos(patience)) {
       fail("ELECT-05", "closing did not wait for the work");
     }
-    journal.took(machine, "ELECT-05", label + ": close()", Math.max(from, since), patience);
+    machine.requireInTime("ELECT-05", label + ": close()", Math.max(from, since), patience);
   }
 
   private void withdraws() {
@@ -145,7 +145,7 @@ final class Candidate implements Election.LeaderWork {
       fail("ELECT-05", "its work is called after it was closed");
     }
     idleSince = Journal.NEVER;
-    Journal.Held mine =
+    Held mine =
         journal.granted(machine, lease.name(), Share.EXCLUSIVE, lease.fencingToken(), since, lease);
     held = mine;
     mine.renews = op.keeping() != Keeping.FIXED;
@@ -164,14 +164,14 @@ final class Candidate implements Election.LeaderWork {
       work(lease, mine);
     } finally {
       mine.releasing();
-      journal.worked(mine);
+      journal.holderCheck.worked(mine);
       held = null;
       since = world.now();
       calls++;
     }
   }
 
-  private void work(Lease lease, Journal.Held mine) throws InterruptedException {
+  private void work(Lease lease, Held mine) throws InterruptedException {
     try {
       if (!holding.hold(op, lease, List.of(mine))) {
         awaitInterrupt(mine);
@@ -181,7 +181,7 @@ final class Candidate implements Election.LeaderWork {
       mine.require(!lease.isHeld(), "ELECT-02", "leads, but its work was interrupted");
       mine.releasing();
       if (op.again()) {
-        Journal.blockFor(machine, op.patience());
+        machine.block(op.patience());
       }
       if (op.treatment() == Treatment.FAIL) {
         throw e;
@@ -206,9 +206,9 @@ final class Candidate implements Election.LeaderWork {
   }
 
   /** Fails unless the work, whose lease is not held, is interrupted. */
-  private void awaitInterrupt(Journal.Held mine) throws InterruptedException {
+  private void awaitInterrupt(Held mine) throws InterruptedException {
     long from = world.now();
-    while (Journal.lateness(machine, from, world.now()) <= Journal.bound(machine)) {
+    while (machine.lateness(from, world.now()) <= machine.tolerance()) {
       machine.pause(50 * MS);
     }
     mine.require(false, "ELECT-02", "not held, but its work was not interrupted");

@@ -114,7 +114,7 @@ final class EmptyAnswerCheck {
         before > 0 && reason.isOwn()
             ? machine.stopped(now - (machine.monotonic() - reason.until()), now)
             : 0;
-    return before - stopped <= Journal.bound(machine);
+    return before - stopped <= machine.tolerance();
   }
 
   /**

@@ -28,6 +28,9 @@ final class Machine implements Platform {
 
   private static final long WALL_START_MILLIS = 1_700_000_000_000L;
 
+  /** How late anything that does not depend on the store may be. */
+  static final long TOLERANCE = TimeUnit.MILLISECONDS.toNanos(200);
+
   private static final long KEEP_ALIVE = TimeUnit.SECONDS.toNanos(10);
 
   private final Scheduler scheduler;
@@ -469,6 +472,46 @@ final class Machine implements Platform {
     @Override
     public boolean awaitTermination(long timeout, TimeUnit unit) {
       throw new UnsupportedOperationException("not simulated");
+    }
+  }
+
+  // --- what may be expected of it ---------------------------------------------------------------
+
+  /** How long something took, not counting the time in which the machine could not run it. */
+  long lateness(long from, long until) {
+    return until - from - stopped(from, until) - shortOfThreads(from, until);
+  }
+
+  /**
+   * How late the signal of a loss may be: a sleep is noticed within a second, and after a stop
+   * several threads resume one after the other.
+   */
+  long tolerance() {
+    return TOLERANCE + (hasSlept() ? TimeUnit.SECONDS.toNanos(1) : stops.isEmpty() ? 0 : TOLERANCE);
+  }
+
+  /** Fails if a call took longer than the bound, not counting stops of the machine. */
+  void requireInTime(String rule, String what, long from, long bound) {
+    long until = scheduler.now();
+    long took = until - from - stopped(from, until);
+    // After a stop several threads resume one after the other.
+    if (took > trueNanos(bound) + tolerance()) {
+      scheduler.fail(
+          rule,
+          what
+              + " took "
+              + TimeUnit.NANOSECONDS.toMillis(took)
+              + " ms, not at most "
+              + TimeUnit.NANOSECONDS.toMillis(bound + TOLERANCE));
+    }
+  }
+
+  /** Pauses the current thread, until it is interrupted. */
+  void block(long nanos) {
+    try {
+      pause(nanos);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
   }
 }

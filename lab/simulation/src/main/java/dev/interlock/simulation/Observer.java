@@ -43,7 +43,7 @@ final class Observer implements Consumer<Optional<Leader>> {
   }
 
   Observer begin(LockClient client) {
-    lowestGrant = world.isTokenOfStore() ? world.journal().newestGrant(name) : 0;
+    lowestGrant = world.isTokenOfStore() ? world.journal().holderCheck.newestGrant(name) : 0;
     subscription = client.election(name).observe(this);
     return this;
   }
@@ -83,7 +83,7 @@ final class Observer implements Consumer<Optional<Leader>> {
       throw new IllegalArgumentException("an observer that throws");
     } else if (behaviour == 2) {
       calling = true;
-      Journal.blockFor(machine, 1_000 * MS);
+      machine.block(1_000 * MS);
       calling = false;
     }
   }

@@ -103,9 +103,9 @@ final class OutageCheck {
     // A set releases its members before it fails.
     long most = timeout + maxPause + (names.size() > 1 ? 2 : 1) * requestTimeout;
     long late =
-        Journal.lateness(machine, Math.max(from, since), scheduler.now())
+        machine.lateness(Math.max(from, since), scheduler.now())
             - machine.trueNanos(most)
-            - Journal.bound(machine);
+            - machine.tolerance();
     if (late > 0) {
       scheduler.fail(
           "OUTAGE", machine.name() + names + " failed " + late / MS + " ms too late: " + failure);

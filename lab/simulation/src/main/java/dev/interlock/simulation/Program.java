@@ -107,7 +107,7 @@ final class Program implements Runnable {
           perform(op, client);
         } finally {
           waits = false;
-          journal.ends(label);
+          journal.requestCheck.ends(label);
         }
         machine.pause(op.pause());
       } catch (InterruptedException e) {
@@ -134,7 +134,7 @@ final class Program implements Runnable {
   }
 
   private void change(LockOptions.Builder builder, Op op) {
-    journal.begins(label, latest(op), least(op));
+    journal.requestCheck.begins(label, latest(op), least(op));
     builder.holder(label).minHold(null).maxHold(null);
     switch (op.keeping()) {
       case RENEWED -> {}
@@ -211,7 +211,7 @@ final class Program implements Runnable {
         long from = world.now();
         LockState state = client.inspect(name);
         if (!setting.outside()) {
-          journal.inspected(state, from, world.isTokenOfStore());
+          journal.holderCheck.inspected(state, from, world.isTokenOfStore());
         }
         took("WAIT-01", "inspect()", from, setting.requestTimeout());
       }
@@ -224,7 +224,7 @@ final class Program implements Runnable {
       case FORCE -> {
         long from = world.now();
         if (client.forceRelease(name)) {
-          journal.forced(name, from, Math.max(setting.ttl(), setting.sessionTimeout()));
+          journal.holderCheck.forced(name, from, Math.max(setting.ttl(), setting.sessionTimeout()));
         }
       }
     }
@@ -317,7 +317,7 @@ final class Program implements Runnable {
       if (!observer.hasBeenCalled()
           && world.isStoreThere()
           && clients.isOpen(client)
-          && Journal.lateness(machine, from, world.now()) > margin() + Journal.bound(machine)) {
+          && machine.lateness(from, world.now()) > margin() + machine.tolerance()) {
         world.fail("ELECT-03", "a listener did not learn the initial state: " + observer);
       }
     } finally {
@@ -331,7 +331,7 @@ final class Program implements Runnable {
   }
 
   private void took(String rule, String what, long from, long bound) {
-    journal.took(machine, rule, who() + ": " + what, from, bound);
+    machine.requireInTime(rule, who() + ": " + what, from, bound);
   }
 
   /** Fails if a timed attempt gave up before its time was over. */
@@ -378,7 +378,7 @@ final class Program implements Runnable {
           }
         } finally {
           took("WAIT-01", "tryAcquire()", from, setting.requestTimeout() + more + renewal());
-          if (journal.renewals(label) > 1) {
+          if (journal.requestCheck.renewals(label) > 1) {
             world.fail("requests", label + ": a set was renewed more than once before its grant");
           }
         }
@@ -418,9 +418,9 @@ final class Program implements Runnable {
       }
     }
     waits = false;
-    journal.ends(label);
+    journal.requestCheck.ends(label);
     if (lease == null && setting.queueing() && world.plan().faults().isEmpty()) {
-      journal.requireHolder(machine, name, from);
+      journal.holderCheck.requireHolder(machine, name, from);
     }
     if (lease != null) {
       use(op, lock, lease, from);
@@ -469,18 +469,18 @@ final class Program implements Runnable {
   // A set waits for one name after the other.
   private void waits(Op op, long until) {
     if (!op.kind().isOfSet()) {
-      journal.waits(machine, Plan.name(op.name()), op.share(), until);
+      journal.fairnessCheck.waits(machine, Plan.name(op.name()), op.share(), until);
     }
   }
 
   private void waitsNoMore(Op op) {
     if (!op.kind().isOfSet()) {
-      journal.waitsNoMore(machine, Plan.name(op.name()));
+      journal.fairnessCheck.waitsNoMore(machine, Plan.name(op.name()));
     }
   }
 
   /** A future, and its lease as the journal knows it. */
-  private record Pending(CompletableFuture<Lease> lease, CompletableFuture<Journal.Held> held) {}
+  private record Pending(CompletableFuture<Lease> lease, CompletableFuture<Held> held) {}
 
   /** Many futures of one name, more than a client may have threads: each is served. */
   private void crowd(Op op, LockClient client) throws InterruptedException {
@@ -493,10 +493,10 @@ final class Program implements Runnable {
       for (int i = 0; i < CROWD; i++) {
         CompletableFuture<Lease> lease = lock.acquireAsync();
         // Right away, as the lease may be lost before the loop below reaches it.
-        CompletableFuture<Journal.Held> held =
+        CompletableFuture<Held> held =
             lease.thenApply(
                 one -> {
-                  Journal.Held granted = granted(op, one, from);
+                  Held granted = granted(op, one, from);
                   granted.listen(one, 0);
                   return granted;
                 });
@@ -528,19 +528,19 @@ final class Program implements Runnable {
 
   private void release(Pending one, long after) {
     if (!one.held().isCompletedExceptionally()) {
-      Journal.blockFor(machine, after);
+      machine.block(after);
       release(one.lease().join(), List.of(one.held().join()));
     }
   }
 
-  private Journal.Held granted(Op op, Lease lease, long requestedAt) {
+  private Held granted(Op op, Lease lease, long requestedAt) {
     return journal.granted(
         machine, lease.name(), op.share(), lease.fencingToken(), requestedAt, lease);
   }
 
   /** How long the renewal of a set may have taken before its grant. */
   private long renewal() {
-    return journal.renewals(label) > 0 ? setting.requestTimeout() : 0;
+    return journal.requestCheck.renewals(label) > 0 ? setting.requestTimeout() : 0;
   }
 
   /** Waits for a future, or ends it as the operation says; null if that came first. */
@@ -560,7 +560,7 @@ final class Program implements Runnable {
           case COMPLETE -> future.complete(null);
           case FAIL -> future.completeExceptionally(new IllegalArgumentException("outside"));
         }
-        journal.ends(label);
+        journal.requestCheck.ends(label);
       }
       return future.join();
     } catch (InterruptedException e) {
@@ -596,7 +596,7 @@ final class Program implements Runnable {
 
   private void use(Op op, Acquirable<?> lock, Lease lease, long requestedAt)
       throws InterruptedException {
-    List<Journal.Held> held = new ArrayList<>();
+    List<Held> held = new ArrayList<>();
     if (lease instanceof MultiLease set) {
       requireNoToken(set);
       for (String name : set.names()) {
@@ -607,18 +607,18 @@ final class Program implements Runnable {
       held.add(granted(op, lease, requestedAt));
     }
     if (setting.queueing()) {
-      journal.checkFairness(held.get(0), margin());
+      journal.fairnessCheck.checkFairness(held.get(0), margin());
     } else if (setting.inTurns()) {
-      journal.checkTurns(held.get(0), margin());
+      journal.fairnessCheck.checkTurns(held.get(0), margin());
     }
     Kind way = op.kind().way();
     if (world.plan().faults().isEmpty() && way != Kind.TRY && !op.kind().isOfSet()) {
       // While the head of a line asks the store for a permit, the next one may get a local one.
       boolean passed = op.share().kind() == LockKind.SEMAPHORE && !setting.queueing();
-      journal.checkLocalOrder(held.get(0), margin(), passed ? MAX_OVERTAKINGS : 0);
+      journal.fairnessCheck.checkLocalOrder(held.get(0), margin(), passed ? MAX_OVERTAKINGS : 0);
     }
     boolean async = op.kind().isAsync();
-    for (Journal.Held one : held) {
+    for (Held one : held) {
       one.renews = op.keeping() != Plan.Keeping.FIXED && op.keeping() != Plan.Keeping.BRIEF;
       long most = maxHold(op);
       if (most > 0) {
@@ -646,18 +646,18 @@ final class Program implements Runnable {
   }
 
   /** Fails if the holder can acquire its lock again. */
-  private void again(Op op, Acquirable<?> lock, Lease lease, Journal.Held held)
+  private void again(Op op, Acquirable<?> lock, Lease lease, Held held)
       throws InterruptedException {
     boolean waits = op.keeping() == Plan.Keeping.IMPATIENT;
     long from = world.now();
     Lease second = null;
-    journal.begins(label, Journal.NEVER, 0);
+    journal.requestCheck.begins(label, Journal.NEVER, 0);
     try {
       second = waits ? lock.acquire() : lock.tryAcquire().orElse(null);
     } catch (LockException e) {
       // Timed out, or the first was lost meanwhile, and the store cannot be asked.
     } finally {
-      journal.ends(label);
+      journal.requestCheck.ends(label);
     }
     boolean whole = held.share.isWhole();
     held.require(second == null || !whole || !lease.isHeld(), "EXCL-06", "acquired twice");
@@ -680,7 +680,7 @@ final class Program implements Runnable {
   }
 
   /** Renews a lease, and checks that the store has confirmed that. */
-  private void renew(Lease lease, List<Journal.Held> held) throws InterruptedException {
+  private void renew(Lease lease, List<Held> held) throws InterruptedException {
     long from = world.now();
     if (world.plan().renewsAsync()) {
       await(lease.renewAsync());
@@ -704,12 +704,12 @@ final class Program implements Runnable {
   }
 
   /** Returns false if it was lost before the time is over. */
-  private boolean hold(Op op, Lease lease, List<Journal.Held> held) throws InterruptedException {
+  private boolean hold(Op op, Lease lease, List<Held> held) throws InterruptedException {
     long until = machine.monotonic() + op.hold();
     long step = Math.max(5 * MS, op.hold() / 12);
     while (until - machine.monotonic() > 0) {
       boolean isHeld = op.looks() || !lease.lost().isDone();
-      for (Journal.Held one : held) {
+      for (Held one : held) {
         isHeld &= !op.looks() || one.look(lease);
       }
       if (!isHeld) {
@@ -736,19 +736,19 @@ final class Program implements Runnable {
   }
 
   /** Fails unless the loss of a lease that is neither held nor released is signalled. */
-  private void awaitSignal(Lease lease, Journal.Held held) throws InterruptedException {
+  private void awaitSignal(Lease lease, Held held) throws InterruptedException {
     long from = world.now();
-    long bound = Journal.bound(machine);
+    long bound = machine.tolerance();
     while (!lease.lost().isDone()) {
       machine.pause(50 * MS);
-      if (Journal.lateness(machine, from, world.now()) > bound) {
+      if (machine.lateness(from, world.now()) > bound) {
         held.require(false, "LOSS-02", "not held, but no loss was signalled");
         return;
       }
     }
   }
 
-  private void end(Op op, Lease lease, List<Journal.Held> held) {
+  private void end(Op op, Lease lease, List<Held> held) {
     Ending ending = op.ending();
     if (ending == Ending.FORGET && machine.forget(lease)) {
       held.forEach(one -> one.minHoldUntil = 0);
@@ -775,22 +775,22 @@ final class Program implements Runnable {
     release(lease, held);
     if (ending == Ending.TWICE) {
       // The next holder may have the lock by now.
-      Journal.blockFor(machine, 20 * MS);
+      machine.block(20 * MS);
       release(lease, held);
       lease.close();
     }
   }
 
-  private void release(Lease lease, List<Journal.Held> held) {
+  private void release(Lease lease, List<Held> held) {
     long from = world.now();
-    Journal.Held first = held.get(0);
+    Held first = held.get(0);
     if (!(lease instanceof MultiLease) && lease.fencingToken() != first.token) {
       world.fail("FENCE-03", first + ": its token has become " + lease.fencingToken());
     }
-    held.forEach(Journal.Held::releasing);
-    journal.beginsRelease();
+    held.forEach(Held::releasing);
+    journal.requestCheck.beginsRelease();
     ReleaseOutcome outcome = lease.release();
-    journal.endsRelease();
+    journal.requestCheck.endsRelease();
     held.forEach(one -> one.released(outcome));
     took("REL-02", "release()", from, setting.requestTimeout());
   }
@@ -834,7 +834,7 @@ final class Program implements Runnable {
     if (interrupted && !Thread.interrupted()) {
       world.fail("JUC-03", label + ": lock() swallowed an interrupt");
     }
-    Journal.Held held = journal.granted(machine, Plan.name(op.name()), op.share(), 0, from, null);
+    Held held = journal.granted(machine, Plan.name(op.name()), op.share(), 0, from, null);
     journal.staysTaken(held, from + machine.trueNanos(minHold(op)), defersReleases);
     boolean lost = false;
     try {

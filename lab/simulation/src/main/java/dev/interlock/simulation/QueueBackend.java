@@ -245,7 +245,7 @@ final class QueueBackend implements QueueingBackend {
     long asOf = confirmedAt;
     if (machine.isLate()) {
       asOf -= timeout;
-      journal.grantedLate(claim);
+      journal.requestCheck.grantedLate(claim);
     }
     return Grant.onSession(
         claim, number, asOf, Duration.ofNanos(certain()), Duration.ofNanos(timeout));
@@ -253,7 +253,7 @@ final class QueueBackend implements QueueingBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    journal.asks(machine, claim, deadline);
+    journal.requestCheck.asks(machine, claim, deadline);
     return recorder.ask(claim, () -> attempt(claim, deadline));
   }
 
@@ -298,7 +298,7 @@ final class QueueBackend implements QueueingBackend {
 
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
-    journal.asks(machine, claim, deadline);
+    journal.requestCheck.asks(machine, claim, deadline);
     return recorder.ask(claim, () -> enter(claim, deadline));
   }
 
@@ -404,7 +404,7 @@ final class QueueBackend implements QueueingBackend {
 
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
-    journal.renews(grants.get(0).claim());
+    journal.requestCheck.renews(grants.get(0).claim());
     return QueueingBackend.super.renewAll(grants, deadline);
   }
 
@@ -428,7 +428,7 @@ final class QueueBackend implements QueueingBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    journal.releases(claim, deadline);
+    journal.requestCheck.releases(claim, deadline);
     journal.emptyAnswerCheck.recordRelease(machine, claim);
     // The server reports the removal of the node before it answers.
     granted.remove(claim.id());

@@ -27,7 +27,7 @@ final class RenewalCheck {
   }
 
   /** Fails if none of the lease's renewals that were requested since then has been confirmed. */
-  void requireConfirmed(Journal.Held lease, long from) {
+  void requireConfirmed(Held lease, long from) {
     Long last =
         confirmedRequests.get(
             List.of(lease.machine.name(), lease.name, lease.token / Grant.LEASES_PER_GRANT));

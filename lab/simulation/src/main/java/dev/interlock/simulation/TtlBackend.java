@@ -213,7 +213,7 @@ final class TtlBackend implements LockBackend {
 
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
-    journal.renews(grants.get(0).claim());
+    journal.requestCheck.renews(grants.get(0).claim());
     return LockBackend.super.renewAll(grants, deadline);
   }
 
@@ -225,7 +225,7 @@ final class TtlBackend implements LockBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    journal.asks(machine, claim, deadline);
+    journal.requestCheck.asks(machine, claim, deadline);
     return recorder.ask(claim, () -> attempt(claim, deadline));
   }
 
@@ -297,7 +297,7 @@ final class TtlBackend implements LockBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    journal.releases(claim, deadline);
+    journal.requestCheck.releases(claim, deadline);
     journal.emptyAnswerCheck.recordRelease(machine, claim);
     try {
       List<Boolean> answers =

@@ -144,7 +144,7 @@ final class World {
   }
 
   /** Until when the store keeps a lease without renewal; for ever if that is unknown. */
-  private long keptUntil(Journal.Held held) {
+  private long keptUntil(Held held) {
     if (servers.size() != 1 || held.token == 0) {
       return Journal.NEVER;
     }
@@ -257,7 +257,7 @@ final class World {
                   : ClientsWithTimeSource.using(this::backend, options, machine);
         } catch (LockException | OutOfMemoryError e) {
           journal.note(machine, "cannot open: " + e);
-          Journal.blockFor(machine, 300 * MS);
+          machine.block(300 * MS);
         }
       }
       if (plan.hasElections()) {
@@ -317,7 +317,7 @@ final class World {
             if (old != null) {
               client = null;
               close(old);
-              Journal.blockFor(machine, after);
+              machine.block(after);
               open();
             }
             replacing--;
@@ -386,7 +386,7 @@ final class World {
       // Without threads a closed client's listeners are called by the one that closes it.
       long listeners = shortage == 0 ? 0 : MOST_LISTENING;
       long bound = 2 * setting.requestTimeout() + shortage + listeners;
-      journal.took(machine, "REL-05", "close()", from, bound);
+      machine.requireInTime("REL-05", "close()", from, bound);
     }
   }
 
@@ -542,7 +542,7 @@ final class World {
           fail("WAIT-05", "\"" + name + "\" is refused at the end: " + describe(e));
           return;
         }
-        Journal.blockFor(machine, 100 * MS);
+        machine.block(100 * MS);
       } catch (InterruptedException | LockException e) {
         fail("WAIT-05", "\"" + name + "\" cannot be acquired at the end: " + describe(e));
         return;
@@ -679,14 +679,14 @@ final class World {
   private void interrupt(Machine machine, SimThread thread, Program program) {
     thread.interrupt();
     int waiting = program.waiting();
-    long bound = 2 * setting.requestTimeout() + Journal.BOUND;
+    long bound = 2 * setting.requestTimeout() + Machine.TOLERANCE;
     long from = now();
     scheduler.after(
         bound,
         () -> {
           if (waiting != 0
               && program.waiting() == waiting
-              && Journal.lateness(machine, from, now()) >= bound
+              && machine.lateness(from, now()) >= bound
               && machine.runs()
               && !machine.isStoppedInside()) {
             fail("WAIT-07", thread.getName() + " waits on, though it was interrupted" + stuck());

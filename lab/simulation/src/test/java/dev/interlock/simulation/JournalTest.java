@@ -45,7 +45,7 @@ class JournalTest {
     scheduler.after(
         2 * SECOND,
         () -> {
-          Journal.Held late = journal.granted(second, "a", other, 0, start, null);
+          Held late = journal.granted(second, "a", other, 0, start, null);
           if (valid > 0) {
             late.extend(scheduler.now() + valid);
           }
