@@ -1,5 +1,7 @@
 package dev.interlock.simulation;
 
+import dev.interlock.simulation.machine.Failure;
+import dev.interlock.simulation.workload.Plan;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;

@@ -1,5 +1,8 @@
 package dev.interlock.simulation;
 
+import dev.interlock.simulation.machine.Failure;
+import dev.interlock.simulation.machine.Scheduler;
+import dev.interlock.simulation.workload.Plan;
 import dev.interlock.spi.ClientsWithTimeSource;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;

@@ -8,8 +8,24 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.internal.Residue;
-import dev.interlock.simulation.Plan.Op;
-import dev.interlock.simulation.Plan.PlannedFault;
+import dev.interlock.simulation.machine.Failure;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
+import dev.interlock.simulation.machine.SimThread;
+import dev.interlock.simulation.model.Network;
+import dev.interlock.simulation.model.QueueBackend;
+import dev.interlock.simulation.model.QueueServer;
+import dev.interlock.simulation.model.Server;
+import dev.interlock.simulation.model.TtlBackend;
+import dev.interlock.simulation.model.TtlServer;
+import dev.interlock.simulation.oracle.Held;
+import dev.interlock.simulation.oracle.Journal;
+import dev.interlock.simulation.workload.Observer;
+import dev.interlock.simulation.workload.Plan;
+import dev.interlock.simulation.workload.Plan.Op;
+import dev.interlock.simulation.workload.Plan.PlannedFault;
+import dev.interlock.simulation.workload.Program;
+import dev.interlock.simulation.workload.Surroundings;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Grant;
@@ -24,11 +40,10 @@ import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Builds what a plan describes, runs it, and checks the outcome. */
-final class World {
+final class World implements Surroundings {
 
   private static final long MS = 1_000_000;
   private static final long SLOW_CLOSE = 3; // request time-outs
@@ -72,7 +87,8 @@ final class World {
     this.journal =
         new Journal(
             scheduler,
-            setting,
+            setting.requestTimeout(),
+            setting.ttl(),
             this::keptUntil,
             plan.faults().isEmpty() && !plan.takesAway(),
             traced);
@@ -116,30 +132,25 @@ final class World {
         world.journal.lines());
   }
 
-  static String describe(Throwable e) {
-    String text =
-        Stream.of(e.getStackTrace())
-            .limit(12)
-            .map(frame -> "\n      at " + frame)
-            .collect(Collectors.joining("", e.toString(), ""));
-    return e.getCause() == null ? text : text + "\n    because of " + describe(e.getCause());
-  }
-
   // --- for programs ---------------------------------------------------------------------------
 
-  Plan plan() {
+  @Override
+  public Plan plan() {
     return plan;
   }
 
-  Journal journal() {
+  @Override
+  public Journal journal() {
     return journal;
   }
 
-  long now() {
+  @Override
+  public long now() {
     return scheduler.now();
   }
 
-  void fail(String rule, String what) {
+  @Override
+  public void fail(String rule, String what) {
     scheduler.fail(rule, what);
   }
 
@@ -156,33 +167,34 @@ final class World {
     return until == 0 && setting.outside() ? Journal.NEVER : until;
   }
 
-  /** Whether what the store shows as a token is that of the lease. */
-  boolean isTokenOfStore() {
+  @Override
+  public boolean isTokenOfStore() {
     return servers.size() <= 1 && !setting.outside();
   }
 
-  /** Whether the store is one of the models, which record what they answer. */
-  boolean isOnModel() {
+  @Override
+  public boolean isOnModel() {
     return !servers.isEmpty();
   }
 
-  /** Whether the store always answers. */
-  boolean isStoreThere() {
+  @Override
+  public boolean isStoreThere() {
     return servers.isEmpty() || plan.faults().isEmpty();
   }
 
-  /** Fails if a name was refused although all clients agree on its kind. */
-  void refused(Op op, LockException e) {
+  @Override
+  public void refused(Op op, LockException e) {
     boolean mayBeRefused =
         plan.disagrees()
             || plan.faults().stream()
                 .anyMatch(fault -> fault.kind() == Plan.FaultKind.SERVER_REFUSE);
     if (!mayBeRefused) {
-      fail("KIND", op + " was refused: " + describe(e));
+      fail("KIND", op + " was refused: " + Failure.describe(e));
     }
   }
 
-  void unavailable(Op op, LockException e) {
+  @Override
+  public void unavailable(Op op, LockException e) {
     // An operation that waits for a thread may be left with too little time for any store.
     // So may one that waits behind it.
     boolean late =
@@ -201,7 +213,7 @@ final class World {
         && !plan.takesAway()
         && e instanceof LockUnavailableException
         && !String.valueOf(e.getMessage()).matches(".*(no thread was free|split vote).*")) {
-      fail("WAIT-04", "the store was there, but " + describe(e));
+      fail("WAIT-04", "the store was there, but " + Failure.describe(e));
     }
   }
 
@@ -343,7 +355,7 @@ final class World {
                   .orElseThrow());
         }
       } catch (LockException e) {
-        fail("WAIT-04", "the store was there, but " + describe(e));
+        fail("WAIT-04", "the store was there, but " + Failure.describe(e));
       }
       long held = leases.stream().filter(Lease::isHeld).count();
       if (count > 0) {
@@ -539,12 +551,12 @@ final class World {
       } catch (LockConfigurationException e) {
         // What was dropped or left by a dead machine may be of another kind.
         if (now() - until > 0 || !plan.disagrees()) {
-          fail("WAIT-05", "\"" + name + "\" is refused at the end: " + describe(e));
+          fail("WAIT-05", "\"" + name + "\" is refused at the end: " + Failure.describe(e));
           return;
         }
         machine.block(100 * MS);
       } catch (InterruptedException | LockException e) {
-        fail("WAIT-05", "\"" + name + "\" cannot be acquired at the end: " + describe(e));
+        fail("WAIT-05", "\"" + name + "\" cannot be acquired at the end: " + Failure.describe(e));
         return;
       }
     }
@@ -618,7 +630,7 @@ final class World {
   private void endCandidacies() {
     new SimThread(observer, scheduler.nextThreadNumber(), "end", () -> hosts.forEach(Host::end)) {
       @Override
-      boolean runsAtTheEnd() {
+      public boolean runsAtTheEnd() {
         return true;
       }
     }.start();

@@ -4,6 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 
+import dev.interlock.simulation.machine.Failure;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
+import dev.interlock.simulation.oracle.Held;
+import dev.interlock.simulation.oracle.Journal;
 import dev.interlock.spi.Share;
 import java.util.SplittableRandom;
 import java.util.concurrent.TimeUnit;
@@ -36,8 +41,7 @@ class JournalTest {
    */
   private static @Nullable Failure failure(Share other, long valid) {
     Scheduler scheduler = new Scheduler(new SplittableRandom(1), TimeUnit.MINUTES.toNanos(1));
-    Journal journal =
-        new Journal(scheduler, Plan.of(1).setting(), held -> Journal.NEVER, false, false);
+    Journal journal = new Journal(scheduler, SECOND, SECOND, held -> Journal.NEVER, false, false);
     Machine first = machine(scheduler, "client-1");
     Machine second = machine(scheduler, "client-2");
     long start = scheduler.now();

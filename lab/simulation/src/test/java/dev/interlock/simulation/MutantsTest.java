@@ -3,6 +3,8 @@ package dev.interlock.simulation;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.interlock.simulation.machine.Failure;
+import dev.interlock.simulation.workload.Plan;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.sample.Sample;

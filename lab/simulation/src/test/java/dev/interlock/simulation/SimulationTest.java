@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.interlock.simulation.workload.Plan;
 import dev.interlock.tck.sample.Sample;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;

@@ -4,6 +4,7 @@ import static java.util.Comparator.comparingLong;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import dev.interlock.tck.sample.Sample;
+import java.nio.file.Path;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -46,7 +47,7 @@ class MemorySpecimensTest extends SpecimenSuite {
 
   @Override
   protected Optional<SpecimenTable> table() {
-    return Optional.of(new SpecimenTable(SpecimenCoverageTest.DOCUMENT, "lock-tck"));
+    return Optional.of(new SpecimenTable(Path.of("../../docs/specimens.md"), "lock-tck"));
   }
 
   @Test

@@ -1,6 +1,8 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.oracle;
 
 import dev.interlock.LockKind;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Share;
 import java.util.LinkedHashMap;
@@ -12,7 +14,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 
 /** Checks the order in which those who wait for a name are served. */
-final class FairnessCheck {
+public final class FairnessCheck {
 
   private static final long MS = 1_000_000;
 
@@ -72,7 +74,7 @@ final class FairnessCheck {
    *
    * @param until when it gives up, by the machine's clock; or never
    */
-  void waits(Machine machine, String name, Share share, long until) {
+  public void waits(Machine machine, String name, Share share, long until) {
     Queueing here = queueing(machine, name);
     here.until = until;
     here.threads.add(
@@ -84,14 +86,14 @@ final class FairnessCheck {
     }
   }
 
-  void waitsNoMore(Machine machine, String name) {
+  public void waitsNoMore(Machine machine, String name) {
     Queueing here = queueing(machine, name);
     here.waiters--;
     here.threads.removeIf(waiter -> waiter.thread() == Thread.currentThread());
   }
 
   /** Fails if a client was served before another whose first waiter arrived earlier. */
-  void checkFairness(Held held, long margin) {
+  public void checkFairness(Held held, long margin) {
     if (!held.share.isExclusive()) {
       checkLine(held, margin);
       return;
@@ -123,7 +125,7 @@ final class FairnessCheck {
    * Fails if another thread of the client, which came before and has been overtaken as often as it
    * may be, still waits a little later. No machine may have been disturbed.
    */
-  void checkLocalOrder(Held held, long margin, int allowed) {
+  public void checkLocalOrder(Held held, long margin, int allowed) {
     Queueing here = queueing(held.machine, held.name);
     for (Waiter waiter : here.threads) {
       if (held.requestedAt - waiter.since() > margin) {
@@ -142,7 +144,7 @@ final class FairnessCheck {
                         + " was granted, and not to "
                         + waiter.thread().getName()
                         + ", which waits as "
-                        + Plan.use(waiter.share())
+                        + Held.use(waiter.share())
                         + " since "
                         + (held.requestedAt - waiter.since()) / MS
                         + " ms before");
@@ -175,7 +177,7 @@ final class FairnessCheck {
                           + " was granted, and not to "
                           + machine.name()
                           + ", which waits as "
-                          + Plan.use(there.share)
+                          + Held.use(there.share)
                           + " since "
                           + (held.requestedAt - since) / MS
                           + " ms before");
@@ -185,11 +187,11 @@ final class FairnessCheck {
   }
 
   /**
-   * Fails if a reader came before a writer that had waited, except for a short time after another
-   * writer; or if two writers, one after the other, came before a reader that had waited. Each
-   * client has one waiter, and the store no queue.
+   * Fails if a reader came before a writer that had waited, except for a short time, the window,
+   * after another writer; or if two writers, one after the other, came before a reader that had
+   * waited. Each client has one waiter, and the store no queue.
    */
-  void checkTurns(Held held, long margin) {
+  public void checkTurns(Held held, long margin, long window) {
     if (held.share.kind() != LockKind.READ_WRITE) {
       return;
     }
@@ -212,7 +214,7 @@ final class FairnessCheck {
           long after = scheduler.now() - lastWriter;
           boolean waits =
               there.until == Journal.NEVER || there.until - machine.monotonic() > margin;
-          if (!writes && there.share.isWhole() && waits && after > TtlServer.WINDOW + margin) {
+          if (!writes && there.share.isWhole() && waits && after > window + margin) {
             scheduler.fail(
                 "FAIR-02",
                 held

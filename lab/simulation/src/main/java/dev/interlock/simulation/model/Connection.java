@@ -1,6 +1,8 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.model;
 
 import dev.interlock.LockUnavailableException;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.WakeUp;
 import java.util.ArrayList;
 import java.util.List;
@@ -12,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * once it has broken; messages on others may overtake them. Messages in flight when the client
  * closes it may still arrive.
  */
-final class Connection {
+public final class Connection {
 
   private final Machine machine;
   private final Server server;

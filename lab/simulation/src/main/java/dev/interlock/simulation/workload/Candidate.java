@@ -1,19 +1,22 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.workload;
 
 import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.LockException;
-import dev.interlock.simulation.Plan.Ending;
-import dev.interlock.simulation.Plan.Keeping;
-import dev.interlock.simulation.Plan.Op;
-import dev.interlock.simulation.Plan.Treatment;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.oracle.Held;
+import dev.interlock.simulation.oracle.Journal;
+import dev.interlock.simulation.workload.Plan.Ending;
+import dev.interlock.simulation.workload.Plan.Keeping;
+import dev.interlock.simulation.workload.Plan.Op;
+import dev.interlock.simulation.workload.Plan.Treatment;
 import dev.interlock.spi.Share;
 import java.util.List;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A candidacy of a program: what it does as the leader, and the checks of its guarantees. */
-final class Candidate implements Election.LeaderWork {
+public final class Candidate implements Election.LeaderWork {
 
   private static final long MS = 1_000_000;
 
@@ -22,7 +25,7 @@ final class Candidate implements Election.LeaderWork {
     boolean hold(Op op, Lease lease, List<Held> held) throws InterruptedException;
   }
 
-  private final World world;
+  private final Surroundings world;
   private final Journal journal;
   private final Machine machine;
   private final Op op;
@@ -57,7 +60,7 @@ final class Candidate implements Election.LeaderWork {
    * @param maxHold how long it may lead; zero if there is no limit
    */
   Candidate(
-      World world,
+      Surroundings world,
       Machine machine,
       Op op,
       String label,

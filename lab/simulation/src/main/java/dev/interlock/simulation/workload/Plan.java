@@ -1,6 +1,7 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.workload;
 
 import dev.interlock.LockKind;
+import dev.interlock.simulation.oracle.Held;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -14,14 +15,14 @@ import org.jspecify.annotations.Nullable;
  * The operations and faults of a world. Made from a seed; parts can be left out to find what a
  * failure needs.
  */
-record Plan(
+public record Plan(
     long seed,
     Store store,
     Setting setting,
     List<List<List<Op>>> programs, // by client, then thread
     List<PlannedFault> faults) {
 
-  boolean hasAsyncOps() {
+  public boolean hasAsyncOps() {
     return programs.stream()
         .flatMap(List::stream)
         .flatMap(List::stream)
@@ -29,7 +30,7 @@ record Plan(
   }
 
   /** The store of the locks. */
-  enum Store {
+  public enum Store {
     QUEUE,
     TTL,
     MAJORITY,
@@ -51,7 +52,7 @@ record Plan(
    * @param maxHold the maximum hold time of locks without options; 0 if there is none
    * @param locksAtClose how many locks each client holds when it is closed at the end
    */
-  record Setting(
+  public record Setting(
       List<Share> uses,
       long ttl,
       long requestTimeout,
@@ -68,7 +69,7 @@ record Plan(
       int locksAtClose,
       long length) {
 
-    int names() {
+    public int names() {
       return uses.size();
     }
 
@@ -104,7 +105,7 @@ record Plan(
   }
 
   /** An operation: a way to acquire a lock, or something else. */
-  enum Kind {
+  public enum Kind {
     ACQUIRE,
     TRY,
     TIMED,
@@ -130,7 +131,7 @@ record Plan(
     STAND,
     OBSERVE;
 
-    boolean isOfSet() {
+    public boolean isOfSet() {
       return name().startsWith("SET");
     }
 
@@ -142,7 +143,7 @@ record Plan(
       return name().startsWith("CAMPAIGN");
     }
 
-    boolean isAsync() {
+    public boolean isAsync() {
       return name().contains("ASYNC");
     }
 
@@ -190,7 +191,7 @@ record Plan(
   }
 
   /** One thing that a thread does. */
-  record Op(
+  public record Op(
       Kind kind,
       int name,
       Share share,
@@ -315,7 +316,7 @@ record Plan(
     @Override
     public String toString() {
       StringBuilder text = new StringBuilder(kind + " " + Plan.name(name) + " " + keeping);
-      text.append(share.isExclusive() ? "" : " " + use(share));
+      text.append(share.isExclusive() ? "" : " " + Held.use(share));
       text.append(" patience ").append(patience / 1_000_000).append(" ms, ").append(treatment);
       text.append(", hold ").append(hold / 1_000_000).append(" ms, ").append(ending);
       return text + (listener == 1 ? ", throws" : listener == 2 ? ", blocks" : "");
@@ -323,7 +324,7 @@ record Plan(
   }
 
   /** Kinds of faults. */
-  enum FaultKind {
+  public enum FaultKind {
     STOP,
     STOPS,
     SLEEP,
@@ -347,22 +348,14 @@ record Plan(
   }
 
   /** One fault and its target. */
-  record PlannedFault(FaultKind kind, long at, int client, int thread, int server, long lasting) {}
+  public record PlannedFault(
+      FaultKind kind, long at, int client, int thread, int server, long lasting) {}
 
-  /** What a share is, in a word or two. */
-  static String use(Share share) {
-    return switch (share.kind()) {
-      case EXCLUSIVE -> "lock";
-      case READ_WRITE -> share.isWhole() ? "writer" : "reader";
-      case SEMAPHORE -> share.weight() + " of " + share.capacity();
-    };
-  }
-
-  int clients() {
+  public int clients() {
     return programs.size();
   }
 
-  int servers() {
+  public int servers() {
     return switch (store) {
       case MAJORITY -> 3;
       case QUEUE, TTL -> 1;
@@ -370,17 +363,17 @@ record Plan(
     };
   }
 
-  int operations() {
+  public int operations() {
     return programs.stream().flatMap(List::stream).mapToInt(List::size).sum();
   }
 
   /** The name of a lock. */
-  static String name(int number) {
+  public static String name(int number) {
     return String.valueOf((char) ('a' + number));
   }
 
   /** Whether a name is used as two things. */
-  boolean disagrees() {
+  public boolean disagrees() {
     return programs.stream()
         .flatMap(List::stream)
         .flatMap(List::stream)
@@ -393,7 +386,7 @@ record Plan(
   }
 
   /** Whether there are candidates or observers. */
-  boolean hasElections() {
+  public boolean hasElections() {
     return programs.stream()
         .flatMap(List::stream)
         .flatMap(List::stream)
@@ -401,7 +394,7 @@ record Plan(
   }
 
   /** Whether locks are revoked or released by force. */
-  boolean takesAway() {
+  public boolean takesAway() {
     return programs.stream()
         .flatMap(List::stream)
         .flatMap(List::stream)
@@ -423,7 +416,7 @@ record Plan(
           FaultKind.INTERRUPT);
 
   /** The plan of a seed, on one of the model stores. */
-  static Plan of(long seed) {
+  public static Plan of(long seed) {
     return of(seed, storeOf(seed));
   }
 
@@ -432,7 +425,7 @@ record Plan(
   }
 
   /** The plan of a seed on the given store: of locks, of names of any kind, or with elections. */
-  static Plan of(long seed, Store store) {
+  public static Plan of(long seed, Store store) {
     Plan ofLocks = ofLocks(seed, store);
     SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 12);
     return switch (random.nextInt(5)) {
@@ -443,7 +436,7 @@ record Plan(
   }
 
   /** The plan of a seed, with exclusive locks only. */
-  static Plan ofLocks(long seed) {
+  public static Plan ofLocks(long seed) {
     return ofLocks(seed, storeOf(seed));
   }
 
@@ -506,7 +499,7 @@ record Plan(
   }
 
   /** The plan of a seed on the given store, with exclusive locks only. */
-  static Plan ofLocks(long seed, Store store) {
+  public static Plan ofLocks(long seed, Store store) {
     SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 11);
     boolean calm = random.nextInt(6) == 0;
     // Single waiters only, some with short time-outs: locks must be granted in order of arrival.

@@ -1,13 +1,15 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.oracle;
 
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
 import java.util.List;
 
 /** Checks a whole history in the end: who held what, and how each lease ended. */
-final class HistoryCheck {
+public final class HistoryCheck {
 
   private static final String NOT_EXPIRED = "SUSPENDED|SESSION_ENDED|TAKEN";
   private static final long MS = 1_000_000;

@@ -1,4 +1,4 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.machine;
 
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -14,10 +14,10 @@ import org.jspecify.annotations.Nullable;
  * Time and threads of one world. One thread runs at a time, until it waits; then the seed chooses
  * among the threads that are ready. When none is, time jumps to the next event.
  */
-final class Scheduler {
+public final class Scheduler {
 
   /** The rule that a thread breaks by waiting for something outside of the world. */
-  static final String HANG = "hang";
+  public static final String HANG = "hang";
 
   /** Of all clients together in one second. */
   private static final int MOST_STEPS_IN_A_SECOND = 20_000;
@@ -59,16 +59,16 @@ final class Scheduler {
   private @Nullable Thread main;
   private Runnable atTheEnd = () -> {};
 
-  Scheduler(SplittableRandom random, long mostTime) {
+  public Scheduler(SplittableRandom random, long mostTime) {
     this.random = random;
     this.endOfTime = now + mostTime;
   }
 
-  long now() {
+  public long now() {
     return now;
   }
 
-  long random(long bound) {
+  public long random(long bound) {
     return random.nextLong(bound);
   }
 
@@ -76,38 +76,38 @@ final class Scheduler {
     return probability > 0 && random.nextDouble() < probability;
   }
 
-  int steps() {
+  public int steps() {
     return steps;
   }
 
   /** A hash of all events: two runs with the same fingerprint were the same. */
-  long fingerprint() {
+  public long fingerprint() {
     return fingerprint;
   }
 
-  void mix(long value) {
+  public void mix(long value) {
     fingerprint = (fingerprint ^ value) * 0x9E3779B97F4A7C15L;
     fingerprint ^= fingerprint >>> 29;
   }
 
-  @Nullable Failure failure() {
+  public @Nullable Failure failure() {
     return failure;
   }
 
   /** Ends the world; the first failure counts. */
-  void fail(String rule, String what) {
+  public void fail(String rule, String what) {
     if (failure == null && !over && !PASSED_OVER.contains(rule)) {
       failure = new Failure(rule, what);
     }
   }
 
   /** Ends the world without a failure. */
-  void finish() {
+  public void finish() {
     over = true;
   }
 
   /** Does something when the world has ended, before its threads are killed. */
-  void atTheEnd(Runnable action) {
+  public void atTheEnd(Runnable action) {
     atTheEnd = action;
   }
 
@@ -120,11 +120,11 @@ final class Scheduler {
     return over || failure != null;
   }
 
-  void at(long time, Runnable action) {
+  public void at(long time, Runnable action) {
     events.add(new Event(time, order++, action));
   }
 
-  void after(long delay, Runnable action) {
+  public void after(long delay, Runnable action) {
     at(now + delay, action);
   }
 
@@ -138,11 +138,11 @@ final class Scheduler {
     }
   }
 
-  int nextThreadNumber() {
+  public int nextThreadNumber() {
     return threads++;
   }
 
-  List<SimThread> alive() {
+  public List<SimThread> alive() {
     return alive;
   }
 
@@ -317,7 +317,7 @@ final class Scheduler {
       try {
         due.action.run();
       } catch (RuntimeException | Error e) {
-        fail("world", World.describe(e));
+        fail("world", Failure.describe(e));
       } finally {
         happening = false;
       }
@@ -385,7 +385,7 @@ final class Scheduler {
     now = Math.max(now, next);
   }
 
-  String threadsAlive() {
+  public String threadsAlive() {
     StringBuilder text = new StringBuilder();
     for (SimThread thread : alive) {
       text.append("\n    ").append(thread.getName()).append(' ').append(thread.state);
@@ -407,7 +407,7 @@ final class Scheduler {
   // --- the whole ------------------------------------------------------------------------------
 
   /** Runs until the world and all its threads have ended. */
-  void run() {
+  public void run() {
     main = Thread.currentThread();
     SimThread first = next();
     if (first != null) {

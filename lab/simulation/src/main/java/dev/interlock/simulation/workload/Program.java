@@ -1,4 +1,4 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.workload;
 
 import dev.interlock.Acquirable;
 import dev.interlock.Capability;
@@ -18,9 +18,13 @@ import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.simulation.Plan.Ending;
-import dev.interlock.simulation.Plan.Kind;
-import dev.interlock.simulation.Plan.Op;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.model.TtlServer;
+import dev.interlock.simulation.oracle.Held;
+import dev.interlock.simulation.oracle.Journal;
+import dev.interlock.simulation.workload.Plan.Ending;
+import dev.interlock.simulation.workload.Plan.Kind;
+import dev.interlock.simulation.workload.Plan.Op;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
@@ -38,7 +42,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** One thread of one client: performs its operations in order. */
-final class Program implements Runnable {
+public final class Program implements Runnable {
 
   private static final long MS = 1_000_000;
   private static final long LEAST_PER_REQUEST = 250 * MS;
@@ -47,7 +51,7 @@ final class Program implements Runnable {
   /** The number of permits that the engine lets pass a head: eight, and some at first. */
   private static final int MAX_OVERTAKINGS = 16;
 
-  private final World world;
+  private final Surroundings world;
   private final Plan.Setting setting;
   private final Journal journal;
   private final Machine machine;
@@ -62,14 +66,14 @@ final class Program implements Runnable {
   private boolean done;
 
   /** The client that a machine has at the moment. */
-  interface Clients {
+  public interface Clients {
     /** Waits until there is one. */
     LockClient current() throws InterruptedException;
 
     boolean isOpen(LockClient client);
   }
 
-  Program(World world, Machine machine, Clients clients, List<Op> ops) {
+  public Program(Surroundings world, Machine machine, Clients clients, List<Op> ops) {
     this.world = world;
     this.setting = world.plan().setting();
     this.journal = world.journal();
@@ -78,16 +82,16 @@ final class Program implements Runnable {
     this.ops = ops;
   }
 
-  boolean isDone() {
+  public boolean isDone() {
     return done;
   }
 
-  @Nullable Op current() {
+  public @Nullable Op current() {
     return current;
   }
 
   /** The number of the current interruptible wait; 0 if there is none. */
-  int waiting() {
+  public int waiting() {
     return waits ? begun : 0;
   }
 
@@ -609,7 +613,7 @@ final class Program implements Runnable {
     if (setting.queueing()) {
       journal.fairnessCheck.checkFairness(held.get(0), margin());
     } else if (setting.inTurns()) {
-      journal.fairnessCheck.checkTurns(held.get(0), margin());
+      journal.fairnessCheck.checkTurns(held.get(0), margin(), TtlServer.WINDOW);
     }
     Kind way = op.kind().way();
     if (world.plan().faults().isEmpty() && way != Kind.TRY && !op.kind().isOfSet()) {

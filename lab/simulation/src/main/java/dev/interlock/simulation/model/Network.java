@@ -1,12 +1,14 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.model;
 
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 
 /** The network between machines and servers, and its faults. */
-final class Network {
+public final class Network {
 
   /** A fault of the path from a machine to a server. */
   private static final class Path {
@@ -22,7 +24,7 @@ final class Network {
   private long extraDelay;
   private boolean steady;
 
-  Network(Scheduler scheduler, long usualDelay) {
+  public Network(Scheduler scheduler, long usualDelay) {
     this.scheduler = scheduler;
     this.usualDelay = usualDelay;
   }
@@ -52,7 +54,7 @@ final class Network {
   }
 
   /** Delays each message by the extra time, or by up to as much. */
-  void slow(long extra, boolean always, long nanos) {
+  public void slow(long extra, boolean always, long nanos) {
     extraDelay = extra;
     steady = always;
     scheduler.after(
@@ -64,7 +66,7 @@ final class Network {
   }
 
   /** Holds everything in the given directions until the fault ends, and then delivers all of it. */
-  void hold(Machine machine, Server server, boolean requests, boolean replies, long nanos) {
+  public void hold(Machine machine, Server server, boolean requests, boolean replies, long nanos) {
     Path path = path(machine, server);
     path.holdsRequests += requests ? 1 : 0;
     path.holdsReplies += replies ? 1 : 0;
@@ -86,7 +88,7 @@ final class Network {
   }
 
   /** All connections break, and new ones are refused for a while. */
-  void cut(Machine machine, Server server, long nanos) {
+  public void cut(Machine machine, Server server, long nanos) {
     connections(machine, server).forEach(Connection::cut);
     Path path = path(machine, server);
     path.cut++;
@@ -94,12 +96,12 @@ final class Network {
   }
 
   /** Drops everything on the open connections without a sign. */
-  void fallSilent(Machine machine, Server server) {
+  public void fallSilent(Machine machine, Server server) {
     connections(machine, server).forEach(Connection::fallSilent);
   }
 
   /** Cuts all connections of a machine that has died. */
-  void disconnect(Machine machine, List<? extends Server> servers) {
+  public void disconnect(Machine machine, List<? extends Server> servers) {
     servers.forEach(server -> connections(machine, server).forEach(Connection::cut));
   }
 

@@ -1,5 +1,7 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.oracle;
 
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import java.util.HashMap;
@@ -9,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * Checks when and for how long a client asks the store, for the caller and the time that it has.
  */
-final class RequestCheck {
+public final class RequestCheck {
 
   private static final long MS = 1_000_000;
 
@@ -60,12 +62,12 @@ final class RequestCheck {
    * @param latest when its last request must have ended, by the machine's clock; or never
    * @param least the least time for each of its requests, if that much is left
    */
-  void begins(String label, long latest, long least) {
+  public void begins(String label, long latest, long least) {
     calls.put(label, new Call(scheduler.now(), latest, least));
   }
 
   /** Records that it has returned, or that its future was completed. */
-  void ends(String label) {
+  public void ends(String label) {
     Call call = calls.get(label);
     if (call != null && call.endedAt == Journal.NEVER) {
       call.endedAt = scheduler.now();
@@ -73,7 +75,7 @@ final class RequestCheck {
   }
 
   /** Checks the time of a request for a lock. */
-  void asks(Machine machine, Claim claim, Deadline deadline) {
+  public void asks(Machine machine, Claim claim, Deadline deadline) {
     Call call = calls.get(claim.holder());
     if (call == null) {
       return;
@@ -109,7 +111,7 @@ final class RequestCheck {
   }
 
   /** Counts renewals before the grant of a set. */
-  void renews(Claim claim) {
+  public void renews(Claim claim) {
     Call call = calls.get(claim.holder());
     if (call != null && call.isUnderWayHere()) {
       call.renewals++;
@@ -117,7 +119,7 @@ final class RequestCheck {
   }
 
   /** Checks the time of a release: all of a set share the time of one request. */
-  void releases(Claim claim, Deadline deadline) {
+  public void releases(Claim claim, Deadline deadline) {
     Call call = calls.get(claim.holder());
     boolean givesUp = call != null && call.isUnderWayHere();
     Call whole = givesUp ? call : releases.get(Thread.currentThread());
@@ -137,22 +139,22 @@ final class RequestCheck {
   }
 
   /** Records that the current thread begins to release a lease. */
-  void beginsRelease() {
+  public void beginsRelease() {
     releases.put(Thread.currentThread(), new Call(scheduler.now(), Journal.NEVER, 0));
   }
 
-  void endsRelease() {
+  public void endsRelease() {
     releases.remove(Thread.currentThread());
   }
 
   /** How often the operation has renewed the members of a set before its grant. */
-  int renewals(String label) {
+  public int renewals(String label) {
     Call call = calls.get(label);
     return call == null ? 0 : call.renewals;
   }
 
   /** Checks that a client whose grants arrive too late asks less and less often. */
-  void grantedLate(Claim claim) {
+  public void grantedLate(Claim claim) {
     Call call = calls.get(claim.holder());
     if (call == null) {
       return;

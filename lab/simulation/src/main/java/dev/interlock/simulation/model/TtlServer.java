@@ -1,7 +1,8 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.model;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
@@ -20,10 +21,10 @@ import org.jspecify.annotations.Nullable;
  * or its reservation expires. When it ends, lighter ones that were refused have a short time in
  * which they come first. So neither readers nor writers starve.
  */
-class TtlServer extends Server {
+public class TtlServer extends Server {
 
   /** For how long lighter claims come first after a heavier one has ended. */
-  static final long WINDOW = 200_000_000;
+  public static final long WINDOW = 200_000_000;
 
   static final class Entry {
     final String id;
@@ -94,7 +95,7 @@ class TtlServer extends Server {
   /** Is notified of releases. */
   record Subscriber(Connection connection, Runnable signal) {}
 
-  TtlServer(Scheduler scheduler, String name) {
+  public TtlServer(Scheduler scheduler, String name) {
     super(scheduler, name);
   }
 
@@ -115,7 +116,7 @@ class TtlServer extends Server {
   }
 
   /** Until when an entry is kept if it is not renewed; 0 if there is none. */
-  long keptUntil(String name, long token) {
+  public long keptUntil(String name, long token) {
     return live(name).stream()
         .filter(entry -> entry.token == token)
         .mapToLong(entry -> entry.expiresAt)
@@ -312,7 +313,7 @@ class TtlServer extends Server {
   }
 
   /** All locks. */
-  List<String> held() {
+  public List<String> held() {
     return names.keySet().stream()
         .flatMap(name -> live(name).stream().map(entry -> name + " by " + entry.id))
         .toList();

@@ -1,7 +1,8 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.model;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
@@ -15,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * A store with sessions, ephemeral nodes in order, and watches: a model of a ZooKeeper ensemble,
  * seen as one server that loses its leader at times.
  */
-class QueueServer extends Server {
+public class QueueServer extends Server {
 
   /**
    * A node: a place in the queue. It holds the name if its weight and those of all before it fit
@@ -46,7 +47,7 @@ class QueueServer extends Server {
   private long lastNode;
   private boolean leaderless;
 
-  QueueServer(Scheduler scheduler, String name) {
+  public QueueServer(Scheduler scheduler, String name) {
     super(scheduler, name);
   }
 
@@ -72,7 +73,7 @@ class QueueServer extends Server {
   }
 
   /** Answers nothing for a while; then renews the sessions. */
-  void loseLeader(long nanos) {
+  public void loseLeader(long nanos) {
     leaderless = true;
     scheduler.after(
         nanos,
@@ -271,7 +272,7 @@ class QueueServer extends Server {
   }
 
   /** Until when the node lives without another heartbeat; 0 if it does not exist. */
-  long keptUntil(long number) {
+  public long keptUntil(long number) {
     Node node = nodes.get(number);
     Session session = node == null ? null : sessions.get(node.session());
     return session == null ? 0 : session.heardOf + session.timeout;
@@ -290,7 +291,7 @@ class QueueServer extends Server {
   }
 
   /** All locks and places in the queue. */
-  List<String> held() {
+  public List<String> held() {
     return nodes.values().stream().map(node -> node.name() + " by " + node.claim()).toList();
   }
 }

@@ -1,5 +1,7 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.oracle;
 
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Claim;
 import java.util.HashMap;
 import java.util.List;
@@ -10,7 +12,7 @@ import java.util.Map;
  * the beginning of the outage, or of the call if that is later. The callers of a name in one client
  * share an outage. Time in which nobody could ask the store does not count.
  */
-final class OutageCheck {
+public final class OutageCheck {
 
   private static final long MS = 1_000_000;
   private static final long LONG_AGO = Long.MIN_VALUE / 2;
@@ -48,7 +50,7 @@ final class OutageCheck {
   }
 
   /** Records an answer of the store to a request for a lock. */
-  void recordAnswer(Machine machine, Claim claim, boolean isBusy) {
+  public void recordAnswer(Machine machine, Claim claim, boolean isBusy) {
     Requests requests = requests(machine, claim.name());
     requests.fails = false;
     requests.outageSince = scheduler.now();
@@ -58,7 +60,7 @@ final class OutageCheck {
   }
 
   /** Records that the store has not answered a request that was sent at the given time. */
-  void recordFailure(Machine machine, Claim claim, long sentAt) {
+  public void recordFailure(Machine machine, Claim claim, long sentAt) {
     Requests requests = requests(machine, claim.name());
     if (!requests.fails) {
       requests.outageSince = Math.max(requests.outageSince, sentAt);
@@ -77,7 +79,7 @@ final class OutageCheck {
    * @param timeout its outage time-out
    * @param blocking whether it fails as soon as that is decided; a future needs a thread
    */
-  void requireNotEarly(
+  public void requireNotEarly(
       Machine machine,
       List<String> names,
       long from,
@@ -96,7 +98,7 @@ final class OutageCheck {
   }
 
   /** Fails if a call without a time limit, which never waited for a thread, failed too late. */
-  void requireNotLate(
+  public void requireNotLate(
       Machine machine, List<String> names, long from, long timeout, Throwable failure) {
     long since =
         names.stream().mapToLong(name -> requests(machine, name).outageSince).max().orElseThrow();

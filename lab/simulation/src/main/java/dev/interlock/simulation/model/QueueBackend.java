@@ -1,4 +1,4 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.model;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
@@ -7,6 +7,8 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.oracle.Journal;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
@@ -27,7 +29,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Locks as queue entries bound to the client's session. */
-final class QueueBackend implements QueueingBackend {
+public final class QueueBackend implements QueueingBackend {
 
   static final BackendInfo INFO =
       new BackendInfo(
@@ -59,7 +61,7 @@ final class QueueBackend implements QueueingBackend {
   private boolean closed;
   private int epoch;
 
-  QueueBackend(
+  public QueueBackend(
       Machine machine,
       Network network,
       QueueServer server,

@@ -1,13 +1,15 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.oracle;
 
 import dev.interlock.LockState;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Grant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
 /** Checks that what others see of a lease agrees with what its holder was promised. */
-final class HolderCheck {
+public final class HolderCheck {
 
   private static final long MS = 1_000_000;
 
@@ -32,7 +34,7 @@ final class HolderCheck {
    *
    * @param tokens whether the tokens shown are those of leases
    */
-  void inspected(LockState state, long from, boolean tokens) {
+  public void inspected(LockState state, long from, boolean tokens) {
     Set<Long> shown = new HashSet<>();
     for (LockState.Holder holder : state.holders()) {
       shown.add(holder.fencingToken().orElse(0) / Grant.LEASES_PER_GRANT);
@@ -46,7 +48,7 @@ final class HolderCheck {
   }
 
   /** The number of the last grant of a name that a program knows. */
-  long newestGrant(String name) {
+  public long newestGrant(String name) {
     return leases.stream()
         .filter(held -> held.name.equals(name))
         .mapToLong(held -> held.token / Grant.LEASES_PER_GRANT)
@@ -55,7 +57,7 @@ final class HolderCheck {
   }
 
   /** Fails if another leader began before the work of one that has not lost its lease had ended. */
-  void worked(Held held) {
+  public void worked(Held held) {
     boolean released = held.lossesSignalled > 0 || held.outcome != null;
     for (Held other : leases) {
       held.require(
@@ -70,14 +72,14 @@ final class HolderCheck {
   }
 
   /** The holder may rely on its lease for as long as it was promised just before, no longer. */
-  void forced(String name, long from, long most) {
+  public void forced(String name, long from, long most) {
     for (Held held : heldSince(name, from)) {
       held.mustEndBy = Math.min(held.mustEndBy, scheduler.now() + most);
     }
   }
 
   /** Fails if a waiter got nothing although no client held the lock. */
-  void requireHolder(Machine machine, String name, long from) {
+  public void requireHolder(Machine machine, String name, long from) {
     long free = from;
     for (Held held : leases) {
       if (held.name.equals(name)) {

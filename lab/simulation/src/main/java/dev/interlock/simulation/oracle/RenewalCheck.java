@@ -1,5 +1,7 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.oracle;
 
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Grant;
 import java.util.HashMap;
 import java.util.List;
@@ -9,7 +11,7 @@ import java.util.Map;
  * Checks that a renewal that returned was confirmed: the store has answered a renewal of the grant
  * that was requested after the call began. Leases that share a grant also share its confirmations.
  */
-final class RenewalCheck {
+public final class RenewalCheck {
 
   private final Scheduler scheduler;
 
@@ -21,13 +23,13 @@ final class RenewalCheck {
   }
 
   /** Records that the store has confirmed a renewal that was requested at the given time. */
-  void confirm(Machine machine, Grant grant, long requestedAt) {
+  public void confirm(Machine machine, Grant grant, long requestedAt) {
     confirmedRequests.merge(
         List.of(machine.name(), grant.claim().name(), grant.token()), requestedAt, Math::max);
   }
 
   /** Fails if none of the lease's renewals that were requested since then has been confirmed. */
-  void requireConfirmed(Held lease, long from) {
+  public void requireConfirmed(Held lease, long from) {
     Long last =
         confirmedRequests.get(
             List.of(lease.machine.name(), lease.name, lease.token / Grant.LEASES_PER_GRANT));

@@ -1,12 +1,16 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.model;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.oracle.EmptyAnswerCheck;
+import dev.interlock.simulation.oracle.Journal;
+import dev.interlock.simulation.oracle.OutageCheck;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 
 /** Tells the checks how each request of a client for a lock has ended. */
-final class AttemptRecorder {
+public final class AttemptRecorder {
 
   /** A request for a lock, or for a place in the queue. */
   interface Request<R> {

@@ -1,7 +1,9 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.oracle;
 
 import dev.interlock.Lease;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Share;
@@ -17,9 +19,9 @@ import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** What happened in a world, as its programs saw it, with the checks whether that is allowed. */
-final class Journal {
+public final class Journal {
 
-  static final long NEVER = Long.MAX_VALUE;
+  public static final long NEVER = Long.MAX_VALUE;
 
   private final Scheduler scheduler;
   private final boolean undisturbed;
@@ -34,12 +36,12 @@ final class Journal {
   private final List<String> lines = new ArrayList<>();
   private final long start;
 
-  final HolderCheck holderCheck;
-  final RequestCheck requestCheck;
-  final FairnessCheck fairnessCheck;
-  final RenewalCheck renewalCheck;
-  final OutageCheck outageCheck;
-  final EmptyAnswerCheck emptyAnswerCheck;
+  public final HolderCheck holderCheck;
+  public final RequestCheck requestCheck;
+  public final FairnessCheck fairnessCheck;
+  public final RenewalCheck renewalCheck;
+  public final OutageCheck outageCheck;
+  public final EmptyAnswerCheck emptyAnswerCheck;
 
   /**
    * Makes an empty journal.
@@ -47,9 +49,10 @@ final class Journal {
    * @param keptUntil until when the store keeps a lease without renewal
    * @param undisturbed whether nothing but its release ends a lease that is renewed
    */
-  Journal(
+  public Journal(
       Scheduler scheduler,
-      Plan.Setting setting,
+      long requestTimeout,
+      long ttl,
       ToLongFunction<Held> keptUntil,
       boolean undisturbed,
       boolean traced) {
@@ -62,15 +65,15 @@ final class Journal {
     this.requestCheck = new RequestCheck(scheduler);
     this.fairnessCheck = new FairnessCheck(scheduler, leases);
     this.renewalCheck = new RenewalCheck(scheduler);
-    this.outageCheck = new OutageCheck(scheduler, setting.requestTimeout(), setting.ttl());
-    this.emptyAnswerCheck = new EmptyAnswerCheck(scheduler, setting.requestTimeout());
+    this.outageCheck = new OutageCheck(scheduler, requestTimeout, ttl);
+    this.emptyAnswerCheck = new EmptyAnswerCheck(scheduler, requestTimeout);
   }
 
-  List<String> lines() {
+  public List<String> lines() {
     return lines;
   }
 
-  int leases() {
+  public int leases() {
     return leases.size();
   }
 
@@ -93,15 +96,15 @@ final class Journal {
   }
 
   /** Checks the whole history. */
-  void check(boolean outside, boolean calm) {
+  public void check(boolean outside, boolean calm) {
     new HistoryCheck(scheduler, leases, events).check(outside, calm);
   }
 
-  void note(Machine machine, String what) {
+  public void note(Machine machine, String what) {
     note(machine.name(), what);
   }
 
-  void note(String who, String what) {
+  public void note(String who, String what) {
     if (traced) {
       lines.add(
           String.format(
@@ -110,12 +113,12 @@ final class Journal {
   }
 
   /** All clients are closed: listeners that block do so no more, however many events are left. */
-  void end() {
+  public void end() {
     over = true;
   }
 
   /** Records a lease; call it as soon as the acquisition has returned. */
-  Held granted(
+  public Held granted(
       Machine machine,
       String name,
       Share share,
@@ -154,7 +157,7 @@ final class Journal {
   }
 
   /** Records until when a lease and its minimum hold keep others out. */
-  void staysTaken(Held held, long until, boolean byStore) {
+  public void staysTaken(Held held, long until, boolean byStore) {
     if (revoked.contains(held.name)) {
       return;
     }
@@ -167,7 +170,7 @@ final class Journal {
   }
 
   /** Records that a revocation begins, which may end minimum holds at any time from now on. */
-  void revokes(String name) {
+  public void revokes(String name) {
     revoked.add(name);
     for (Held held : leases) {
       if (held.name.equals(name)) {
@@ -177,7 +180,7 @@ final class Journal {
   }
 
   /** Records that the program is about to close a client, which ends its leases. */
-  void closing(Machine machine) {
+  public void closing(Machine machine) {
     note(machine, "closing");
     closings.put(machine, scheduler.now());
     for (Held held : leases) {
@@ -193,7 +196,7 @@ final class Journal {
   }
 
   /** Records that a backend reports a loss to a client. */
-  void reportsLoss(Machine machine, Claim claim, long number) {
+  public void reportsLoss(Machine machine, Claim claim, long number) {
     reportedByBackend.putIfAbsent(machine.name() + claim.name() + number, scheduler.now());
     note(machine, claim + " is reported as lost");
   }

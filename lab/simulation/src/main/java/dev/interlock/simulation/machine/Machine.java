@@ -1,4 +1,4 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.machine;
 
 import dev.interlock.Lease;
 import dev.interlock.MultiLease;
@@ -24,12 +24,12 @@ import org.jspecify.annotations.Nullable;
  * <p>A stop may happen whenever the time is read, also while monitors are held: then the thread
  * that was stopped there is the first of its machine to resume.
  */
-final class Machine implements Platform {
+public final class Machine implements Platform {
 
   private static final long WALL_START_MILLIS = 1_700_000_000_000L;
 
   /** How late anything that does not depend on the store may be. */
-  static final long TOLERANCE = TimeUnit.MILLISECONDS.toNanos(200);
+  public static final long TOLERANCE = TimeUnit.MILLISECONDS.toNanos(200);
 
   private static final long KEEP_ALIVE = TimeUnit.SECONDS.toNanos(10);
 
@@ -60,7 +60,7 @@ final class Machine implements Platform {
   /** A time in which the machine did not run, or could not start threads. */
   record Stop(long from, long until) {}
 
-  Machine(
+  public Machine(
       Scheduler scheduler,
       String name,
       SplittableRandom random,
@@ -77,11 +77,11 @@ final class Machine implements Platform {
     this.poolSize = poolSize;
   }
 
-  Scheduler scheduler() {
+  public Scheduler scheduler() {
     return scheduler;
   }
 
-  String name() {
+  public String name() {
     return name;
   }
 
@@ -93,7 +93,7 @@ final class Machine implements Platform {
   }
 
   /** The monotonic clock, read without the risk of a stop. */
-  long monotonic() {
+  public long monotonic() {
     return monotonicStart + (long) (awake() * rate);
   }
 
@@ -104,7 +104,7 @@ final class Machine implements Platform {
   }
 
   /** The true duration of a duration by the monotonic clock. */
-  long trueNanos(long nanos) {
+  public long trueNanos(long nanos) {
     return (long) (nanos / rate);
   }
 
@@ -151,7 +151,7 @@ final class Machine implements Platform {
   }
 
   /** Sleeps on this machine; for the simulation's own code. */
-  void pause(long nanos) throws InterruptedException {
+  public void pause(long nanos) throws InterruptedException {
     long until = monotonic() + nanos;
     while (until - monotonic() > 0) {
       if (Thread.interrupted()) {
@@ -168,16 +168,16 @@ final class Machine implements Platform {
     return runs() && (stoppedInside == null || stoppedInside == thread);
   }
 
-  boolean runs() {
+  public boolean runs() {
     return !dead && stopped == 0 && !asleep;
   }
 
   /** Whether a thread was stopped where it may hold monitors. */
-  boolean isStoppedInside() {
+  public boolean isStoppedInside() {
     return stoppedInside != null;
   }
 
-  boolean isStoppedInside(SimThread thread) {
+  public boolean isStoppedInside(SimThread thread) {
     return stoppedInside == thread;
   }
 
@@ -185,7 +185,7 @@ final class Machine implements Platform {
     return asleepSoFar > 0;
   }
 
-  boolean isDead() {
+  public boolean isDead() {
     return dead;
   }
 
@@ -201,7 +201,7 @@ final class Machine implements Platform {
   }
 
   /** From now on every reading of the clock may be followed by a stop. */
-  void stopAtRandom(double chance, long longest) {
+  public void stopAtRandom(double chance, long longest) {
     stopChance = chance;
     longestStop = longest;
   }
@@ -216,7 +216,7 @@ final class Machine implements Platform {
     stoppedInside = null;
   }
 
-  void stop(long nanos) {
+  public void stop(long nanos) {
     long from = scheduler.now();
     stopped++;
     scheduler.after(
@@ -227,7 +227,7 @@ final class Machine implements Platform {
         });
   }
 
-  void sleep(long nanos) {
+  public void sleep(long nanos) {
     if (asleep || dead) {
       return;
     }
@@ -242,7 +242,7 @@ final class Machine implements Platform {
         });
   }
 
-  void refuseThreads(boolean refuse) {
+  public void refuseThreads(boolean refuse) {
     if (refuse && !noMoreThreads) {
       noMoreThreadsSince = scheduler.now();
     } else if (noMoreThreads && !refuse) {
@@ -252,18 +252,18 @@ final class Machine implements Platform {
   }
 
   /** Whether it ever failed to start a thread. */
-  boolean ranOutOfThreads() {
+  public boolean ranOutOfThreads() {
     return noMoreThreads || !shortages.isEmpty();
   }
 
   /** For how much of the given time no thread could be started. */
-  long shortOfThreads(long from, long until) {
+  public long shortOfThreads(long from, long until) {
     return within(shortages, from, until)
         + (noMoreThreads ? Math.max(0, until - Math.max(from, noMoreThreadsSince)) : 0);
   }
 
   /** For how much of the given time it did not run. */
-  long stopped(long from, long until) {
+  public long stopped(long from, long until) {
     long before = within(stops, from, until);
     return asleep
         ? before + within(List.of(new Stop(asleepSince, scheduler.now())), from, until)
@@ -278,17 +278,17 @@ final class Machine implements Platform {
   }
 
   /** For a while every grant arrives after it has ended. */
-  void beLate(long nanos) {
+  public void beLate(long nanos) {
     late = true;
     scheduler.after(nanos, () -> late = false);
   }
 
-  boolean isLate() {
+  public boolean isLate() {
     return late;
   }
 
   /** Ends all its threads where they are; nothing that they do has any effect. */
-  void die() {
+  public void die() {
     dead = true;
   }
 
@@ -301,7 +301,7 @@ final class Machine implements Platform {
   }
 
   /** A thread of the program, or of a driver. */
-  SimThread run(String threadName, Runnable task) {
+  public SimThread run(String threadName, Runnable task) {
     SimThread thread = new SimThread(this, scheduler.nextThreadNumber(), threadName, task);
     thread.start();
     return thread;
@@ -338,7 +338,7 @@ final class Machine implements Platform {
    *
    * @return false if the client would not notice
    */
-  boolean forget(Lease lease) {
+  public boolean forget(Lease lease) {
     boolean noticed = false;
     for (Reference<Object> reference : weak) {
       if (reference.get() instanceof Lease other && isBehind(other, lease)) {
@@ -478,7 +478,7 @@ final class Machine implements Platform {
   // --- what may be expected of it ---------------------------------------------------------------
 
   /** How long something took, not counting the time in which the machine could not run it. */
-  long lateness(long from, long until) {
+  public long lateness(long from, long until) {
     return until - from - stopped(from, until) - shortOfThreads(from, until);
   }
 
@@ -486,12 +486,12 @@ final class Machine implements Platform {
    * How late the signal of a loss may be: a sleep is noticed within a second, and after a stop
    * several threads resume one after the other.
    */
-  long tolerance() {
+  public long tolerance() {
     return TOLERANCE + (hasSlept() ? TimeUnit.SECONDS.toNanos(1) : stops.isEmpty() ? 0 : TOLERANCE);
   }
 
   /** Fails if a call took longer than the bound, not counting stops of the machine. */
-  void requireInTime(String rule, String what, long from, long bound) {
+  public void requireInTime(String rule, String what, long from, long bound) {
     long until = scheduler.now();
     long took = until - from - stopped(from, until);
     // After a stop several threads resume one after the other.
@@ -507,7 +507,7 @@ final class Machine implements Platform {
   }
 
   /** Pauses the current thread, until it is interrupted. */
-  void block(long nanos) {
+  public void block(long nanos) {
     try {
       pause(nanos);
     } catch (InterruptedException e) {

@@ -1,4 +1,4 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.machine;
 
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
  * A thread of a world. It runs only while it has the baton, which the {@link Scheduler} gives to
  * one thread at a time. An interrupt reaches it with the baton.
  */
-class SimThread extends Thread {
+public class SimThread extends Thread {
 
   /** What a thread is doing, as the scheduler sees it. */
-  enum State {
+  public enum State {
     /** Not started, or started and not yet known to the scheduler. */
     NEW,
     READY,
@@ -20,18 +20,18 @@ class SimThread extends Thread {
 
   /** Unwinds a thread whose machine is dead, or whose world is over. */
   @SuppressWarnings("serial")
-  static final class Killed extends Error {
+  public static final class Killed extends Error {
     Killed() {
       super("killed", null, false, false);
     }
   }
 
-  final Machine machine;
+  public final Machine machine;
   final int number;
   private final Runnable task;
 
   // Accessed only by the thread that has the baton.
-  State state = State.NEW;
+  public State state = State.NEW;
   boolean permit;
   long parkedUntil;
 
@@ -47,7 +47,7 @@ class SimThread extends Thread {
 
   private volatile boolean baton;
 
-  SimThread(Machine machine, int number, String name, Runnable task) {
+  public SimThread(Machine machine, int number, String name, Runnable task) {
     super(null, null, machine.name() + "/" + name, 256 * 1024);
     this.machine = machine;
     this.number = number;
@@ -71,7 +71,7 @@ class SimThread extends Thread {
     } catch (Killed e) {
       // The scheduler killed the thread.
     } catch (Throwable e) {
-      machine.scheduler().fail("thread", getName() + " ended with " + World.describe(e));
+      machine.scheduler().fail("thread", getName() + " ended with " + Failure.describe(e));
     } finally {
       machine.scheduler().ended(this);
     }
@@ -89,7 +89,7 @@ class SimThread extends Thread {
   }
 
   /** Whether it runs although the world has ended, until its first wait. */
-  boolean runsAtTheEnd() {
+  public boolean runsAtTheEnd() {
     return false;
   }
 

@@ -1,19 +1,20 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.workload;
 
 import dev.interlock.Election.Leader;
 import dev.interlock.LockClient;
 import dev.interlock.Subscription;
+import dev.interlock.simulation.machine.Machine;
 import dev.interlock.spi.Grant;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A listener of an election that checks what is reported to it. */
-final class Observer implements Consumer<Optional<Leader>> {
+public final class Observer implements Consumer<Optional<Leader>> {
 
   private static final long MS = 1_000_000;
 
-  private final World world;
+  private final Surroundings world;
   private final Machine machine;
   private final String name;
   private final int behaviour;
@@ -35,20 +36,20 @@ final class Observer implements Consumer<Optional<Leader>> {
    *
    * @param behaviour 1 throws, 2 blocks
    */
-  Observer(World world, Machine machine, String name, int behaviour) {
+  public Observer(Surroundings world, Machine machine, String name, int behaviour) {
     this.world = world;
     this.machine = machine;
     this.name = name;
     this.behaviour = behaviour;
   }
 
-  Observer begin(LockClient client) {
+  public Observer begin(LockClient client) {
     lowestGrant = world.isTokenOfStore() ? world.journal().holderCheck.newestGrant(name) : 0;
     subscription = client.election(name).observe(this);
     return this;
   }
 
-  void close() {
+  public void close() {
     if (subscription != null) {
       subscription.close();
     }
@@ -93,7 +94,7 @@ final class Observer implements Consumer<Optional<Leader>> {
   }
 
   /** Whether the last leader reported is the one with this token; 0 for none. */
-  boolean knows(String election, long token) {
+  public boolean knows(String election, long token) {
     return !election.equals(name)
         || (world.isTokenOfStore()
             ? lastGrant == token / Grant.LEASES_PER_GRANT

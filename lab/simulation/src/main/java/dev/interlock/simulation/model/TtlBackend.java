@@ -1,4 +1,4 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.model;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
@@ -7,6 +7,9 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
+import dev.interlock.simulation.oracle.Journal;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
@@ -33,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  * highest counter that was seen; it is written to a majority before the lock counts as granted. Two
  * readers may see the same counter on different servers, so the server's number is a part of it.
  */
-final class TtlBackend implements LockBackend {
+public final class TtlBackend implements LockBackend {
 
   static final BackendInfo INFO =
       new BackendInfo(
@@ -89,7 +92,7 @@ final class TtlBackend implements LockBackend {
    * @param countsFromReply whether it counts validity from the reply, which the client has to
    *     correct
    */
-  TtlBackend(
+  public TtlBackend(
       Machine machine,
       Network network,
       List<TtlServer> servers,

@@ -1,15 +1,16 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.model;
 
+import dev.interlock.simulation.machine.Scheduler;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 
 /** A server process of a store; subclasses keep its state. */
-abstract class Server {
+public abstract class Server {
 
   final Scheduler scheduler;
-  final String name;
+  public final String name;
   private final List<Connection> connections = new ArrayList<>();
   private final Queue<Runnable> waiting = new ArrayDeque<>();
   private int made;
@@ -25,7 +26,7 @@ abstract class Server {
   // --- faults ---------------------------------------------------------------------------------
 
   /** Stops it for a while; requests that arrive meanwhile wait. */
-  void stop(long nanos) {
+  public void stop(long nanos) {
     stopped++;
     scheduler.after(
         nanos,
@@ -38,7 +39,7 @@ abstract class Server {
   }
 
   /** Kills it, and starts it again. */
-  void restart(long downFor, boolean empty) {
+  public void restart(long downFor, boolean empty) {
     if (!up) {
       return;
     }
@@ -59,7 +60,7 @@ abstract class Server {
   }
 
   /** Has it refuse every request for a while, as a replica does. */
-  void refuse(long nanos) {
+  public void refuse(long nanos) {
     refusing = true;
     scheduler.after(nanos, () -> refusing = false);
   }

@@ -1,24 +1,26 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.oracle;
 
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Share;
 import dev.interlock.tck.history.Event;
 import org.jspecify.annotations.Nullable;
 
 /** A lease, and what its program saw of it. */
-final class Held {
+public final class Held {
 
   private static final long MS = 1_000_000;
 
   private final Journal journal;
   private final Scheduler scheduler;
   final String id;
-  final String name;
-  final Share share;
-  final long token;
+  public final String name;
+  public final Share share;
+  public final long token;
   final Machine machine;
   final boolean isView;
   final boolean isOfSet;
@@ -26,7 +28,7 @@ final class Held {
   final long grantedAt;
 
   /** How long it was valid when it was granted. */
-  final long leftAtFirst;
+  public final long leftAtFirst;
 
   /** At risk when it was granted, so that the warning came before anyone could listen. */
   final boolean wasWarnedBefore;
@@ -36,10 +38,10 @@ final class Held {
   /** It may have been valid until then, if the machine was stopped while the lease was read. */
   long validAtMost;
 
-  long mustEndBy = Journal.NEVER;
+  public long mustEndBy = Journal.NEVER;
 
   /** A release before leaves the lock taken. */
-  long minHoldUntil;
+  public long minHoldUntil;
 
   /** Whether that does not depend on its client any more, once the release is deferred. */
   boolean keptByStore;
@@ -48,7 +50,7 @@ final class Held {
   long releaseCalledAt = Journal.NEVER;
   @Nullable ReleaseOutcome outcome;
 
-  boolean renews;
+  public boolean renews;
   @Nullable Long atRiskSince;
   long renewedAt;
   int lossesSignalled;
@@ -93,14 +95,14 @@ final class Held {
   }
 
   /** Fails unless the condition holds. */
-  void require(boolean condition, String rule, String otherwise) {
+  public void require(boolean condition, String rule, String otherwise) {
     if (!condition) {
       scheduler.fail(rule, this + ": " + otherwise);
     }
   }
 
   /** Records whether it is held, and until when. */
-  boolean look(Lease lease) {
+  public boolean look(Lease lease) {
     long before = scheduler.now();
     long left = lease.remainingValidity().toNanos();
     if (left > 0) {
@@ -132,7 +134,7 @@ final class Held {
   }
 
   /** Records that it is valid until then. */
-  void extend(long until) {
+  public void extend(long until) {
     validUntil = Math.max(validUntil, until);
     journal.note(machine, id + " seen to be valid until " + journal.millis(until) + " ms");
     journal.add(new Event.Extended(id, scheduler.now(), until));
@@ -142,7 +144,7 @@ final class Held {
     return releaseCalledAt == Journal.NEVER && closedAt == Journal.NEVER && lossesSignalled == 0;
   }
 
-  void releasing() {
+  public void releasing() {
     if (releaseCalledAt == Journal.NEVER) {
       journal.fairnessCheck.recordRelease(this);
     }
@@ -150,7 +152,7 @@ final class Held {
     journal.add(new Event.Ended(id, scheduler.now()));
   }
 
-  void released(ReleaseOutcome how) {
+  public void released(ReleaseOutcome how) {
     outcome = outcome == null ? how : outcome;
     require(outcome == how, "REL-01", "released as " + outcome + ", then as " + how);
     require(
@@ -161,7 +163,7 @@ final class Held {
     journal.note(machine, id + " released: " + how);
   }
 
-  void listen(Lease lease, int behaviour) {
+  public void listen(Lease lease, int behaviour) {
     lease.onEvent(
         event -> {
           if (event instanceof LockEvent.Renewed) {
@@ -202,7 +204,16 @@ final class Held {
         + " of \""
         + name
         + "\""
-        + (share.isExclusive() ? "" : " as " + Plan.use(share))
+        + (share.isExclusive() ? "" : " as " + use(share))
         + (token == 0 ? "" : ", token " + token);
+  }
+
+  /** What a share is, in a word or two. */
+  public static String use(Share share) {
+    return switch (share.kind()) {
+      case EXCLUSIVE -> "lock";
+      case READ_WRITE -> share.isWhole() ? "writer" : "reader";
+      case SEMAPHORE -> share.weight() + " of " + share.capacity();
+    };
   }
 }

@@ -1,5 +1,7 @@
-package dev.interlock.simulation;
+package dev.interlock.simulation.oracle;
 
+import dev.interlock.simulation.machine.Machine;
+import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
@@ -13,7 +15,7 @@ import java.util.Map;
  * waited in the store's queue for it, or the store had told it that the name was held. A failure of
  * the store is none.
  */
-final class EmptyAnswerCheck {
+public final class EmptyAnswerCheck {
 
   private static final long MS = 1_000_000;
 
@@ -53,26 +55,26 @@ final class EmptyAnswerCheck {
   }
 
   /** Records that a grant is certain until then, by the machine's clock. */
-  void recordGrant(Machine machine, Grant grant, long until) {
+  public void recordGrant(Machine machine, Grant grant, long until) {
     Claim claim = grant.claim();
     reasons(machine, claim.name()).put(claim.id(), new Reason(claim.share().weight(), until, true));
   }
 
   /** Records that a client has entered the store's queue. */
-  void recordPlace(Machine machine, Claim claim) {
+  public void recordPlace(Machine machine, Claim claim) {
     Reason reason = new Reason(Integer.MAX_VALUE, machine.monotonic() + FOR_EVER, true);
     reasons(machine, claim.name()).put(claim.id(), reason);
   }
 
   /** Records that the name is held. The client relies on that until it has to ask again. */
-  void recordBusy(Machine machine, Claim claim, Attempt.Busy busy) {
+  public void recordBusy(Machine machine, Claim claim, Attempt.Busy busy) {
     long poll = Math.min(busy.retryAfter().toNanos(), POLL_INTERVAL) + MAX_POLL_SPREAD;
     long until = machine.monotonic() + poll + requestTimeout;
     reasons(machine, claim.name()).put("busy", new Reason(Integer.MAX_VALUE, until, false));
   }
 
   /** Records that the store fails: what it said before counts no longer. */
-  void recordFailure(Machine machine, Claim claim) {
+  public void recordFailure(Machine machine, Claim claim) {
     // Several threads of a client may ask for other shares at once.
     if (claim.share().isExclusive()) {
       long now = machine.monotonic();
@@ -84,13 +86,13 @@ final class EmptyAnswerCheck {
    * Records that what is held is being released, which takes until {@link #recordEnd}. The release
    * may have begun just before the end of the validity.
    */
-  void recordRelease(Machine machine, Claim claim) {
+  public void recordRelease(Machine machine, Claim claim) {
     long now = machine.monotonic();
     change(machine, claim.name(), claim.id(), now - MAX_LAG, now + FOR_EVER);
   }
 
   /** Records that a claim has neither the lock nor a place any more. */
-  void recordEnd(Machine machine, Claim claim) {
+  public void recordEnd(Machine machine, Claim claim) {
     long now = machine.monotonic();
     change(machine, claim.name(), claim.id(), now, now);
   }
@@ -123,7 +125,7 @@ final class EmptyAnswerCheck {
    * @param names what it wanted; one of them suffices as a reason
    * @param from when it began, by the machine's clock
    */
-  void requireReason(Machine machine, List<String> names, Share share, long from) {
+  public void requireReason(Machine machine, List<String> names, Share share, long from) {
     for (String name : names) {
       long taken =
           reasons(machine, name).values().stream()
