@@ -4,7 +4,6 @@
 module dev.interlock.api {
   requires transitive org.jspecify;
   requires static transitive com.google.errorprone.annotations;
-  requires com.google.common;
   requires org.slf4j;
 
   exports dev.interlock;

@@ -1,9 +1,11 @@
 package dev.interlock.internal;
 
-import com.google.common.collect.Interner;
-import com.google.common.collect.Interners;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.lang.StackWalker.StackFrame;
+import java.lang.ref.WeakReference;
+import java.util.Map;
 import java.util.Set;
+import java.util.WeakHashMap;
 import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jspecify.annotations.Nullable;
 
@@ -39,7 +41,9 @@ final class CallSites {
   private final AtomicIntegerArray counts = new AtomicIntegerArray(COUNTS);
 
   /** Those of leases that may be held, so that many leases acquired at one place share it. */
-  private final Interner<StackTraceElement> known = Interners.newWeakInterner();
+  @GuardedBy("this")
+  private final Map<StackTraceElement, WeakReference<StackTraceElement>> known =
+      new WeakHashMap<>();
 
   CallSites(Platform platform) {
     this.platform = platform;
@@ -51,7 +55,17 @@ final class CallSites {
       return null;
     }
     StackFrame site = look();
-    return site == null ? null : known.intern(site.toStackTraceElement());
+    return site == null ? null : shared(site.toStackTraceElement());
+  }
+
+  private synchronized StackTraceElement shared(StackTraceElement site) {
+    WeakReference<StackTraceElement> reference = known.get(site);
+    StackTraceElement other = reference == null ? null : reference.get();
+    if (other == null) {
+      known.put(site, new WeakReference<>(site));
+      return site;
+    }
+    return other;
   }
 
   private boolean isDue(int place) {

@@ -1,9 +1,8 @@
 package dev.interlock.internal;
 
-import static com.google.common.base.Preconditions.checkArgument;
+import static dev.interlock.internal.Arguments.checkArgument;
 import static java.util.Objects.requireNonNull;
 
-import com.google.common.collect.Streams;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.DistributedReadWriteLock;
@@ -32,6 +31,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
 
 /** The client's public face: it checks what it is asked for, and makes the handles. */
 final class DefaultLockClient implements LockClient {
@@ -169,7 +169,7 @@ final class DefaultLockClient implements LockClient {
   public Stream<LockState> list(String prefix) {
     Names.checkedPrefix(prefix);
     require(Capability.LIST, "lists of locks");
-    return Streams.stream(new Listing(engine, prefix));
+    return StreamSupport.stream(new Listing(engine, prefix), false);
   }
 
   @Override

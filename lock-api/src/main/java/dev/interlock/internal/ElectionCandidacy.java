@@ -1,6 +1,5 @@
 package dev.interlock.internal;
 
-import com.google.common.base.Suppliers;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.Election;
 import dev.interlock.Lease;
@@ -13,7 +12,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -80,8 +78,11 @@ final class ElectionCandidacy implements Election.Candidacy {
 
   private final Backoff backoff;
 
-  /** Until when all closes wait for the work; counts from the first. */
-  private final Supplier<Deadline> closeBy;
+  private final Duration closeTimeout;
+
+  /** Until when all closes wait for the work; set by the first. */
+  @GuardedBy("this")
+  private @Nullable Deadline closeBy;
 
   private final CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
 
@@ -113,8 +114,7 @@ final class ElectionCandidacy implements Election.Candidacy {
     this.thread = engine.platform.thread(engine.backend.name() + "-candidate", this::run);
     this.pauses = new WakeUp(engine.platform);
     this.backoff = new Backoff(engine.platform, options.ttl());
-    Duration closeTimeout = options.ttl().plus(options.requestTimeout());
-    this.closeBy = Suppliers.memoize(() -> acquirer.engine.in(closeTimeout));
+    this.closeTimeout = options.ttl().plus(options.requestTimeout());
   }
 
   /**
@@ -342,7 +342,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   @Override
   public void close() {
     withdraw();
-    Deadline patience = closeBy.get();
+    Deadline patience = closeBy();
     if (isOwn(Thread.currentThread())
         || Awaiting.doneUninterruptibly(engine.platform, ended, patience)) {
       return;
@@ -352,6 +352,13 @@ final class ElectionCandidacy implements Election.Candidacy {
       // Others lead once it has expired.
       unfinished.abandon("its candidate was closed, and the work of the leader has not ended");
     }
+  }
+
+  private synchronized Deadline closeBy() {
+    if (closeBy == null) {
+      closeBy = engine.in(closeTimeout);
+    }
+    return closeBy;
   }
 
   @Override

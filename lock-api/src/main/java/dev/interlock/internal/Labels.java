@@ -1,6 +1,5 @@
 package dev.interlock.internal;
 
-import com.google.common.base.CharMatcher;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.UnknownHostException;
@@ -17,9 +16,6 @@ final class Labels {
   private static final int LONGEST = 255;
   private static final String UNKNOWN = "unknown-host";
   private static final Path OF_KERNEL = Path.of("/proc/sys/kernel/hostname");
-  private static final CharMatcher UNPRINTABLE =
-      CharMatcher.javaIsoControl()
-          .or(CharMatcher.inRange(Character.MIN_SURROGATE, Character.MAX_SURROGATE));
 
   private static volatile String process = process(knownHost());
 
@@ -46,7 +42,15 @@ final class Labels {
 
   // Thread names may hold anything; a label must be short and printable.
   private static String clean(String label) {
-    return UNPRINTABLE.replaceFrom(label.substring(0, Math.min(label.length(), LONGEST)), '?');
+    StringBuilder clean = new StringBuilder(label);
+    clean.setLength(Math.min(label.length(), LONGEST));
+    for (int i = 0; i < clean.length(); i++) {
+      char character = clean.charAt(i);
+      if (Character.isISOControl(character) || Character.isSurrogate(character)) {
+        clean.setCharAt(i, '?');
+      }
+    }
+    return clean.toString();
   }
 
   /** Looks up the host in the background, unless it is known. */

@@ -2,10 +2,10 @@ package dev.interlock.internal;
 
 import static java.util.Objects.requireNonNull;
 
-import com.google.common.collect.ImmutableList;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.DeferrableLease;
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 
 /** The program's lease of one name. */
@@ -25,8 +25,8 @@ class LeaseHandle extends ProgramLease implements DeferrableLease {
   }
 
   @Override
-  final ImmutableList<LeaseState> members() {
-    return ImmutableList.of(state);
+  final List<LeaseState> members() {
+    return List.of(state);
   }
 
   @Override

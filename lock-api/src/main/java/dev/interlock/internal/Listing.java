@@ -1,16 +1,17 @@
 package dev.interlock.internal;
 
-import com.google.common.collect.AbstractIterator;
 import dev.interlock.LockState;
 import dev.interlock.spi.LockPage;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.Set;
+import java.util.Spliterators.AbstractSpliterator;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** The held locks whose names begin with a prefix; asks for the next page when it is needed. */
-final class Listing extends AbstractIterator<LockState> {
+final class Listing extends AbstractSpliterator<LockState> {
 
   static final int PAGE_SIZE = 100;
 
@@ -22,12 +23,13 @@ final class Listing extends AbstractIterator<LockState> {
   private boolean last;
 
   Listing(Engine engine, String prefix) {
+    super(Long.MAX_VALUE, ORDERED | NONNULL);
     this.engine = engine;
     this.prefix = prefix;
   }
 
   @Override
-  protected @Nullable LockState computeNext() {
+  public boolean tryAdvance(Consumer<? super LockState> action) {
     while (!page.hasNext() && !last) {
       LockPage next =
           engine.uninterrupted(
@@ -36,6 +38,10 @@ final class Listing extends AbstractIterator<LockState> {
       cursor = next.next();
       last = cursor == null;
     }
-    return page.hasNext() ? Engine.withLeaseToken(page.next()) : endOfData();
+    if (!page.hasNext()) {
+      return false;
+    }
+    action.accept(Engine.withLeaseToken(page.next()));
+    return true;
   }
 }

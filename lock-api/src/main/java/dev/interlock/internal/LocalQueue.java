@@ -1,7 +1,5 @@
 package dev.interlock.internal;
 
-import static com.google.common.base.Preconditions.checkState;
-
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockUnavailableException;
@@ -332,9 +330,16 @@ final class LocalQueue {
     return made;
   }
 
+  @GuardedBy("this")
+  private void requireHead() {
+    if (!headed) {
+      throw new IllegalStateException("only the head of a queue has a contender or a grant");
+    }
+  }
+
   /** Sets the contender of the head. Called by the head. */
   synchronized void begin(Contender first) {
-    checkState(headed, "only the head of a queue has a contender");
+    requireHead();
     contender = first;
   }
 
@@ -353,7 +358,7 @@ final class LocalQueue {
   /** Sets the grant of the head, which ends its contender. Called by the head. */
   void begin(HeldGrant granted) {
     synchronized (this) {
-      checkState(headed, "only the head of a queue has a grant");
+      requireHead();
       grant = granted;
       contender = null;
     }

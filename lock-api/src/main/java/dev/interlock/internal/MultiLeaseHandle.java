@@ -2,7 +2,6 @@ package dev.interlock.internal;
 
 import static java.util.Objects.requireNonNull;
 
-import com.google.common.collect.ImmutableList;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
@@ -30,7 +29,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
   private final State state;
 
   MultiLeaseHandle(Engine engine, List<LeaseState> members, @Nullable Object site) {
-    this.state = new State(engine, ImmutableList.copyOf(members));
+    this.state = new State(engine, List.copyOf(members));
     members.forEach(member -> member.hold().site(site));
     state.watchMembers();
     members.forEach(member -> member.heldThrough(this));
@@ -39,7 +38,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
   /** Separate from the handle, so that the handle can become unreachable. */
   private static final class State implements Observers.Subject {
     private final Engine engine;
-    private final ImmutableList<LeaseState> members;
+    private final List<LeaseState> members;
     private final String name;
     private final Observers observers;
 
@@ -60,7 +59,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     @GuardedBy("this")
     private @Nullable LeaseLostException loss;
 
-    State(Engine engine, ImmutableList<LeaseState> members) {
+    State(Engine engine, List<LeaseState> members) {
       this.engine = engine;
       this.members = members;
       this.observers = new Observers(engine.notifier, this, this);
@@ -173,7 +172,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
   }
 
   @Override
-  ImmutableList<LeaseState> members() {
+  List<LeaseState> members() {
     return state.members;
   }
 
@@ -281,13 +280,18 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
    */
   private final class SetRelease {
     /** So that a waiter for the first finds the others free. */
-    private final ImmutableList<LeaseState> backwards = members().reverse();
+    private final List<LeaseState> backwards = new ArrayList<>(members());
 
-    private final List<Release> releases = backwards.stream().map(Release::new).toList();
+    private final List<Release> releases;
     private final List<Release> begun = new ArrayList<>(backwards.size());
 
     /** Those of the members(). */
     private final Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
+
+    SetRelease() {
+      Collections.reverse(backwards);
+      releases = backwards.stream().map(Release::new).toList();
+    }
 
     /** From here on no member is held any more; false if another caller has begun it. */
     boolean begin() {

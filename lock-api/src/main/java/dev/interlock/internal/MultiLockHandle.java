@@ -1,6 +1,5 @@
 package dev.interlock.internal;
 
-import com.google.common.collect.ImmutableList;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
@@ -22,9 +21,9 @@ import org.jspecify.annotations.Nullable;
  */
 final class MultiLockHandle extends AcquirableHandle<MultiLease> implements MultiLock {
 
-  private final ImmutableList<String> names;
+  private final List<String> names;
 
-  MultiLockHandle(Acquirer acquirer, ImmutableList<String> names, LockOptions options) {
+  MultiLockHandle(Acquirer acquirer, List<String> names, LockOptions options) {
     super(acquirer, String.join(", ", names), Share.EXCLUSIVE, options);
     this.names = names;
   }

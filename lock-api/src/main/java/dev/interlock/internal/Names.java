@@ -1,14 +1,12 @@
 package dev.interlock.internal;
 
-import static com.google.common.base.Preconditions.checkArgument;
+import static dev.interlock.internal.Arguments.checkArgument;
 import static java.util.Objects.requireNonNull;
 
-import com.google.common.base.Utf8;
-import com.google.common.collect.ImmutableList;
-import com.google.common.collect.ImmutableSortedSet;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.List;
 
 /** Which names are allowed, and in which order several are acquired. */
 final class Names {
@@ -30,11 +28,11 @@ final class Names {
   /** Checks a prefix of names, which may be empty. */
   static String checkedPrefix(String name) {
     requireNonNull(name, "prefix");
-    try {
-      var unused = Utf8.encodedLength(name);
-    } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(
-          "a lock's name must be well-formed Unicode: " + e.getMessage(), e);
+    for (int at = 0; at < name.length(); at = name.offsetByCodePoints(at, 1)) {
+      if (Character.getType(name.codePointAt(at)) == Character.SURROGATE) {
+        throw new IllegalArgumentException(
+            "a lock's name must be well-formed Unicode: unpaired surrogate at index " + at);
+      }
     }
     int length = name.codePointCount(0, name.length());
     checkArgument(
@@ -45,13 +43,10 @@ final class Names {
     return name;
   }
 
-  static ImmutableList<String> checkedSet(Collection<String> names) {
+  static List<String> checkedSet(Collection<String> names) {
     requireNonNull(names, "names");
-    ImmutableList<String> sorted =
-        names.stream()
-            .map(Names::checked)
-            .collect(ImmutableSortedSet.toImmutableSortedSet(BY_CODE_POINT))
-            .asList();
+    List<String> sorted =
+        names.stream().map(Names::checked).distinct().sorted(BY_CODE_POINT).toList();
     checkArgument(!sorted.isEmpty(), "at least one name is needed");
     return sorted;
   }

@@ -1,6 +1,6 @@
 package dev.interlock.internal;
 
-import com.google.common.util.concurrent.MoreExecutors;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockEvent;
 import dev.interlock.Subscription;
 import java.time.Duration;
@@ -13,6 +13,7 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -30,11 +31,40 @@ final class Notifier extends Timer.Event {
   private static final long RETRY = Duration.ofMillis(100).toNanos();
 
   /** Calls that are made one after the other. */
-  class Sequence {
-    private final Executor calls = MoreExecutors.newSequentialExecutor(callbacks);
+  class Sequence implements Runnable {
+    /** What is to be called; adding to it without memory leaves it as it was. */
+    private final Queue<Runnable> calls = new ConcurrentLinkedQueue<>();
 
-    void note(Runnable call) {
-      calls.execute(() -> survive(call));
+    /** Whether a task for the calls has been queued and has not ended. */
+    @GuardedBy("this")
+    private boolean started;
+
+    synchronized void note(Runnable call) {
+      if (!started) {
+        callbacks.execute(this);
+        started = true;
+      }
+      calls.add(call);
+    }
+
+    /** Makes the calls. An interrupt that one of them leaves behind does not reach the next. */
+    @Override
+    public void run() {
+      boolean interrupted = false;
+      Runnable call;
+      while ((call = next()) != null) {
+        interrupted |= Thread.interrupted();
+        survive(call);
+      }
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
+    }
+
+    private synchronized @Nullable Runnable next() {
+      Runnable next = calls.poll();
+      started = next != null;
+      return next;
     }
   }
 

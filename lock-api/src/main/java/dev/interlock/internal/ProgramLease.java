@@ -2,7 +2,6 @@ package dev.interlock.internal;
 
 import static java.util.Objects.requireNonNull;
 
-import com.google.common.collect.ImmutableList;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
@@ -11,6 +10,7 @@ import dev.interlock.spi.Deadline;
 import java.lang.ref.Reference;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
@@ -24,7 +24,7 @@ abstract class ProgramLease implements Lease {
 
   abstract Engine engine();
 
-  abstract ImmutableList<LeaseState> members();
+  abstract List<LeaseState> members();
 
   abstract Observers observers();
 
@@ -63,7 +63,7 @@ abstract class ProgramLease implements Lease {
   private @Nullable Void renew(Deadline deadline) throws InterruptedException {
     try {
       ensureHeld();
-      ImmutableList<LeaseState> members = members();
+      List<LeaseState> members = members();
       engine().renewer.renewNow(members.stream().map(LeaseState::grant).toList(), deadline);
       members.forEach(LeaseState::ensureHeld);
     } finally {

@@ -5,7 +5,6 @@ import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.joining;
 import static java.util.stream.Collectors.toList;
 
-import com.google.common.collect.Lists;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Deadline;
@@ -70,7 +69,7 @@ final class Renewer {
 
   Renewer(Engine engine) {
     this.engine = engine;
-    this.batchSize = engine.store.maxGrantsPerRenewal();
+    this.batchSize = Math.max(1, engine.store.maxGrantsPerRenewal());
   }
 
   /** Adds a grant to the next {@link #flush}. Called on the timer's thread. */
@@ -83,10 +82,20 @@ final class Renewer {
     // A request has the shortest time-out of its grants, so only equal ones go together.
     due.stream()
         .collect(groupingBy(Renewable::patience, LinkedHashMap::new, toList()))
-        .forEach(
-            (patience, grants) ->
-                Lists.partition(grants, batchSize).forEach(batch -> start(batch, patience)));
+        .forEach((patience, grants) -> batches(grants).forEach(batch -> start(batch, patience)));
     due.clear();
+  }
+
+  /** Divides grants into what fits into a request each. */
+  private <T extends Renewable> List<List<T>> batches(List<T> grants) {
+    List<List<T>> batches = new ArrayList<>();
+    List<T> remaining = grants;
+    while (!remaining.isEmpty()) {
+      int size = Math.min(batchSize, remaining.size());
+      batches.add(remaining.subList(0, size));
+      remaining = remaining.subList(size, remaining.size());
+    }
+    return batches;
   }
 
   private void start(List<Renewable> batch, Duration patience) {
@@ -117,7 +126,7 @@ final class Renewer {
     if (deadline.hasPassed()) {
       throw engine.unavailable(names(grants), "no time was left to ask for a renewal", null);
     }
-    for (List<? extends Renewable> batch : Lists.partition(grants, batchSize)) {
+    for (List<? extends Renewable> batch : batches(grants)) {
       LockException failure = renew(batch, deadline, true);
       if (failure != null) {
         throw failure instanceof LockUnavailableException problem

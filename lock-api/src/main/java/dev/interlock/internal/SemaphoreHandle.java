@@ -1,6 +1,6 @@
 package dev.interlock.internal;
 
-import static com.google.common.base.Preconditions.checkArgument;
+import static dev.interlock.internal.Arguments.checkArgument;
 
 import dev.interlock.Acquirable;
 import dev.interlock.DistributedSemaphore;

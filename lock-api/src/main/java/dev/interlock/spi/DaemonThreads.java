@@ -1,12 +1,13 @@
 package dev.interlock.spi;
 
-import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import java.time.Duration;
+import java.util.Locale;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Threads for backends. They are daemons, and keep nothing of the program: they inherit no {@link
@@ -25,17 +26,14 @@ public final class DaemonThreads {
    */
   public static ThreadFactory factory(String nameFormat) {
     ClassLoader loader = Thread.currentThread().getContextClassLoader();
-    return new ThreadFactoryBuilder()
-        .setNameFormat(nameFormat)
-        .setDaemon(true)
-        .setThreadFactory(
-            task -> {
-              Thread thread =
-                  new Thread(null, task, nameFormat, 0, /* inheritThreadLocals= */ false);
-              thread.setContextClassLoader(loader);
-              return thread;
-            })
-        .build();
+    AtomicInteger count = new AtomicInteger();
+    return task -> {
+      String name = String.format(Locale.ROOT, nameFormat, count.getAndIncrement());
+      Thread thread = new Thread(null, task, name, 0, /* inheritThreadLocals= */ false);
+      thread.setDaemon(true);
+      thread.setContextClassLoader(loader);
+      return thread;
+    };
   }
 
   /**

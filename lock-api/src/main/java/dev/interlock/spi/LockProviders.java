@@ -1,6 +1,5 @@
 package dev.interlock.spi;
 
-import com.google.common.base.Throwables;
 import dev.interlock.LockConfigurationException;
 import java.util.ArrayList;
 import java.util.Iterator;
@@ -88,7 +87,10 @@ public final class LockProviders {
   private static String reason(Throwable failure) {
     String message =
         String.valueOf(failure.getMessage()).replace(LockProvider.class.getName() + ": ", "");
-    Throwable root = Throwables.getRootCause(failure);
+    Throwable root = failure;
+    while (root.getCause() != null) {
+      root = root.getCause();
+    }
     if (root instanceof NoClassDefFoundError || root instanceof ClassNotFoundException) {
       String missing =
           "the class " + String.valueOf(root.getMessage()).replace('/', '.') + " is missing";

@@ -169,7 +169,7 @@ class ArchitectureTest {
   }
 
   @Test
-  void theApiModuleNeedsNoLibraryButLoggingAndGuava() {
+  void theApiModuleNeedsNoLibraryButLogging() {
     check(
         classes()
             .that()
@@ -180,7 +180,6 @@ class ArchitectureTest {
                     .or(
                         resideInAnyPackage(
                             "org.slf4j..",
-                            "com.google.common..",
                             "com.google.errorprone.annotations..",
                             "org.jspecify.annotations.."))));
   }

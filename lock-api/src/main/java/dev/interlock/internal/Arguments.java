@@ -1,0 +1,27 @@
+package dev.interlock.internal;
+
+import com.google.errorprone.annotations.FormatMethod;
+import com.google.errorprone.annotations.FormatString;
+import org.jspecify.annotations.Nullable;
+
+/** Checks of what a program passes. */
+public final class Arguments {
+
+  private Arguments() {}
+
+  /**
+   * Refuses an argument.
+   *
+   * @param isValid whether it is allowed
+   * @param message what is wrong with it, a format for {@link String#format}
+   * @param details the arguments of the format
+   * @throws IllegalArgumentException if it is not allowed
+   */
+  @FormatMethod
+  public static void checkArgument(
+      boolean isValid, @FormatString String message, @Nullable Object... details) {
+    if (!isValid) {
+      throw new IllegalArgumentException(String.format(message, details));
+    }
+  }
+}
