@@ -276,12 +276,15 @@ final class MemoryStore {
     }
   }
 
+  /** {@return the entry of a name; a free one outside the table if there is none} */
+  private Entry entry(String name) {
+    Entry entry = entries.get(name);
+    return entry == null ? new Entry() : entry;
+  }
+
   /** Serves the next waiters if TTLs are over; returns when the next TTL ends. */
   long settle(String name, long now) {
-    Entry entry = entries.get(name);
-    if (entry == null) {
-      return now;
-    }
+    Entry entry = entry(name);
     synchronized (entry) {
       entry.settle(now);
       return entry.isFree() ? now : entry.firstEnd();
@@ -289,10 +292,7 @@ final class MemoryStore {
   }
 
   boolean renew(Claim claim, long now) {
-    Entry entry = entries.get(claim.name());
-    if (entry == null) {
-      return false;
-    }
+    Entry entry = entry(claim.name());
     synchronized (entry) {
       entry.settle(now);
       Place holder = entry.holder(claim);
@@ -309,10 +309,7 @@ final class MemoryStore {
   }
 
   boolean release(Claim claim, long now) {
-    Entry entry = entries.get(claim.name());
-    if (entry == null) {
-      return false;
-    }
+    Entry entry = entry(claim.name());
     synchronized (entry) {
       entry.settle(now);
       entry.leave(claim);
@@ -328,10 +325,7 @@ final class MemoryStore {
   }
 
   boolean releaseAfter(Claim claim, Duration delay, long now) {
-    Entry entry = entries.get(claim.name());
-    if (entry == null) {
-      return false;
-    }
+    Entry entry = entry(claim.name());
     synchronized (entry) {
       entry.settle(now);
       Place holder = entry.holder(claim);
@@ -347,10 +341,7 @@ final class MemoryStore {
   }
 
   LockState inspect(String name, long now) {
-    Entry entry = entries.get(name);
-    if (entry == null) {
-      return LockState.free(name);
-    }
+    Entry entry = entry(name);
     synchronized (entry) {
       entry.settle(now);
       if (entry.isFree()) {
@@ -394,10 +385,7 @@ final class MemoryStore {
   }
 
   boolean forceRelease(String name, long now) {
-    Entry entry = entries.get(name);
-    if (entry == null) {
-      return false;
-    }
+    Entry entry = entry(name);
     List<Place> ended;
     synchronized (entry) {
       entry.settle(now);
@@ -411,10 +399,7 @@ final class MemoryStore {
   }
 
   boolean revoke(String name, long now) {
-    Entry entry = entries.get(name);
-    if (entry == null) {
-      return false;
-    }
+    Entry entry = entry(name);
     synchronized (entry) {
       entry.settle(now);
       entry.holders.forEach(holder -> holder.revoked = true);
