@@ -3,6 +3,7 @@ package dev.interlock;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.internal.ClientFactory;
 import dev.interlock.spi.BackendFactory;
+import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -61,7 +62,7 @@ public interface LockClient extends AutoCloseable {
    * @throws LockUnavailableException if the store does not answer
    */
   static LockClient open(String uri, LockOptions options) {
-    return ClientFactory.open(uri, options);
+    return ClientFactory.open(uri, options, TimeSource.system());
   }
 
   /**
@@ -75,7 +76,7 @@ public interface LockClient extends AutoCloseable {
    * @throws LockUnavailableException if the store does not answer
    */
   static LockClient using(BackendFactory factory, LockOptions options) {
-    return ClientFactory.using(factory, options);
+    return ClientFactory.using(factory, options, TimeSource.system());
   }
 
   /**

@@ -25,17 +25,6 @@ public final class ClientFactory {
   private ClientFactory() {}
 
   /**
-   * See {@link LockClient#open(String, LockOptions)}.
-   *
-   * @param uri where the store is
-   * @param options the client's options
-   * @return a new client
-   */
-  public static LockClient open(String uri, LockOptions options) {
-    return open(uri, options, TimeSource.system());
-  }
-
-  /**
    * See {@link dev.interlock.spi.ClientsWithTimeSource}.
    *
    * @param uri where the store is
@@ -62,17 +51,6 @@ public final class ClientFactory {
               + e,
           e);
     }
-  }
-
-  /**
-   * See {@link LockClient#using}.
-   *
-   * @param factory makes the backend
-   * @param options the client's options
-   * @return a new client
-   */
-  public static LockClient using(BackendFactory factory, LockOptions options) {
-    return using(factory, options, TimeSource.system());
   }
 
   /**

@@ -4,25 +4,16 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockOptions;
 import java.time.Duration;
 import java.util.List;
-import java.util.function.BiFunction;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** The parameters that URIs of every backend take: each sets one of the client's options. */
 public final class ClientParameters {
 
-  private record Setting<T>(
-      UriParameter<T> parameter, BiFunction<LockOptions.Builder, T, LockOptions.Builder> setter) {
+  private record Setting<T>(UriParameter<T> parameter, BiConsumer<LockOptions.Builder, T> setter) {
 
     void apply(LockUri uri, LockOptions.Builder options) {
-      uri.get(parameter)
-          .ifPresent(
-              value -> {
-                try {
-                  var unused = setter.apply(options, value);
-                } catch (IllegalArgumentException e) {
-                  throw new LockConfigurationException(uri.scheme() + " URI: " + e.getMessage(), e);
-                }
-              });
+      uri.get(parameter).ifPresent(value -> setter.accept(options, value));
     }
   }
 
@@ -83,7 +74,7 @@ public final class ClientParameters {
       String name,
       @Nullable String defaultValue,
       String meaning,
-      BiFunction<LockOptions.Builder, Duration, LockOptions.Builder> setter) {
+      BiConsumer<LockOptions.Builder, Duration> setter) {
     return new Setting<>(UriParameter.duration(name, defaultValue, meaning), setter);
   }
 
@@ -102,8 +93,8 @@ public final class ClientParameters {
    */
   public static LockOptions apply(LockOptions options, LockUri uri) {
     LockOptions.Builder builder = options.toBuilder();
-    SETTINGS.forEach(setting -> setting.apply(uri, builder));
     try {
+      SETTINGS.forEach(setting -> setting.apply(uri, builder));
       return builder.build();
     } catch (IllegalArgumentException e) {
       throw new LockConfigurationException(uri.scheme() + " URI: " + e.getMessage(), e);

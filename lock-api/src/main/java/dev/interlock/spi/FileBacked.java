@@ -88,7 +88,7 @@ public final class FileBacked<T> {
     }
     try {
       List<byte[]> contents = read();
-      if (!isSame(contents, known.contents())) {
+      if (!Arrays.deepEquals(contents.toArray(), known.contents().toArray())) {
         T value = maker.make(contents);
         replace(known, new Version<>(contents, value, null));
         DaemonThreads.runApart(
@@ -128,14 +128,5 @@ public final class FileBacked<T> {
       contents.add(Files.readAllBytes(file));
     }
     return contents;
-  }
-
-  private static boolean isSame(List<byte[]> some, List<byte[]> others) {
-    for (int i = 0; i < some.size(); i++) {
-      if (!Arrays.equals(some.get(i), others.get(i))) {
-        return false;
-      }
-    }
-    return true;
   }
 }

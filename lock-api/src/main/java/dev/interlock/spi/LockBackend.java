@@ -2,6 +2,7 @@ package dev.interlock.spi;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.LockConfigurationException;
+import dev.interlock.LockException;
 import dev.interlock.LockState;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -88,7 +89,11 @@ public interface LockBackend extends AutoCloseable {
       throws InterruptedException {
     List<Renewal> outcomes = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
-      outcomes.add(Renewals.guarded(this, grant, deadline));
+      try {
+        outcomes.add(renew(grant, deadline));
+      } catch (LockException e) {
+        outcomes.add(new Renewal.Failed(e)); // the others go on
+      }
     }
     return outcomes;
   }

@@ -1,11 +1,9 @@
 package dev.interlock.spi;
 
 import dev.interlock.LockConfigurationException;
-import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.HexFormat;
@@ -50,6 +48,9 @@ public final class LockUri {
   private static final Pattern ADDRESS =
       Pattern.compile("(?:\\[([^\\[\\]]+)]|([^:\\[\\]]+))(:.*)?", Pattern.DOTALL);
   private static final Pattern PORT = Pattern.compile("\\d{1,5}");
+
+  private static final Pattern ENCODED = Pattern.compile("(?:%\\p{XDigit}{2})+");
+  private static final Pattern STRAY_PERCENT = Pattern.compile("%(?!\\p{XDigit}{2})");
 
   private static final Pattern LOGIN_START = Pattern.compile(":/+|(?<![\\w/])//");
   private static final Pattern NEXT_URI = Pattern.compile("(?=\\s\\W{0,2}" + SCHEME + ":/)");
@@ -172,35 +173,22 @@ public final class LockUri {
   }
 
   private static String decode(String scheme, String part, String text) {
-    if (text.indexOf('%') < 0) {
-      return text;
+    if (STRAY_PERCENT.matcher(text).find()) {
+      throw malformed(
+          scheme,
+          "% in the "
+              + part
+              + " must be followed by two hexadecimal digits; write % itself as %25");
     }
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(text.length());
-    for (int i = 0; i < text.length(); ) {
-      int c = text.codePointAt(i);
-      if (c == '%') {
-        boolean complete = i + 2 < text.length();
-        if (!complete
-            || !HexFormat.isHexDigit(text.charAt(i + 1))
-            || !HexFormat.isHexDigit(text.charAt(i + 2))) {
-          throw malformed(
-              scheme,
-              "% in the "
-                  + part
-                  + " must be followed by two hexadecimal digits; write % itself as %25");
-        }
-        bytes.write(HexFormat.fromHexDigits(text, i + 1, i + 3));
-        i += 3;
-      } else {
-        bytes.writeBytes(Character.toString(c).getBytes(StandardCharsets.UTF_8));
-        i += Character.charCount(c);
-      }
-    }
+    return ENCODED
+        .matcher(text)
+        .replaceAll(bytes -> Matcher.quoteReplacement(decodeBytes(scheme, part, bytes.group())));
+  }
+
+  private static String decodeBytes(String scheme, String part, String encoded) {
+    byte[] bytes = HexFormat.of().withPrefix("%").parseHex(encoded);
     try {
-      return StandardCharsets.UTF_8
-          .newDecoder()
-          .decode(ByteBuffer.wrap(bytes.toByteArray()))
-          .toString();
+      return StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString();
     } catch (CharacterCodingException e) {
       throw malformed(scheme, "the percent-encoded bytes of the " + part + " are not UTF-8");
     }
@@ -260,11 +248,7 @@ public final class LockUri {
     if (hosts == null || hosts.isEmpty()) {
       throw malformed(scheme, "a host is missing; write " + scheme + "://host:" + defaultPort);
     }
-    List<Endpoint> endpoints = new ArrayList<>();
-    for (String host : hosts.split(",", -1)) {
-      endpoints.add(endpoint(host, defaultPort));
-    }
-    return List.copyOf(endpoints);
+    return Arrays.stream(hosts.split(",", -1)).map(host -> endpoint(host, defaultPort)).toList();
   }
 
   private Endpoint endpoint(String text, int defaultPort) {

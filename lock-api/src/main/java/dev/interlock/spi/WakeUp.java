@@ -1,8 +1,7 @@
 package dev.interlock.spi;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import java.lang.invoke.MethodHandles;
-import java.lang.invoke.VarHandle;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,22 +10,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WakeUp {
 
-  private static final VarHandle SIGNALLED;
-
-  static {
-    try {
-      SIGNALLED = MethodHandles.lookup().findVarHandle(WakeUp.class, "signalled", boolean.class);
-    } catch (ReflectiveOperationException e) {
-      throw new ExceptionInInitializerError(e);
-    }
-  }
-
   private final TimeSource time;
   private final @Nullable Runnable onSignal;
-
-  @SuppressWarnings("UnusedVariable") // read and written through its handle
-  private volatile boolean signalled;
-
+  private final AtomicBoolean signalled = new AtomicBoolean();
   private volatile @Nullable Thread waiter;
 
   /**
@@ -52,7 +38,7 @@ public final class WakeUp {
 
   /** Ends the wait in progress, or else the next one. */
   public void signal() {
-    if (!(boolean) SIGNALLED.getAndSet(this, true)) {
+    if (!signalled.getAndSet(true)) {
       time.unpark(waiter);
       if (onSignal != null) {
         onSignal.run();
@@ -67,7 +53,7 @@ public final class WakeUp {
    */
   @CanIgnoreReturnValue
   public boolean take() {
-    return SIGNALLED.compareAndSet(this, true, false);
+    return signalled.compareAndSet(true, false);
   }
 
   /**
