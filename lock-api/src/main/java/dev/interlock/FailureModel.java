@@ -1,5 +1,7 @@
 package dev.interlock;
 
+import static java.util.Objects.requireNonNull;
+
 import java.util.Collections;
 import java.util.EnumMap;
 import java.util.EnumSet;
@@ -42,11 +44,7 @@ public final class FailureModel {
    * @param fault the fault
    */
   public Survives under(Fault fault) {
-    Survives answer = survives.get(fault);
-    if (answer == null) {
-      throw new NullPointerException("fault");
-    }
-    return answer;
+    return requireNonNull(survives.get(fault), "fault");
   }
 
   /**

@@ -5,7 +5,6 @@ import static java.util.Objects.requireNonNull;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.time.Duration;
-import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -26,28 +25,23 @@ public final class LockOptions {
 
   private static final LockOptions DEFAULTS = builder().build();
 
-  private final Duration ttl;
-  private final boolean autoRenew;
-  private final @Nullable Duration minHold;
-  private final @Nullable Duration maxHold;
-  private final Duration requestTimeout;
-  private final @Nullable Duration waitTimeout;
-  private final @Nullable Duration outageTimeout;
-  private final @Nullable Duration openTimeout;
-  private final Duration pollInterval;
-  private final @Nullable String holder;
+  /** The values; null where one is not set. */
+  private record Options(
+      Duration ttl,
+      boolean autoRenew,
+      @Nullable Duration minHold,
+      @Nullable Duration maxHold,
+      Duration requestTimeout,
+      @Nullable Duration waitTimeout,
+      @Nullable Duration outageTimeout,
+      @Nullable Duration openTimeout,
+      Duration pollInterval,
+      @Nullable String holder) {}
 
-  private LockOptions(Builder builder) {
-    this.ttl = builder.ttl;
-    this.autoRenew = builder.autoRenew;
-    this.minHold = builder.minHold;
-    this.maxHold = builder.maxHold;
-    this.requestTimeout = builder.requestTimeout;
-    this.waitTimeout = builder.waitTimeout;
-    this.outageTimeout = builder.outageTimeout;
-    this.openTimeout = builder.openTimeout;
-    this.pollInterval = builder.pollInterval;
-    this.holder = builder.holder;
+  private final Options options;
+
+  private LockOptions(Options options) {
+    this.options = options;
   }
 
   /** {@return the defaults} */
@@ -63,16 +57,16 @@ public final class LockOptions {
   /** {@return a new builder that has these options} */
   public Builder toBuilder() {
     Builder builder = new Builder();
-    builder.ttl = ttl;
-    builder.autoRenew = autoRenew;
-    builder.minHold = minHold;
-    builder.maxHold = maxHold;
-    builder.requestTimeout = requestTimeout;
-    builder.waitTimeout = waitTimeout;
-    builder.outageTimeout = outageTimeout;
-    builder.openTimeout = openTimeout;
-    builder.pollInterval = pollInterval;
-    builder.holder = holder;
+    builder.ttl = options.ttl;
+    builder.autoRenew = options.autoRenew;
+    builder.minHold = options.minHold;
+    builder.maxHold = options.maxHold;
+    builder.requestTimeout = options.requestTimeout;
+    builder.waitTimeout = options.waitTimeout;
+    builder.outageTimeout = options.outageTimeout;
+    builder.openTimeout = options.openTimeout;
+    builder.pollInterval = options.pollInterval;
+    builder.holder = options.holder;
     return builder;
   }
 
@@ -81,7 +75,7 @@ public final class LockOptions {
    * locks of dead processes sooner; a long one outlasts longer pauses and outages.
    */
   public Duration ttl() {
-    return ttl;
+    return options.ttl;
   }
 
   /**
@@ -89,7 +83,7 @@ public final class LockOptions {
    * lease ends at its TTL unless {@link Lease#renew()} is called.
    */
   public boolean autoRenew() {
-    return autoRenew;
+    return options.autoRenew;
   }
 
   /**
@@ -111,7 +105,7 @@ public final class LockOptions {
    * session.
    */
   public Optional<Duration> minHold() {
-    return Optional.ofNullable(minHold);
+    return Optional.ofNullable(options.minHold);
   }
 
   /**
@@ -122,7 +116,7 @@ public final class LockOptions {
    * store at that moment, the lock stays taken for up to a TTL after its last renewal.
    */
   public Optional<Duration> maxHold() {
-    return Optional.ofNullable(maxHold);
+    return Optional.ofNullable(options.maxHold);
   }
 
   /**
@@ -130,7 +124,7 @@ public final class LockOptions {
    * it; a lock cannot change it.
    */
   public Duration requestTimeout() {
-    return requestTimeout;
+    return options.requestTimeout;
   }
 
   /**
@@ -138,7 +132,7 @@ public final class LockOptions {
    * it throws {@link LockTimeoutException}, or empty for no limit} Default: no limit.
    */
   public Optional<Duration> waitTimeout() {
-    return Optional.ofNullable(waitTimeout);
+    return Optional.ofNullable(options.waitTimeout);
   }
 
   /**
@@ -150,7 +144,7 @@ public final class LockOptions {
    * nobody could ask, because the process was stopped, does not count.
    */
   public Duration outageTimeout() {
-    return outageTimeout == null ? ttl : outageTimeout;
+    return options.outageTimeout == null ? options.ttl : options.outageTimeout;
   }
 
   /**
@@ -159,7 +153,7 @@ public final class LockOptions {
    * store may need. Only a client can have it.
    */
   public Optional<Duration> openTimeout() {
-    return Optional.ofNullable(openTimeout);
+    return Optional.ofNullable(options.openTimeout);
   }
 
   /**
@@ -167,7 +161,7 @@ public final class LockOptions {
    * It matters only on stores without a queue, and if a notification was lost.
    */
   public Duration pollInterval() {
-    return pollInterval;
+    return options.pollInterval;
   }
 
   /**
@@ -175,62 +169,23 @@ public final class LockOptions {
    * the default} Default: host name, process id and thread name, as {@code host/pid/thread}.
    */
   public Optional<String> holder() {
-    return Optional.ofNullable(holder);
+    return Optional.ofNullable(options.holder);
   }
 
   @Override
   public boolean equals(@Nullable Object other) {
-    return other instanceof LockOptions that
-        && ttl.equals(that.ttl)
-        && autoRenew == that.autoRenew
-        && Objects.equals(minHold, that.minHold)
-        && Objects.equals(maxHold, that.maxHold)
-        && requestTimeout.equals(that.requestTimeout)
-        && Objects.equals(waitTimeout, that.waitTimeout)
-        && Objects.equals(outageTimeout, that.outageTimeout)
-        && Objects.equals(openTimeout, that.openTimeout)
-        && pollInterval.equals(that.pollInterval)
-        && Objects.equals(holder, that.holder);
+    return other instanceof LockOptions that && options.equals(that.options);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(
-        ttl,
-        autoRenew,
-        minHold,
-        maxHold,
-        requestTimeout,
-        waitTimeout,
-        outageTimeout,
-        openTimeout,
-        pollInterval,
-        holder);
+    return options.hashCode();
   }
 
+  /** Returns {@code LockOptions[ttl=PT30S, autoRenew=true, ...]}, with null for what is not set. */
   @Override
   public String toString() {
-    return "LockOptions[ttl="
-        + ttl
-        + ", autoRenew="
-        + autoRenew
-        + ", minHold="
-        + minHold
-        + ", maxHold="
-        + maxHold
-        + ", requestTimeout="
-        + requestTimeout
-        + ", waitTimeout="
-        + waitTimeout
-        + ", outageTimeout="
-        + outageTimeout()
-        + ", openTimeout="
-        + openTimeout
-        + ", pollInterval="
-        + pollInterval
-        + ", holder="
-        + holder
-        + "]";
+    return "Lock" + options;
   }
 
   /** Builds {@link LockOptions}. Every duration must be positive and at most 365 days. */
@@ -411,7 +366,18 @@ public final class LockOptions {
             ttl,
             minHold);
       }
-      return new LockOptions(this);
+      return new LockOptions(
+          new Options(
+              ttl,
+              autoRenew,
+              minHold,
+              maxHold,
+              requestTimeout,
+              waitTimeout,
+              outageTimeout,
+              openTimeout,
+              pollInterval,
+              holder));
     }
 
     private static Duration checked(String what, Duration value) {

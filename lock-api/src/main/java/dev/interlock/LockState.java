@@ -1,5 +1,7 @@
 package dev.interlock;
 
+import static dev.interlock.internal.Arguments.checkArgument;
+
 import com.google.errorprone.annotations.CheckReturnValue;
 import java.time.Duration;
 import java.time.Instant;
@@ -84,9 +86,7 @@ public final class LockState {
    */
   public static LockState held(
       String name, LockKind kind, int capacity, List<Holder> holders, List<String> waiters) {
-    if (holders.isEmpty()) {
-      throw new IllegalArgumentException("a held name needs at least one holder");
-    }
+    checkArgument(!holders.isEmpty(), "a held name needs at least one holder");
     return new LockState(name, kind, capacity, holders, waiters);
   }
 
@@ -156,8 +156,8 @@ public final class LockState {
     return holders;
   }
 
-  private @Nullable Holder first() {
-    return holders.isEmpty() ? null : holders.get(0);
+  private Optional<Holder> first() {
+    return holders.stream().findFirst();
   }
 
   /**
@@ -166,8 +166,7 @@ public final class LockState {
    * @return the label, or empty if the lock is free or the store does not keep it
    */
   public Optional<String> holder() {
-    Holder first = first();
-    return first == null ? Optional.empty() : first.label();
+    return first().flatMap(Holder::label);
   }
 
   /**
@@ -177,8 +176,7 @@ public final class LockState {
    * @return the token, or empty if the lock is free or the backend has no tokens
    */
   public OptionalLong fencingToken() {
-    Holder first = first();
-    return first == null ? OptionalLong.empty() : first.fencingToken();
+    return first().map(Holder::fencingToken).orElseGet(OptionalLong::empty);
   }
 
   /**
@@ -186,8 +184,7 @@ public final class LockState {
    * or that is not known}
    */
   public Optional<Duration> remaining() {
-    Holder first = first();
-    return first == null ? Optional.empty() : first.remaining();
+    return first().flatMap(Holder::remaining);
   }
 
   /**
@@ -197,8 +194,7 @@ public final class LockState {
    * @return the time of the grant, or empty if the lock is free or the store does not record it
    */
   public Optional<Instant> heldSince() {
-    Holder first = first();
-    return first == null ? Optional.empty() : first.heldSince();
+    return first().flatMap(Holder::heldSince);
   }
 
   /**
@@ -299,16 +295,9 @@ public final class LockState {
 
     @Override
     public String toString() {
-      return label
-          + " (weight "
-          + weight
-          + ", token "
-          + token
-          + ", remaining "
-          + remaining
-          + ", held since "
-          + heldSince
-          + ")";
+      return String.format(
+          "%s (weight %s, token %s, remaining %s, held since %s)",
+          label, weight, token, remaining, heldSince);
     }
   }
 }

@@ -25,12 +25,9 @@ public final class LockTimeoutException extends LockException {
    */
   public LockTimeoutException(String name, Duration waited, @Nullable String holder) {
     super(
-        "lock \""
-            + name
-            + "\" was still held by "
-            + (holder == null ? "another" : holder)
-            + " after "
-            + waited,
+        String.format(
+            "lock \"%s\" was still held by %s after %s",
+            name, holder == null ? "another" : holder, waited),
         null);
     this.name = name;
     this.waited = waited;
