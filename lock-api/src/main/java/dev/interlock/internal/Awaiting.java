@@ -39,4 +39,10 @@ final class Awaiting {
       }
     }
   }
+
+  /** Waits without limit for what does not fail; keeps the interrupt status. */
+  static <T> T join(TimeSource time, CompletableFuture<T> future) {
+    doneUninterruptibly(time, future, Deadline.never(time));
+    return future.join();
+  }
 }

@@ -1,22 +1,22 @@
 package dev.interlock.internal;
 
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.TimeSource;
 import java.security.SecureRandom;
+import java.time.Duration;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** The platform of every client outside of simulations: this JVM, on the given clocks. */
 final class Jvm implements Platform {
 
-  private static final long KEEP_ALIVE_SECONDS = 10;
+  private static final Duration KEEP_ALIVE = Duration.ofSeconds(10);
 
   private static final boolean HAS_VIRTUAL_THREADS = Runtime.version().feature() >= 21;
 
@@ -76,20 +76,20 @@ final class Jvm implements Platform {
 
   @Override
   public ExecutorService pool(String name, int most, boolean virtual) {
+    String threads = "interlock-" + name;
     if (virtual && HAS_VIRTUAL_THREADS) {
-      return virtualThreads("interlock-" + name + "-");
+      return virtualThreads(threads + "-");
     }
-    AtomicLong count = new AtomicLong();
-    ThreadFactory factory = task -> thread(name + "-" + count.getAndIncrement(), task);
-    if (most == Integer.MAX_VALUE) {
-      return new ThreadPoolExecutor(
-          0, most, KEEP_ALIVE_SECONDS, TimeUnit.SECONDS, new SynchronousQueue<>(), factory);
+    if (most < Integer.MAX_VALUE) {
+      return DaemonThreads.several(threads, most, KEEP_ALIVE);
     }
-    ThreadPoolExecutor pool =
-        new ThreadPoolExecutor(
-            most, most, KEEP_ALIVE_SECONDS, TimeUnit.SECONDS, new LinkedBlockingQueue<>(), factory);
-    pool.allowCoreThreadTimeOut(true);
-    return pool;
+    return new ThreadPoolExecutor(
+        0,
+        most,
+        KEEP_ALIVE.toMillis(),
+        TimeUnit.MILLISECONDS,
+        new SynchronousQueue<>(),
+        DaemonThreads.factory(threads + "-%d"));
   }
 
   /** A virtual thread for each task, made like {@link #thread}. */

@@ -23,7 +23,7 @@ final class Listing extends AbstractSpliterator<LockState> {
   private boolean last;
 
   Listing(Engine engine, String prefix) {
-    super(Long.MAX_VALUE, ORDERED | NONNULL);
+    super(Long.MAX_VALUE, NONNULL);
     this.engine = engine;
     this.prefix = prefix;
   }

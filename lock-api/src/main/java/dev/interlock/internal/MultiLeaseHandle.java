@@ -247,9 +247,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     if (release.begin()) {
       return release.finish(deadline);
     }
-    Deadline never = Deadline.never(engine().platform);
-    Awaiting.doneUninterruptibly(engine().platform, state.released, never);
-    return state.released.join();
+    return Awaiting.join(engine().platform, state.released);
   }
 
   /** Releases a lease that its program never got. */
@@ -267,11 +265,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
       return finish.start();
     }
     // It occupies no thread: the release that it waits for may need that thread.
-    CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
-    var unused =
-        state.released.thenAccept(
-            outcome -> engine().notifier.deliver(() -> follower.complete(outcome)));
-    return follower;
+    return engine().notifier.follow(state.released);
   }
 
   /**

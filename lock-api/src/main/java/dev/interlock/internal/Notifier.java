@@ -7,6 +7,7 @@ import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.Queue;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
@@ -147,6 +148,13 @@ final class Notifier extends Timer.Event {
   void deliver(Runnable completion) {
     deliveries.execute(() -> survive(completion));
     flush();
+  }
+
+  /** Returns a future that completes after another one, and occupies no thread until then. */
+  <T> CompletableFuture<T> follow(CompletableFuture<T> other) {
+    CompletableFuture<T> follower = new CompletableFuture<>();
+    var unused = other.thenAccept(outcome -> deliver(() -> follower.complete(outcome)));
+    return follower;
   }
 
   /** Runs code of the program, which in other languages may throw any exception. */

@@ -64,8 +64,7 @@ final class Release {
       @Nullable CompletableFuture<ReleaseOutcome> other, @Nullable Deadline latest) {
     if (other != null) {
       // Another thread's release, which is bounded by the request time-out.
-      Awaiting.doneUninterruptibly(engine.platform, other, Deadline.never(engine.platform));
-      return other.join();
+      return Awaiting.join(engine.platform, other);
     }
     ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
     try {
@@ -114,10 +113,7 @@ final class Release {
       return finish.start();
     }
     // It occupies no thread: the release that it waits for may need that thread.
-    CompletableFuture<ReleaseOutcome> follower = new CompletableFuture<>();
-    var unused =
-        other.thenAccept(outcome -> engine.notifier.deliver(() -> follower.complete(outcome)));
-    return follower;
+    return engine.notifier.follow(other);
   }
 
   /** Releases a lease that the client keeps, on a thread of the client. */
