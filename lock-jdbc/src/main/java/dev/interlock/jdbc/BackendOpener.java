@@ -135,10 +135,9 @@ final class BackendOpener {
       JdbcSettings settings,
       BackendContext context,
       Runnable closing) {
-    Dialect dialect = Dialect.of(database);
     Failures failures = new Failures(database.scheme(), endpoint, settings.table());
-    Requests requests = new Requests(connections, dialect, failures, context.time());
-    Schema schema = new Schema(dialect, settings);
+    Requests requests = new Requests(connections, database, failures, context.time());
+    Schema schema = new Schema(database, settings);
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     try {
       schema.ensure(requests, failures, deadline);
@@ -147,15 +146,11 @@ final class BackendOpener {
     } catch (InterruptedException e) {
       throw interrupted(failures, e);
     }
-    LockTable table =
-        dialect == Dialect.POSTGRESQL
-            ? new PostgreSqlTable(dialect, settings)
-            : new LockTable(dialect, settings);
     return new JdbcBackend(
-        dialect,
+        database,
         endpoint,
         schema,
-        table,
+        new LockTable(database, settings),
         connections,
         requests,
         failures,

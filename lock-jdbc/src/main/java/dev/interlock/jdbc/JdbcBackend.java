@@ -24,7 +24,6 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -62,7 +61,7 @@ final class JdbcBackend implements LockBackend {
   /** How often a waiter asks that will be next, if it does not hear of the release. */
   private static final Duration NEXT_POLL = Duration.ofMillis(100);
 
-  private final Dialect dialect;
+  private final JdbcDatabase database;
   private final String endpoint;
   private final Schema schema;
   private final LockTable table;
@@ -94,7 +93,7 @@ final class JdbcBackend implements LockBackend {
   }
 
   JdbcBackend(
-      Dialect dialect,
+      JdbcDatabase database,
       String endpoint,
       Schema schema,
       LockTable table,
@@ -104,7 +103,7 @@ final class JdbcBackend implements LockBackend {
       ReleaseListener listener,
       Runnable closing,
       TimeSource time) {
-    this.dialect = dialect;
+    this.database = database;
     this.endpoint = endpoint;
     this.schema = schema;
     this.table = table;
@@ -120,7 +119,7 @@ final class JdbcBackend implements LockBackend {
 
   @Override
   public BackendInfo info() {
-    return dialect.database().info();
+    return database.info();
   }
 
   @Override
@@ -282,7 +281,7 @@ final class JdbcBackend implements LockBackend {
       long now = snapshot.now();
       SharedHolds state = stateFor(claim, row, now);
       long last = row == null ? 0 : row.fence();
-      long token = Math.max(last + 1, Dialect.token(now));
+      long token = Math.max(last + 1, LockTable.token(now));
       String before = state.content();
       SharedHolds.Refusal refusal =
           state.acquire(
@@ -314,7 +313,7 @@ final class JdbcBackend implements LockBackend {
   /** Returns who holds and awaits the name that the claim is for, all as the claim uses it. */
   private SharedHolds stateFor(Claim claim, @Nullable LockRow row, long now) throws SQLException {
     if (row != null && row.isShared()) {
-      SharedHolds state = row.shared(dialect.turnMicros());
+      SharedHolds state = row.shared(database.turnMicros());
       if (!state.isFree()) {
         ensureAgreement(claim, row);
         return state;
@@ -322,7 +321,7 @@ final class JdbcBackend implements LockBackend {
     } else if (row != null && !row.isFree()) {
       ensureAgreement(claim, row);
     }
-    return SharedHolds.none(claim.share(), dialect.turnMicros(), now);
+    return SharedHolds.none(claim.share(), database.turnMicros(), now);
   }
 
   private static void ensureAgreement(Claim claim, LockRow row) {
@@ -332,7 +331,7 @@ final class JdbcBackend implements LockBackend {
   }
 
   private Attempt busy(Claim claim, SharedHolds state, SharedHolds.Refusal refusal, long now) {
-    long left = Math.max(0, Math.min(refusal.retryAtMicros() - now, dialect.longestPollMicros()));
+    long left = Math.max(0, Math.min(refusal.retryAtMicros() - now, database.longestPollMicros()));
     Duration retryAfter = Duration.of(left, ChronoUnit.MICROS).plusMillis(1);
     return busy(claim, retryAfter, refusal.holder(), state.isNext(table.waiter));
   }
@@ -360,7 +359,7 @@ final class JdbcBackend implements LockBackend {
     Map<Claim, Renewal> outcomes = new HashMap<>();
     for (Map.Entry<Long, List<Claim>> some : alone.entrySet()) {
       List<Claim> claims = some.getValue();
-      if (dialect == Dialect.POSTGRESQL && claims.size() > 1) {
+      if (database == JdbcDatabase.POSTGRESQL && claims.size() > 1) {
         claims = renewUnlocked(claims, some.getKey(), deadline, outcomes);
       }
       if (!claims.isEmpty()) {
@@ -438,7 +437,7 @@ final class JdbcBackend implements LockBackend {
                     int renewed = table.renew(session, claims, ttlMicros);
                     return renewed == claims.size()
                         ? claims.stream().map(Claim::id).collect(Collectors.toSet())
-                        : new HashSet<>(table.holding(session, claims));
+                        : table.holding(session, claims);
                   }));
       claims.forEach(claim -> outcomes.put(claim, outcome(held.contains(claim.id()))));
     } catch (LockException e) {
@@ -460,7 +459,7 @@ final class JdbcBackend implements LockBackend {
                 if (row == null || !row.isShared()) {
                   return false;
                 }
-                SharedHolds state = row.shared(dialect.turnMicros());
+                SharedHolds state = row.shared(database.turnMicros());
                 Long end = state.renew(claim.id(), row.now() + ttl);
                 if (end == null) {
                   return false;
@@ -523,7 +522,7 @@ final class JdbcBackend implements LockBackend {
       if (row == null || !row.isShared()) {
         return false;
       }
-      SharedHolds state = row.shared(dialect.turnMicros());
+      SharedHolds state = row.shared(database.turnMicros());
       Long end =
           delay == null ? state.release(claim.id()) : state.releaseAfter(claim, row.now() + delay);
       if (end == null) {
@@ -574,7 +573,7 @@ final class JdbcBackend implements LockBackend {
         name,
         deadline,
         (session, row) -> {
-          SharedHolds state = SharedHolds.none(row.use(), dialect.turnMicros(), row.now());
+          SharedHolds state = SharedHolds.none(row.use(), database.turnMicros(), row.now());
           return table.replace(session, row, state, row.fence(), Long.MAX_VALUE, true);
         });
   }

@@ -127,6 +127,22 @@ public enum JdbcDatabase {
     return info;
   }
 
+  boolean isMaria() {
+    return this == MARIADB || this == MYSQL;
+  }
+
+  /**
+   * {@return how long those whose turn it is are waited for, until they ask: longer if they poll}
+   */
+  long turnMicros() {
+    return this == POSTGRESQL ? 200_000 : 800_000;
+  }
+
+  /** {@return how often those must ask who are to notice their turn} */
+  long longestPollMicros() {
+    return this == POSTGRESQL ? Long.MAX_VALUE : turnMicros() / 2;
+  }
+
   /**
    * A server that writes to its disk before it answers. What it may forget all the same (a replica
    * that takes over, an older backup, a clock that ends leases early, a person) costs exclusion.

@@ -101,6 +101,6 @@ public final class JdbcLocks {
    * @return one or two statements, each ended by a semicolon and a line break
    */
   public static String schema(JdbcDatabase database, JdbcSettings settings) {
-    return String.join(";\n", new Schema(Dialect.of(database), settings).statements()) + ";\n";
+    return new Schema(database, settings).definition() + ";\n";
   }
 }

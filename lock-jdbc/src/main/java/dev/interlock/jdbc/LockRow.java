@@ -57,24 +57,10 @@ record LockRow(
   /** Begins the ids of waiting clients, and no id of a claim. */
   static final String WAITER_PREFIX = "@";
 
-  /** What has to be selected, after the clock; also the columns that a table has to have. */
-  static final List<String> COLUMNS =
-      List.of(
-          "name",
-          "version",
-          "fence",
-          "claim",
-          "holder",
-          "kind",
-          "capacity",
-          "holds",
-          "granted_at",
-          "expires_at",
-          "revoked",
-          "awaited",
-          "waiter",
-          "waits_since",
-          "waits_until");
+  /** The columns that are selected, after the clock. */
+  static final String COLUMNS =
+      "name, version, fence, claim, holder, kind, capacity, holds, granted_at, expires_at, revoked,"
+          + " awaited, waiter, waits_since, waits_until";
 
   /**
    * Reads a row whose first column is the clock, and the others are {@link #COLUMNS}.

@@ -20,16 +20,16 @@ final class Requests {
   private static final long LONGEST_PAUSE_NANOS = 20_000_000;
 
   private final Connections connections;
-  private final Dialect dialect;
+  private final JdbcDatabase database;
   private final Failures failures;
   private final TimeSource time;
 
   /** Whether the server's session may be another one with each statement. */
   private volatile boolean pooled;
 
-  Requests(Connections connections, Dialect dialect, Failures failures, TimeSource time) {
+  Requests(Connections connections, JdbcDatabase database, Failures failures, TimeSource time) {
     this.connections = connections;
-    this.dialect = dialect;
+    this.database = database;
     this.failures = failures;
     this.time = time;
   }
@@ -145,7 +145,7 @@ final class Requests {
     prepare(borrowed, deadline, attempts);
     boolean sound = false;
     try {
-      T answer = request.run(new Session(borrowed.connection, dialect, pooled, deadline));
+      T answer = request.run(new Session(borrowed.connection, database, pooled, deadline));
       sound = !borrowed.isBroken(); // a part that may fail can have broken it
       return Optional.of(answer);
     } catch (LockException | InterruptedException e) {

@@ -2,8 +2,8 @@ package dev.interlock.jdbc;
 
 import dev.interlock.LockException;
 import dev.interlock.spi.Deadline;
+import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.List;
 import java.util.Map;
 
 /** The table of locks: what creates it, and whether it is there. */
@@ -26,60 +26,56 @@ final class Schema {
             ) AS paths
           )""");
 
-  private final Dialect dialect;
+  private final JdbcDatabase database;
   private final JdbcSettings settings;
 
-  Schema(Dialect dialect, JdbcSettings settings) {
-    this.dialect = dialect;
+  Schema(JdbcDatabase database, JdbcSettings settings) {
+    this.database = database;
     this.settings = settings;
   }
 
-  /** {@return the statements that create it, unless it is there} */
-  List<String> statements() {
-    String index = settings.table().substring(settings.table().indexOf('.') + 1) + "_purge";
-    String charset = dialect.isMaria() ? " CHARACTER SET ascii COLLATE ascii_bin" : "";
-    String table =
+  /** {@return the statements that create it, unless it is there, with a semicolon in between} */
+  String definition() {
+    String columns =
         """
-        CREATE TABLE IF NOT EXISTS %1$s (
-          name        %2$s NOT NULL PRIMARY KEY,
+        CREATE TABLE IF NOT EXISTS {table} (
+          name        {label} NOT NULL PRIMARY KEY,
           version     BIGINT NOT NULL,
           fence       BIGINT NOT NULL,
-          claim       VARCHAR(40)%4$s NOT NULL,
-          holder      %5$s NOT NULL,
-          kind        VARCHAR(16)%4$s NOT NULL,
+          claim       {word(40)} NOT NULL,
+          holder      {label} NOT NULL,
+          kind        {word(16)} NOT NULL,
           capacity    INTEGER NOT NULL,
-          holds       %3$s NOT NULL,
+          holds       {long} NOT NULL,
           granted_at  BIGINT NOT NULL,
           expires_at  BIGINT NOT NULL,
           revoked     SMALLINT NOT NULL,
           awaited     SMALLINT NOT NULL,
-          waiter      VARCHAR(40)%4$s NOT NULL,
+          waiter      {word(40)} NOT NULL,
           waits_since BIGINT NOT NULL,
           waits_until BIGINT NOT NULL,
-          purge_after BIGINT NOT NULL%6$s
-        )%7$s\
-        """
-            .formatted(
-                settings.table(),
-                dialect.nameType(),
-                dialect.bytesType(),
-                charset,
-                dialect.nameType(),
-                dialect.isMaria() ? ",\n  KEY " + index + " (purge_after)" : "",
-                options());
-    return dialect.isMaria()
-        ? List.of(table)
-        : List.of(
-            table,
-            "CREATE INDEX IF NOT EXISTS " + index + " ON " + settings.table() + " (purge_after)");
-  }
-
-  /** Room in each page for new versions of its rows, which then need no new entries of indexes. */
-  private String options() {
-    if (dialect.isMaria()) {
-      return " ENGINE=InnoDB ROW_FORMAT=DYNAMIC";
-    }
-    return dialect == Dialect.POSTGRESQL ? " WITH (fillfactor = 50)" : "";
+          purge_after BIGINT NOT NULL\
+        """;
+    String index = ";\nCREATE INDEX IF NOT EXISTS {index} ON {table} (purge_after)";
+    String definition =
+        switch (database) {
+          case POSTGRESQL ->
+              // Pages have room for new versions of their rows, which need no new index entries.
+              (columns + "\n) WITH (fillfactor = 50)" + index)
+                  .replace("{label}", "bytea")
+                  .replace("{long}", "bytea");
+          case MARIADB, MYSQL ->
+              (columns + ",\n  KEY {index} (purge_after)\n) ENGINE=InnoDB ROW_FORMAT=DYNAMIC")
+                  .replaceAll("\\{word(.*?)}", "VARCHAR$1 CHARACTER SET ascii COLLATE ascii_bin")
+                  .replace("{long}", "MEDIUMBLOB");
+          case H2 -> (columns + "\n)" + index).replace("{long}", "VARBINARY(16777216)");
+        };
+    String table = settings.table();
+    return definition
+        .replace("{label}", "VARBINARY(1020)")
+        .replaceAll("\\{word(.*?)}", "VARCHAR$1")
+        .replace("{index}", table.substring(table.indexOf('.') + 1) + "_purge")
+        .replace("{table}", table);
   }
 
   /**
@@ -114,7 +110,7 @@ final class Schema {
     if (!Failures.isMissingTable(e)) {
       return false;
     }
-    if (dialect == Dialect.POSTGRESQL && settings.table().indexOf('.') < 0) {
+    if (database == JdbcDatabase.POSTGRESQL && settings.table().indexOf('.') < 0) {
       String hiding =
           session.query(
               HIDING,
@@ -145,7 +141,7 @@ final class Schema {
     }
     try {
       // Together they are one transaction where the database can undo definitions.
-      session.define(String.join(";\n", statements()));
+      session.define(definition());
     } catch (SQLException e) {
       // Another client may have been faster; databases report that in many ways.
       try {
@@ -166,16 +162,7 @@ final class Schema {
 
   private void check(Session session, Failures failures) throws SQLException {
     try {
-      boolean unused =
-          session.query(
-              new Sql(
-                  "SELECT "
-                      + LockTable.columns("l")
-                      + ", l.purge_after FROM "
-                      + settings.table()
-                      + " AS l WHERE 1 = 0"),
-              Map.of(),
-              rows -> rows.next());
+      session.query(LockSql.CHECK.on(database, settings.table()), Map.of(), ResultSet::next);
     } catch (SQLException e) {
       if (Failures.isMissingColumn(e)) {
         throw failures.wrong(

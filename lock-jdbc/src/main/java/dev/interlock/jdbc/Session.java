@@ -1,5 +1,6 @@
 package dev.interlock.jdbc;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.spi.Deadline;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
@@ -20,8 +21,12 @@ final class Session {
     T read(ResultSet rows) throws SQLException;
   }
 
+  private interface Execution<T> {
+    T run(PreparedStatement statement) throws SQLException;
+  }
+
   private final Connection connection;
-  private final Dialect dialect;
+  private final JdbcDatabase database;
   private final boolean pooled;
   private final Deadline deadline;
   private boolean used;
@@ -31,53 +36,93 @@ final class Session {
    *
    * @param pooled whether the server's session may be another one with each statement
    */
-  Session(Connection connection, Dialect dialect, boolean pooled, Deadline deadline) {
+  Session(Connection connection, JdbcDatabase database, boolean pooled, Deadline deadline) {
     this.connection = connection;
-    this.dialect = dialect;
+    this.database = database;
     this.pooled = pooled;
     this.deadline = deadline;
   }
 
   /** {@return how many rows the statement has changed} */
   int update(Sql sql, Map<String, ?> values) throws SQLException {
-    limitAnswer();
-    try (PreparedStatement statement = connection.prepareStatement(bounded(sql))) {
-      bind(statement, sql, values);
-      return statement.executeUpdate();
-    }
+    return execute(sql, values, PreparedStatement::executeUpdate);
   }
 
+  /** {@return whether the statement has changed a row, or returns one that it has changed} */
+  boolean isWritten(Sql sql, Map<String, ?> values) throws SQLException {
+    return execute(
+        sql,
+        values,
+        statement -> {
+          if (!statement.execute()) {
+            return statement.getUpdateCount() == 1;
+          }
+          try (ResultSet rows = statement.getResultSet()) {
+            return rows.next();
+          }
+        });
+  }
+
+  @CanIgnoreReturnValue
   <T> T query(Sql sql, Map<String, ?> values, Reader<T> reader) throws SQLException {
-    limitAnswer();
-    try (PreparedStatement statement = connection.prepareStatement(bounded(sql))) {
-      bind(statement, sql, values);
-      try (ResultSet rows = statement.executeQuery()) {
-        return reader.read(rows);
-      }
-    }
+    return execute(
+        sql,
+        values,
+        statement -> {
+          try (ResultSet rows = statement.executeQuery()) {
+            return reader.read(rows);
+          }
+        });
   }
 
   /** {@return the fence of the row that the statement has written, or empty if it wrote none} */
   OptionalLong updateReturningFence(Sql sql, Map<String, ?> values) throws SQLException {
+    return execute(
+        sql,
+        values,
+        statement -> {
+          if (statement.executeUpdate() == 0) {
+            return OptionalLong.empty();
+          }
+          try (ResultSet keys = statement.getGeneratedKeys()) {
+            keys.next();
+            return OptionalLong.of(keys.getLong(1));
+          }
+        },
+        "FENCE");
+  }
+
+  /**
+   * Executes a statement.
+   *
+   * @param keys the columns that the statement returns as generated keys
+   */
+  private <T> T execute(Sql sql, Map<String, ?> values, Execution<T> execution, String... keys)
+      throws SQLException {
     limitAnswer();
+    String text = bounded(sql.text(values));
     try (PreparedStatement statement =
-        dialect.isMaria()
-            ? connection.prepareStatement(bounded(sql), Statement.RETURN_GENERATED_KEYS)
-            : connection.prepareStatement(bounded(sql), new String[] {"FENCE"})) {
-      bind(statement, sql, values);
-      if (statement.executeUpdate() == 0) {
-        return OptionalLong.empty();
+        keys.length == 0
+            ? connection.prepareStatement(text)
+            : database.isMaria()
+                ? connection.prepareStatement(text, Statement.RETURN_GENERATED_KEYS)
+                : connection.prepareStatement(text, keys)) {
+      if (database == JdbcDatabase.MYSQL) {
+        statement.setQueryTimeout((int) Math.min(86_400, Math.max(1, millisOnServer() / 1_000)));
       }
-      try (ResultSet keys = statement.getGeneratedKeys()) {
-        keys.next();
-        return OptionalLong.of(keys.getLong(1));
+      if (pooled) {
+        PostgreSqlDriver.avoidNames(statement);
       }
+      Map<String, Object> all = new HashMap<>(values);
+      all.put("lockTimeout", millisOnServer() + "ms");
+      sql.bind(statement, all);
+      return execution.run(statement);
     }
   }
 
   /** {@return whether a pooler is between the driver and the server} */
   boolean isBehindPooler() throws SQLException {
-    return dialect == Dialect.POSTGRESQL
+    return database == JdbcDatabase.POSTGRESQL
         && PostgreSqlDriver.isPresent()
         && PostgreSqlDriver.isBehindPooler(connection);
   }
@@ -105,31 +150,14 @@ final class Session {
   /**
    * The server itself gives up, too: a client that does so alone leaves a waiting request there.
    */
-  private String bounded(Sql sql) {
-    return dialect == Dialect.MARIADB
+  private String bounded(String sql) {
+    return database == JdbcDatabase.MARIADB
         ? String.format(
             Locale.ROOT,
             "SET STATEMENT max_statement_time=%.3f FOR %s",
             millisOnServer() / 1e3,
-            sql.text())
-        : sql.text();
-  }
-
-  private void bind(PreparedStatement statement, Sql sql, Map<String, ?> values)
-      throws SQLException {
-    if (dialect == Dialect.MYSQL) {
-      statement.setQueryTimeout((int) Math.min(86_400, Math.max(1, millisOnServer() / 1_000)));
-    }
-    if (pooled) {
-      PostgreSqlDriver.avoidNames(statement);
-    }
-    if (dialect == Dialect.POSTGRESQL) {
-      Map<String, Object> all = new HashMap<>(values);
-      all.put("lockTimeout", millisOnServer() + "ms");
-      sql.bind(statement, all);
-    } else {
-      sql.bind(statement, values);
-    }
+            sql)
+        : sql;
   }
 
   /** A little less than what is left, so that the server's answer comes in time. */

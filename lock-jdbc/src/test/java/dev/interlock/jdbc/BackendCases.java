@@ -65,7 +65,7 @@ abstract class BackendCases {
   /** {@return connections of the same user, made anew each time} */
   abstract DataSource source();
 
-  abstract Dialect dialect();
+  abstract JdbcDatabase database();
 
   /** {@return whether a statement that has waited for a row goes by the time after that} */
   boolean looksAtTheClockLast() {
@@ -503,7 +503,7 @@ abstract class BackendCases {
 
   @Test
   void aRowThatIsLockedByOthersDoesNotKeepOthersFromBeingRenewed() throws Exception {
-    assumeTrue(dialect() == Dialect.POSTGRESQL, "only PostgreSQL does that");
+    assumeTrue(database() == JdbcDatabase.POSTGRESQL, "only PostgreSQL does that");
     List<Grant> grants = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
       grants.add(take(backend, claim("job/" + i)));
@@ -564,7 +564,7 @@ abstract class BackendCases {
             LockConfigurationException.class, () -> Backends.open(source(), other).close());
     assertTrue(
         String.valueOf(missing.getMessage()).contains("JdbcLocks.schema"), missing::toString);
-    for (String statement : JdbcLocks.schema(dialect().database(), other).split(";\n")) {
+    for (String statement : JdbcLocks.schema(database(), other).split(";\n")) {
       execute(statement);
     }
     try (LockBackend opened = Backends.open(source(), other)) {

@@ -23,7 +23,7 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
 
   private final DatabaseServer server;
   private final String scheme;
-  private final Dialect dialect;
+  private final JdbcDatabase database;
 
   private @Nullable PasswordFile password;
 
@@ -34,7 +34,7 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
   DatabaseUnderTest(DatabaseServer server, String scheme) {
     this.server = server;
     this.scheme = scheme;
-    this.dialect = Dialect.of(JdbcDatabase.ofScheme(scheme));
+    this.database = JdbcDatabase.ofScheme(scheme);
   }
 
   @Override
@@ -54,7 +54,9 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
 
   private String hex(String name) {
     String digits = BaseEncoding.base16().encode(name.getBytes(UTF_8));
-    return dialect == Dialect.POSTGRESQL ? "decode('" + digits + "', 'hex')" : "x'" + digits + "'";
+    return database == JdbcDatabase.POSTGRESQL
+        ? "decode('" + digits + "', 'hex')"
+        : "x'" + digits + "'";
   }
 
   @Override
@@ -66,13 +68,13 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
   @Override
   public List<Entry> entries() throws IOException {
     List<Entry> entries = new ArrayList<>();
-    String hex = dialect == Dialect.POSTGRESQL ? "encode(name, 'hex')" : "hex(name)";
+    String hex = database == JdbcDatabase.POSTGRESQL ? "encode(name, 'hex')" : "hex(name)";
     for (List<@Nullable String> row :
         server.query(
             "SELECT "
                 + hex
                 + ", CASE WHEN expires_at > "
-                + dialect.now()
+                + LockSql.now(database)
                 + " AND claim NOT LIKE '@%' THEN 'held' ELSE 'free' END FROM interlock_lock")) {
       byte[] name =
           BaseEncoding.base16().decode(Objects.requireNonNull(row.get(0)).toUpperCase(Locale.ROOT));
@@ -86,12 +88,12 @@ final class DatabaseUnderTest implements Server, ServerNode, StoreView {
   public Optional<Permissions> permissions() throws IOException {
     PasswordFile file = PasswordFile.create();
     password = file;
-    boolean postgresql = dialect == Dialect.POSTGRESQL;
+    boolean postgresql = database == JdbcDatabase.POSTGRESQL;
     server.execute(
         (postgresql ? "CREATE ROLE locker LOGIN PASSWORD '" : "CREATE USER locker IDENTIFIED BY '")
             + file.password()
             + "'");
-    server.execute(JdbcLocks.schema(dialect.database(), JdbcSettings.defaults()).split(";\n"));
+    server.execute(JdbcLocks.schema(database, JdbcSettings.defaults()).split(";\n"));
     Permissions permissions =
         new Permissions() {
           @Override

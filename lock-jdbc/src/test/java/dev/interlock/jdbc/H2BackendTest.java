@@ -24,7 +24,7 @@ class H2BackendTest extends BackendCases {
   }
 
   @Override
-  Dialect dialect() {
-    return Dialect.H2;
+  JdbcDatabase database() {
+    return JdbcDatabase.H2;
   }
 }

@@ -29,7 +29,7 @@ class MariaDbBackendTest extends BackendCases {
   }
 
   @Override
-  Dialect dialect() {
-    return Dialect.MARIADB;
+  JdbcDatabase database() {
+    return JdbcDatabase.MARIADB;
   }
 }

@@ -26,7 +26,7 @@ class MySqlDriverTest extends BackendCases {
   }
 
   @Override
-  Dialect dialect() {
-    return Dialect.MYSQL;
+  JdbcDatabase database() {
+    return JdbcDatabase.MYSQL;
   }
 }

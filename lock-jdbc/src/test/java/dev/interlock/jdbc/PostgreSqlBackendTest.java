@@ -26,7 +26,7 @@ class PostgreSqlBackendTest extends BackendCases {
   }
 
   @Override
-  Dialect dialect() {
-    return Dialect.POSTGRESQL;
+  JdbcDatabase database() {
+    return JdbcDatabase.POSTGRESQL;
   }
 }
