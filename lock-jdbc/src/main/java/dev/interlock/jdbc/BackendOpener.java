@@ -84,10 +84,6 @@ final class BackendOpener {
           });
     } catch (InterruptedException e) {
       throw interrupted(failures, e);
-    } catch (RuntimeException e) {
-      throw e;
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
     }
   }
 
@@ -137,10 +133,10 @@ final class BackendOpener {
       Runnable closing) {
     Failures failures = new Failures(database.scheme(), endpoint, settings.table());
     Requests requests = new Requests(connections, database, failures, context.time());
-    Schema schema = new Schema(database, settings);
+    Schema schema = new Schema(database, settings, failures);
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     try {
-      schema.ensure(requests, failures, deadline);
+      schema.ensure(requests, deadline);
       failures.noteAdmission();
       requests.detectPooler(deadline);
     } catch (InterruptedException e) {

@@ -15,7 +15,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
@@ -298,18 +297,20 @@ final class Connections implements AutoCloseable {
     return new SourceException(problem);
   }
 
+  /** Something to do with a connection, which it gives back. */
+  interface Work<T> {
+    T run() throws InterruptedException;
+  }
+
   /**
-   * Runs work that uses a connection and gives it back. It runs on a thread of this class, unless
-   * the pool is known not to join transactions.
-   *
-   * @return what the work returns
-   * @throws Exception if the work threw it
+   * Runs work that uses a connection. It runs on a thread of this class, unless the pool is known
+   * not to join transactions.
    */
-  <T> T use(Borrowed connection, Callable<T> work) throws Exception {
+  <T> T use(Borrowed connection, Work<T> work) throws InterruptedException {
     if (isOwnPool() || !share.mayJoinTransactions()) {
-      return work.call();
+      return work.run();
     }
-    FutureTask<T> task = new FutureTask<>(work);
+    FutureTask<T> task = new FutureTask<>(work::run);
     try {
       users.execute(task);
     } catch (OutOfMemoryError e) { // no thread could be had
@@ -320,9 +321,9 @@ final class Connections implements AutoCloseable {
       return Objects.requireNonNull(Uninterruptibles.getUninterruptibly(task));
     } catch (ExecutionException e) {
       Throwable cause = Objects.requireNonNull(e.getCause());
-      Throwables.throwIfInstanceOf(cause, Exception.class);
-      Throwables.throwIfInstanceOf(cause, Error.class);
-      throw e;
+      Throwables.throwIfInstanceOf(cause, InterruptedException.class);
+      Throwables.throwIfUnchecked(cause);
+      throw new IllegalStateException(cause);
     }
   }
 

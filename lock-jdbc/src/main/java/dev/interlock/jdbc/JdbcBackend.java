@@ -34,6 +34,8 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiFunction;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -129,13 +131,11 @@ final class JdbcBackend implements LockBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    Duration ttl = effectiveTtl(claim);
-    long ttlMicros = SharedHolds.micros(ttl);
     return requests.repeatable(
         deadline,
         new Attempts(),
         session -> {
-          Attempt attempt = takeOrCreate(session, claim, ttl, ttlMicros, deadline);
+          Attempt attempt = takeOrCreate(session, claim, deadline);
           if (attempt instanceof Attempt.Granted) {
             connections.protect(claim);
             waits.remove(claim.name());
@@ -146,50 +146,50 @@ final class JdbcBackend implements LockBackend {
         });
   }
 
-  private Attempt takeOrCreate(
-      Session session, Claim claim, Duration ttl, long ttlMicros, Deadline deadline)
+  private Attempt takeOrCreate(Session session, Claim claim, Deadline deadline)
       throws SQLException, InterruptedException {
     try {
-      return take(session, claim, ttl, ttlMicros, deadline);
+      return take(session, claim, deadline);
     } catch (SQLException e) {
-      if (!schema.isGone(session, failures, e)) {
-        throw e;
-      }
-      schema.create(session, failures, e);
-      return take(session, claim, ttl, ttlMicros, deadline);
+      schema.create(session, e);
+      return take(session, claim, deadline);
     }
   }
 
-  private Attempt take(
-      Session session, Claim claim, Duration ttl, long ttlMicros, Deadline deadline)
+  private Attempt take(Session session, Claim claim, Deadline deadline)
       throws SQLException, InterruptedException {
     return claim.share().isExclusive()
-        ? takeAlone(session, claim, ttl, ttlMicros, deadline)
-        : takeShare(session, claim, ttl, ttlMicros, deadline);
+        ? takeAlone(session, claim, deadline)
+        : takeShare(session, claim, deadline);
   }
 
   /**
-   * Answers in place of a table that does not exist any more, as after a restart without data. Then
-   * nothing is held. Only a new lock needs the table.
+   * Makes a request that may be sent again.
+   *
+   * @param ifMissing the answer if the table does not exist any more, as after a restart without
+   *     data: nothing is held then, and only a new lock needs the table
    */
-  private <T> Request<T> ifMissing(T answer, Request<T> request) {
+  private <T> T ask(Deadline deadline, Attempts attempts, T ifMissing, Request<T> request)
+      throws InterruptedException {
+    return requests.repeatable(deadline, attempts, orIfMissing(ifMissing, request));
+  }
+
+  private <T> Request<T> orIfMissing(T answer, Request<T> request) {
     return session -> {
       try {
         return request.run(session);
       } catch (SQLException e) {
-        if (!schema.isGone(session, failures, e)) {
-          throw e;
-        }
+        schema.requireGone(session, e);
         return answer;
       }
     };
   }
 
-  private Attempt takeAlone(
-      Session session, Claim claim, Duration ttl, long ttlMicros, Deadline deadline)
+  private Attempt takeAlone(Session session, Claim claim, Deadline deadline)
       throws SQLException, InterruptedException {
+    Duration ttl = effectiveTtl(claim);
     while (true) {
-      Taken taken = table.take(session, claim, ttlMicros);
+      Taken taken = table.take(session, claim, SharedHolds.micros(ttl));
       LockRow row = taken.row();
       if (taken.token() > 0) {
         if (taken.inserted()) {
@@ -272,9 +272,9 @@ final class JdbcBackend implements LockBackend {
         polls && retryAfter.compareTo(NEXT_POLL) > 0 ? NEXT_POLL : retryAfter, holder);
   }
 
-  private Attempt takeShare(
-      Session session, Claim claim, Duration ttl, long ttlMicros, Deadline deadline)
+  private Attempt takeShare(Session session, Claim claim, Deadline deadline)
       throws SQLException, InterruptedException {
+    Duration ttl = effectiveTtl(claim);
     while (true) {
       Snapshot snapshot = table.read(session, claim.name());
       LockRow row = snapshot.row();
@@ -289,7 +289,7 @@ final class JdbcBackend implements LockBackend {
               table.waiter,
               waitsSince(claim, state.isReserved(), now),
               token,
-              now + ttlMicros);
+              now + SharedHolds.micros(ttl));
       if (refusal != null && before.equals(state.content())) {
         return busy(claim, state, refusal, now);
       }
@@ -358,32 +358,14 @@ final class JdbcBackend implements LockBackend {
                     Collectors.mapping(Grant::claim, Collectors.toList())));
     Map<Claim, Renewal> outcomes = new HashMap<>();
     for (Map.Entry<Long, List<Claim>> some : alone.entrySet()) {
-      List<Claim> claims = some.getValue();
-      if (database == JdbcDatabase.POSTGRESQL && claims.size() > 1) {
-        claims = renewUnlocked(claims, some.getKey(), deadline, outcomes);
-      }
-      if (!claims.isEmpty()) {
-        renewAlone(claims, some.getKey(), deadline, outcomes);
-      }
+      renewAlone(some.getValue(), some.getKey(), deadline, outcomes);
     }
     for (Grant grant : grants) {
       if (!grant.claim().share().isExclusive()) {
-        outcomes.put(grant.claim(), guarded(() -> renewShare(grant, deadline)));
+        outcomes.put(grant.claim(), renewShare(grant, deadline));
       }
     }
     return grants.stream().map(grant -> outcomes.get(grant.claim())).toList();
-  }
-
-  private interface Renewing {
-    boolean isHeld() throws InterruptedException;
-  }
-
-  private static Renewal guarded(Renewing renewing) throws InterruptedException {
-    try {
-      return outcome(renewing.isHeld());
-    } catch (LockException e) {
-      return new Renewal.Failed(e);
-    }
   }
 
   private static Renewal outcome(boolean held) {
@@ -394,93 +376,100 @@ final class JdbcBackend implements LockBackend {
             "its row is gone, or says that the lock has ended, was revoked, or is another's");
   }
 
-  /**
-   * Renews at once those whose rows nobody else has locked.
-   *
-   * @return the others: somebody has locked the row, or the lock is gone
-   */
-  private List<Claim> renewUnlocked(
-      List<Claim> claims, long ttlMicros, Deadline deadline, Map<Claim, Renewal> outcomes)
-      throws InterruptedException {
-    try {
-      Set<String> renewed =
-          requests.repeatable(
-              deadline,
-              Attempts.ofHolder(),
-              ifMissing(Set.of(), session -> table.renewUnlocked(session, claims, ttlMicros)));
-      List<Claim> others = new ArrayList<>();
-      for (Claim claim : claims) {
-        if (renewed.contains(claim.id())) {
-          outcomes.put(claim, new Renewal.Confirmed());
-        } else {
-          others.add(claim);
-        }
-      }
-      return others;
-    } catch (LockException e) {
-      claims.forEach(claim -> outcomes.put(claim, new Renewal.Failed(e)));
-      return List.of();
-    }
-  }
-
   private void renewAlone(
       List<Claim> claims, long ttlMicros, Deadline deadline, Map<Claim, Renewal> outcomes)
       throws InterruptedException {
     try {
-      Set<String> held =
-          requests.repeatable(
-              deadline,
-              Attempts.ofHolder(),
-              ifMissing(
+      Set<String> unlocked =
+          database == JdbcDatabase.POSTGRESQL && claims.size() > 1
+              ? ask(
+                  deadline,
+                  Attempts.ofHolder(),
                   Set.of(),
-                  session -> {
-                    int renewed = table.renew(session, claims, ttlMicros);
-                    return renewed == claims.size()
-                        ? claims.stream().map(Claim::id).collect(Collectors.toSet())
-                        : table.holding(session, claims);
-                  }));
-      claims.forEach(claim -> outcomes.put(claim, outcome(held.contains(claim.id()))));
+                  session -> table.renewUnlocked(session, claims, ttlMicros))
+              : Set.of();
+      List<Claim> others = new ArrayList<>();
+      for (Claim claim : claims) {
+        if (unlocked.contains(claim.id())) {
+          outcomes.put(claim, new Renewal.Confirmed());
+        } else {
+          others.add(claim); // somebody has locked the row, or the lock is gone
+        }
+      }
+      Set<String> held =
+          others.isEmpty()
+              ? Set.of()
+              : ask(
+                  deadline,
+                  Attempts.ofHolder(),
+                  Set.of(),
+                  session ->
+                      table.renew(session, others, ttlMicros) == others.size()
+                          ? others.stream().map(Claim::id).collect(Collectors.toSet())
+                          : table.holding(session, others));
+      others.forEach(claim -> outcomes.put(claim, outcome(held.contains(claim.id()))));
     } catch (LockException e) {
-      claims.forEach(claim -> outcomes.put(claim, new Renewal.Failed(e)));
+      claims.forEach(claim -> outcomes.putIfAbsent(claim, new Renewal.Failed(e)));
     }
   }
 
-  private boolean renewShare(Grant grant, Deadline deadline) throws InterruptedException {
-    Claim claim = grant.claim();
+  private Renewal renewShare(Grant grant, Deadline deadline) throws InterruptedException {
+    String id = grant.claim().id();
     long ttl = SharedHolds.micros(grant.effectiveTtl());
-    return requests.repeatable(
-        deadline,
-        Attempts.ofHolder(),
-        ifMissing(
-            false,
-            session -> {
-              while (true) {
-                LockRow row = table.read(session, claim.name()).row();
-                if (row == null || !row.isShared()) {
-                  return false;
-                }
-                SharedHolds state = row.shared(database.turnMicros());
-                Long end = state.renew(claim.id(), row.now() + ttl);
-                if (end == null) {
-                  return false;
-                }
-                if (table.replace(session, row, state, row.fence(), end, false)) {
-                  return true;
-                }
-                requests.pause(deadline);
-              }
-            }));
+    HoldChange change = new HoldChange((state, now) -> state.renew(id, now + ttl), state -> false);
+    try {
+      return outcome(
+          ask(
+              deadline,
+              Attempts.ofHolder(),
+              false,
+              session -> changeHold(session, grant.claim(), change, deadline)));
+    } catch (LockException e) {
+      return new Renewal.Failed(e);
+    }
+  }
+
+  /**
+   * A change of a claim's hold.
+   *
+   * @param end changes it at a time of the server's clock, and returns when it would have ended, or
+   *     null if there is none
+   * @param wake then says whether those who wait have to be notified
+   */
+  private record HoldChange(
+      BiFunction<SharedHolds, Long, @Nullable Long> end, Predicate<SharedHolds> wake) {}
+
+  /** Changes the hold of a claim on a name that is shared. Returns whether there is one. */
+  private boolean changeHold(Session session, Claim claim, HoldChange change, Deadline deadline)
+      throws SQLException, InterruptedException {
+    while (true) {
+      LockRow row = table.read(session, claim.name()).row();
+      if (row == null || !row.isShared()) {
+        return false;
+      }
+      SharedHolds state = row.shared(database.turnMicros());
+      Long end = change.end.apply(state, row.now());
+      if (end == null) {
+        return false;
+      }
+      if (table.replace(session, row, state, row.fence(), end, change.wake.test(state))) {
+        return true;
+      }
+      requests.pause(deadline);
+    }
   }
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    return released(
+    HoldChange change =
+        new HoldChange((state, now) -> state.release(claim.id()), SharedHolds::reserveForFirst);
+    return release(
         deadline,
         session -> {
           boolean done =
               claim.share().isExclusive()
                   ? table.release(session, claim)
-                  : releaseShare(session, claim, null, deadline);
+                  : changeHold(session, claim, change, deadline);
           purge(session);
           return done;
         });
@@ -490,50 +479,25 @@ final class JdbcBackend implements LockBackend {
   public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
       throws InterruptedException {
     long micros = SharedHolds.micros(delay);
-    return released(
+    HoldChange change =
+        new HoldChange(
+            (state, now) -> state.releaseAfter(claim, now + micros), SharedHolds::isAwaited);
+    return release(
         deadline,
         session ->
             claim.share().isExclusive()
                 ? table.releaseAfter(session, claim, micros)
-                : releaseShare(session, claim, micros, deadline));
+                : changeHold(session, claim, change, deadline));
   }
 
-  private boolean released(Deadline deadline, Request<Boolean> request)
-      throws InterruptedException {
+  private boolean release(Deadline deadline, Request<Boolean> request) throws InterruptedException {
     Attempts attempts = Attempts.ofHolder();
-    boolean released = requests.repeatable(deadline, attempts, ifMissing(false, request));
+    boolean released = ask(deadline, attempts, false, request);
     if (!released && attempts.isInDoubt()) {
       throw failures.passing(
           "the connection broke; the lock is gone, released by this request or lost before", null);
     }
     return released;
-  }
-
-  /**
-   * Ends a hold.
-   *
-   * @param delay after how many microseconds; null for now
-   */
-  private boolean releaseShare(
-      Session session, Claim claim, @Nullable Long delay, Deadline deadline)
-      throws SQLException, InterruptedException {
-    while (true) {
-      LockRow row = table.read(session, claim.name()).row();
-      if (row == null || !row.isShared()) {
-        return false;
-      }
-      SharedHolds state = row.shared(database.turnMicros());
-      Long end =
-          delay == null ? state.release(claim.id()) : state.releaseAfter(claim, row.now() + delay);
-      if (end == null) {
-        return false;
-      }
-      boolean wake = delay == null ? state.reserveForFirst() : state.isAwaited();
-      if (table.replace(session, row, state, row.fence(), end, wake)) {
-        return true;
-      }
-      requests.pause(deadline);
-    }
   }
 
   /** Deletes some old rows, if this client has made many new ones, or has not for long. */
@@ -556,15 +520,14 @@ final class JdbcBackend implements LockBackend {
 
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-    return requests.repeatable(
+    return ask(
         deadline,
         new Attempts(),
-        ifMissing(
-            LockState.free(name),
-            session -> {
-              LockRow row = table.read(session, name).row();
-              return row == null ? LockState.free(name) : row.state();
-            }));
+        LockState.free(name),
+        session -> {
+          LockRow row = table.read(session, name).row();
+          return row == null ? LockState.free(name) : row.state();
+        });
   }
 
   @Override
@@ -597,22 +560,19 @@ final class JdbcBackend implements LockBackend {
     while (true) {
       // The read, which may be repeated, also shows that the connection works.
       Optional<LockRow> held =
-          requests.repeatable(
+          ask(
               deadline,
               new Attempts(),
-              ifMissing(
-                  Optional.empty(),
-                  session -> {
-                    LockRow row = table.read(session, name).row();
-                    return row != null && row.state().isHeld()
-                        ? Optional.of(row)
-                        : Optional.empty();
-                  }));
+              Optional.empty(),
+              session -> {
+                LockRow row = table.read(session, name).row();
+                return row != null && row.state().isHeld() ? Optional.of(row) : Optional.empty();
+              });
       if (held.isEmpty()) {
         return false;
       }
       if (requests.single(
-          deadline, ifMissing(false, session -> change.make(session, held.get())))) {
+          deadline, orIfMissing(false, session -> change.make(session, held.get())))) {
         return true;
       }
       requests.pause(deadline);
@@ -624,26 +584,25 @@ final class JdbcBackend implements LockBackend {
       throws InterruptedException {
     byte[] first = wellFormed(prefix).getBytes(UTF_8);
     byte[] from = cursor == null ? first : NameRange.after(NameRange.bytes(cursor));
-    return requests.repeatable(
+    return ask(
         deadline,
         new Attempts(),
-        ifMissing(
-            new LockPage(List.of(), null),
-            session -> {
-              List<LockRow> rows = table.page(session, from, NameRange.end(first), limit);
-              List<LockState> held = new ArrayList<>();
-              for (LockRow row : rows) {
-                LockState state = row.state();
-                if (state.isHeld() && row.name().startsWith(prefix)) {
-                  held.add(state);
-                }
-              }
-              String next =
-                  rows.size() < limit
-                      ? null
-                      : NameRange.text(LockTable.key(rows.get(rows.size() - 1).name()));
-              return new LockPage(held, next);
-            }));
+        new LockPage(List.of(), null),
+        session -> {
+          List<LockRow> rows = table.page(session, from, NameRange.end(first), limit);
+          List<LockState> held = new ArrayList<>();
+          for (LockRow row : rows) {
+            LockState state = row.state();
+            if (state.isHeld() && row.name().startsWith(prefix)) {
+              held.add(state);
+            }
+          }
+          return new LockPage(
+              held,
+              rows.size() < limit
+                  ? null
+                  : NameRange.text(LockTable.key(rows.get(rows.size() - 1).name())));
+        });
   }
 
   /** Half a character at the end of a prefix has no bytes. */

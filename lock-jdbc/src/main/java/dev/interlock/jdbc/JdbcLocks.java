@@ -101,6 +101,6 @@ public final class JdbcLocks {
    * @return one or two statements, each ended by a semicolon and a line break
    */
   public static String schema(JdbcDatabase database, JdbcSettings settings) {
-    return new Schema(database, settings).definition() + ";\n";
+    return Schema.definition(database, settings.table()) + ";\n";
   }
 }

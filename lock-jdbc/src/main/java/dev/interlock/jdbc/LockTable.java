@@ -10,6 +10,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.UUID;
@@ -48,7 +49,7 @@ final class LockTable {
   }
 
   private Sql sql(LockSql statement) {
-    return statements.get(statement);
+    return Objects.requireNonNull(statements.get(statement));
   }
 
   /**
@@ -119,7 +120,7 @@ final class LockTable {
       token = session.updateReturningFence(sql(LockSql.INSERT), values);
       return new Taken(token.orElseThrow(), true, null);
     } catch (SQLException e) {
-      if (!Failures.isDuplicateKey(e)) {
+      if (!SqlFailure.DUPLICATE_KEY.isCauseOf(e)) {
         throw e;
       }
       return new Taken(0, false, null);
@@ -261,7 +262,7 @@ final class LockTable {
     try {
       return session.isWritten(sql(LockSql.INSERT_SHARED), values(name, state, fence));
     } catch (SQLException e) {
-      if (!Failures.isDuplicateKey(e)) {
+      if (!SqlFailure.DUPLICATE_KEY.isCauseOf(e)) {
         throw e;
       }
       return false;

@@ -5,8 +5,8 @@ import dev.interlock.LockException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import java.sql.SQLException;
-import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
 
 /** Makes requests, and repeats what the database has rolled back because of others. */
 final class Requests {
@@ -16,8 +16,8 @@ final class Requests {
     T run(Session session) throws SQLException, InterruptedException;
   }
 
-  private static final long SHORTEST_PAUSE_NANOS = 1_000_000;
-  private static final long LONGEST_PAUSE_NANOS = 20_000_000;
+  private static final long MIN_PAUSE_NANOS = 1_000_000;
+  private static final long MAX_PAUSE_NANOS = 20_000_000;
 
   private final Connections connections;
   private final JdbcDatabase database;
@@ -44,7 +44,7 @@ final class Requests {
     pooled = repeatable(deadline, new Attempts(), Session::isBehindPooler);
   }
 
-  /** How often a request was sent, and whether an earlier copy may have been executed. */
+  /** Whose request it is, and whether an earlier copy of it may have been executed. */
   static final class Attempts {
     private final boolean isHolder;
     private boolean inDoubt;
@@ -67,6 +67,17 @@ final class Requests {
     }
   }
 
+  /** A failure after which the request may be sent again, if there is time. */
+  private static final class RepeatableException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+    final transient LockException failure;
+
+    RepeatableException(LockException failure) {
+      super(failure);
+      this.failure = failure;
+    }
+  }
+
   /**
    * Makes a request that may be sent again if the connection broke.
    *
@@ -74,18 +85,7 @@ final class Requests {
    */
   <T> T repeatable(Deadline deadline, Attempts attempts, Request<T> request)
       throws InterruptedException {
-    while (true) {
-      try {
-        return once(deadline, attempts, request);
-      } catch (BrokenException e) {
-        if (pauseAndGiveUp(deadline)) {
-          throw broken(e, attempts);
-        }
-      } catch (LockConfigurationException e) {
-        // Whatever refuses the copy, even the login: the first may have been executed.
-        throw attempts.inDoubt ? failures.afterDoubt(e) : e;
-      }
-    }
+    return ask(deadline, attempts, true, request);
   }
 
   /**
@@ -94,81 +94,69 @@ final class Requests {
    * @throws LockException if the deadline passed, or the database refused the request
    */
   <T> T single(Deadline deadline, Request<T> request) throws InterruptedException {
-    Attempts attempts = new Attempts();
-    try {
-      return once(deadline, attempts, request);
-    } catch (BrokenException e) {
-      throw broken(e, attempts);
-    }
+    return ask(deadline, new Attempts(), false, request);
   }
 
-  private LockException broken(BrokenException e, Attempts attempts) {
-    String problem = "the connection broke: " + Failures.message(e.problem);
-    return attempts.inDoubt
-        ? failures.passing(problem, e.problem)
-        : failures.passingUnsent(problem, e.problem);
-  }
-
-  /** The connection broke before the answer came. */
-  private static final class BrokenException extends Exception {
-    private static final long serialVersionUID = 1L;
-    final transient SQLException problem;
-
-    BrokenException(SQLException problem) {
-      super(problem);
-      this.problem = problem;
-    }
-  }
-
-  private <T> T once(Deadline deadline, Attempts attempts, Request<T> request)
-      throws InterruptedException, BrokenException {
+  private <T> T ask(Deadline deadline, Attempts attempts, boolean repeatable, Request<T> request)
+      throws InterruptedException {
     while (true) {
-      Borrowed borrowed = borrow(deadline, attempts);
       try {
-        Optional<T> answer =
-            connections.use(borrowed, () -> ask(borrowed, deadline, attempts, request));
-        if (answer.isPresent()) {
-          return answer.get();
+        Borrowed borrowed = borrow(deadline, attempts);
+        return connections.use(
+            borrowed, () -> run(borrowed, deadline, attempts, repeatable, request));
+      } catch (RepeatableException e) {
+        if (pauseAndGiveUp(deadline)) {
+          throw e.failure;
         }
-      } catch (BrokenException | InterruptedException | RuntimeException e) {
-        throw e;
-      } catch (Exception e) {
-        throw new IllegalStateException(e);
+      } catch (LockConfigurationException e) {
+        // Whatever refuses the copy, even the login: the first may have been executed.
+        throw attempts.inDoubt ? failures.afterDoubt(e) : e;
       }
     }
   }
 
-  /** Uses up a connection. Returns nothing if the request has to be repeated. */
-  private <T> Optional<T> ask(
-      Borrowed borrowed, Deadline deadline, Attempts attempts, Request<T> request)
-      throws InterruptedException, BrokenException {
-    prepare(borrowed, deadline, attempts);
+  /** Uses up a connection. */
+  private <T> T run(
+      Borrowed borrowed,
+      Deadline deadline,
+      Attempts attempts,
+      boolean repeatable,
+      Request<T> request)
+      throws InterruptedException {
+    boolean prepared = false;
     boolean sound = false;
     try {
+      borrowed.prepare((int) Math.min(86_400_000, deadline.remaining().toMillis()));
+      prepared = true;
       T answer = request.run(new Session(borrowed.connection, database, pooled, deadline));
       sound = !borrowed.isBroken(); // a part that may fail can have broken it
-      return Optional.of(answer);
+      return answer;
     } catch (LockException | InterruptedException e) {
       sound = true;
       throw e;
+    } catch (Borrowed.InTransactionException e) {
+      throw failure(String.valueOf(e.getMessage()), null, attempts);
     } catch (SQLException e) {
-      sound = !Failures.isBroken(e) && !borrowed.isBroken();
-      if (Failures.isRolledBack(e) && !pauseAndGiveUp(deadline)) {
-        return Optional.empty();
+      if (!prepared) {
+        throw new RepeatableException(broken(e, attempts));
       }
-      if (Failures.isForeignStatement(e)) {
+      boolean broken = SqlFailure.isBroken(e);
+      sound = !broken && !borrowed.isBroken();
+      if (SqlFailure.ROLLED_BACK.isCauseOf(e)) {
+        throw new RepeatableException(failures.explain(e));
+      }
+      if (SqlFailure.FOREIGN_STATEMENT.isCauseOf(e)) {
         pooled = true;
         sound = false;
         borrowed.abort(); // the driver would use the names again that it has given
-        if (!pauseAndGiveUp(deadline)) {
-          return Optional.empty();
-        }
+        throw new RepeatableException(failures.explain(e));
       }
-      if (Failures.isBroken(e)) {
+      if (broken) {
         attempts.inDoubt = true;
-        throw new BrokenException(e);
+        LockException failure = broken(e, attempts);
+        throw repeatable ? new RepeatableException(failure) : failure;
       }
-      if (Failures.isReadOnly(e)) {
+      if (SqlFailure.READ_ONLY.isCauseOf(e)) {
         sound = false;
         borrowed.abort();
       }
@@ -190,7 +178,7 @@ final class Requests {
   }
 
   private boolean pauseAndGiveUp(Deadline deadline) throws InterruptedException {
-    long pause = ThreadLocalRandom.current().nextLong(SHORTEST_PAUSE_NANOS, LONGEST_PAUSE_NANOS);
+    long pause = ThreadLocalRandom.current().nextLong(MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
     if (deadline.remainingNanos() <= pause) {
       return true;
     }
@@ -203,32 +191,14 @@ final class Requests {
 
   private Borrowed borrow(Deadline deadline, Attempts attempts) throws InterruptedException {
     if (deadline.hasPassed()) {
-      throw unsent("no time was left for the request", attempts);
+      throw failure("no time was left for the request", null, attempts);
     }
     Borrowed borrowed = connect(connections, deadline, failures, attempts);
     if (deadline.hasPassed()) {
       connections.giveBack(borrowed, true);
-      throw unsent("no connection in time", attempts);
+      throw failure("no connection in time", null, attempts);
     }
     return borrowed;
-  }
-
-  /** Gives the connection back if that fails. */
-  private void prepare(Borrowed borrowed, Deadline deadline, Attempts attempts)
-      throws BrokenException {
-    boolean prepared = false;
-    try {
-      borrowed.prepare((int) Math.min(86_400_000, deadline.remaining().toMillis()));
-      prepared = true;
-    } catch (Borrowed.InTransactionException e) {
-      throw unsent(String.valueOf(e.getMessage()), attempts);
-    } catch (SQLException e) {
-      throw new BrokenException(e);
-    } finally {
-      if (!prepared) {
-        connections.giveBack(borrowed, false);
-      }
-    }
   }
 
   /**
@@ -249,9 +219,13 @@ final class Requests {
     }
   }
 
-  private LockException unsent(String problem, Attempts attempts) {
+  private LockException broken(SQLException e, Attempts attempts) {
+    return failure("the connection broke: " + Failures.message(e), e, attempts);
+  }
+
+  private LockException failure(String problem, @Nullable SQLException cause, Attempts attempts) {
     return attempts.inDoubt
-        ? failures.passing(problem, null)
-        : failures.passingUnsent(problem, null);
+        ? failures.passing(problem, cause)
+        : failures.passingUnsent(problem, cause);
   }
 }

@@ -28,14 +28,16 @@ final class Schema {
 
   private final JdbcDatabase database;
   private final JdbcSettings settings;
+  private final Failures failures;
 
-  Schema(JdbcDatabase database, JdbcSettings settings) {
+  Schema(JdbcDatabase database, JdbcSettings settings, Failures failures) {
     this.database = database;
     this.settings = settings;
+    this.failures = failures;
   }
 
   /** {@return the statements that create it, unless it is there, with a semicolon in between} */
-  String definition() {
+  static String definition(JdbcDatabase database, String table) {
     String columns =
         """
         CREATE TABLE IF NOT EXISTS {table} (
@@ -70,7 +72,6 @@ final class Schema {
                   .replace("{long}", "MEDIUMBLOB");
           case H2 -> (columns + "\n)" + index).replace("{long}", "VARBINARY(16777216)");
         };
-    String table = settings.table();
     return definition
         .replace("{label}", "VARBINARY(1020)")
         .replaceAll("\\{word(.*?)}", "VARCHAR$1")
@@ -83,32 +84,29 @@ final class Schema {
    *
    * @throws LockException if it is missing, or something else
    */
-  void ensure(Requests requests, Failures failures, Deadline deadline) throws InterruptedException {
+  void ensure(Requests requests, Deadline deadline) throws InterruptedException {
     requests.repeatable(
         deadline,
         new Requests.Attempts(),
         session -> {
           try {
-            check(session, failures);
+            check(session);
           } catch (SQLException e) {
-            if (!isGone(session, failures, e)) {
-              throw e;
-            }
-            create(session, failures, e);
+            create(session, e);
           }
           return true;
         });
   }
 
   /**
-   * {@return whether a statement has failed because there is no table} PostgreSQL says so of one,
-   * too, that is in a schema on the search path whose use it refuses.
+   * Throws the failure of a statement again, unless the reason is that there is no table.
+   * PostgreSQL says so of one, too, that is in a schema on the search path whose use it refuses.
    *
    * @throws LockException if the table is there, and must not be used
    */
-  boolean isGone(Session session, Failures failures, SQLException e) throws SQLException {
-    if (!Failures.isMissingTable(e)) {
-      return false;
+  void requireGone(Session session, SQLException e) throws SQLException {
+    if (!SqlFailure.MISSING_TABLE.isCauseOf(e)) {
+      throw e;
     }
     if (database == JdbcDatabase.POSTGRESQL && settings.table().indexOf('.') < 0) {
       String hiding =
@@ -121,16 +119,17 @@ final class Schema {
             "does not permit the user USAGE on the schema " + hiding + ", which has the table", e);
       }
     }
-    return true;
   }
 
   /**
-   * Creates the table. Other clients may do so at the same time.
+   * Creates the table if that is why a statement has failed. Other clients may do so at the same
+   * time.
    *
-   * @param missing how the database said that there is none
    * @throws LockException if it may not be created, or something else is there
+   * @throws SQLException the failure, if the table is there
    */
-  void create(Session session, Failures failures, SQLException missing) throws SQLException {
+  void create(Session session, SQLException missing) throws SQLException {
+    requireGone(session, missing);
     String remedy =
         "the table "
             + settings.table()
@@ -141,30 +140,30 @@ final class Schema {
     }
     try {
       // Together they are one transaction where the database can undo definitions.
-      session.define(definition());
+      session.define(definition(database, settings.table()));
     } catch (SQLException e) {
       // Another client may have been faster; databases report that in many ways.
       try {
-        check(session, failures);
+        check(session);
         return;
       } catch (SQLException still) {
-        if (!Failures.isMissingTable(still)) {
+        if (!SqlFailure.MISSING_TABLE.isCauseOf(still)) {
           throw still;
         }
       }
-      if (Failures.isRolledBack(e) || Failures.isBroken(e)) {
+      if (SqlFailure.ROLLED_BACK.isCauseOf(e) || SqlFailure.isBroken(e)) {
         throw e;
       }
       throw failures.wrong(remedy + ": " + e.getMessage(), e);
     }
-    check(session, failures);
+    check(session);
   }
 
-  private void check(Session session, Failures failures) throws SQLException {
+  private void check(Session session) throws SQLException {
     try {
       session.query(LockSql.CHECK.on(database, settings.table()), Map.of(), ResultSet::next);
     } catch (SQLException e) {
-      if (Failures.isMissingColumn(e)) {
+      if (SqlFailure.MISSING_COLUMN.isCauseOf(e)) {
         throw failures.wrong(
             "the table "
                 + settings.table()

@@ -65,7 +65,7 @@ class DeadlockTest {
       try {
         lock(other, "61");
       } catch (SQLException e) {
-        assertTrue(Failures.isRolledBack(e), e::toString);
+        assertTrue(SqlFailure.ROLLED_BACK.isCauseOf(e), e::toString);
       }
       other.rollback();
       List<Renewal> outcomes = renewals.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);

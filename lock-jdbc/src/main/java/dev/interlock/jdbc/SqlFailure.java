@@ -1,0 +1,104 @@
+package dev.interlock.jdbc;
+
+import java.net.SocketTimeoutException;
+import java.sql.SQLException;
+import java.sql.SQLTimeoutException;
+import java.util.List;
+import java.util.Set;
+import java.util.function.Predicate;
+
+/**
+ * A kind of failure, by the beginnings of its SQLStates and by the codes of MariaDB, MySQL and H2.
+ * Drivers agree on the SQLState in part only, so the vendor's code decides where it must.
+ */
+enum SqlFailure {
+  /**
+   * The database has undone the statement because of others: serialization failure, deadlock,
+   * record changed since last read, lock wait timeout, concurrent update.
+   */
+  ROLLED_BACK("40001 40P01", 1020, 1205, 1213, 50200, 40001, 90131),
+
+  /**
+   * The server does not know a prepared statement of the driver, or has another one of its name.
+   * Nothing was executed then.
+   */
+  FOREIGN_STATEMENT("26000 42P05"),
+
+  /** The row is there already. */
+  DUPLICATE_KEY("23505", 1062),
+
+  /** There is no connection any more, or it could not be made. */
+  CONNECTION("08 57P", 90067, 90098),
+
+  TIMEOUT("55P03 57014", 1969, 3024) {
+    @Override
+    boolean matches(SQLException e) {
+      return super.matches(e)
+          || e instanceof SQLTimeoutException
+          || isCausedBy(e, SocketTimeoutException.class::isInstance);
+    }
+  },
+
+  REFUSED_LOGIN("28", 1045, 1698),
+
+  MISSING_DATABASE("3D 3F000", 1049, 90146, 90149),
+
+  FORBIDDEN("42501", 1044, 1142, 1143, 1227, 90096),
+
+  MISSING_TABLE("42P01 42S02 42S03 42S04", 1146),
+
+  MISSING_COLUMN("42703 42S22", 1054),
+
+  /** The server takes no writes, such as a replica. */
+  READ_ONLY("25006", 1290, 1792, 1836, 90097),
+
+  OUT_OF_RESOURCES("53", 1040),
+
+  /** Syntax, function, type; MariaDB uses 42000 for much else, too. */
+  REFUSED_STATEMENT("42601 42883 42804 42846");
+
+  private static final int MAX_DEPTH = 20;
+
+  private final List<String> states;
+  private final Set<Integer> codes;
+
+  SqlFailure(String states, Integer... codes) {
+    this.states = List.of(states.split(" "));
+    this.codes = Set.of(codes);
+  }
+
+  /** {@return whether an exception says so itself} */
+  boolean matches(SQLException e) {
+    String state = e.getSQLState() == null ? "" : e.getSQLState();
+    return states.stream().anyMatch(state::startsWith) || codes.contains(e.getErrorCode());
+  }
+
+  /**
+   * {@return whether an exception says so, or one of its causes, or the next of one of them} Pools
+   * and drivers make use of both chains.
+   */
+  boolean isCauseOf(SQLException e) {
+    return isCausedBy(
+        e,
+        cause ->
+            cause instanceof SQLException one
+                && (matches(one)
+                    || (one.getNextException() != null && matches(one.getNextException()))));
+  }
+
+  /** {@return whether the connection broke, without a time-out of ours} */
+  static boolean isBroken(SQLException e) {
+    return !TIMEOUT.isCauseOf(e) && CONNECTION.isCauseOf(e);
+  }
+
+  static boolean isCausedBy(Throwable e, Predicate<Throwable> test) {
+    Throwable cause = e;
+    for (int depth = 0; cause != null && depth < MAX_DEPTH; depth++) {
+      if (test.test(cause)) {
+        return true;
+      }
+      cause = cause.getCause();
+    }
+    return false;
+  }
+}
