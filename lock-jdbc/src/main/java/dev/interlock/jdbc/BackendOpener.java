@@ -1,10 +1,8 @@
 package dev.interlock.jdbc;
 
-import dev.interlock.LockException;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockBackend;
-import dev.interlock.spi.TimeSource;
 import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.time.Duration;
@@ -42,14 +40,8 @@ final class BackendOpener {
             server.endpoint,
             server.database == JdbcDatabase.POSTGRESQL ? PostgreSqlListener.MIN_CONNECTIONS : 2);
       }
-      return open(
-          server.database,
-          server.endpoint,
-          connections,
-          listener(server.database, connections, settings, server.endpoint, context.time()),
-          settings,
-          context,
-          () -> {});
+      return JdbcBackend.open(
+          server.database, server.endpoint, settings, connections, connections, () -> {}, context);
     } catch (RuntimeException | Error e) {
       connections.close();
       throw e;
@@ -83,7 +75,7 @@ final class BackendOpener {
             }
           });
     } catch (InterruptedException e) {
-      throw interrupted(failures, e);
+      throw failures.interrupted(e);
     }
   }
 
@@ -104,74 +96,11 @@ final class BackendOpener {
     return new Server(database, address(metaData.getURL()));
   }
 
-  private static LockException interrupted(Failures failures, InterruptedException e) {
-    Thread.currentThread().interrupt();
-    return failures.passing("the thread was interrupted while it connected", e);
-  }
-
   /** Without what may be a password. */
   private static String address(@Nullable String url) {
     Matcher matcher = ADDRESS.matcher(url == null ? "" : url);
     String address = matcher.matches() ? matcher.group(1) : "";
     String shown = address.substring(address.lastIndexOf('@') + 1);
     return shown.isEmpty() ? "the data source" : shown;
-  }
-
-  /**
-   * Opens a backend.
-   *
-   * @param listener of releases
-   * @param closing what to do when the client is closed
-   */
-  static LockBackend open(
-      JdbcDatabase database,
-      String endpoint,
-      Connections connections,
-      ReleaseListener listener,
-      JdbcSettings settings,
-      BackendContext context,
-      Runnable closing) {
-    Failures failures = new Failures(database.scheme(), endpoint, settings.table());
-    Requests requests = new Requests(connections, database, failures, context.time());
-    Schema schema = new Schema(database, settings, failures);
-    Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
-    try {
-      schema.ensure(requests, deadline);
-      failures.noteAdmission();
-      requests.detectPooler(deadline);
-    } catch (InterruptedException e) {
-      throw interrupted(failures, e);
-    }
-    return new JdbcBackend(
-        database,
-        endpoint,
-        schema,
-        new LockTable(database, settings),
-        connections,
-        requests,
-        failures,
-        listener,
-        closing,
-        context.time());
-  }
-
-  /**
-   * {@return what listens to releases, if the database notifies}
-   *
-   * @param connections where the one comes from that listens
-   */
-  static ReleaseListener listener(
-      JdbcDatabase database,
-      Connections connections,
-      JdbcSettings settings,
-      String endpoint,
-      TimeSource time) {
-    if (database != JdbcDatabase.POSTGRESQL
-        || !connections.has(PostgreSqlListener.MIN_CONNECTIONS)) {
-      return ReleaseListener.NONE;
-    }
-    return PostgreSqlDriver.isPresent()
-        ? new PostgreSqlListener(connections, settings.table(), endpoint, time)
-        : ReleaseListener.NONE;
   }
 }

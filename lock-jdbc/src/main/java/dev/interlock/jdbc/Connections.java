@@ -87,10 +87,8 @@ final class Connections implements AutoCloseable {
 
   // The lock guards all that follows.
 
-  /** Requests for claims that are granted, which are served before the others. */
-  private final Deque<Waiter> holders = new ArrayDeque<>();
-
-  private final Deque<Waiter> others = new ArrayDeque<>();
+  /** In the order in which they have begun to wait. */
+  private final Deque<Waiter> waiters = new ArrayDeque<>();
 
   /** The calls of the data source that are under way, the oldest first. */
   private final List<Call> calls = new ArrayList<>();
@@ -118,12 +116,17 @@ final class Connections implements AutoCloseable {
   private static final class Waiter {
     final Thread thread = Thread.currentThread();
     final long since;
+
+    /** Whether it is for a claim that is granted: it is served before the others. */
+    final boolean isHolder;
+
     volatile boolean served;
     @Nullable Borrowed connection;
     @Nullable Throwable problem;
 
-    Waiter(long since) {
+    Waiter(long since, boolean isHolder) {
       this.since = since;
+      this.isHolder = isHolder;
     }
   }
 
@@ -201,7 +204,6 @@ final class Connections implements AutoCloseable {
    */
   Borrowed borrow(Deadline deadline, boolean isHolder) throws SQLException, InterruptedException {
     Waiter waiter;
-    Deque<Waiter> waiters = isHolder ? holders : others;
     lock.lock();
     try {
       Borrowed available = idle.pollLast();
@@ -211,7 +213,7 @@ final class Connections implements AutoCloseable {
       if (closed) {
         throw closed();
       }
-      waiter = new Waiter(time.nanoTime());
+      waiter = new Waiter(time.nanoTime(), isHolder);
       waiters.add(waiter);
       try {
         summonWorker();
@@ -377,8 +379,9 @@ final class Connections implements AutoCloseable {
 
   /** Lends a connection to the first waiter. Returns it if there is none, unless it is kept. */
   private @Nullable Borrowed lend(Borrowed connection) {
-    Waiter first = holders.isEmpty() ? others.poll() : holders.poll();
+    Waiter first = first(time.nanoTime());
     if (first != null) {
+      waiters.remove(first);
       serve(first, connection, null);
       return null;
     }
@@ -440,24 +443,27 @@ final class Connections implements AutoCloseable {
 
   /** {@return how many connections have still to be fetched for those who wait} */
   private long missing() {
-    Waiter first = longestWaiting();
+    Waiter first = waiters.peek();
     if (first == null) {
       return 0;
     }
     // A call that began earlier may hang.
     long coming =
         calls.stream().filter(call -> call.since - first.since >= 0 && !isHung(call)).count();
-    long missing = holders.size() + others.size() - coming;
+    long missing = waiters.size() - coming;
     return isOwnPool() ? Math.min(missing, ownPoolSize - kept - calls.size()) : missing;
   }
 
-  private @Nullable Waiter longestWaiting() {
-    Waiter holder = holders.peek();
-    Waiter other = others.peek();
-    if (holder == null || other == null) {
-      return holder == null ? other : holder;
+  /** {@return whom to serve first of those who have waited since a time or before} */
+  private @Nullable Waiter first(long since) {
+    Waiter first = null;
+    for (Waiter waiter : waiters) {
+      boolean goesBefore = first == null || (waiter.isHolder && !first.isHolder);
+      if (waiter.since - since <= 0 && goesBefore) {
+        first = waiter;
+      }
     }
-    return holder.since - other.since < 0 ? holder : other;
+    return first;
   }
 
   private void summonWorker() {
@@ -566,17 +572,15 @@ final class Connections implements AutoCloseable {
 
   /** Reports a failure to somebody who has waited since before the data source was asked. */
   private void report(Throwable problem, Call call) {
-    for (Deque<Waiter> waiters : List.of(holders, others)) {
-      Waiter first = waiters.peek();
-      if (first != null && first.since - call.since <= 0) {
-        if (isOwnPool() && problem instanceof SQLTransientConnectionException) {
-          first.problem = problem;
-        } else {
-          waiters.remove();
-          serve(first, null, problem);
-        }
-        return;
-      }
+    Waiter first = first(call.since);
+    if (first == null) {
+      return;
+    }
+    if (isOwnPool() && problem instanceof SQLTransientConnectionException) {
+      first.problem = problem;
+    } else {
+      waiters.remove(first);
+      serve(first, null, problem);
     }
   }
 
@@ -587,10 +591,8 @@ final class Connections implements AutoCloseable {
     try {
       closed = true;
       changed.signalAll();
-      for (Deque<Waiter> waiters : List.of(holders, others)) {
-        while (!waiters.isEmpty()) {
-          serve(waiters.remove(), null, closed());
-        }
+      while (!waiters.isEmpty()) {
+        serve(waiters.remove(), null, closed());
       }
     } finally {
       lock.unlock();

@@ -1,16 +1,5 @@
 package dev.interlock.jdbc;
 
-import static dev.interlock.jdbc.SqlFailure.CONNECTION;
-import static dev.interlock.jdbc.SqlFailure.FORBIDDEN;
-import static dev.interlock.jdbc.SqlFailure.MISSING_COLUMN;
-import static dev.interlock.jdbc.SqlFailure.MISSING_DATABASE;
-import static dev.interlock.jdbc.SqlFailure.MISSING_TABLE;
-import static dev.interlock.jdbc.SqlFailure.OUT_OF_RESOURCES;
-import static dev.interlock.jdbc.SqlFailure.READ_ONLY;
-import static dev.interlock.jdbc.SqlFailure.REFUSED_LOGIN;
-import static dev.interlock.jdbc.SqlFailure.REFUSED_STATEMENT;
-import static dev.interlock.jdbc.SqlFailure.TIMEOUT;
-
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;
@@ -39,7 +28,11 @@ final class Failures {
   /** {@return whether it is useless to ask for notifications again} */
   static boolean isRefusedForGood(SQLException e) {
     return !(e instanceof SQLTransientException)
-        && Stream.of(TIMEOUT, CONNECTION, REFUSED_LOGIN, OUT_OF_RESOURCES)
+        && Stream.of(
+                SqlFailure.TIMEOUT,
+                SqlFailure.CONNECTION,
+                SqlFailure.REFUSED_LOGIN,
+                SqlFailure.OUT_OF_RESOURCES)
             .noneMatch(failure -> failure.isCauseOf(e));
   }
 
@@ -76,48 +69,43 @@ final class Failures {
               + "); use that version here, too, or another table",
           e);
     }
-    if (REFUSED_LOGIN.isCauseOf(e)) {
-      String problem = "refuses the user or the password: " + message;
-      return admitted ? passing.apply(problem, e) : wrong(problem, e);
-    }
-    if (MISSING_DATABASE.isCauseOf(e)) {
-      return wrong("does not have the database: " + message, e);
-    }
-    if (FORBIDDEN.isCauseOf(e)) {
-      return wrong(
-          "does not permit the user what locks need, SELECT, INSERT, UPDATE and DELETE on "
-              + table
-              + ": "
-              + message,
-          e);
-    }
-    if (MISSING_TABLE.isCauseOf(e)) {
-      return wrong("the table " + table + " is missing: " + message, e);
-    }
-    if (READ_ONLY.isCauseOf(e)) {
-      return passing.apply("is read-only, such as a replica; connect to the primary", e);
-    }
-    if (TIMEOUT.isCauseOf(e)) {
-      return passing.apply("no answer in time: " + message, e);
-    }
-    if (OUT_OF_RESOURCES.isCauseOf(e)) {
-      return passing.apply("has no connection left for us, or is out of resources: " + message, e);
-    }
-    if (CONNECTION.isCauseOf(e)) {
-      return passing.apply("the connection broke or could not be made: " + message, e);
-    }
-    if (MISSING_COLUMN.isCauseOf(e) || REFUSED_STATEMENT.isCauseOf(e)) {
-      return wrong("refuses the statement; is " + table + " a table of locks? " + message, e);
-    }
-    return passing.apply(
-        (e instanceof SQLTransientConnectionException ? "no connection in time: " : "answered: ")
-            + message,
-        e);
+    return switch (SqlFailure.of(e)) {
+      case REFUSED_LOGIN -> {
+        String problem = "refuses the user or the password: " + message;
+        yield admitted ? passing.apply(problem, e) : wrong(problem, e);
+      }
+      case MISSING_DATABASE -> wrong("does not have the database: " + message, e);
+      case FORBIDDEN ->
+          wrong(
+              "does not permit the user what locks need, SELECT, INSERT, UPDATE and DELETE on "
+                  + table
+                  + ": "
+                  + message,
+              e);
+      case MISSING_TABLE -> wrong("the table " + table + " is missing: " + message, e);
+      case READ_ONLY -> passing.apply("is read-only, such as a replica; connect to the primary", e);
+      case TIMEOUT -> passing.apply("no answer in time: " + message, e);
+      case OUT_OF_RESOURCES ->
+          passing.apply("has no connection left for us, or is out of resources: " + message, e);
+      case CONNECTION -> passing.apply("the connection broke or could not be made: " + message, e);
+      case MISSING_COLUMN, REFUSED_STATEMENT ->
+          wrong("refuses the statement; is " + table + " a table of locks? " + message, e);
+      case ROLLED_BACK, FOREIGN_STATEMENT, DUPLICATE_KEY, OTHER -> {
+        boolean late = e instanceof SQLTransientConnectionException;
+        yield passing.apply((late ? "no connection in time: " : "answered: ") + message, e);
+      }
+    };
   }
 
   /** {@return the failure of a request that was refused when it was repeated} */
   LockUnavailableException afterDoubt(LockConfigurationException e) {
     return passing("the connection broke, and then: " + e.getMessage(), e);
+  }
+
+  /** {@return the failure of a thread that was interrupted, and is so again} */
+  LockUnavailableException interrupted(InterruptedException e) {
+    Thread.currentThread().interrupt();
+    return passing("the thread was interrupted while it connected", e);
   }
 
   LockUnavailableException passing(String problem, @Nullable Throwable cause) {

@@ -27,16 +27,7 @@ enum FenceDialect {
       ON CONFLICT (name) DO UPDATE
       SET token = GREATEST(fence.token, EXCLUDED.token), claimed_at = EXCLUDED.claimed_at
       RETURNING token\
-      """) {
-    @Override
-    @Nullable Long claim(Connection connection, String table, String key, long token)
-        throws SQLException {
-      try (PreparedStatement statement = prepareClaim(connection, table, key, token);
-          ResultSet row = statement.executeQuery()) {
-        return row.next() ? row.getLong(1) : null;
-      }
-    }
-  },
+      """),
 
   MYSQL(
       """
@@ -68,26 +59,9 @@ enum FenceDialect {
       WHEN MATCHED THEN UPDATE
       SET token = GREATEST(fence.token, claim.token), claimed_at = CURRENT_TIMESTAMP
       WHEN NOT MATCHED THEN INSERT VALUES (claim.name, claim.token, CURRENT_TIMESTAMP)\
-      """) {
-    @Override
-    @Nullable Long claim(Connection connection, String table, String key, long token)
-        throws SQLException {
-      for (int tries = 1; ; tries++) {
-        try {
-          return super.claim(connection, table, key, token);
-        } catch (SQLException e) {
-          // H2's MERGE does not exclude a concurrent insert; its transaction goes on all the same,
-          // and sees the row, unless its snapshot is older.
-          if (!DUPLICATE_KEY.equals(e.getSQLState()) || tries == TRIES) {
-            throw e;
-          }
-        }
-      }
-    }
-  };
+      """);
 
-  private static final String DUPLICATE_KEY = "23505";
-  private static final int TRIES = 5;
+  private static final int MAX_TRIES = 5;
 
   private final String ddl;
   private final String claim;
@@ -119,18 +93,31 @@ enum FenceDialect {
   /** Raises the fence to a token unless it is higher, locks its row, and returns its token. */
   @Nullable Long claim(Connection connection, String table, String key, long token)
       throws SQLException {
-    try (PreparedStatement statement = prepareClaim(connection, table, key, token)) {
-      statement.executeUpdate();
+    try (PreparedStatement statement = prepare(connection, claim.formatted(table), key, token)) {
+      for (int tries = 1; ; tries++) {
+        try {
+          return statement.execute()
+              ? token(statement.getResultSet())
+              : read(connection, table, key);
+        } catch (SQLException e) {
+          // H2's MERGE does not exclude a concurrent insert; its transaction goes on all the same,
+          // and sees the row, unless its snapshot is older.
+          if (this != H2 || !SqlFailure.DUPLICATE_KEY.isCauseOf(e) || tries == MAX_TRIES) {
+            throw e;
+          }
+        }
+      }
     }
-    return read(connection, table, key);
   }
 
-  final PreparedStatement prepareClaim(Connection connection, String table, String key, long token)
-      throws SQLException {
-    PreparedStatement statement = connection.prepareStatement(claim.formatted(table));
+  private static PreparedStatement prepare(
+      Connection connection, String sql, String key, @Nullable Long token) throws SQLException {
+    PreparedStatement statement = connection.prepareStatement(sql);
     try {
       statement.setString(1, key);
-      statement.setLong(2, token);
+      if (token != null) {
+        statement.setLong(2, token);
+      }
       return statement;
     } catch (SQLException e) {
       statement.close();
@@ -138,15 +125,18 @@ enum FenceDialect {
     }
   }
 
+  private static @Nullable Long token(ResultSet row) throws SQLException {
+    try (row) {
+      return row.next() ? row.getLong(1) : null;
+    }
+  }
+
   /** Locks the row of a fence, and returns its token; null if there is none. */
   static @Nullable Long read(Connection connection, String table, String key) throws SQLException {
     // On InnoDB a plain SELECT would show, and begin, a snapshot.
     String sql = "SELECT token FROM " + table + " WHERE name = ? FOR UPDATE";
-    try (PreparedStatement statement = connection.prepareStatement(sql)) {
-      statement.setString(1, key);
-      try (ResultSet row = statement.executeQuery()) {
-        return row.next() ? row.getLong(1) : null;
-      }
+    try (PreparedStatement statement = prepare(connection, sql, key, null)) {
+      return token(statement.executeQuery());
     }
   }
 
@@ -159,9 +149,7 @@ enum FenceDialect {
   static boolean touch(Connection connection, String table, String key, long token)
       throws SQLException {
     String sql = "UPDATE " + table + " SET token = token WHERE name = ? AND token = ?";
-    try (PreparedStatement statement = connection.prepareStatement(sql)) {
-      statement.setString(1, key);
-      statement.setLong(2, token);
+    try (PreparedStatement statement = prepare(connection, sql, key, token)) {
       return statement.executeUpdate() > 0;
     }
   }

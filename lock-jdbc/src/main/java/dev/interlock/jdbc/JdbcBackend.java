@@ -6,11 +6,11 @@ import dev.interlock.BackendInfo;
 import dev.interlock.LockException;
 import dev.interlock.LockState;
 import dev.interlock.LossReason;
-import dev.interlock.jdbc.LockTable.Snapshot;
 import dev.interlock.jdbc.LockTable.Taken;
 import dev.interlock.jdbc.Requests.Attempts;
 import dev.interlock.jdbc.Requests.Request;
 import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -70,7 +70,7 @@ final class JdbcBackend implements LockBackend {
   private final Connections connections;
   private final Requests requests;
   private final Failures failures;
-  private final ReleaseListener listener;
+  private final @Nullable PostgreSqlListener listener;
   private final Runnable closing;
   private final TimeSource time;
   private final AtomicInteger newRows =
@@ -94,29 +94,59 @@ final class JdbcBackend implements LockBackend {
     }
   }
 
-  JdbcBackend(
+  private JdbcBackend(
       JdbcDatabase database,
       String endpoint,
-      Schema schema,
-      LockTable table,
+      JdbcSettings settings,
       Connections connections,
-      Requests requests,
-      Failures failures,
-      ReleaseListener listener,
+      Connections listening,
       Runnable closing,
       TimeSource time) {
     this.database = database;
     this.endpoint = endpoint;
-    this.schema = schema;
-    this.table = table;
+    this.failures = new Failures(database.scheme(), endpoint, settings.table());
+    this.schema = new Schema(database, settings, failures);
+    this.table = new LockTable(database, settings);
     this.connections = connections;
-    this.requests = requests;
-    this.failures = failures;
-    this.listener = listener;
+    this.requests = new Requests(connections, database, failures, time);
+    this.listener =
+        database == JdbcDatabase.POSTGRESQL
+                && PostgreSqlDriver.isPresent()
+                && listening.has(PostgreSqlListener.MIN_CONNECTIONS)
+            ? new PostgreSqlListener(listening, settings.table(), endpoint, time)
+            : null;
     this.closing = closing;
     this.time = time;
     nextPurge.set(
         time.nanoTime() + ThreadLocalRandom.current().nextLong(MAX_PURGE_INTERVAL.toNanos()));
+  }
+
+  /**
+   * Opens a backend, and creates its table if it is missing.
+   *
+   * @param listening where the connection comes from that listens to releases
+   * @param closing what to do when the client is closed
+   */
+  static JdbcBackend open(
+      JdbcDatabase database,
+      String endpoint,
+      JdbcSettings settings,
+      Connections connections,
+      Connections listening,
+      Runnable closing,
+      BackendContext context) {
+    TimeSource time = context.time();
+    JdbcBackend backend =
+        new JdbcBackend(database, endpoint, settings, connections, listening, closing, time);
+    Deadline deadline = Deadline.in(time, context.options().requestTimeout());
+    try {
+      backend.schema.ensure(backend.requests, deadline);
+      backend.failures.noteAdmission();
+      backend.requests.detectPooler(deadline);
+      return backend;
+    } catch (InterruptedException e) {
+      throw backend.failures.interrupted(e);
+    }
   }
 
   @Override
@@ -250,7 +280,7 @@ final class JdbcBackend implements LockBackend {
 
   /** Whether releases are heard of. */
   private boolean hears() {
-    return listener.isListening() && !requests.isPooled();
+    return listener != null && listener.isListening() && !requests.isPooled();
   }
 
   private Attempt busy(Claim claim, LockRow row, boolean next) {
@@ -276,12 +306,10 @@ final class JdbcBackend implements LockBackend {
       throws SQLException, InterruptedException {
     Duration ttl = effectiveTtl(claim);
     while (true) {
-      Snapshot snapshot = table.read(session, claim.name());
-      LockRow row = snapshot.row();
-      long now = snapshot.now();
-      SharedHolds state = stateFor(claim, row, now);
-      long last = row == null ? 0 : row.fence();
-      long token = Math.max(last + 1, LockTable.token(now));
+      LockRow row = table.read(session, claim.name());
+      long now = row.now();
+      SharedHolds state = stateFor(claim, row);
+      long token = Math.max(row.fence() + 1, LockTable.token(now));
       String before = state.content();
       SharedHolds.Refusal refusal =
           state.acquire(
@@ -293,13 +321,13 @@ final class JdbcBackend implements LockBackend {
       if (refusal != null && before.equals(state.content())) {
         return busy(claim, state, refusal, now);
       }
-      long fence = refusal == null ? token : last;
+      long fence = refusal == null ? token : row.fence();
       boolean written =
-          row == null
+          row.isMissing()
               ? table.insert(session, claim.name(), state, fence)
               : table.replace(session, row, state, fence, Long.MAX_VALUE, false);
       if (written) {
-        if (row == null) {
+        if (row.isMissing()) {
           newRows.incrementAndGet();
         }
         return refusal == null
@@ -311,17 +339,17 @@ final class JdbcBackend implements LockBackend {
   }
 
   /** Returns who holds and awaits the name that the claim is for, all as the claim uses it. */
-  private SharedHolds stateFor(Claim claim, @Nullable LockRow row, long now) throws SQLException {
-    if (row != null && row.isShared()) {
+  private SharedHolds stateFor(Claim claim, LockRow row) throws SQLException {
+    if (row.isShared()) {
       SharedHolds state = row.shared(database.turnMicros());
       if (!state.isFree()) {
         ensureAgreement(claim, row);
         return state;
       }
-    } else if (row != null && !row.isFree()) {
+    } else if (!row.isFree()) {
       ensureAgreement(claim, row);
     }
-    return SharedHolds.none(claim.share(), database.turnMicros(), now);
+    return SharedHolds.none(claim.share(), database.turnMicros(), row.now());
   }
 
   private static void ensureAgreement(Claim claim, LockRow row) {
@@ -443,8 +471,8 @@ final class JdbcBackend implements LockBackend {
   private boolean changeHold(Session session, Claim claim, HoldChange change, Deadline deadline)
       throws SQLException, InterruptedException {
     while (true) {
-      LockRow row = table.read(session, claim.name()).row();
-      if (row == null || !row.isShared()) {
+      LockRow row = table.read(session, claim.name());
+      if (!row.isShared()) {
         return false;
       }
       SharedHolds state = row.shared(database.turnMicros());
@@ -524,10 +552,7 @@ final class JdbcBackend implements LockBackend {
         deadline,
         new Attempts(),
         LockState.free(name),
-        session -> {
-          LockRow row = table.read(session, name).row();
-          return row == null ? LockState.free(name) : row.state();
-        });
+        session -> table.read(session, name).state());
   }
 
   @Override
@@ -565,8 +590,8 @@ final class JdbcBackend implements LockBackend {
               new Attempts(),
               Optional.empty(),
               session -> {
-                LockRow row = table.read(session, name).row();
-                return row != null && row.state().isHeld() ? Optional.of(row) : Optional.empty();
+                LockRow row = table.read(session, name);
+                return row.state().isHeld() ? Optional.of(row) : Optional.empty();
               });
       if (held.isEmpty()) {
         return false;
@@ -614,7 +639,7 @@ final class JdbcBackend implements LockBackend {
 
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
-    return listener.watch(name, wakeUp);
+    return listener == null ? () -> {} : listener.watch(name, wakeUp);
   }
 
   @Override
@@ -624,7 +649,9 @@ final class JdbcBackend implements LockBackend {
 
   @Override
   public void close() {
-    listener.close();
+    if (listener != null) {
+      listener.close();
+    }
     connections.close();
     closing.run();
   }

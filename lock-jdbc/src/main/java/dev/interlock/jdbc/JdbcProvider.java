@@ -40,25 +40,24 @@ abstract class JdbcProvider implements LockProvider {
 
   @Override
   public final LockBackend open(LockUri uri, BackendContext context) {
-    JdbcUri jdbc = new JdbcUri(uri, context.options().requestTimeout());
+    JdbcUri jdbc = JdbcUri.read(uri, context.options().requestTimeout());
     OwnPool pool = OwnPool.open(jdbc);
     Connections connections =
         Connections.ofOwnPool(pool.connections(), jdbc.maxConnections(), context.time());
     // Its connections come from outside of the pool.
     Connections listening = Connections.ofProgram(pool.driver(), context.time());
     try {
-      return BackendOpener.open(
+      return JdbcBackend.open(
           jdbc.database(),
           jdbc.endpoint(),
-          connections,
-          BackendOpener.listener(
-              jdbc.database(), listening, jdbc.settings(), jdbc.endpoint(), context.time()),
           jdbc.settings(),
-          context,
+          connections,
+          listening,
           () -> {
             listening.close();
             pool.close();
-          });
+          },
+          context);
     } catch (RuntimeException | Error e) {
       connections.close();
       pool.close();

@@ -7,15 +7,33 @@ import dev.interlock.spi.UriParameter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Properties;
 import java.util.stream.Collectors;
 
 /**
- * Reads the URIs of this module's schemes, without any I/O but that of its files. The constructor
- * throws {@link LockConfigurationException} if the URI is wrong.
+ * What a URI of this module's schemes says.
+ *
+ * @param uri the URI
+ * @param database the database that its scheme means
+ * @param settings those of the table
+ * @param requestTimeout how long a request may take
+ * @param maxConnections the size of the pool
+ * @param url the URL for the driver
+ * @param endpoint the address and the database, without user and password
+ * @param basics the driver's properties, without the password
  */
-final class JdbcUri {
+record JdbcUri(
+    LockUri uri,
+    JdbcDatabase database,
+    JdbcSettings settings,
+    Duration requestTimeout,
+    int maxConnections,
+    String url,
+    String endpoint,
+    Properties basics) {
 
   private static final int DEFAULT_CONNECTIONS = 8;
 
@@ -55,29 +73,31 @@ final class JdbcUri {
 
   /** How much TLS, in PostgreSQL's words. */
   private enum Tls {
-    DISABLE("disable", "disable", "DISABLED"),
-    REQUIRE("require", "trust", "REQUIRED"),
-    VERIFY_CA("verify-ca", "verify-ca", "VERIFY_CA"),
-    VERIFY_FULL("verify-full", "verify-full", "VERIFY_IDENTITY");
+    DISABLE("disable", "DISABLED"),
+    REQUIRE("trust", "REQUIRED"),
+    VERIFY_CA("verify-ca", "VERIFY_CA"),
+    VERIFY_FULL("verify-full", "VERIFY_IDENTITY");
 
-    final String name;
     final String maria;
     final String mysql;
 
-    Tls(String name, String maria, String mysql) {
-      this.name = name;
+    Tls(String maria, String mysql) {
       this.maria = maria;
       this.mysql = mysql;
     }
 
+    String word() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+
     static Tls of(String text) {
-      for (Tls tls : values()) {
-        if (tls.name.equals(text)) {
-          return tls;
-        }
-      }
-      throw new IllegalArgumentException(
-          "must be disable, require, verify-ca or verify-full, not \"" + text + "\"");
+      return Arrays.stream(values())
+          .filter(tls -> tls.word().equals(text))
+          .findFirst()
+          .orElseThrow(
+              () ->
+                  new IllegalArgumentException(
+                      "must be disable, require, verify-ca or verify-full, not \"" + text + "\""));
     }
   }
 
@@ -97,15 +117,6 @@ final class JdbcUri {
           "A PEM file with the certificate that the server's is checked with (sslmode=verify-ca or"
               + " verify-full).");
 
-  private final LockUri uri;
-  private final JdbcDatabase database;
-  private final JdbcSettings settings;
-  private final Duration requestTimeout;
-  private final int maxConnections;
-  private final String url;
-  private final String endpoint;
-  private final Properties properties = new Properties();
-
   /** Returns the parameters that URIs of a database take. */
   static List<UriParameter<?>> parameters(JdbcDatabase database) {
     List<UriParameter<?>> parameters =
@@ -120,113 +131,110 @@ final class JdbcUri {
     return List.copyOf(parameters);
   }
 
-  JdbcUri(LockUri uri, Duration requestTimeout) {
-    this.uri = uri;
-    this.requestTimeout = requestTimeout;
-    this.database = JdbcDatabase.ofScheme(uri.scheme());
-    this.maxConnections = uri.get(MAX_CONNECTIONS).orElse(DEFAULT_CONNECTIONS);
-    JdbcSettings.Builder builder = JdbcSettings.builder();
-    uri.get(TABLE).ifPresent(builder::table);
-    uri.get(CREATE_SCHEMA).ifPresent(builder::createSchema);
-    uri.get(FENCE_RETENTION).ifPresent(builder::fenceRetention);
-    this.settings = builder.build();
+  /**
+   * Reads a URI, without any I/O but that of its files.
+   *
+   * @throws LockConfigurationException if the URI is wrong
+   */
+  static JdbcUri read(LockUri uri, Duration requestTimeout) {
+    JdbcDatabase database = JdbcDatabase.ofScheme(uri.scheme());
+    JdbcSettings.Builder settings = JdbcSettings.builder();
+    uri.get(TABLE).ifPresent(settings::table);
+    uri.get(CREATE_SCHEMA).ifPresent(settings::createSchema);
+    uri.get(FENCE_RETENTION).ifPresent(settings::fenceRetention);
     var unused = uri.password(); // it can be read
-    if (database == JdbcDatabase.H2) {
-      this.url = h2Url();
-      this.endpoint = url.substring("jdbc:h2:".length()).replaceFirst(";.*", "");
-      properties.setProperty("user", uri.user().orElse("sa"));
-    } else {
-      List<Endpoint> servers = uri.endpoints(database.port());
-      if (servers.size() > 1 && database != JdbcDatabase.POSTGRESQL) {
-        throw wrong("must have one host, not " + servers.size());
-      }
-      String name = uri.path().replaceFirst("^/", "");
-      if (name.isEmpty() || !name.matches("[\\p{L}\\p{N}_.$-]+")) {
-        throw wrong(
-            "the path must be the name of a database, such as "
-                + uri.scheme()
-                + "://user:password@host/database");
-      }
-      String hosts = servers.stream().map(Endpoint::toString).collect(Collectors.joining(","));
-      this.url = "jdbc:" + uri.scheme() + "://" + hosts + "/" + name;
-      this.endpoint = hosts + "/" + name;
-      uri.user().ifPresent(user -> properties.setProperty("user", user));
-      if (database == JdbcDatabase.POSTGRESQL) {
-        postgreSql(servers.size() > 1);
-      } else {
-        maria();
-      }
-    }
+    String servers = database == JdbcDatabase.H2 ? "" : servers(uri, database);
+    String url =
+        database == JdbcDatabase.H2
+            ? h2Url(uri, requestTimeout)
+            : "jdbc:" + uri.scheme() + "://" + servers;
+    return new JdbcUri(
+        uri,
+        database,
+        settings.build(),
+        requestTimeout,
+        uri.get(MAX_CONNECTIONS).orElse(DEFAULT_CONNECTIONS),
+        url,
+        database == JdbcDatabase.H2
+            ? url.substring("jdbc:h2:".length()).replaceFirst(";.*", "")
+            : servers,
+        basics(uri, database, requestTimeout));
   }
 
-  private String h2Url() {
+  private static String servers(LockUri uri, JdbcDatabase database) {
+    List<Endpoint> servers = uri.endpoints(database.port());
+    if (servers.size() > 1 && database != JdbcDatabase.POSTGRESQL) {
+      throw wrong(uri, "must have one host, not " + servers.size());
+    }
+    String name = uri.path().replaceFirst("^/", "");
+    if (name.isEmpty() || !name.matches("[\\p{L}\\p{N}_.$-]+")) {
+      throw wrong(
+          uri,
+          "the path must be the name of a database, such as "
+              + uri.scheme()
+              + "://user:password@host/database");
+    }
+    return servers.stream().map(Endpoint::toString).collect(Collectors.joining(",")) + "/" + name;
+  }
+
+  private static String h2Url(LockUri uri, Duration requestTimeout) {
     String path = uri.path();
     if (path.indexOf(';') >= 0) {
-      throw wrong("settings of H2 (after a semicolon) are not taken; use JdbcLocks.using");
+      throw wrong(uri, "settings of H2 (after a semicolon) are not taken; use JdbcLocks.using");
     }
     if (!path.startsWith("/")) {
       if (!path.matches("(mem|file):.+")) {
-        throw wrong("write h2:mem:NAME, h2:file:/PATH or h2://host:9092/NAME");
+        throw wrong(uri, "write h2:mem:NAME, h2:file:/PATH or h2://host:9092/NAME");
       }
       return "jdbc:h2:" + path + H2_SETTINGS;
     }
     if (path.length() < 2) {
-      throw wrong("the database's name is missing; write h2://host:9092/NAME");
+      throw wrong(uri, "the database's name is missing; write h2://host:9092/NAME");
     }
     return "jdbc:h2:tcp://"
-        + uri.endpoints(database.port()).get(0)
+        + uri.endpoints(JdbcDatabase.H2.port()).get(0)
         + path
         + H2_SETTINGS
         + ";NETWORK_TIMEOUT="
         + requestTimeout.toMillis();
   }
 
-  private void postgreSql(boolean several) {
+  private static Properties basics(LockUri uri, JdbcDatabase database, Duration requestTimeout) {
+    Properties basics = new Properties();
+    uri.user().ifPresent(user -> basics.setProperty("user", user));
     String seconds = Long.toString(Math.max(1, requestTimeout.plusMillis(999).toSeconds()));
-    properties.setProperty("connectTimeout", seconds);
-    properties.setProperty("socketTimeout", seconds);
-    properties.setProperty("loginTimeout", seconds);
-    properties.setProperty("tcpKeepAlive", "true");
-    properties.setProperty("ApplicationName", "interlock");
-    if (several) {
-      properties.setProperty("targetServerType", "primary");
-    }
-    uri.get(SSL_MODE).ifPresent(tls -> properties.setProperty("sslmode", tls.name));
-    uri.get(CA_CERT).ifPresent(file -> properties.setProperty("sslrootcert", file.toString()));
-  }
-
-  private void maria() {
     String millis = Long.toString(Math.max(1, requestTimeout.toMillis()));
-    properties.setProperty("connectTimeout", millis);
-    properties.setProperty("socketTimeout", millis);
-    boolean mysql = database == JdbcDatabase.MYSQL;
-    uri.get(SSL_MODE)
-        .ifPresent(tls -> properties.setProperty("sslMode", mysql ? tls.mysql : tls.maria));
-    if (!mysql) {
-      uri.get(CA_CERT).ifPresent(file -> properties.setProperty("serverSslCert", file.toString()));
+    switch (database) {
+      case POSTGRESQL -> {
+        basics.setProperty("connectTimeout", seconds);
+        basics.setProperty("socketTimeout", seconds);
+        basics.setProperty("loginTimeout", seconds);
+        basics.setProperty("tcpKeepAlive", "true");
+        basics.setProperty("ApplicationName", "interlock");
+        if (uri.endpoints(database.port()).size() > 1) {
+          basics.setProperty("targetServerType", "primary");
+        }
+        uri.get(SSL_MODE).ifPresent(tls -> basics.setProperty("sslmode", tls.word()));
+        uri.get(CA_CERT).ifPresent(file -> basics.setProperty("sslrootcert", file.toString()));
+      }
+      case MARIADB -> {
+        basics.setProperty("connectTimeout", millis);
+        basics.setProperty("socketTimeout", millis);
+        uri.get(SSL_MODE).ifPresent(tls -> basics.setProperty("sslMode", tls.maria));
+        uri.get(CA_CERT).ifPresent(file -> basics.setProperty("serverSslCert", file.toString()));
+      }
+      case MYSQL -> {
+        basics.setProperty("connectTimeout", millis);
+        basics.setProperty("socketTimeout", millis);
+        uri.get(SSL_MODE).ifPresent(tls -> basics.setProperty("sslMode", tls.mysql));
+      }
+      case H2 -> basics.putIfAbsent("user", "sa");
     }
+    return basics;
   }
 
-  private LockConfigurationException wrong(String problem) {
+  private static LockConfigurationException wrong(LockUri uri, String problem) {
     return new LockConfigurationException(uri.scheme() + " URI: " + problem);
-  }
-
-  JdbcDatabase database() {
-    return database;
-  }
-
-  JdbcSettings settings() {
-    return settings;
-  }
-
-  /** {@return the URL for the driver} */
-  String url() {
-    return url;
-  }
-
-  /** {@return the address and the database, without user and password} */
-  String endpoint() {
-    return endpoint;
   }
 
   /**
@@ -235,16 +243,8 @@ final class JdbcUri {
    */
   Properties properties() {
     Properties copy = new Properties();
-    copy.putAll(properties);
+    copy.putAll(basics);
     uri.password().ifPresent(password -> copy.setProperty("password", password));
     return copy;
-  }
-
-  Duration requestTimeout() {
-    return requestTimeout;
-  }
-
-  int maxConnections() {
-    return maxConnections;
   }
 }

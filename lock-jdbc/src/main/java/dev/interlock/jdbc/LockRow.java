@@ -11,7 +11,6 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Locale;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The row of one name, as it was at one moment of the server's clock. Times are microseconds since
@@ -19,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param now the server's clock
  * @param name the lock's name
- * @param version changes with every change of the row, and never returns to an earlier value
+ * @param version changes with every change of the row, and never returns to an earlier value; 0 if
+ *     the name has no row
  * @param fence the last fencing token
  * @param claim who holds the name alone; empty if nobody does, or several hold it together; the
  *     {@linkplain #isReserved waiter} for whom a free name is reserved
@@ -62,20 +62,27 @@ record LockRow(
       "name, version, fence, claim, holder, kind, capacity, holds, granted_at, expires_at, revoked,"
           + " awaited, waiter, waits_since, waits_until";
 
+  /** {@return what is known of a name that has no row} */
+  static LockRow missing(long now, String name) {
+    return new LockRow(
+        now, name, 0, 0, "", "", LockKind.EXCLUSIVE, 1, "", 0, 0, false, false, "", 0, 0);
+  }
+
   /**
    * Reads a row whose first column is the clock, and the others are {@link #COLUMNS}.
    *
-   * @return the row, or null if there is only the clock, because the name has no row
+   * @param name of the row that is {@linkplain #missing}, if there is only the clock
    * @throws SQLException if the values are not those of a lock
    */
-  static @Nullable LockRow read(ResultSet row) throws SQLException {
-    byte[] name = row.getBytes(2);
-    if (name == null) {
-      return null;
-    }
+  static LockRow read(ResultSet row, String name) throws SQLException {
+    return row.getBytes(2) == null ? missing(row.getLong(1), name) : read(row);
+  }
+
+  /** Reads a row that is there. */
+  static LockRow read(ResultSet row) throws SQLException {
     return new LockRow(
         row.getLong(1),
-        new String(name, UTF_8),
+        new String(row.getBytes(2), UTF_8),
         row.getLong(3),
         row.getLong(4),
         row.getString(5),
@@ -104,6 +111,10 @@ record LockRow(
   /** {@return the kind as it is written in the table} */
   static String word(LockKind kind) {
     return kind.name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  boolean isMissing() {
+    return version == 0;
   }
 
   /** {@return whether it is neither held nor waited for} */

@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.interlock.spi.Claim;
 import java.sql.ResultSet;
 import java.sql.SQLException;
-import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -66,28 +65,20 @@ final class LockTable {
     return micros * 2 / 125;
   }
 
-  /** {@return the row of a name, and the server's clock} */
-  Snapshot read(Session session, String name) throws SQLException {
+  /** {@return the row of a name, which may be {@linkplain LockRow#isMissing missing}} */
+  LockRow read(Session session, String name) throws SQLException {
     return session.query(
         sql(LockSql.READ),
         Map.of("name", key(name)),
         rows -> {
           rows.next();
-          return new Snapshot(rows.getLong(1), LockRow.read(rows));
+          return LockRow.read(rows, name);
         });
   }
 
   /**
-   * What one statement found.
-   *
-   * @param now the server's clock
-   * @param row the row, or null if the name has none
-   */
-  record Snapshot(long now, @Nullable LockRow row) {}
-
-  /**
-   * How an attempt to acquire an exclusive lock ended. Without a token and without a row that is
-   * held another client was faster, and the attempt has to be repeated.
+   * How an attempt to acquire an exclusive lock ended. Without a token, and without a row that is
+   * held, another client was faster, and the attempt has to be repeated.
    *
    * @param token the fencing token if the lock was granted, or else 0
    * @param inserted whether the name had no row before
@@ -106,14 +97,14 @@ final class LockTable {
     values.put("ttl", ttl);
     values.put("kept", ttl + retentionMicros);
     if (database == JdbcDatabase.POSTGRESQL) {
-      return session.query(sql(LockSql.TAKE), values, LockTable::taken);
+      return session.query(sql(LockSql.TAKE), values, rows -> taken(rows, claim.name()));
     }
     OptionalLong token = session.updateReturningFence(sql(LockSql.TAKE), values);
     if (token.isPresent()) {
       return new Taken(token.getAsLong(), false, null);
     }
-    LockRow row = read(session, claim.name()).row();
-    if (row != null) {
+    LockRow row = read(session, claim.name());
+    if (!row.isMissing()) {
       return new Taken(0, false, row);
     }
     try {
@@ -127,13 +118,13 @@ final class LockTable {
     }
   }
 
-  private static Taken taken(ResultSet rows) throws SQLException {
+  private static Taken taken(ResultSet rows, String name) throws SQLException {
     rows.next();
     long token = rows.getLong("granted");
     return token > 0
         // What the row was before does not matter, and may be beyond this version.
         ? new Taken(token, rows.getBytes(2) == null, null)
-        : new Taken(0, false, LockRow.read(rows));
+        : new Taken(0, false, LockRow.read(rows, name));
   }
 
   /**
@@ -166,20 +157,17 @@ final class LockTable {
    * @return the ids of those that it has extended
    */
   Set<String> renewUnlocked(Session session, List<Claim> claims, long ttl) throws SQLException {
-    return session.query(sql(LockSql.RENEW_UNLOCKED), renewing(claims, ttl), LockTable::claims);
+    return claims(session, LockSql.RENEW_UNLOCKED, renewing(claims, ttl));
   }
 
   /** {@return the ids of those of the claims that hold their exclusive locks} */
   Set<String> holding(Session session, List<Claim> claims) throws SQLException {
-    return session.query(sql(LockSql.HOLDING), renewing(claims, 0), LockTable::claims);
+    return claims(session, LockSql.HOLDING, renewing(claims, 0));
   }
 
-  private static Set<String> claims(ResultSet rows) throws SQLException {
-    Set<String> ids = new HashSet<>();
-    while (rows.next()) {
-      ids.add(rows.getString(1));
-    }
-    return ids;
+  private Set<String> claims(Session session, LockSql statement, Map<String, Object> values)
+      throws SQLException {
+    return new HashSet<>(session.list(sql(statement), values, rows -> rows.getString(1)));
   }
 
   /** An id belongs to one name only, so that names and ids need not be compared in pairs. */
@@ -303,31 +291,14 @@ final class LockTable {
    * @param before names less than this
    */
   List<LockRow> page(Session session, byte[] from, byte[] before, int limit) throws SQLException {
-    return session.query(
-        sql(LockSql.PAGE),
-        Map.of("from", from, "before", before, "limit", limit),
-        rows -> {
-          List<LockRow> page = new ArrayList<>();
-          while (rows.next()) {
-            page.add(LockRow.read(rows));
-          }
-          return page;
-        });
+    return session.list(
+        sql(LockSql.PAGE), Map.of("from", from, "before", before, "limit", limit), LockRow::read);
   }
 
   /** Deletes some rows whose token need not be remembered any longer. Returns how many. */
   int purge(Session session) throws SQLException {
     List<byte[]> names =
-        session.query(
-            sql(LockSql.OUTDATED),
-            Map.of("limit", MAX_PURGED),
-            rows -> {
-              List<byte[]> some = new ArrayList<>();
-              while (rows.next()) {
-                some.add(rows.getBytes(1));
-              }
-              return some;
-            });
+        session.list(sql(LockSql.OUTDATED), Map.of("limit", MAX_PURGED), rows -> rows.getBytes(1));
     return names.isEmpty() ? 0 : session.update(sql(LockSql.PURGE), Map.of("names", names));
   }
 

@@ -30,7 +30,7 @@ import org.slf4j.LoggerFactory;
  * <p>Signals are hints. Waiters may have missed one before the server has begun to listen, and when
  * the connection breaks, so they are signalled then, and poll.
  */
-final class PostgreSqlListener implements ReleaseListener {
+final class PostgreSqlListener implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(PostgreSqlListener.class);
 
@@ -57,9 +57,10 @@ final class PostgreSqlListener implements ReleaseListener {
   /** By what is published for their names. */
   private final Map<String, Set<WakeUp>> waiters = new HashMap<>();
 
-  private @Nullable Connection connection;
+  /** The one that listens. */
+  private volatile @Nullable Connection connection;
+
   private boolean running;
-  private boolean listening;
   private boolean closed;
 
   /** Only the thread that listens uses it. */
@@ -79,19 +80,19 @@ final class PostgreSqlListener implements ReleaseListener {
     this.time = time;
   }
 
-  @Override
-  public Watch watch(String name, WakeUp wakeUp) {
+  /** Signals at every release of the lock that is notified, until closed. Does not block. */
+  Watch watch(String name, WakeUp wakeUp) {
     String payload = ReleaseChannel.payload(name);
     lock.lock();
     try {
-      if (!listening && !running && !closed) {
+      if (connection == null && !running && !closed) {
         threads
             .newThread(this::run)
             .start(); // it needs the lock; if there is no thread, nothing has changed
         running = true;
       }
       waiters.computeIfAbsent(payload, p -> new HashSet<>()).add(wakeUp);
-      if (listening) {
+      if (connection != null) {
         wakeUp.signal();
       }
     } finally {
@@ -112,14 +113,9 @@ final class PostgreSqlListener implements ReleaseListener {
     }
   }
 
-  @Override
-  public boolean isListening() {
-    lock.lock();
-    try {
-      return listening;
-    } finally {
-      lock.unlock();
-    }
+  /** {@return whether those who watch hear of releases at the moment} */
+  boolean isListening() {
+    return connection != null;
   }
 
   /** Connects until nobody waits any longer. */
@@ -202,8 +198,7 @@ final class PostgreSqlListener implements ReleaseListener {
   private boolean lost() {
     lock.lock();
     try {
-      boolean before = listening;
-      listening = false;
+      boolean before = connection != null;
       connection = null;
       signalAll();
       return before;
@@ -251,7 +246,6 @@ final class PostgreSqlListener implements ReleaseListener {
     lock.lock();
     try {
       connection = made;
-      listening = true;
       signalAll();
     } finally {
       lock.unlock();
@@ -278,9 +272,10 @@ final class PostgreSqlListener implements ReleaseListener {
   private boolean goesOn(boolean idle) {
     lock.lock();
     try {
-      listening = !closed && (!idle || !waiters.isEmpty());
-      connection = listening ? connection : null;
-      return listening;
+      if (closed || (idle && waiters.isEmpty())) {
+        connection = null;
+      }
+      return connection != null;
     } finally {
       lock.unlock();
     }

@@ -8,7 +8,9 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
 import java.sql.Statement;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
@@ -72,6 +74,20 @@ final class Session {
           try (ResultSet rows = statement.executeQuery()) {
             return reader.read(rows);
           }
+        });
+  }
+
+  /** {@return what is read of each row} */
+  <T> List<T> list(Sql sql, Map<String, ?> values, Reader<T> reader) throws SQLException {
+    return query(
+        sql,
+        values,
+        rows -> {
+          List<T> all = new ArrayList<>();
+          while (rows.next()) {
+            all.add(reader.read(rows));
+          }
+          return all;
         });
   }
 

@@ -1,5 +1,6 @@
 package dev.interlock.jdbc;
 
+import com.google.common.base.Joiner;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.spi.Claim;
@@ -10,6 +11,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,26 +29,17 @@ import org.jspecify.annotations.Nullable;
 final class SharedHolds {
 
   /** One claim's hold. */
-  private static final class Hold {
-    final String claim;
-    final int weight;
-    final long token;
-    final long grantedAt;
-    final String label;
-    long expiresAt;
-
-    Hold(String claim, int weight, long token, long grantedAt, long expiresAt, String label) {
-      this.claim = claim;
-      this.weight = weight;
-      this.token = token;
-      this.grantedAt = grantedAt;
-      this.expiresAt = expiresAt;
-      this.label = label;
-    }
+  private record Hold(
+      String claim, int weight, long token, long grantedAt, long expiresAt, String label) {
 
     boolean isReservation() {
       return claim.startsWith(LockRow.WAITER_PREFIX);
     }
+  }
+
+  /** A client that asks for a reservation. */
+  private record Client(String id, long since, long until) {
+    private static final Client NONE = new Client("", 0, 0);
   }
 
   /** All claims of one weight that wait. */
@@ -55,22 +48,13 @@ final class SharedHolds {
     final long since;
     long until;
 
-    /** The client that has waited longest of those that ask for a reservation; empty if none. */
-    String client = "";
-
-    long clientSince;
-    long clientUntil;
+    /** The client that has waited longest of those that ask for a reservation. */
+    Client client = Client.NONE;
 
     Party(int weight, long since, long until) {
       this.weight = weight;
       this.since = since;
       this.until = until;
-    }
-
-    void setClient(String client, long since, long until) {
-      this.client = client;
-      this.clientSince = since;
-      this.clientUntil = until;
     }
 
     boolean isBefore(Party other) {
@@ -140,11 +124,10 @@ final class SharedHolds {
     } else if (words[0].equals("wait") && words.length == 7) {
       Party party =
           new Party(Integer.parseInt(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]));
-      long clientUntil = Long.parseLong(words[6]);
-      long clientSince = Long.parseLong(words[5]);
+      Client client = new Client(words[4], Long.parseLong(words[5]), Long.parseLong(words[6]));
       // What began in the future was noted before the clock was set back.
-      if (clientUntil > now && clientSince <= now) {
-        party.setClient(words[4], clientSince, clientUntil);
+      if (client.until > now && client.since <= now) {
+        party.client = client;
       }
       if (party.until > now && party.since <= now) {
         parties.add(party);
@@ -156,16 +139,16 @@ final class SharedHolds {
 
   /** {@return the content of the row: a line for each hold, in the order of grants, and party} */
   String content() {
+    Joiner tabs = Joiner.on('\t');
     StringBuilder text = new StringBuilder();
     for (Hold hold : holds) {
-      text.append("hold\t").append(hold.claim).append('\t').append(hold.weight).append('\t');
-      text.append(hold.token).append('\t').append(hold.grantedAt).append('\t');
-      text.append(hold.expiresAt).append('\t').append(hold.label).append('\n');
+      tabs.appendTo(text, "hold", hold.claim, hold.weight, hold.token, hold.grantedAt);
+      tabs.appendTo(text.append('\t'), hold.expiresAt, hold.label).append('\n');
     }
     for (Party party : parties) {
-      text.append("wait\t").append(party.weight).append('\t').append(party.since).append('\t');
-      text.append(party.until).append('\t').append(party.client).append('\t');
-      text.append(party.clientSince).append('\t').append(party.clientUntil).append('\n');
+      Client client = party.client;
+      tabs.appendTo(text, "wait", party.weight, party.since, party.until);
+      tabs.appendTo(text.append('\t'), client.id, client.since, client.until).append('\n');
     }
     return text.toString();
   }
@@ -189,14 +172,9 @@ final class SharedHolds {
 
   /** {@return when the last hold and the last wait have ended; now, if there are none} */
   long expiresAt() {
-    long latest = now;
-    for (Hold hold : holds) {
-      latest = Math.max(latest, hold.expiresAt);
-    }
-    for (Party party : parties) {
-      latest = Math.max(latest, party.until);
-    }
-    return latest;
+    return Stream.concat(
+            holds.stream().map(Hold::expiresAt), parties.stream().map(party -> party.until))
+        .reduce(now, Math::max);
   }
 
   private long used() {
@@ -235,18 +213,19 @@ final class SharedHolds {
       await(claim, mine, client, since);
       return refusal;
     }
-    holds.removeIf(hold -> hold == previous || hold == reservation);
+    holds.remove(previous);
+    holds.remove(reservation);
     if (previous == null && mine != null) {
-      if (mine.client.equals(client)) {
-        mine.setClient("", 0, 0);
+      if (mine.client.id.equals(client)) {
+        mine.client = Client.NONE;
       }
       boolean more = used + 2L * weight <= capacity;
       mine.until = more ? Math.min(mine.until, now + turnMicros) : now;
       parties.removeIf(party -> party.until <= now);
-      if (!more && !mine.client.isEmpty()) {
+      if (!more && !mine.client.equals(Client.NONE)) {
         // As if it asked again now.
-        Party next = new Party(weight, now, mine.clientUntil);
-        next.setClient(mine.client, mine.clientSince, mine.clientUntil);
+        Party next = new Party(weight, now, mine.client.until);
+        next.client = mine.client;
         parties.add(next);
       }
     }
@@ -294,8 +273,10 @@ final class SharedHolds {
       }
       party.until = Math.max(party.until, until);
       if (since != null
-          && (party.client.isEmpty() || party.client.equals(client) || party.clientSince > since)) {
-        party.setClient(client, since, until);
+          && (party.client.equals(Client.NONE)
+              || party.client.id.equals(client)
+              || party.client.since > since)) {
+        party.client = new Client(client, since, until);
       }
     }
   }
@@ -306,18 +287,23 @@ final class SharedHolds {
 
   /** {@return whether a release is to make a reservation for the client} */
   boolean isNext(String client) {
-    return parties.stream().anyMatch(party -> party.client.equals(client));
+    return parties.stream().anyMatch(party -> party.client.id.equals(client));
   }
 
   /** Extends the hold of a claim. Returns when it would have ended, or null if there is none. */
   @Nullable Long renew(String claim, long expiresAt) {
+    return change(claim, claim, expiresAt);
+  }
+
+  private @Nullable Long change(String claim, String newClaim, long expiresAt) {
     Hold hold = revoked ? null : holdOf(claim);
     if (hold == null) {
       return null;
     }
-    long before = hold.expiresAt;
-    hold.expiresAt = expiresAt;
-    return before;
+    holds.set(
+        holds.indexOf(hold),
+        new Hold(newClaim, hold.weight, hold.token, hold.grantedAt, expiresAt, hold.label));
+    return hold.expiresAt;
   }
 
   /** Ends the hold of a claim. Returns when it would have ended, or null if there is none. */
@@ -336,19 +322,15 @@ final class SharedHolds {
    * ended, or null if there is none.
    */
   @Nullable Long releaseAfter(Claim claim, long expiresAt) {
-    Hold hold = revoked ? null : holdOf(claim.id());
-    if (hold == null) {
-      // The first answer may have been lost. A late copy of the request does not prolong the hold.
-      Hold deferred = holdOf(claim.deferredId());
-      return deferred == null
-          ? null
-          : renew(claim.deferredId(), Math.min(deferred.expiresAt, expiresAt));
+    Long end = change(claim.id(), claim.deferredId(), expiresAt);
+    if (end != null) {
+      return end;
     }
-    holds.set(
-        holds.indexOf(hold),
-        new Hold(
-            claim.deferredId(), hold.weight, hold.token, hold.grantedAt, expiresAt, hold.label));
-    return hold.expiresAt;
+    // The first answer may have been lost. A late copy of the request does not prolong the hold.
+    Hold deferred = holdOf(claim.deferredId());
+    return deferred == null
+        ? null
+        : renew(claim.deferredId(), Math.min(deferred.expiresAt, expiresAt));
   }
 
   /** {@return whether anybody waits} */
@@ -371,10 +353,11 @@ final class SharedHolds {
     if (first == null || used() + first.weight > capacity) {
       return false;
     }
-    if (!first.client.isEmpty() && holdOf(first.client) == null) {
-      long ends = now + LockTable.reservation(now - first.clientSince);
-      holds.add(new Hold(first.client, first.weight, 0, now, ends, ""));
-      first.setClient("", 0, 0);
+    Client client = first.client;
+    if (!client.equals(Client.NONE) && holdOf(client.id) == null) {
+      long ends = now + LockTable.reservation(now - client.since);
+      holds.add(new Hold(client.id, first.weight, 0, now, ends, ""));
+      first.client = Client.NONE;
     }
     return true;
   }

@@ -1,17 +1,49 @@
 package dev.interlock.jdbc;
 
+import com.google.common.collect.ImmutableList;
+import com.google.common.collect.ImmutableSet;
 import java.net.SocketTimeoutException;
 import java.sql.SQLException;
 import java.sql.SQLTimeoutException;
-import java.util.List;
-import java.util.Set;
+import java.util.Arrays;
 import java.util.function.Predicate;
 
 /**
  * A kind of failure, by the beginnings of its SQLStates and by the codes of MariaDB, MySQL and H2.
- * Drivers agree on the SQLState in part only, so the vendor's code decides where it must.
+ * Drivers agree on the SQLState in part only, so the vendor's code decides where it must. Of
+ * several kinds the first is what a person has to know.
  */
 enum SqlFailure {
+  REFUSED_LOGIN("28", 1045, 1698),
+
+  MISSING_DATABASE("3D 3F000", 1049, 90146, 90149),
+
+  FORBIDDEN("42501", 1044, 1142, 1143, 1227, 90096),
+
+  MISSING_TABLE("42P01 42S02 42S03 42S04", 1146),
+
+  /** The server takes no writes, such as a replica. */
+  READ_ONLY("25006", 1290, 1792, 1836, 90097),
+
+  TIMEOUT("55P03 57014", 1969, 3024) {
+    @Override
+    boolean matches(SQLException e) {
+      return super.matches(e)
+          || e instanceof SQLTimeoutException
+          || isCausedBy(e, SocketTimeoutException.class::isInstance);
+    }
+  },
+
+  OUT_OF_RESOURCES("53", 1040),
+
+  /** There is no connection any more, or it could not be made. */
+  CONNECTION("08 57P", 90067, 90098),
+
+  MISSING_COLUMN("42703 42S22", 1054),
+
+  /** Syntax, function, type; MariaDB uses 42000 for much else, too. */
+  REFUSED_STATEMENT("42601 42883 42804 42846"),
+
   /**
    * The database has undone the statement because of others: serialization failure, deadlock,
    * record changed since last read, lock wait timeout, concurrent update.
@@ -27,44 +59,21 @@ enum SqlFailure {
   /** The row is there already. */
   DUPLICATE_KEY("23505", 1062),
 
-  /** There is no connection any more, or it could not be made. */
-  CONNECTION("08 57P", 90067, 90098),
-
-  TIMEOUT("55P03 57014", 1969, 3024) {
+  OTHER("") {
     @Override
     boolean matches(SQLException e) {
-      return super.matches(e)
-          || e instanceof SQLTimeoutException
-          || isCausedBy(e, SocketTimeoutException.class::isInstance);
+      return true;
     }
-  },
-
-  REFUSED_LOGIN("28", 1045, 1698),
-
-  MISSING_DATABASE("3D 3F000", 1049, 90146, 90149),
-
-  FORBIDDEN("42501", 1044, 1142, 1143, 1227, 90096),
-
-  MISSING_TABLE("42P01 42S02 42S03 42S04", 1146),
-
-  MISSING_COLUMN("42703 42S22", 1054),
-
-  /** The server takes no writes, such as a replica. */
-  READ_ONLY("25006", 1290, 1792, 1836, 90097),
-
-  OUT_OF_RESOURCES("53", 1040),
-
-  /** Syntax, function, type; MariaDB uses 42000 for much else, too. */
-  REFUSED_STATEMENT("42601 42883 42804 42846");
+  };
 
   private static final int MAX_DEPTH = 20;
 
-  private final List<String> states;
-  private final Set<Integer> codes;
+  private final ImmutableList<String> states;
+  private final ImmutableSet<Integer> codes;
 
   SqlFailure(String states, Integer... codes) {
-    this.states = List.of(states.split(" "));
-    this.codes = Set.of(codes);
+    this.states = ImmutableList.copyOf(states.split(" "));
+    this.codes = ImmutableSet.copyOf(codes);
   }
 
   /** {@return whether an exception says so itself} */
@@ -84,6 +93,11 @@ enum SqlFailure {
             cause instanceof SQLException one
                 && (matches(one)
                     || (one.getNextException() != null && matches(one.getNextException()))));
+  }
+
+  /** {@return the first kind that an exception is of} */
+  static SqlFailure of(SQLException e) {
+    return Arrays.stream(values()).filter(kind -> kind.isCauseOf(e)).findFirst().orElse(OTHER);
   }
 
   /** {@return whether the connection broke, without a time-out of ours} */

@@ -18,7 +18,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 class JdbcUriTest {
 
   private static JdbcUri read(String uri) {
-    return new JdbcUri(LockUri.parse(uri), Duration.ofMillis(2_500));
+    return JdbcUri.read(LockUri.parse(uri), Duration.ofMillis(2_500));
   }
 
   @ParameterizedTest

@@ -67,7 +67,7 @@ class SharedPoolContractTest extends LockTck {
     /** With a pool of its own, as another instance of the program has. */
     @Override
     public LockClient open(String uri, LockOptions options, TimeSource time) {
-      JdbcUri parsed = new JdbcUri(LockUri.parse(uri), options.requestTimeout());
+      JdbcUri parsed = JdbcUri.read(LockUri.parse(uri), options.requestTimeout());
       HikariDataSource pool = pool(parsed);
       try {
         LockClient client =
