@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Comparator.comparingLong;
 import static java.util.Objects.requireNonNull;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.LockState;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockPage;
@@ -19,9 +20,9 @@ import io.etcd.jetcd.options.GetOption;
 import io.etcd.jetcd.options.OptionsUtil;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -47,37 +48,65 @@ final class Administration {
   }
 
   LockState inspect(String name, Deadline deadline) throws InterruptedException {
-    List<KeyValue> queue = read(name, QueueOps.all(), deadline);
-    if (queue.isEmpty()) {
+    Queue queue = read(name, QueueOps.all(), deadline);
+    if (queue.entries.isEmpty()) {
       return LockState.free(name);
     }
-    return requests.askAgain(deadline, client -> held(client, Map.of(name, queue))).get(0);
+    return requests.askAgain(deadline, client -> states(client, List.of(queue))).get(0);
   }
 
-  /** Those who hold the name, in a queue that begins with the first. */
-  private List<KeyValue> holders(String name, List<KeyValue> queue) {
-    LockKeys keys = LockKeys.of(namespace, name);
-    Share first = keys.share(queue.get(0).getKey());
-    long weight = 0;
-    int holders = 0;
-    for (KeyValue entry : queue) {
-      Share share = keys.share(entry.getKey());
-      weight += share.weight();
-      if (!share.agreesWith(first) || weight > first.capacity()) {
-        break;
-      }
-      holders++;
+  /** The entries of a lock's queue, the holder's first. */
+  private record Queue(String name, LockKeys keys, List<KeyValue> entries) {
+
+    Share first() {
+      return share(entries.get(0));
     }
-    return queue.subList(0, holders);
+
+    private Share share(KeyValue entry) {
+      return keys.share(entry.getKey());
+    }
+
+    /** Those that hold the name. */
+    List<KeyValue> holders() {
+      if (entries.isEmpty()) {
+        return entries;
+      }
+      Share first = first();
+      long weight = 0;
+      int holders = 0;
+      for (KeyValue entry : entries) {
+        Share share = share(entry);
+        weight += share.weight();
+        if (!share.agreesWith(first) || weight > first.capacity()) {
+          break;
+        }
+        holders++;
+      }
+      return entries.subList(0, holders);
+    }
+
+    LockState state(Function<KeyValue, LeaseTimeToLiveResponse> lease) {
+      List<KeyValue> holders = holders();
+      return LockState.held(
+          name,
+          first().kind(),
+          first().capacity(),
+          holders.stream().map(holder -> shown(holder, lease.apply(holder))).toList(),
+          entries.stream().skip(holders.size()).map(QueueEntry::label).toList());
+    }
+
+    private LockState.Holder shown(KeyValue entry, LeaseTimeToLiveResponse lease) {
+      return new LockState.Holder(
+          QueueEntry.label(entry),
+          share(entry).weight(),
+          entry.getCreateRevision(),
+          Duration.ofSeconds(Math.max(0, lease.getTTL())),
+          null);
+    }
   }
 
-  private LockState.Holder shown(KeyValue entry, Share share, LeaseTimeToLiveResponse lease) {
-    return new LockState.Holder(
-        QueueEntry.label(entry),
-        share.weight(),
-        entry.getCreateRevision(),
-        Duration.ofSeconds(Math.max(0, lease.getTTL())),
-        null);
+  private Queue queue(String name, List<KeyValue> entries) {
+    return new Queue(name, LockKeys.of(namespace, name), entries);
   }
 
   /**
@@ -91,14 +120,14 @@ final class Administration {
     ByteSequence from = cursor == null ? all : ByteSequence.from(cursor, ISO_8859_1);
     GetResponse page =
         requests.askAgain(deadline, client -> client.get(from, QueueOps.page(all, limit)));
-    Map<String, List<KeyValue>> queues = new HashMap<>();
+    Map<String, List<KeyValue>> found = new HashMap<>();
     for (KeyValue key : page.getKvs()) {
       String name = LockKeys.name(namespace, key.getKey());
       if (name != null) {
-        queues.computeIfAbsent(name, n -> new ArrayList<>()).add(key);
+        found.computeIfAbsent(name, n -> new ArrayList<>()).add(key);
       }
     }
-    queues.values().forEach(queue -> queue.sort(comparingLong(KeyValue::getCreateRevision)));
+    found.values().forEach(queue -> queue.sort(comparingLong(KeyValue::getCreateRevision)));
     String next = null;
     if (page.isMore()) {
       ByteSequence last = page.getKvs().get(page.getKvs().size() - 1).getKey();
@@ -107,67 +136,48 @@ final class Administration {
         next = last.toString(ISO_8859_1) + '\0';
       } else {
         // The holder's key may be on the next page: keys are in no order of time.
-        queues.put(cut, oldest(cut, limit, deadline));
+        found.put(cut, oldest(cut, limit, deadline).entries);
         next = OptionsUtil.prefixEndOf(LockKeys.of(namespace, cut).prefix()).toString(ISO_8859_1);
       }
     }
-    queues.values().removeIf(List::isEmpty);
-    return new LockPage(requests.askAgain(deadline, client -> held(client, queues)), next);
+    List<Queue> queues = new ArrayList<>();
+    found.forEach((name, entries) -> queues.add(queue(name, entries)));
+    queues.removeIf(queue -> queue.entries.isEmpty());
+    return new LockPage(requests.askAgain(deadline, client -> states(client, queues)), next);
   }
 
-  /** So many entries, or all of a name that several may hold together: all holders are shown. */
-  private List<KeyValue> oldest(String name, int limit, Deadline deadline)
-      throws InterruptedException {
-    List<KeyValue> oldest = read(name, QueueOps.oldest(limit), deadline);
-    return oldest.size() < limit || firstIsWhole(name, oldest)
+  /**
+   * So many entries, or all of a name that several may hold together: all holders are among them.
+   */
+  private Queue oldest(String name, int limit, Deadline deadline) throws InterruptedException {
+    Queue oldest = read(name, QueueOps.oldest(limit), deadline);
+    return oldest.entries.size() < limit || oldest.first().isWhole()
         ? oldest
         : read(name, QueueOps.all(), deadline);
   }
 
-  private boolean firstIsWhole(String name, List<KeyValue> queue) {
-    return LockKeys.of(namespace, name).share(queue.get(0).getKey()).isWhole();
+  private Queue read(String name, GetOption option, Deadline deadline) throws InterruptedException {
+    ByteSequence prefix = LockKeys.of(namespace, name).prefix();
+    return queue(name, requests.askAgain(deadline, client -> client.get(prefix, option)).getKvs());
   }
 
   /** Asks for all leases at the same time: locks with a fixed TTL have one each. */
-  private CompletableFuture<List<LockState>> held(
-      EtcdClient client, Map<String, List<KeyValue>> queues) {
+  private static CompletableFuture<List<LockState>> states(EtcdClient client, List<Queue> queues) {
     Map<Long, CompletableFuture<LeaseTimeToLiveResponse>> leases = new HashMap<>();
-    Map<String, List<KeyValue>> held = new LinkedHashMap<>();
-    queues.forEach((name, queue) -> held.put(name, holders(name, queue)));
-    for (List<KeyValue> holders : held.values()) {
-      for (KeyValue holder : holders) {
-        leases.computeIfAbsent(holder.getLease(), id -> client.timeToLive(id));
+    for (Queue queue : queues) {
+      for (KeyValue holder : queue.holders()) {
+        leases.computeIfAbsent(holder.getLease(), client::timeToLive);
       }
     }
-    return CompletableFuture.allOf(leases.values().toArray(CompletableFuture<?>[]::new))
+    return all(leases.values())
         .thenApply(
             done ->
-                queues.entrySet().stream()
+                queues.stream()
                     .map(
                         queue ->
-                            state(
-                                queue.getKey(),
-                                queue.getValue(),
-                                requireNonNull(held.get(queue.getKey())),
+                            queue.state(
                                 holder -> requireNonNull(leases.get(holder.getLease())).join()))
                     .toList());
-  }
-
-  private LockState state(
-      String name,
-      List<KeyValue> queue,
-      List<KeyValue> holders,
-      Function<KeyValue, LeaseTimeToLiveResponse> lease) {
-    LockKeys keys = LockKeys.of(namespace, name);
-    Share first = keys.share(queue.get(0).getKey());
-    return LockState.held(
-        name,
-        first.kind(),
-        first.capacity(),
-        holders.stream()
-            .map(holder -> shown(holder, keys.share(holder.getKey()), lease.apply(holder)))
-            .toList(),
-        queue.stream().skip(holders.size()).map(QueueEntry::label).toList());
   }
 
   /** Deletes the holders' keys, and not their leases, which others may share. */
@@ -184,79 +194,54 @@ final class Administration {
    * renewal, and others are let in only after the holder's validity has ended.
    */
   boolean revoke(String name, Deadline deadline) throws InterruptedException {
-    Revocation revocation = new Revocation(deadline);
-    return whileTheyHold(name, deadline, revocation::of);
+    Map<Long, Long> newLeases = new HashMap<>();
+    return whileTheyHold(name, deadline, holders -> moves(holders, newLeases, deadline));
   }
 
-  /** Holders may share leases, and their keys may end on a shared one, too. */
-  private final class Revocation {
-
-    private final Deadline deadline;
-    private final Set<Long> keptAlive = new HashSet<>();
-    private final Map<Long, Long> secondsOf = new HashMap<>();
-    private final Map<Long, Long> lasting = new HashMap<>();
-
-    Revocation(Deadline deadline) {
-      this.deadline = deadline;
-    }
-
-    List<Op> of(List<KeyValue> holders) throws InterruptedException {
-      // Perhaps by a request that arrived after its deadline.
-      keepAlive(leases(holders, true));
-      readSeconds(leases(holders, false));
-      List<Op> ops = new ArrayList<>();
-      for (KeyValue holder : holders) {
-        ops.add(
-            isRevoked(holder)
-                ? QueueOps.get(holder.getKey())
-                : QueueOps.put(
-                    holder.getKey(),
-                    LockKeys.bytes(QueueEntry.REVOKED).concat(holder.getValue()),
-                    leaseFor(requireNonNull(secondsOf.get(holder.getLease())))));
+  /**
+   * Makes the operations that move the holders' keys to new leases.
+   *
+   * @param newLeases those that were granted, by the seconds that the former leases last
+   */
+  private List<Op> moves(List<KeyValue> holders, Map<Long, Long> newLeases, Deadline deadline)
+      throws InterruptedException {
+    // Perhaps by a request that arrived after its deadline. Keys may share a lease, also this one.
+    forEach(
+        leases(holders, true),
+        deadline,
+        (client, lease) -> client.keepAliveOnce(lease).handle(Administration::orIsGone));
+    List<Long> leases = leases(holders, false);
+    List<LeaseTimeToLiveResponse> present = forEach(leases, deadline, EtcdClient::timeToLive);
+    List<Op> ops = new ArrayList<>();
+    for (KeyValue holder : holders) {
+      if (isRevoked(holder)) {
+        ops.add(QueueOps.get(holder.getKey()));
+        continue;
       }
-      return ops;
-    }
-
-    private boolean isRevoked(KeyValue holder) {
-      return holder.getValue().toString(UTF_8).startsWith(QueueEntry.REVOKED);
-    }
-
-    private List<Long> leases(List<KeyValue> holders, boolean revoked) {
-      return holders.stream()
-          .filter(holder -> isRevoked(holder) == revoked)
-          .map(KeyValue::getLease)
-          .distinct()
-          .toList();
-    }
-
-    private void keepAlive(List<Long> leases) throws InterruptedException {
-      List<Long> asked = leases.stream().filter(keptAlive::add).toList();
-      var unused =
-          forEach(
-              asked,
-              deadline,
-              (client, lease) -> client.keepAliveOnce(lease).handle(Administration::orIsGone));
-    }
-
-    private void readSeconds(List<Long> leases) throws InterruptedException {
-      List<Long> asked = leases.stream().filter(lease -> !secondsOf.containsKey(lease)).toList();
-      List<LeaseTimeToLiveResponse> answers =
-          forEach(asked, deadline, (client, lease) -> client.timeToLive(lease));
-      for (int i = 0; i < asked.size(); i++) {
-        secondsOf.put(asked.get(i), Math.max(1, answers.get(i).getGrantedTTL()));
-      }
-    }
-
-    /** The holder may renew until its key moves, up to a whole deadline after the grant. */
-    private long leaseFor(long seconds) throws InterruptedException {
-      Long granted = lasting.get(seconds);
+      long seconds = Math.max(1, present.get(leases.indexOf(holder.getLease())).getGrantedTTL());
+      Long granted = newLeases.get(seconds);
       if (granted == null) {
+        // The holder may renew until its key moves, up to a whole deadline after the grant.
         long lasts = seconds + deadline.remaining().plusNanos(999_999_999).toSeconds();
         granted = requests.ask(deadline, client -> client.grant(lasts)).getID();
-        lasting.put(seconds, granted);
+        newLeases.put(seconds, granted);
       }
-      return granted;
+      ByteSequence revoked = LockKeys.bytes(QueueEntry.REVOKED).concat(holder.getValue());
+      ops.add(QueueOps.put(holder.getKey(), revoked, granted));
     }
+    return ops;
+  }
+
+  private static boolean isRevoked(KeyValue holder) {
+    return holder.getValue().toString(UTF_8).startsWith(QueueEntry.REVOKED);
+  }
+
+  private static List<Long> leases(List<KeyValue> holders, boolean revoked) {
+    return holders.stream()
+        .filter(holder -> isRevoked(holder) == revoked)
+        .map(KeyValue::getLease)
+        .distinct()
+        .toList();
   }
 
   /** If a key's lease is gone, the key has ended with it, or will in a moment. */
@@ -282,7 +267,7 @@ final class Administration {
     boolean done = false;
     Set<Long> changed = new HashSet<>();
     while (true) {
-      List<KeyValue> holders = new ArrayList<>(holders(name, deadline));
+      List<KeyValue> holders = new ArrayList<>(oldest(name, 1, deadline).holders());
       if (done) {
         // Others were let in meanwhile.
         holders.removeIf(holder -> !changed.contains(holder.getCreateRevision()));
@@ -337,6 +322,7 @@ final class Administration {
    * Asks about all leases at the same time: one after the other, those of many holders would take
    * longer than there is time.
    */
+  @CanIgnoreReturnValue
   private <T> List<T> forEach(
       List<Long> leases,
       Deadline deadline,
@@ -350,23 +336,8 @@ final class Administration {
   }
 
   /** Ends when all have ended, also if some of them fail. */
-  private static <T> CompletableFuture<List<T>> all(List<CompletableFuture<T>> answers) {
+  private static <T> CompletableFuture<List<T>> all(Collection<CompletableFuture<T>> answers) {
     return CompletableFuture.allOf(answers.toArray(CompletableFuture<?>[]::new))
         .thenApply(done -> answers.stream().map(CompletableFuture::join).toList());
-  }
-
-  private List<KeyValue> holders(String name, Deadline deadline) throws InterruptedException {
-    List<KeyValue> first = read(name, QueueOps.oldest(1), deadline);
-    if (first.isEmpty() || firstIsWhole(name, first)) {
-      return first;
-    }
-    List<KeyValue> queue = read(name, QueueOps.all(), deadline);
-    return queue.isEmpty() ? queue : holders(name, queue);
-  }
-
-  private List<KeyValue> read(String name, GetOption option, Deadline deadline)
-      throws InterruptedException {
-    ByteSequence queue = LockKeys.of(namespace, name).prefix();
-    return requests.askAgain(deadline, client -> client.get(queue, option)).getKvs();
   }
 }

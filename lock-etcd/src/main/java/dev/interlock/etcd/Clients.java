@@ -9,12 +9,6 @@ interface Clients extends AutoCloseable {
   /** Lends the client for one request. It is not closed before it is given back. */
   Loan borrow();
 
-  /** Reports that a request failed because of its connection. */
-  default void failed(Loan loan) {}
-
-  /** Reports that a request was not answered in time. */
-  default void silent(Loan loan) {}
-
   @Override
   default void close() {}
 
@@ -29,6 +23,12 @@ interface Clients extends AutoCloseable {
      * @param answered whether the server has answered
      */
     default void giveBack(boolean answered) {}
+
+    /** Reports that the request failed because of its connection. */
+    default void reportFailure() {}
+
+    /** Reports that the request was not answered in time. */
+    default void reportSilence() {}
   }
 
   /** Supplies the program's own client, which manages its connections and is never closed here. */

@@ -5,8 +5,10 @@ import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.LockUri;
 import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.netty.NegotiationType;
 import io.grpc.netty.NettyChannelBuilder;
+import io.grpc.stub.MetadataUtils;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
@@ -27,6 +29,10 @@ final class Connector implements AutoCloseable {
 
   // gRPC allows no shorter time between two probes of a silent connection.
   private static final Duration KEEP_ALIVE_TIME = Duration.ofSeconds(10);
+
+  // "hasleader" in etcd's api/v3rpc/rpctypes/md.go, looked at in the interceptors of api/v3rpc.
+  private static final Metadata.Key<String> HAS_LEADER =
+      Metadata.Key.of("hasleader", Metadata.ASCII_STRING_MARSHALLER);
 
   private final EndpointResolver resolver;
   private final @Nullable SslContext tls;
@@ -87,8 +93,21 @@ final class Connector implements AutoCloseable {
     made.add(connections);
     return new GrpcClient(
         connections,
-        ClientInterceptors.intercept(connections, new RequestRules(requestTimeout, login)),
+        ClientInterceptors.intercept(
+            connections,
+            MetadataUtils.newAttachHeadersInterceptor(withLeader()),
+            new RequestRules(requestTimeout, login)),
         thread);
+  }
+
+  /**
+   * Headers that require a member which knows a leader: one that is cut off from the others then
+   * fails at once, and does not keep the request until its deadline.
+   */
+  private static Metadata withLeader() {
+    Metadata headers = new Metadata();
+    headers.put(HAS_LEADER, "true");
+    return headers;
   }
 
   /**

@@ -1,6 +1,7 @@
 package dev.interlock.etcd;
 
 import com.google.common.net.InetAddresses;
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.spi.DaemonThreads;
 import dev.interlock.spi.LockUri;
@@ -38,8 +39,9 @@ final class EndpointResolver extends NameResolver.Factory {
   private final ThreadFactory threads = DaemonThreads.factory("interlock-etcd-resolver");
   private volatile @Nullable List<InetSocketAddress> known;
 
+  /** The last look-up, which may be under way. */
   @GuardedBy("this")
-  private @Nullable CompletableFuture<List<InetSocketAddress>> underWay;
+  private @Nullable CompletableFuture<List<InetSocketAddress>> last;
 
   EndpointResolver(List<LockUri.Endpoint> endpoints) {
     this(endpoints, endpoint -> new InetSocketAddress(endpoint.host(), endpoint.port()));
@@ -56,10 +58,11 @@ final class EndpointResolver extends NameResolver.Factory {
     this.lookUp = lookUp;
     this.areNumbers = endpoints.stream().allMatch(one -> InetAddresses.isInetAddress(one.host()));
     if (areNumbers) {
-      this.known = resolve();
+      resolve();
     }
   }
 
+  @CanIgnoreReturnValue
   private List<InetSocketAddress> resolve() {
     List<InetSocketAddress> before = known;
     List<InetSocketAddress> addresses = new ArrayList<>();
@@ -69,33 +72,20 @@ final class EndpointResolver extends NameResolver.Factory {
       addresses.add(
           address.isUnresolved() && before != null ? before.get(addresses.size()) : address);
     }
+    known = addresses;
     return addresses;
   }
 
   /** Looks up the addresses, unless that is under way. */
   private synchronized CompletableFuture<List<InetSocketAddress>> lookUp() {
-    CompletableFuture<List<InetSocketAddress>> current = underWay;
-    if (current == null) {
-      CompletableFuture<List<InetSocketAddress>> begun = new CompletableFuture<>();
-      threads.newThread(() -> complete(begun)).start();
-      underWay = begun;
-      current = begun;
+    CompletableFuture<List<InetSocketAddress>> current = last;
+    if (current == null || current.isDone()) {
+      current =
+          CompletableFuture.supplyAsync(this::resolve, task -> threads.newThread(task).start())
+              .exceptionally(e -> endpoints.stream().map(EndpointResolver::unresolved).toList());
+      last = current;
     }
     return current;
-  }
-
-  private void complete(CompletableFuture<List<InetSocketAddress>> begun) {
-    List<InetSocketAddress> found;
-    try {
-      found = resolve();
-    } catch (RuntimeException e) {
-      found = endpoints.stream().map(EndpointResolver::unresolved).toList();
-    }
-    known = found;
-    synchronized (this) {
-      underWay = null;
-    }
-    begun.complete(found);
   }
 
   private static InetSocketAddress unresolved(LockUri.Endpoint endpoint) {

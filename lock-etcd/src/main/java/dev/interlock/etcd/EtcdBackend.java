@@ -1,8 +1,10 @@
 package dev.interlock.etcd;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.BackendInfo;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
+import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.etcd.JoinedTransactions.Answer;
@@ -58,9 +60,7 @@ final class EtcdBackend implements QueueingBackend {
   private final KeyRenewal renewal;
   private final Administration administration;
   private final TimeSource time;
-  private final Duration requestTimeout;
-  private final Duration outageTimeout;
-  private final Duration pollInterval;
+  private final LockOptions options;
 
   EtcdBackend(
       BackendInfo info,
@@ -78,9 +78,7 @@ final class EtcdBackend implements QueueingBackend {
     this.sessions = new Sessions(namespace, requests, failures, context);
     this.renewal = new KeyRenewal(requests, failures, sessions);
     this.administration = new Administration(namespace, requests, failures);
-    this.requestTimeout = context.options().requestTimeout();
-    this.outageTimeout = context.options().outageTimeout();
-    this.pollInterval = context.options().pollInterval();
+    this.options = context.options();
   }
 
   @Override
@@ -93,16 +91,8 @@ final class EtcdBackend implements QueueingBackend {
     return failures.endpoint();
   }
 
-  Duration pollInterval() {
-    return pollInterval;
-  }
-
-  Duration requestTimeout() {
-    return requestTimeout;
-  }
-
-  Duration outageTimeout() {
-    return outageTimeout;
+  LockOptions options() {
+    return options;
   }
 
   TimeSource time() {
@@ -127,12 +117,12 @@ final class EtcdBackend implements QueueingBackend {
       // Of several entries, any may be the holder's.
       boolean isHolder = share.isWhole() && found.getCount() == 1;
       return new Attempt.Busy(
-          pollInterval, isHolder ? QueueEntry.label(found.getKvs().get(0)) : null);
+          options.pollInterval(), isHolder ? QueueEntry.label(found.getKvs().get(0)) : null);
     }
     Entered entered = enter(claim, deadline);
     if (!entered.view().isTurn()) {
-      boolean unused = release(claim, deadline);
-      return new Attempt.Busy(pollInterval, entered.holder());
+      release(claim, deadline);
+      return new Attempt.Busy(options.pollInterval(), entered.holder());
     }
     return new Attempt.Granted(grant(entered.entry(), entered.view()));
   }
@@ -277,7 +267,7 @@ final class EtcdBackend implements QueueingBackend {
       requireAgreement(claim, first);
     } catch (LockConfigurationException disagreement) {
       try {
-        boolean unused = release(claim, deadline);
+        release(claim, deadline);
       } catch (LockException e) {
         // The client repeats the release until it succeeds.
         disagreement.addSuppressed(e);
@@ -383,7 +373,7 @@ final class EtcdBackend implements QueueingBackend {
   private Grant grantOnSession(QueueEntry entry, QueueView seen) throws InterruptedException {
     Session session = entry.session();
     Duration validityPerConfirmation = session.validityPerConfirmation();
-    Deadline deadline = Deadline.in(time, requestTimeout);
+    Deadline deadline = Deadline.in(time, options.requestTimeout());
     QueueView view = seen;
     while (!view.isProved() || isOld(view.confirmation(), validityPerConfirmation)) {
       if (deadline.hasPassed()) {
@@ -407,7 +397,7 @@ final class EtcdBackend implements QueueingBackend {
   /** Moves the key to an own lease, whose TTL counts from before the request. */
   private Grant grantForTtl(QueueEntry entry) throws InterruptedException {
     Duration ttl = entry.claim().ttl();
-    Deadline deadline = Deadline.in(time, requestTimeout);
+    Deadline deadline = Deadline.in(time, options.requestTimeout());
     long sentAt = time.nanoTime();
     LeaseGrantResponse lease =
         requests.ask(deadline, client -> client.grant(Sessions.wholeSeconds(ttl)));
@@ -455,6 +445,7 @@ final class EtcdBackend implements QueueingBackend {
   // --- releasing ------------------------------------------------------------------------------
 
   @Override
+  @CanIgnoreReturnValue
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     QueueEntry entry = QueueEntry.of(claim);
     if (entry == null) {

@@ -72,7 +72,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
           if (closed || (deadline.hasPassed() && !signalled)) {
             break;
           }
-          view = look(signalled, deadline.orIn(backend.requestTimeout()));
+          view = look(signalled, deadline.orIn(backend.options().requestTimeout()));
           trouble = null;
         } catch (LockUnavailableException e) {
           surviveOutage(e, deadline);
@@ -81,7 +81,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
       if (trouble != null) {
         throw trouble;
       }
-      return new Attempt.Busy(backend.pollInterval(), holder);
+      return new Attempt.Busy(backend.options().pollInterval(), holder);
     } finally {
       endWatch();
     }
@@ -113,20 +113,21 @@ final class EtcdWaiter implements QueueingBackend.Place {
       failingSince = now;
     }
     trouble = failure;
-    if (now - failingSince >= backend.outageTimeout().toNanos() / 2 || deadline.hasPassed()) {
+    if (now - failingSince >= backend.options().outageTimeout().toNanos() / 2
+        || deadline.hasPassed()) {
       throw failure;
     }
   }
 
   /** Returns whether the watch has signalled, or the session has ended. */
   private boolean awaitSignal(Deadline deadline) throws InterruptedException {
-    Duration limit = backend.pollInterval();
+    Duration limit = backend.options().pollInterval();
     KeyRange toWatch = entry.toWatch(view.ahead());
     if (watch != null && watch.isBroken()) {
       // Where watches fail at once, a new one for each would be a flood.
       endWatch();
       limit = pause;
-      pause = pause.compareTo(backend.pollInterval()) < 0 ? pause.multipliedBy(2) : pause;
+      pause = pause.compareTo(backend.options().pollInterval()) < 0 ? pause.multipliedBy(2) : pause;
     } else if (watch == null || !watch.isOf(toWatch)) {
       endWatch();
       watch = backend.watch(toWatch, view.ahead(), wakeUp);

@@ -19,11 +19,12 @@ import java.nio.channels.UnresolvedAddressException;
 import java.security.cert.CertPathBuilderException;
 import java.security.cert.CertificateException;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
@@ -46,6 +47,8 @@ final class Failures {
       Pattern.compile(
           "not an SSL/TLS record|fatal alert: (handshake_failure|protocol_version"
               + "|insufficient_security|no_application_protocol|unrecognized_name)");
+
+  private static final Pattern REFUSED = Pattern.compile("refused", Pattern.CASE_INSENSITIVE);
 
   private static final String KEYS_OF_LOCKS = "the keys below the namespace";
 
@@ -118,13 +121,8 @@ final class Failures {
   boolean saysClosedByProgram(Throwable failure) {
     // jetcd's requests go through an executor, which is shut down first.
     return isOfProgram
-        && chain(failure).stream()
-            .anyMatch(
-                e ->
-                    e instanceof ClosedClientException
-                        || e instanceof RejectedExecutionException
-                        || (code(e) == Status.Code.UNAVAILABLE
-                            && message(e).contains("Channel shutdown")));
+        && (has(failure, ClosedClientException.class, RejectedExecutionException.class)
+            || saysUnavailable(failure, "Channel shutdown"));
   }
 
   // Netty adds a description of its pipeline.
@@ -189,8 +187,7 @@ final class Failures {
 
   /** Explains a failure whose cause is plain; null for any other. */
   private @Nullable LockException plain(Throwable failure) {
-    if (find(failure, CertificateException.class).isPresent()
-        || find(failure, CertPathBuilderException.class).isPresent()) {
+    if (has(failure, CertificateException.class, CertPathBuilderException.class)) {
       return notAdmitted(
           "the server's certificate is not trusted, or is for another host; name the authority"
               + " that issued it with caCert=file.pem",
@@ -203,55 +200,50 @@ final class Failures {
               + " one with clientCert=file.pem and clientKey=file.pem",
           failure);
     }
-    if (find(failure, ConnectException.class)
-        .filter(e -> message(e).toLowerCase(Locale.ROOT).contains("refused"))
-        .isPresent()) {
+    Optional<ConnectException> connect = find(failure, ConnectException.class);
+    if (connect.isPresent() && REFUSED.matcher(message(connect.get())).find()) {
       return temporary("the connection was refused; does an etcd run there?", failure);
     }
-    if (find(failure, UnresolvedAddressException.class).isPresent()
-        || find(failure, UnknownHostException.class).isPresent()) {
-      return unknownHost(failure);
-    }
-    return null;
+    return has(failure, UnresolvedAddressException.class, UnknownHostException.class)
+        ? unknownHost(failure)
+        : null;
   }
 
   /** Explains why {@link Diagnosis} could not connect. */
   LockException notConnected(IOException failure) {
-    LockException plain = plain(failure);
-    if (plain != null) {
-      return plain;
-    }
-    return isSilence(failure)
-        ? temporary("no answer in time", failure)
-        : temporary("no connection could be made: " + message(failure), failure);
+    return plainOr(
+        failure, () -> temporary("no connection could be made: " + message(failure), failure));
   }
 
   /** Explains why the server did not answer {@link Diagnosis} as expected. */
   LockException notGreeted(IOException failure) {
-    return isSilence(failure)
-        ? temporary("no answer in time", failure)
-        : temporary(
-            "the connection was closed at once; is this another server's port, or one with TLS, for"
-                + " which the scheme is etcds?",
-            failure);
+    return plainOr(
+        failure,
+        () ->
+            temporary(
+                "the connection was closed at once; is this another server's port, or one with"
+                    + " TLS, for which the scheme is etcds?",
+                failure));
   }
 
   /** Explains why the server did not answer {@link Diagnosis} as expected over TLS. */
   LockException notSecured(IOException failure) {
+    // A broken or closed connection is also reported as an SSLException.
+    return plainOr(
+        failure,
+        () ->
+            failure instanceof SSLException tls
+                    && !has(failure, EOFException.class, SocketException.class)
+                ? noTls(tls, failure)
+                : closedInHandshake(failure));
+  }
+
+  private LockException plainOr(Throwable failure, Supplier<LockException> otherwise) {
     LockException plain = plain(failure);
     if (plain != null) {
       return plain;
     }
-    if (isSilence(failure)) {
-      return temporary("no answer in time", failure);
-    }
-    // A broken or closed connection is also reported as an SSLException.
-    boolean closed =
-        find(failure, EOFException.class).isPresent()
-            || find(failure, SocketException.class).isPresent();
-    return failure instanceof SSLException tls && !closed
-        ? noTls(tls, failure)
-        : closedInHandshake(failure);
+    return isSilence(failure) ? temporary("no answer in time", failure) : otherwise.get();
   }
 
   // The connection may also just have broken.
@@ -282,47 +274,42 @@ final class Failures {
 
   /** Whether the server says that the lease is gone. */
   static boolean saysLeaseIsGone(Throwable failure) {
-    return chain(failure).stream().anyMatch(e -> code(e) == Status.Code.NOT_FOUND);
+    return has(failure, Status.Code.NOT_FOUND);
   }
 
   /** Whether the server has refused the request, and has certainly not carried out any of it. */
   static boolean saysNothingWasDone(Throwable failure) {
-    return chain(failure).stream()
-        .map(Failures::code)
-        .anyMatch(
-            code ->
-                code == Status.Code.PERMISSION_DENIED
-                    || code == Status.Code.INVALID_ARGUMENT
-                    || code == Status.Code.NOT_FOUND);
+    return has(
+        failure,
+        Status.Code.PERMISSION_DENIED,
+        Status.Code.INVALID_ARGUMENT,
+        Status.Code.NOT_FOUND);
   }
 
   /** Whether the server has forgotten the revision that was asked for. */
   static boolean saysRevisionIsCompacted(Throwable failure) {
-    return chain(failure).stream().anyMatch(e -> code(e) == Status.Code.OUT_OF_RANGE);
+    return has(failure, Status.Code.OUT_OF_RANGE);
   }
 
   /** Whether a member refused the request because it knows no leader; another one may know it. */
   static boolean saysNoLeader(Throwable failure) {
+    return saysUnavailable(failure, "etcdserver: no leader");
+  }
+
+  private static boolean saysUnavailable(Throwable failure, String message) {
     return chain(failure).stream()
-        .anyMatch(
-            e ->
-                code(e) == Status.Code.UNAVAILABLE && message(e).contains("etcdserver: no leader"));
+        .anyMatch(e -> code(e) == Status.Code.UNAVAILABLE && message(e).contains(message));
   }
 
   /** Whether no answer came in time. */
   static boolean isSilence(Throwable failure) {
-    return chain(failure).stream()
-        .anyMatch(
-            e ->
-                e instanceof TimeoutException
-                    || e instanceof SocketTimeoutException
-                    || code(e) == Status.Code.DEADLINE_EXCEEDED);
+    return has(failure, TimeoutException.class, SocketTimeoutException.class)
+        || has(failure, Status.Code.DEADLINE_EXCEEDED);
   }
 
   /** Whether the request might succeed over another connection. */
   static boolean isOfConnection(Throwable failure) {
-    return isSilence(failure)
-        || chain(failure).stream().anyMatch(e -> code(e) == Status.Code.UNAVAILABLE);
+    return isSilence(failure) || has(failure, Status.Code.UNAVAILABLE);
   }
 
   /**
@@ -345,6 +332,15 @@ final class Failures {
       return status.getStatus().getCode();
     }
     return e instanceof EtcdException etcd ? Status.Code.valueOf(etcd.getErrorCode().name()) : null;
+  }
+
+  private static boolean has(Throwable failure, Status.Code... codes) {
+    return chain(failure).stream().anyMatch(e -> Arrays.asList(codes).contains(code(e)));
+  }
+
+  private static boolean has(Throwable failure, Class<?>... types) {
+    return chain(failure).stream()
+        .anyMatch(e -> Arrays.stream(types).anyMatch(type -> type.isInstance(e)));
   }
 
   private static <T extends Throwable> Optional<T> find(Throwable failure, Class<T> type) {

@@ -134,62 +134,45 @@ final class GrpcClient implements EtcdClient {
 
   private <Q, A, R> CompletableFuture<R> call(
       MethodDescriptor<Q, A> method, Q request, Function<A, R> conversion) {
-    Call<Q, A, R> call = new Call<>(method, request, conversion);
-    thread.execute(call);
-    return call.result;
+    Function<Channel, CompletableFuture<A>> call =
+        channel -> send(channel, method, CallOptions.DEFAULT, request);
+    return CompletableFuture.completedFuture(calls)
+        .thenComposeAsync(call, thread)
+        .exceptionallyCompose(
+            failure ->
+                // A request whose token was refused was not carried out, and gets another token.
+                Errors.isAlwaysSafeToRetry(Status.fromThrowable(failure))
+                    ? call.apply(calls)
+                    : CompletableFuture.failedFuture(failure))
+        .thenApply(conversion);
   }
 
-  /** A request with one answer. */
-  private final class Call<Q, A, R> implements Runnable, StreamObserver<A> {
+  /** Sends a request that has one answer. */
+  static <Q, A> CompletableFuture<A> send(
+      Channel channel, MethodDescriptor<Q, A> method, CallOptions options, Q request) {
+    CompletableFuture<A> result = new CompletableFuture<>();
+    ClientCalls.asyncUnaryCall(
+        channel.newCall(method, options),
+        request,
+        new StreamObserver<A>() {
+          @Override
+          public void onNext(A answer) {
+            result.complete(answer);
+          }
 
-    private final MethodDescriptor<Q, A> method;
-    private final Q request;
-    private final Function<A, R> conversion;
-    private final CompletableFuture<R> result = new CompletableFuture<>();
-    private boolean isRepeated;
+          @Override
+          public void onError(Throwable failure) {
+            result.completeExceptionally(failure);
+          }
 
-    Call(MethodDescriptor<Q, A> method, Q request, Function<A, R> conversion) {
-      this.method = method;
-      this.request = request;
-      this.conversion = conversion;
-    }
-
-    @Override
-    public void run() {
-      try {
-        ClientCalls.asyncUnaryCall(calls.newCall(method, CallOptions.DEFAULT), request, this);
-      } catch (RuntimeException | Error e) {
-        result.completeExceptionally(e);
-      }
-    }
-
-    @Override
-    public void onNext(A answer) {
-      try {
-        result.complete(conversion.apply(answer));
-      } catch (RuntimeException e) {
-        result.completeExceptionally(e);
-      }
-    }
-
-    @Override
-    public void onError(Throwable failure) {
-      // A request whose token was refused was not carried out, and gets another token.
-      if (!isRepeated && Errors.isAlwaysSafeToRetry(Status.fromThrowable(failure))) {
-        isRepeated = true;
-        run();
-      } else {
-        result.completeExceptionally(failure);
-      }
-    }
-
-    @Override
-    public void onCompleted() {
-      if (!result.isDone()) {
-        result.completeExceptionally(
-            Status.INTERNAL.withDescription("no answer").asRuntimeException());
-      }
-    }
+          @Override
+          public void onCompleted() {
+            // Does nothing after an answer.
+            result.completeExceptionally(
+                Status.INTERNAL.withDescription("no answer").asRuntimeException());
+          }
+        });
+    return result;
   }
 
   @Override

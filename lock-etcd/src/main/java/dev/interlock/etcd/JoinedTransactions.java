@@ -98,7 +98,8 @@ final class JoinedTransactions {
    *     transaction is no longer than a client accepts
    */
   CompletableFuture<Answer> enter(EtcdClient client, LockKeys queue, Transaction transaction) {
-    return entering.send(new Part(client, queue.toString(), transaction, 1));
+    return entering.send(
+        new Part(client, queue.toString(), transaction, 1, new CompletableFuture<>()));
   }
 
   /**
@@ -109,7 +110,7 @@ final class JoinedTransactions {
    * @param transaction has no reads in {@code then}
    */
   CompletableFuture<Answer> leave(EtcdClient client, QueueEntry entry, Transaction transaction) {
-    return leaving.send(new Part(client, entry, transaction, 0));
+    return leaving.send(new Part(client, entry, transaction, 0, new CompletableFuture<>()));
   }
 
   /** Sends a transaction that is never joined. */
@@ -117,44 +118,21 @@ final class JoinedTransactions {
     return commit(client, () -> transaction).thenApply(Answer::of);
   }
 
-  /** A caller's transaction. */
-  private final class Part {
-    final EtcdClient client;
-    final Object subject;
-    final Transaction transaction;
-    final int reads;
-    final CompletableFuture<Answer> answer = new CompletableFuture<>();
+  /**
+   * A caller's transaction.
+   *
+   * @param reads how many reads it has in {@code then}
+   * @param answer what the caller waits for
+   */
+  private record Part(
+      EtcdClient client,
+      Object subject,
+      Transaction transaction,
+      int reads,
+      CompletableFuture<Answer> answer) {}
 
-    Part(EtcdClient client, Object subject, Transaction transaction, int reads) {
-      this.client = client;
-      this.subject = subject;
-      this.transaction = transaction;
-      this.reads = reads;
-    }
-
-    void answered(Answer received) {
-      waiting.decrementAndGet();
-      answer.complete(received);
-    }
-
-    void failed(Throwable failure) {
-      waiting.decrementAndGet();
-      answer.completeExceptionally(failure);
-    }
-
-    void sendAlone() {
-      var unused =
-          alone(client, transaction)
-              .whenComplete(
-                  (received, failure) -> {
-                    if (received == null) {
-                      failed(failure);
-                    } else {
-                      answered(received);
-                    }
-                  });
-    }
-  }
+  /** What was sent as one transaction, and after how many silences. */
+  private record Batch(List<Part> parts, int sentAfter) {}
 
   /** The transactions that may be joined with each other. */
   private final class Lane {
@@ -171,33 +149,30 @@ final class JoinedTransactions {
     @GuardedBy("this")
     private int silences;
 
-    /** How often a transaction has ended. */
+    /** Whether a transaction has ended since the last look. */
     @GuardedBy("this")
-    private long ends;
+    private boolean heard;
 
     @GuardedBy("this")
     private boolean watched;
 
     CompletableFuture<Answer> send(Part part) {
       int number = waiting.incrementAndGet();
-      boolean goes;
+      Batch now = null;
       boolean watch = false;
-      int sentAfter;
       synchronized (this) {
-        goes = (number <= few && queue.isEmpty()) || underWay == 0 || !queue(part);
-        if (goes) {
-          underWay++;
+        if ((number <= few && queue.isEmpty()) || underWay == 0 || !queue(part)) {
+          now = begin(List.of(part));
         } else if (!watched) {
           watched = true;
+          heard = false;
           watch = true;
         }
-        sentAfter = silences;
       }
-      if (goes) {
-        transmit(List.of(part), sentAfter);
-      } else if (watch) {
-        watch(ends());
+      if (watch) {
+        watch();
       }
+      transmit(now);
       return part.answer;
     }
 
@@ -208,14 +183,17 @@ final class JoinedTransactions {
           && queue.putIfAbsent(part.subject, part) == null;
     }
 
-    private synchronized long ends() {
-      return ends;
+    @GuardedBy("this")
+    private Batch begin(List<Part> parts) {
+      Batch batch = new Batch(parts, silences);
+      underWay++;
+      return batch;
     }
 
     /** Looks after the queue until it is empty: if no transaction ends, the queue does not wait. */
-    private void watch(long endsBefore) {
+    private void watch() {
       try {
-        later.execute(() -> look(endsBefore));
+        later.execute(this::look);
       } catch (RuntimeException | Error e) {
         // As without a thread. The next in the queue tries again.
         synchronized (this) {
@@ -224,72 +202,64 @@ final class JoinedTransactions {
       }
     }
 
-    private void look(long endsBefore) {
-      List<Part> parts = List.of();
-      long endsNow;
-      int sentAfter;
+    private void look() {
+      Batch next = null;
       synchronized (this) {
-        endsNow = ends;
         if (queue.isEmpty()) {
           watched = false;
           return;
         }
-        if (endsNow == endsBefore) {
+        if (!heard) {
           silences++;
           underWay = 0;
-          parts = take();
+          next = next();
         }
-        sentAfter = silences;
+        heard = false;
       }
-      watch(endsNow);
-      if (!parts.isEmpty()) {
-        transmit(parts, sentAfter);
-      }
+      watch();
+      transmit(next);
     }
 
-    /** The next parts, which go now; none if none wait. */
+    /** The next parts, which go now; null if none wait. */
     @GuardedBy("this")
-    private List<Part> take() {
-      List<Part> parts = new ArrayList<>(Math.min(queue.size(), MOST_AT_ONCE));
+    private @Nullable Batch next() {
+      if (queue.isEmpty()) {
+        return null;
+      }
+      Batch batch = begin(new ArrayList<>(Math.min(queue.size(), MOST_AT_ONCE)));
       Iterator<Part> next = queue.values().iterator();
-      while (next.hasNext() && parts.size() < MOST_AT_ONCE) {
-        parts.add(next.next());
+      while (next.hasNext() && batch.parts.size() < MOST_AT_ONCE) {
+        batch.parts.add(next.next());
         next.remove();
       }
-      if (!parts.isEmpty()) {
-        underWay++;
-      }
-      return parts;
+      return batch;
     }
 
-    private void transmit(List<Part> parts, int sentAfter) {
+    private void transmit(@Nullable Batch batch) {
+      if (batch == null) {
+        return;
+      }
       var unused =
-          commit(parts.get(0).client, () -> joined(parts))
+          commit(batch.parts)
               .whenComplete(
                   (whole, failure) -> {
                     try {
                       // First, so that etcd has work while the callers wake up.
-                      ended(sentAfter);
+                      transmit(nextAfter(batch));
                     } finally {
-                      answer(parts, whole, failure);
+                      answer(batch.parts, whole, failure);
                     }
                   });
     }
 
-    private void ended(int sentAfter) {
-      List<Part> parts = List.of();
-      int silencesNow;
-      synchronized (this) {
-        ends++;
-        silencesNow = silences;
-        if (sentAfter == silencesNow && --underWay == 0) {
-          parts = take();
-        }
-      }
-      if (!parts.isEmpty()) {
-        transmit(parts, silencesNow);
-      }
+    private synchronized @Nullable Batch nextAfter(Batch ended) {
+      heard = true;
+      return ended.sentAfter == silences && --underWay == 0 ? next() : null;
     }
+  }
+
+  private static CompletableFuture<TxnResponse> commit(List<Part> parts) {
+    return commit(parts.get(0).client, () -> joined(parts));
   }
 
   private static Transaction joined(List<Part> parts) {
@@ -321,24 +291,33 @@ final class JoinedTransactions {
     }
   }
 
-  private static void answer(
-      List<Part> parts, @Nullable TxnResponse whole, @Nullable Throwable failure) {
-    if (parts.size() == 1 && whole != null) {
-      parts.get(0).answered(Answer.of(whole));
-    } else if (whole != null && whole.isSucceeded()) {
+  private void answer(List<Part> parts, @Nullable TxnResponse whole, @Nullable Throwable failure) {
+    boolean nothingWasDone =
+        failure == null
+            ? whole != null && !whole.isSucceeded()
+            : Failures.saysNothingWasDone(failure);
+    if (parts.size() > 1 && nothingWasDone) {
+      parts.forEach(this::sendAlone);
+      return;
+    }
+    waiting.addAndGet(-parts.size());
+    if (failure != null || whole == null) {
+      parts.forEach(part -> part.answer.completeExceptionally(failure));
+    } else if (parts.size() == 1) {
+      parts.get(0).answer.complete(Answer.of(whole));
+    } else {
       List<GetResponse> reads = whole.getGetResponses();
       int from = 0;
       for (Part part : parts) {
         int to = from + part.reads;
-        part.answered(new Answer(true, reads.subList(from, to), whole));
+        part.answer.complete(new Answer(true, reads.subList(from, to), whole));
         from = to;
       }
-    } else if (failure == null || (parts.size() > 1 && Failures.saysNothingWasDone(failure))) {
-      parts.forEach(Part::sendAlone);
-    } else {
-      for (Part part : parts) {
-        part.failed(failure);
-      }
     }
+  }
+
+  private void sendAlone(Part part) {
+    List<Part> alone = List.of(part);
+    var unused = commit(alone).whenComplete((whole, failure) -> answer(alone, whole, failure));
   }
 }

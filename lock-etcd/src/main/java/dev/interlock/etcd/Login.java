@@ -7,20 +7,14 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import com.google.protobuf.ByteString;
 import io.etcd.jetcd.api.AuthGrpc;
 import io.etcd.jetcd.api.AuthenticateRequest;
-import io.etcd.jetcd.api.AuthenticateResponse;
 import io.etcd.jetcd.support.Errors;
 import io.grpc.CallCredentials;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
-import io.grpc.ClientInterceptors;
 import io.grpc.Metadata;
 import io.grpc.Status;
-import io.grpc.stub.ClientCalls;
-import io.grpc.stub.MetadataUtils;
-import io.grpc.stub.StreamObserver;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -50,14 +44,8 @@ final class Login {
   private final Supplier<String> password;
   private final Duration timeout;
 
-  private volatile @Nullable Metadata token;
-
-  /** The requests that wait for the login that is under way. */
-  @GuardedBy("this")
-  private List<Waiting> waiting = new ArrayList<>();
-
-  @GuardedBy("this")
-  private boolean underWay;
+  /** The last login, which may be under way; null if there is no token, so that one is needed. */
+  private volatile @Nullable Attempt current;
 
   private volatile long successes;
 
@@ -79,12 +67,12 @@ final class Login {
 
   /** Whether requests may have waited for a login instead of their answers. */
   synchronized boolean mayHaveDelayed(long successesBefore) {
-    return underWay || successes != successesBefore;
+    Attempt last = current;
+    return (last != null && !last.token.isDone()) || successes != successesBefore;
   }
 
-  /** A request, and what adds the token to it. */
-  private record Waiting(
-      Channel channel, CallCredentials.MetadataApplier applier, Credentials credentials) {}
+  /** A login over a channel, and the token for which requests wait. */
+  private record Attempt(Channel channel, CompletableFuture<Metadata> token) {}
 
   /** Adds the token to one request. */
   final class Credentials extends CallCredentials {
@@ -99,17 +87,28 @@ final class Login {
 
     @Override
     public void applyRequestMetadata(RequestInfo info, Executor executor, MetadataApplier applier) {
-      Metadata known = token;
-      if (known == null) {
-        await(new Waiting(channel, applier, this));
-      } else {
-        apply(known, applier);
-      }
+      apply(applier);
     }
 
-    private void apply(Metadata known, MetadataApplier applier) {
-      used = known;
-      applier.apply(known);
+    private void apply(MetadataApplier applier) {
+      Attempt login = lastOrNew(channel);
+      if (login == null) {
+        applier.fail(NO_ANSWER);
+        return;
+      }
+      var unused =
+          login.token.whenComplete(
+              (token, failure) -> {
+                if (failure == null) {
+                  used = token;
+                  applier.apply(token);
+                } else if (login.channel == channel) {
+                  applier.fail(Status.fromThrowable(failure));
+                } else {
+                  // Requests that have other connections log in over these.
+                  apply(applier);
+                }
+              });
     }
 
     /** The request has ended. A token that was not accepted is not used again. */
@@ -121,45 +120,40 @@ final class Login {
   }
 
   private synchronized void forget(@Nullable Metadata refused) {
-    if (token == refused) {
-      token = null;
+    Attempt last = current;
+    if (last != null && last.token.isDone() && last.token.join() == refused) {
+      current = null;
     }
   }
 
-  private void await(Waiting request) {
-    Metadata known;
-    boolean isFirst = false;
-    boolean isSilent = false;
+  /** Begins a login if there is no token; null if the last one over the channel was silent. */
+  private @Nullable Attempt lastOrNew(Channel channel) {
+    Attempt last = current;
+    if (last != null) {
+      return last;
+    }
+    Attempt begun = new Attempt(channel, new CompletableFuture<>());
     synchronized (this) {
-      known = token;
-      if (known == null && !underWay && request.channel() == silent) {
-        silent = null;
-        isSilent = true;
-      } else if (known == null) {
-        isFirst = !underWay;
-        underWay = true;
-        waiting.add(request);
+      last = current;
+      if (last != null) {
+        return last;
       }
+      if (channel == silent) {
+        silent = null;
+        return null;
+      }
+      current = begun;
     }
-    if (known != null) {
-      request.credentials().apply(known, request.applier());
-    } else if (isSilent) {
-      request.applier().fail(NO_ANSWER);
-    } else if (isFirst) {
-      authenticate(request.channel());
-    }
-  }
-
-  private void authenticate(Channel channel) {
     try {
-      send(channel);
+      send(begun);
     } catch (RuntimeException | Error e) {
       // Or else all requests would wait for this login.
-      fail(channel, Status.UNAUTHENTICATED.withCause(e));
+      fail(begun, Status.UNAUTHENTICATED.withCause(e));
     }
+    return begun;
   }
 
-  private void send(Channel channel) {
+  private void send(Attempt login) {
     AuthenticateRequest request =
         AuthenticateRequest.newBuilder()
             .setNameBytes(ByteString.copyFrom(user, UTF_8))
@@ -169,63 +163,35 @@ final class Login {
         CallOptions.DEFAULT
             .withExecutor(MoreExecutors.directExecutor())
             .withDeadlineAfter(timeout.toMillis(), TimeUnit.MILLISECONDS);
-    ClientCalls.asyncUnaryCall(
-        ClientInterceptors.intercept(
-                channel, MetadataUtils.newAttachHeadersInterceptor(RequestRules.withLeader()))
-            .newCall(AuthGrpc.getAuthenticateMethod(), options),
-        request,
-        new StreamObserver<AuthenticateResponse>() {
-          @Override
-          public void onNext(AuthenticateResponse response) {
-            succeed(response.getToken());
-          }
-
-          @Override
-          public void onError(Throwable failure) {
-            fail(channel, Status.fromThrowable(failure));
-          }
-
-          @Override
-          public void onCompleted() {}
-        });
+    var unused =
+        GrpcClient.send(login.channel, AuthGrpc.getAuthenticateMethod(), options, request)
+            .whenComplete(
+                (answer, failure) -> {
+                  if (failure == null) {
+                    succeed(login, answer.getToken());
+                  } else {
+                    fail(login, Status.fromThrowable(failure));
+                  }
+                });
   }
 
-  private void succeed(String text) {
-    Metadata received = new Metadata();
-    received.put(TOKEN, text);
-    List<Waiting> served;
+  private void succeed(Attempt login, String text) {
+    Metadata token = new Metadata();
+    token.put(TOKEN, text);
     synchronized (this) {
-      token = received;
       successes++;
       silent = null;
-      served = end();
     }
-    served.forEach(one -> one.credentials().apply(received, one.applier()));
+    login.token.complete(token);
   }
 
-  /** Requests that have other connections log in over these. */
-  private void fail(Channel channel, Status status) {
-    List<Waiting> served;
+  private void fail(Attempt login, Status status) {
     synchronized (this) {
+      current = null;
       if (status.getCode() == Status.Code.DEADLINE_EXCEEDED) {
-        silent = channel;
-      }
-      served = end();
-    }
-    for (Waiting one : served) {
-      if (one.channel() == channel) {
-        one.applier().fail(status);
-      } else {
-        await(one);
+        silent = login.channel;
       }
     }
-  }
-
-  @GuardedBy("this")
-  private List<Waiting> end() {
-    List<Waiting> served = waiting;
-    waiting = new ArrayList<>();
-    underWay = false;
-    return served;
+    login.token.completeExceptionally(status.asRuntimeException());
   }
 }

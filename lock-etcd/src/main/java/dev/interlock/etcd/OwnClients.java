@@ -43,57 +43,14 @@ final class OwnClients implements Clients {
     return new GenerationLoan(current);
   }
 
-  @Override
-  public synchronized void failed(Loan loan) {
-    if (age(loan) >= SHORTEST_LIFE.toNanos()) {
-      replace(loan);
-    }
-  }
-
-  /**
-   * Replaces the client if none of its requests was answered since this one was sent: new
-   * connections would make a slow server slower. A client without any answer so far may still be
-   * connecting. A login is no silence: it takes the server long, and does not pass with another
-   * connection.
-   */
-  @Override
-  public synchronized void silent(Loan loan) {
-    GenerationLoan lent = (GenerationLoan) loan;
-    boolean heard =
-        lent.generation.answers != lent.answersBefore
-            || (login != null && login.mayHaveDelayed(lent.loginsBefore));
-    if (!heard && (lent.generation.answers > 0 || age(loan) >= requestTimeout.toNanos())) {
-      replace(loan);
-    }
-  }
-
-  private long age(Loan loan) {
-    return time.nanoTime() - ((GenerationLoan) loan).generation.since;
-  }
-
   @GuardedBy("this")
-  private void replace(Loan loan) {
-    if (closed || current != ((GenerationLoan) loan).generation) {
+  private void replace(Generation old) {
+    if (closed || current != old) {
       return;
     }
-    Generation old = current;
     current = new Generation(connector.connect(), time.nanoTime());
     old.retired = true;
-    closeIfUnused(old);
-  }
-
-  private synchronized void giveBack(Generation generation, boolean answered) {
-    if (answered) {
-      generation.answers++;
-    }
-    generation.loans--;
-    closeIfUnused(generation);
-  }
-
-  private static void closeIfUnused(Generation generation) {
-    if (generation.retired && generation.loans == 0) {
-      generation.client.close();
-    }
+    old.closeIfUnused();
   }
 
   @Override
@@ -116,6 +73,12 @@ final class OwnClients implements Clients {
       this.client = client;
       this.since = since;
     }
+
+    void closeIfUnused() {
+      if (retired && loans == 0) {
+        client.close();
+      }
+    }
   }
 
   private final class GenerationLoan implements Loan {
@@ -136,7 +99,44 @@ final class OwnClients implements Clients {
 
     @Override
     public void giveBack(boolean answered) {
-      OwnClients.this.giveBack(generation, answered);
+      synchronized (OwnClients.this) {
+        if (answered) {
+          generation.answers++;
+        }
+        generation.loans--;
+        generation.closeIfUnused();
+      }
+    }
+
+    @Override
+    public void reportFailure() {
+      synchronized (OwnClients.this) {
+        if (age() >= SHORTEST_LIFE.toNanos()) {
+          replace(generation);
+        }
+      }
+    }
+
+    /**
+     * Replaces the client if none of its requests was answered since this one was sent: new
+     * connections would make a slow server slower. A client without any answer so far may still be
+     * connecting. A login is no silence: it takes the server long, and does not pass with another
+     * connection.
+     */
+    @Override
+    public void reportSilence() {
+      synchronized (OwnClients.this) {
+        boolean heard =
+            generation.answers != answersBefore
+                || (login != null && login.mayHaveDelayed(loginsBefore));
+        if (!heard && (generation.answers > 0 || age() >= requestTimeout.toNanos())) {
+          replace(generation);
+        }
+      }
+    }
+
+    private long age() {
+      return time.nanoTime() - generation.since;
     }
   }
 }

@@ -19,9 +19,6 @@ import org.jspecify.annotations.Nullable;
  * Gives every call except watches a deadline, and handles answers on the threads that read them:
  * the handlers never block, and cost less than a change of threads.
  *
- * <p>Requires a member that knows a leader: a member that is cut off from the others then fails at
- * once, and does not keep the request until its deadline.
- *
  * <p>Adds the token of the user, if there is one.
  *
  * <p>Records when the first call of this process found a connection. Until then the process may be
@@ -43,18 +40,7 @@ record RequestRules(Duration limit, @Nullable Login login) implements ClientInte
         }
       };
 
-  // "hasleader" in etcd's api/v3rpc/rpctypes/md.go, looked at in the interceptors of api/v3rpc.
-  private static final Metadata.Key<String> HAS_LEADER =
-      Metadata.Key.of("hasleader", Metadata.ASCII_STRING_MARSHALLER);
-
   private static volatile boolean oneWasSent;
-
-  /** Headers with which a member that is cut off from the others refuses at once. */
-  static Metadata withLeader() {
-    Metadata headers = new Metadata();
-    headers.put(HAS_LEADER, "true");
-    return headers;
-  }
 
   /** Whether this process has sent a call. */
   static boolean oneWasSent() {
@@ -71,15 +57,15 @@ record RequestRules(Duration limit, @Nullable Login login) implements ClientInte
     boolean watch = "etcdserverpb.Watch".equals(method.getServiceName());
     CallOptions limited =
         watch ? direct : direct.withDeadlineAfter(limit.toMillis(), TimeUnit.MILLISECONDS);
-    Login.Credentials credentials = login == null ? null : login.new Credentials(next);
-    CallOptions known = credentials == null ? limited : limited.withCallCredentials(credentials);
-    return new SimpleForwardingClientCall<>(next.newCall(method, known)) {
+    if (login == null) {
+      return next.newCall(method, limited);
+    }
+    Login.Credentials credentials = login.new Credentials(next);
+    return new SimpleForwardingClientCall<>(
+        next.newCall(method, limited.withCallCredentials(credentials))) {
       @Override
       public void start(Listener<A> listener, Metadata headers) {
-        if (!headers.containsKey(HAS_LEADER)) {
-          headers.put(HAS_LEADER, "true");
-        }
-        super.start(credentials == null ? listener : reporting(listener, credentials), headers);
+        super.start(reporting(listener, credentials), headers);
       }
     };
   }

@@ -141,11 +141,11 @@ final class Requests implements AutoCloseable {
     return future.get();
   }
 
-  private void report(Clients.Loan loan, Throwable failure) {
+  private static void report(Clients.Loan loan, Throwable failure) {
     if (Failures.isSilence(failure)) {
-      clients.silent(loan);
+      loan.reportSilence();
     } else if (Failures.isOfConnection(failure) && !Failures.saysNoLeader(failure)) {
-      clients.failed(loan);
+      loan.reportFailure();
     }
   }
 

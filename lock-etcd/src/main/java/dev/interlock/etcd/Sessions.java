@@ -1,6 +1,7 @@
 package dev.interlock.etcd;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.BackendContext;
@@ -44,7 +45,8 @@ final class Sessions implements AutoCloseable {
   private final ConcurrentHashMap<Long, CompletableFuture<?>> revocations =
       new ConcurrentHashMap<>();
 
-  private volatile boolean closed;
+  @GuardedBy("this")
+  private boolean closed;
 
   Sessions(String namespace, Requests requests, Failures failures, BackendContext context) {
     this.namespace = namespace;
@@ -62,70 +64,56 @@ final class Sessions implements AutoCloseable {
 
   /** Returns a session that lasts for the TTL at least; concurrent callers share one. */
   Session forTtl(Duration ttl, Deadline deadline) throws InterruptedException {
-    long seconds = wholeSeconds(ttl);
-    CompletableFuture<Session> fresh = new CompletableFuture<>();
-    CompletableFuture<Session> session =
-        sessions.compute(seconds, (s, known) -> known == null || hasEnded(known) ? fresh : known);
-    if (session == fresh) {
-      try {
-        begin(seconds, fresh);
-      } catch (Throwable e) {
-        // There may be no thread for it now. The next one who needs the session begins it.
-        fresh.completeExceptionally(e);
-        throw e;
-      }
-    }
     try {
-      return requests.await(session, deadline);
-    } catch (TimeoutException e) {
-      throw failures.temporary("no answer in time", e);
-    } catch (ExecutionException e) {
+      return requests.await(lastOrNew(wholeSeconds(ttl)), deadline);
+    } catch (TimeoutException | ExecutionException e) {
       throw failures.explain(e);
     }
+  }
+
+  private synchronized CompletableFuture<Session> lastOrNew(long seconds) {
+    CompletableFuture<Session> session = sessions.get(seconds);
+    if (closed) {
+      throw failures.temporary("the lock client is closed", null);
+    }
+    if (session == null || hasEnded(session)) {
+      session = begin(seconds);
+      sessions.put(seconds, session);
+    }
+    return session;
   }
 
   private static boolean hasEnded(CompletableFuture<Session> session) {
     return session.isCompletedExceptionally() || (session.isDone() && session.join().isOver());
   }
 
-  private void begin(long seconds, CompletableFuture<Session> result) {
+  private CompletableFuture<Session> begin(long seconds) {
     long sentAt = time().nanoTime();
-    var unused =
-        requests
-            .send(requestTimeout, client -> client.grant(seconds))
-            .thenCompose(
-                grant -> {
-                  ByteSequence key = LockKeys.session(namespace, grant.getID());
-                  CompletableFuture<TxnResponse> put =
-                      requests.send(requestTimeout, client -> putKey(client, key, grant.getID()));
-                  return put.thenApply(
-                          answer ->
-                              new Session(
-                                  namespace,
-                                  grant.getID(),
-                                  Duration.ofSeconds(grant.getTTL()),
-                                  revisionOf(answer),
-                                  new Confirmation(sentAt, Confirmation.ALWAYS)))
-                      .whenComplete(
-                          (session, failure) -> {
-                            if (failure != null) {
-                              revoke(grant.getID());
-                            }
-                          });
-                })
-            .whenComplete(
-                (session, failure) -> {
-                  if (session == null) {
-                    result.completeExceptionally(failure);
-                  } else {
-                    result.complete(session);
-                    schedule(session, KEEP_ALIVES_PER_TTL);
-                    if (closed) {
-                      session.end();
-                      revoke(session.lease());
-                    }
-                  }
-                });
+    return requests
+        .send(requestTimeout, client -> client.grant(seconds))
+        .thenCompose(
+            grant -> {
+              long lease = grant.getID();
+              ByteSequence key = LockKeys.session(namespace, lease);
+              return requests
+                  .send(requestTimeout, client -> putKey(client, key, lease))
+                  .thenApply(
+                      put ->
+                          new Session(
+                              namespace,
+                              lease,
+                              Duration.ofSeconds(grant.getTTL()),
+                              revisionOf(put),
+                              new Confirmation(sentAt, Confirmation.ALWAYS)))
+                  .whenComplete(
+                      (session, failure) -> {
+                        if (failure == null) {
+                          schedule(session, KEEP_ALIVES_PER_TTL);
+                        } else {
+                          revoke(lease);
+                        }
+                      });
+            });
   }
 
   /** Puts a session's key, unless the locks are stored in a format that is not known. */
@@ -264,13 +252,17 @@ final class Sessions implements AutoCloseable {
 
   @Override
   public void close() {
-    closed = true;
+    synchronized (this) {
+      closed = true;
+    }
     for (CompletableFuture<Session> session : sessions.values()) {
-      if (session.isDone() && !session.isCompletedExceptionally()) {
-        Session known = session.join();
-        known.end();
-        revoke(known.lease());
-      }
+      // One that is being begun ends as soon as it has begun.
+      var unused =
+          session.thenAccept(
+              known -> {
+                known.end();
+                revoke(known.lease());
+              });
     }
     try {
       requests.await(
