@@ -1,6 +1,6 @@
 package dev.interlock.zookeeper;
 
-import com.google.common.collect.ImmutableList;
+import java.util.List;
 
 /**
  * What a waiter in a lock's queue waits for.
@@ -13,11 +13,10 @@ import com.google.common.collect.ImmutableList;
  * @param isFirst whether the first of them is the first in the queue, and so holds the lock
  * @param untilGranted whether the waiter also has to look again when a node's claim is granted
  */
-record Blocker(
-    ImmutableList<NodeName> nodes, boolean areAll, boolean isFirst, boolean untilGranted) {
+record Blocker(List<NodeName> nodes, boolean areAll, boolean isFirst, boolean untilGranted) {
 
   /** Too few permits are left. */
-  static final Blocker PERMITS = new Blocker(ImmutableList.of(), false, false, false);
+  static final Blocker PERMITS = new Blocker(List.of(), false, false, false);
 
   /** Whether any change of the queue counts, and not only that of some nodes. */
   boolean isQueue() {

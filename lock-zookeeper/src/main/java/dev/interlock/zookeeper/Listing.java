@@ -36,8 +36,12 @@ final class Listing {
   private final Failures failures;
   private final Deadline deadline;
 
+  private String prefix = "";
+
   /** The names that are left for the pages that follow. */
   private List<String> remaining = List.of();
+
+  private @Nullable String next;
 
   /** The node of the first lock that may not be read, if there was one on this page or before. */
   private String refused = "";
@@ -54,10 +58,11 @@ final class Listing {
    *
    * @param cursor the nodes of the last lock of the page before, if there are more, and of the
    *     first lock that may not be read, if there is one, with a slash between them
-   * @param known what was {@link #remaining} after the page before; null if that is not known
+   * @param last the last listing, perhaps of the page before; null if that is not known
    */
-  LockPage page(String prefix, @Nullable String cursor, int limit, @Nullable List<String> known)
+  LockPage page(String prefix, @Nullable String cursor, int limit, @Nullable Listing last)
       throws KeeperException, InterruptedException {
+    this.prefix = prefix;
     String after = "";
     if (cursor != null) {
       int slash = cursor.indexOf('/');
@@ -67,29 +72,32 @@ final class Listing {
       }
       after = LockPaths.nameOf(cursor.substring(0, slash)).orElse("");
     }
-    List<String> names = known == null ? namesAfter(after, prefix) : caughtUp(known);
-    if (names.size() > limit) {
-      remaining = names.subList(limit, names.size());
-      List<LockState> held = held(names.subList(0, limit));
-      return new LockPage(held, LockPaths.node(names.get(limit - 1)) + "/" + refused);
+    List<String> names;
+    if (last != null && last.isFollowedBy(prefix, cursor)) {
+      names = last.remaining;
+      session.commit().await(deadline);
+    } else {
+      names = namesAfter(after);
     }
-    List<LockState> held = held(names);
-    return new LockPage(held, refused.isEmpty() ? null : "/" + refused);
+    List<String> present = names.subList(0, Math.min(limit, names.size()));
+    remaining = names.subList(present.size(), names.size());
+    List<LockState> held = held(present);
+    if (!remaining.isEmpty()) {
+      next = LockPaths.node(present.get(limit - 1)) + "/" + refused;
+    } else if (!refused.isEmpty()) {
+      next = "/" + refused;
+    }
+    return new LockPage(held, next);
   }
 
-  /** The names of the locks that the pages after this one have to look at. */
-  List<String> remaining() {
-    return remaining;
+  /** By identity: the names of another listing, with an equal cursor, may be older. */
+  @SuppressWarnings("ReferenceEquality")
+  private boolean isFollowedBy(String otherPrefix, @Nullable String cursor) {
+    return cursor != null && prefix.equals(otherPrefix) && next == cursor;
   }
 
-  private List<String> caughtUp(List<String> names) throws KeeperException, InterruptedException {
-    session.check(List.of(namespacePath)).await(deadline);
-    return names;
-  }
-
-  private List<String> namesAfter(String last, String prefix)
-      throws KeeperException, InterruptedException {
-    ReplyFuture<?> caughtUp = session.check(List.of(namespacePath));
+  private List<String> namesAfter(String last) throws KeeperException, InterruptedException {
+    ReplyFuture<?> caughtUp = session.commit();
     ReplyFuture<Session.Children> locks = session.children(namespacePath);
     caughtUp.await(deadline);
     try {

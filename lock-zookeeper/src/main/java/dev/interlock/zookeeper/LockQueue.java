@@ -1,8 +1,8 @@
 package dev.interlock.zookeeper;
 
-import com.google.common.collect.ImmutableList;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param foreign names of nodes that no lock client created
  * @param lastChange the last transaction that created or deleted one of them; 0 if there was none
  */
-record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, long lastChange) {
+record LockQueue(List<NodeName> nodes, List<String> foreign, long lastChange) {
 
   /**
    * How many nodes a claim for the whole lock watches when no more are ahead. It then needs no look
@@ -33,20 +33,26 @@ record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, l
    */
   private static final int WATCHED = 4;
 
+  LockQueue {
+    nodes = List.copyOf(nodes);
+    foreign = List.copyOf(foreign);
+  }
+
   static final LockQueue EMPTY = of(new Session.Children(List.of(), 0));
 
   static LockQueue of(Session.Children children) {
     List<NodeName> nodes = new ArrayList<>(children.names().size());
-    ImmutableList.Builder<String> foreign = ImmutableList.builder();
+    List<String> foreign = new ArrayList<>();
     for (String child : children.names()) {
       NodeName.parse(child).ifPresentOrElse(nodes::add, () -> foreign.add(child));
     }
-    return new LockQueue(ImmutableList.sortedCopyOf(nodes), foreign.build(), children.lastChange());
+    Collections.sort(nodes);
+    return new LockQueue(nodes, foreign, children.lastChange());
   }
 
   /** A queue in which a node is alone. */
   static LockQueue ofOne(QueueNode node) {
-    return new LockQueue(ImmutableList.of(node.name()), ImmutableList.of(), node.token());
+    return new LockQueue(List.of(node.name()), List.of(), node.token());
   }
 
   boolean isEmpty() {
@@ -65,10 +71,7 @@ record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, l
 
   /** This queue without the nodes that were deleted meanwhile. */
   LockQueue only(Set<NodeName> present) {
-    return new LockQueue(
-        nodes.stream().filter(present::contains).collect(ImmutableList.toImmutableList()),
-        foreign,
-        lastChange);
+    return new LockQueue(nodes.stream().filter(present::contains).toList(), foreign, lastChange);
   }
 
   // --- who holds the lock ---------------------------------------------------------------------
@@ -142,7 +145,7 @@ record LockQueue(ImmutableList<NodeName> nodes, ImmutableList<String> foreign, l
   }
 
   private Blocker blocker(int position, boolean isOnly, boolean untilGranted) {
-    return new Blocker(ImmutableList.of(nodes.get(position)), isOnly, position == 0, untilGranted);
+    return new Blocker(List.of(nodes.get(position)), isOnly, position == 0, untilGranted);
   }
 
   /**

@@ -40,11 +40,10 @@ record NodeName(String full, String claimId, Share share, int number)
   static final int LAST_NUMBER = Integer.MAX_VALUE - (1 << 20);
 
   private static final int ID_LENGTH = 27;
-  private static final String ID = "([A-Za-z0-9_-]{" + ID_LENGTH + "})-";
-  private static final String NUMBER = "(-?\\d{9,10})";
-  private static final Pattern EXCLUSIVE = Pattern.compile(ID + NUMBER);
-  private static final Pattern SHARED =
-      Pattern.compile(ID + "(read|write|([1-9]\\d{0,9})of([1-9]\\d{0,9}))-" + NUMBER);
+  private static final Pattern NAME =
+      Pattern.compile(
+          "([A-Za-z0-9_-]{%d})-(?:(read|write|([1-9]\\d{0,9})of([1-9]\\d{0,9}))-)?(-?\\d{9,10})"
+              .formatted(ID_LENGTH));
 
   /** The name to ask the servers for; they append the number. */
   static String prefix(Claim claim) {
@@ -76,16 +75,12 @@ record NodeName(String full, String claimId, Share share, int number)
 
   /** Parses a name; empty if no lock client created the node. */
   static Optional<NodeName> parse(String name) {
-    Matcher exclusive = EXCLUSIVE.matcher(name);
-    if (exclusive.matches()) {
-      return Optional.of(of(exclusive, Share.EXCLUSIVE));
-    }
-    Matcher shared = SHARED.matcher(name);
-    return shared.matches() ? share(shared).map(share -> of(shared, share)) : Optional.empty();
+    Matcher matcher = NAME.matcher(name);
+    return matcher.matches() ? share(matcher).map(share -> of(matcher, share)) : Optional.empty();
   }
 
   private static NodeName of(Matcher name, Share share) {
-    long number = Long.parseLong(name.group(name.groupCount()));
+    long number = Long.parseLong(name.group(5));
     return new NodeName(
         name.group(),
         name.group(1),
@@ -94,10 +89,14 @@ record NodeName(String full, String claimId, Share share, int number)
   }
 
   private static Optional<Share> share(Matcher name) {
-    if (name.group(2).equals("read")) {
+    String use = name.group(2);
+    if (use == null) {
+      return Optional.of(Share.EXCLUSIVE);
+    }
+    if (use.equals("read")) {
       return Optional.of(Share.READ);
     }
-    if (name.group(2).equals("write")) {
+    if (use.equals("write")) {
       return Optional.of(Share.WRITE);
     }
     long permits = Long.parseLong(name.group(3));

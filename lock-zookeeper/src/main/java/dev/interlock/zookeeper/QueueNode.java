@@ -32,6 +32,6 @@ record QueueNode(Session session, Claim claim, int number, long token, @Nullable
 
   /** The path of the lock's own node. */
   String lockPath() {
-    return LockPaths.of(session.namespacePath(), claim.name());
+    return LockPaths.of(session.succession().namespacePath(), claim.name());
   }
 }

@@ -22,8 +22,17 @@ final class ReplyFuture<T> {
   ReplyFuture(String path, Session session) {
     this.path = path;
     this.session = session;
-    this.sentAt = session.time().nanoTime();
-    this.arrived = new WakeUp(session.time());
+    this.sentAt = session.succession().time().nanoTime();
+    this.arrived = new WakeUp(session.succession().time());
+  }
+
+  String path() {
+    return path;
+  }
+
+  /** The session that sent the request. */
+  Session session() {
+    return session;
   }
 
   /** Called on the driver's thread with the outcome of the request. */

@@ -29,6 +29,7 @@ import org.apache.zookeeper.Watcher.WatcherType;
 import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.data.ACL;
 import org.apache.zookeeper.data.Stat;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,9 +47,6 @@ final class Session {
   private final Sessions succession;
   private final ZooKeeper driver;
   private final NodeAccount account;
-  private final TimeSource time;
-  private final String namespacePath;
-  private final ZooKeeperSettings settings;
   private final Connection connection;
   private final SessionCertainty certainty;
   private final Set<Claim> held = ConcurrentHashMap.newKeySet();
@@ -77,28 +75,14 @@ final class Session {
    * @param succession what this is one of
    * @param driver the driver's object for this session alone
    * @param account what is counted of the nodes on it
-   * @param time the clock
-   * @param namespacePath the path of the node below which the locks are stored
-   * @param settings tell the servers' tickTime
-   * @param patience how long a connection may be silent while a request is pending
    * @param beginning when the driver was created, if that is known, or long before
    */
-  Session(
-      Sessions succession,
-      ZooKeeper driver,
-      NodeAccount account,
-      TimeSource time,
-      String namespacePath,
-      ZooKeeperSettings settings,
-      Duration patience,
-      ClockReading beginning) {
+  Session(Sessions succession, ZooKeeper driver, NodeAccount account, ClockReading beginning) {
     this.succession = succession;
     this.driver = driver;
     this.account = account;
-    this.time = time;
-    this.namespacePath = namespacePath;
-    this.settings = settings;
-    this.connection = new Connection(time, patience, this::timeout, this::connectAnew);
+    TimeSource time = succession.time();
+    this.connection = new Connection(time, succession.patience(), this::timeout, this::connectAnew);
     this.certainty = new SessionCertainty(time, this::timeout, this::tick, beginning);
   }
 
@@ -113,15 +97,6 @@ final class Session {
 
   long id() {
     return driver.getSessionId();
-  }
-
-  TimeSource time() {
-    return time;
-  }
-
-  /** The path of the node below which the locks are stored. */
-  String namespacePath() {
-    return namespacePath;
   }
 
   SoleUses soleUses() {
@@ -158,6 +133,7 @@ final class Session {
   private Duration tick() {
     Duration timeout = timeout();
     // Without a connection there is no time-out.
+    ZooKeeperSettings settings = succession.settings();
     return timeout.isZero() ? settings.tickTime() : settings.tickTime(timeout);
   }
 
@@ -173,6 +149,7 @@ final class Session {
 
   /** Refuses a session whose time-out leaves too little validity. */
   void requireLongEnough(Failures failures) {
+    ZooKeeperSettings settings = succession.settings();
     if (timeout().compareTo(settings.shortestSession()) < 0) {
       throw failures.misconfigured(
           "the session's time-out is "
@@ -216,7 +193,7 @@ final class Session {
       return;
     }
     try {
-      ClockReading sentAt = ClockReading.now(time);
+      ClockReading sentAt = ClockReading.now(succession.time());
       driver.sync("/", (code, asked, context) -> heartbeatAnswered(code, sentAt), null);
     } catch (RuntimeException | Error e) {
       heartbeatsGoOn.set(false);
@@ -298,7 +275,7 @@ final class Session {
       abandoned = true;
     }
     for (Claim claim : nodes.keySet()) {
-      String prefix = LockPaths.nodePrefix(namespacePath, claim);
+      String prefix = LockPaths.nodePrefix(succession.namespacePath(), claim);
       new OrphanCleanup(driver, succession.later(), prefix, () -> giveBack(claim)).start();
     }
   }
@@ -357,10 +334,11 @@ final class Session {
     if (formatIsKnown) {
       return;
     }
+    String path = succession.namespacePath();
     try {
-      String data = data(namespacePath).await(deadline).text();
+      String data = data(path).await(deadline).text();
       if (!StoredFormat.isKnown(data)) {
-        throw failures.unknownFormat(namespacePath, data);
+        throw failures.unknownFormat(path, data);
       }
       formatIsKnown = true;
     } catch (KeeperException e) {
@@ -397,25 +375,24 @@ final class Session {
   record Children(List<String> names, long lastChange) {}
 
   ReplyFuture<Children> children(String path) {
-    ReplyFuture<Children> reply = new ReplyFuture<>(path, this);
-    driver.getChildren(path, false, this::completeChildren, reply);
-    return reply;
+    return children(path, null);
   }
 
   /** Lists the children of a node, and watches for the next change of them. */
   ReplyFuture<Children> watchChildren(String path, Watcher watcher) {
-    ReplyFuture<Children> reply = new ReplyFuture<>(path, this);
-    watches.begin(
-        path, watcher, () -> driver.getChildren(path, watcher, this::completeChildren, reply));
-    return reply;
+    return watches.begin(path, watcher, () -> children(path, watcher));
   }
 
-  private void completeChildren(
-      int code, String path, Object reply, List<String> names, Stat stat) {
-    @SuppressWarnings("unchecked") // the context of the request
-    ReplyFuture<Children> known = (ReplyFuture<Children>) reply;
-    known.complete(
-        code, names == null || stat == null ? null : new Children(names, stat.getPzxid()));
+  private ReplyFuture<Children> children(String path, @Nullable Watcher watcher) {
+    ReplyFuture<Children> reply = new ReplyFuture<>(path, this);
+    driver.getChildren(
+        path,
+        watcher,
+        (code, asked, context, names, stat) ->
+            reply.complete(
+                code, names == null || stat == null ? null : new Children(names, stat.getPzxid())),
+        null);
+    return reply;
   }
 
   /**
@@ -427,35 +404,36 @@ final class Session {
    */
   record NodeData(String text, long czxid, Instant createdAt, int version) {
 
+    static NodeData of(byte @Nullable [] data, Stat stat) {
+      return new NodeData(
+          data == null ? "" : new String(data, UTF_8),
+          stat.getCzxid(),
+          Instant.ofEpochMilli(stat.getCtime()),
+          stat.getVersion());
+    }
+
     /** Stands for the data of a node that may not be read. */
     static final NodeData REFUSED = new NodeData("", 0, Instant.EPOCH, 0);
   }
 
   ReplyFuture<NodeData> data(String path) {
-    ReplyFuture<NodeData> reply = new ReplyFuture<>(path, this);
-    driver.getData(path, false, this::completeData, reply);
-    return reply;
+    return data(path, null);
   }
 
   /** Watches a node. Unlike {@code exists} this leaves no watch behind if there is no node. */
   ReplyFuture<NodeData> watch(String path, Watcher watcher) {
-    ReplyFuture<NodeData> reply = new ReplyFuture<>(path, this);
-    watches.begin(path, watcher, () -> driver.getData(path, watcher, this::completeData, reply));
-    return reply;
+    return watches.begin(path, watcher, () -> data(path, watcher));
   }
 
-  private void completeData(int code, String path, Object reply, byte[] data, Stat stat) {
-    @SuppressWarnings("unchecked") // the context of the request
-    ReplyFuture<NodeData> known = (ReplyFuture<NodeData>) reply;
-    known.complete(
-        code,
-        stat == null
-            ? null
-            : new NodeData(
-                data == null ? "" : new String(data, UTF_8),
-                stat.getCzxid(),
-                Instant.ofEpochMilli(stat.getCtime()),
-                stat.getVersion()));
+  private ReplyFuture<NodeData> data(String path, @Nullable Watcher watcher) {
+    ReplyFuture<NodeData> reply = new ReplyFuture<>(path, this);
+    driver.getData(
+        path,
+        watcher,
+        (code, asked, context, data, stat) ->
+            reply.complete(code, stat == null ? null : NodeData.of(data, stat)),
+        null);
+    return reply;
   }
 
   /**
@@ -525,22 +503,47 @@ final class Session {
     return reply;
   }
 
-  /** Checks which nodes exist, in a committed transaction: 0 for each node, or an error code. */
+  /**
+   * Ends with a committed transaction that was sent now. A transaction of checks changes nothing,
+   * but is proposed and committed like any other, even if a check fails.
+   */
+  ReplyFuture<Boolean> commit() {
+    ReplyFuture<Boolean> reply = new ReplyFuture<>(succession.namespacePath(), this);
+    driver.multi(
+        List.of(Op.check(succession.namespacePath(), -1)),
+        (code, asked, context, results) -> reply.complete(results == null ? code : 0, true),
+        null);
+    return reply;
+  }
+
+  /**
+   * Checks in a committed transaction that nodes exist.
+   *
+   * @return 0 for each if all exist; otherwise the error of the first that does not, and others
+   */
   ReplyFuture<List<Integer>> check(List<String> paths) {
     ReplyFuture<List<Integer>> reply = new ReplyFuture<>(paths.get(0), this);
-    // A transaction of checks changes nothing, but is proposed and committed like any other.
-    List<Op> checks = paths.stream().map(path -> Op.check(path, -1)).toList();
     driver.multi(
-        checks,
+        paths.stream().map(path -> Op.check(path, -1)).toList(),
         (code, asked, context, results) -> {
           if (results == null || results.size() != paths.size()) {
             reply.complete(code == 0 ? Code.SYSTEMERROR.intValue() : code, null);
-          } else {
-            reply.complete(0, results.stream().map(Session::errorOf).toList());
+            return;
           }
+          List<Integer> errors = results.stream().map(Session::errorOf).toList();
+          int refusal =
+              errors.stream().filter(error -> !isOfExistence(error)).findFirst().orElse(0);
+          reply.complete(refusal, errors);
         },
         null);
     return reply;
+  }
+
+  /** Whether a check answers this if its node exists, it does not, or another one does not. */
+  private static boolean isOfExistence(int error) {
+    return error == 0
+        || error == Code.NONODE.intValue()
+        || error == Code.RUNTIMEINCONSISTENCY.intValue();
   }
 
   private static int errorOf(OpResult result) {

@@ -63,9 +63,7 @@ final class SessionRenewal {
     return outcomes;
   }
 
-  private void take(List<Integer> codes, Deadline deadline)
-      throws KeeperException, InterruptedException {
-    ZooKeeperBackend.requireKnown(codes, ZooKeeperBackend.node(open.get(0)).path());
+  private void take(List<Integer> codes, Deadline deadline) throws InterruptedException {
     List<Grant> left = new ArrayList<>();
     for (int i = 0; i < codes.size(); i++) {
       Grant grant = open.get(i);

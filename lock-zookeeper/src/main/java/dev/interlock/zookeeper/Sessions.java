@@ -1,6 +1,7 @@
 package dev.interlock.zookeeper;
 
-import com.google.common.base.Utf8;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.LockException;
 import dev.interlock.LossReason;
@@ -8,6 +9,7 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Later;
+import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
@@ -45,7 +47,6 @@ final class Sessions {
   private final int maxNodeBytes;
   private final String namespacePath;
   private final String chroot;
-  private final Duration patience;
   private final ConnectionStateListener listener = this::stateChanged;
   private volatile @Nullable Session current;
 
@@ -78,14 +79,26 @@ final class Sessions {
     String outer = curator.getNamespace();
     this.namespacePath =
         (outer == null || outer.isEmpty() ? "" : "/" + outer) + "/" + settings.namespace();
-    // Some of a request's time has passed before it is sent.
-    this.patience = context.options().requestTimeout().multipliedBy(3).dividedBy(4);
     curator.getConnectionStateListenable().addListener(listener);
   }
 
   /** The path of the node below which the locks are stored. */
   String namespacePath() {
     return namespacePath;
+  }
+
+  ZooKeeperSettings settings() {
+    return settings;
+  }
+
+  TimeSource time() {
+    return context.time();
+  }
+
+  /** How long a connection may be silent while a request is pending. */
+  Duration patience() {
+    // Some of a request's time has passed before it is sent.
+    return context.options().requestTimeout().multipliedBy(3).dividedBy(4);
   }
 
   /** Runs what is due later. */
@@ -96,7 +109,7 @@ final class Sessions {
   /** Returns the bytes of a claim's node in the transaction that ends its session. */
   int nodeBytes(Claim claim) {
     String prefix = chroot + LockPaths.nodePrefix(namespacePath, claim);
-    return LENGTH_BYTES + Utf8.encodedLength(prefix) + MAX_NUMBER_BYTES;
+    return LENGTH_BYTES + prefix.getBytes(UTF_8).length + MAX_NUMBER_BYTES;
   }
 
   boolean isConnected() {
@@ -173,18 +186,9 @@ final class Sessions {
       // Contact before the time-out changed does not count.
       ClockReading beginning =
           ours == null || (before != null && before.isOf(driver))
-              ? ClockReading.longBefore(context.time())
+              ? ClockReading.longBefore(time())
               : ours.beginningOf(driver);
-      next =
-          new Session(
-              this,
-              driver,
-              NodeAccount.of(driver, maxNodeBytes),
-              context.time(),
-              namespacePath,
-              settings,
-              patience,
-              beginning);
+      next = new Session(this, driver, NodeAccount.of(driver, maxNodeBytes), beginning);
       if (isConnected()) {
         next.connection().up();
       }

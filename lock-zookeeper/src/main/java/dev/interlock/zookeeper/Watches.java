@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Supplier;
 import org.apache.zookeeper.Watcher;
 
 /**
@@ -18,9 +19,9 @@ final class Watches {
   private final Map<String, Set<Watcher>> watchers = new HashMap<>();
 
   /** Adds a watcher, and sends the request that sets the watch. */
-  synchronized void begin(String path, Watcher watcher, Runnable request) {
+  synchronized <T> T begin(String path, Watcher watcher, Supplier<T> request) {
     watchers.computeIfAbsent(path, key -> new HashSet<>()).add(watcher);
-    request.run();
+    return request.get();
   }
 
   /** Removes a watcher, because the servers have no watch any more. */

@@ -2,7 +2,6 @@ package dev.interlock.zookeeper;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import com.google.common.collect.ImmutableList;
 import dev.interlock.BackendInfo;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
@@ -63,7 +62,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   private final Failures failures;
 
   /** Of several listings at the same time all but one ask for the names again. */
-  private volatile @Nullable SoftReference<Unlisted> unlisted;
+  private volatile @Nullable SoftReference<Listing> lastListing;
 
   ZooKeeperBackend(
       BackendInfo info,
@@ -357,30 +356,6 @@ final class ZooKeeperBackend implements QueueingBackend {
     return grants.stream().map(outcomes::get).toList();
   }
 
-  /**
-   * Checks in a committed transaction that nodes exist.
-   *
-   * @return 0 for each if all exist; otherwise the error of the first that does not, and others
-   */
-  List<Integer> check(Session session, List<String> paths, Deadline deadline)
-      throws KeeperException, InterruptedException {
-    List<Integer> codes = session.check(paths).await(deadline);
-    requireKnown(codes, paths.get(0));
-    return codes;
-  }
-
-  /** Refuses what a check may answer besides that nodes exist or do not exist. */
-  static void requireKnown(List<Integer> codes, String path) throws KeeperException {
-    for (int code : codes) {
-      if (code != 0
-          && code != Code.NONODE.intValue()
-          && code != Code.RUNTIMEINCONSISTENCY.intValue()) {
-        Code known = Code.get(code);
-        throw KeeperException.create(known == null ? Code.SYSTEMERROR : known, path);
-      }
-    }
-  }
-
   static QueueNode node(Grant grant) {
     if (grant.claim().attachment() instanceof QueueNode node) {
       return node;
@@ -419,7 +394,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   private boolean deleteOwn(Session session, String path, NodeName name, Deadline deadline)
       throws InterruptedException {
     try {
-      return delete(name, deletion(session.succession(), path), deadline);
+      return delete(name, session.succession().current().delete(path), deadline);
     } catch (LockConfigurationException e) {
       // The servers check the permission before they look whether the node exists.
       if (session.hasEnded() || !mayExist(path, name, deadline)) {
@@ -470,9 +445,9 @@ final class ZooKeeperBackend implements QueueingBackend {
     String lock = LockPaths.of(namespacePath, name);
     LockQueue queue = committedQueue(lock, deadline);
     // All at the same time: of hundreds, one after the other, some would be left at the deadline.
-    Map<NodeName, Deletion> deletions = new LinkedHashMap<>();
+    Map<NodeName, ReplyFuture<Boolean>> deletions = new LinkedHashMap<>();
     for (NodeName holder : queue.nodes().subList(0, queue.holders())) {
-      deletions.put(holder, deletion(sessions.first(), lock + "/" + holder.full()));
+      deletions.put(holder, sessions.first().current().delete(lock + "/" + holder.full()));
     }
     boolean held = false;
     for (var each : deletions.entrySet()) {
@@ -481,22 +456,14 @@ final class ZooKeeperBackend implements QueueingBackend {
     return held;
   }
 
-  /** A request to delete a node, and the session that sent it. */
-  private record Deletion(Session session, String path, ReplyFuture<Boolean> reply) {}
-
-  private static Deletion deletion(Sessions way, String path) {
-    Session session = way.current();
-    return new Deletion(session, path, session.delete(path));
-  }
-
   /** Deletes a node. No other node ever gets its name, so the request may be repeated. */
-  private boolean delete(NodeName name, Deletion first, Deadline deadline)
+  private boolean delete(NodeName name, ReplyFuture<Boolean> first, Deadline deadline)
       throws InterruptedException {
     boolean inDoubt = false;
-    Deletion deletion = first;
+    ReplyFuture<Boolean> deletion = first;
     while (true) {
       try {
-        deletion.reply().await(deadline);
+        deletion.await(deadline);
         if (name.isWorn()) {
           // The servers refuse this as long as the queue is not empty.
           String path = deletion.path();
@@ -514,7 +481,7 @@ final class ZooKeeperBackend implements QueueingBackend {
         inDoubt = true;
       }
       try {
-        deletion = deletion(deletion.session().succession(), deletion.path());
+        deletion = deletion.session().succession().current().delete(deletion.path());
       } catch (LockConfigurationException e) {
         throw afterDoubt(e);
       }
@@ -581,16 +548,6 @@ final class ZooKeeperBackend implements QueueingBackend {
         data.text(), node.share().weight(), data.czxid(), null, atOnce ? data.createdAt() : null);
   }
 
-  /** What the next page of the last listing has to look at. */
-  private record Unlisted(String prefix, String cursor, List<String> names) {
-
-    /** By identity: the names of another listing, with an equal cursor, may be older. */
-    @SuppressWarnings("ReferenceEquality")
-    boolean isFor(String otherPrefix, @Nullable String otherCursor) {
-      return prefix.equals(otherPrefix) && cursor == otherCursor;
-    }
-  }
-
   @Override
   public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
@@ -598,15 +555,9 @@ final class ZooKeeperBackend implements QueueingBackend {
     try {
       session.requireKnownFormat(failures, deadline);
       Listing listing = new Listing(session, namespacePath, failures, deadline);
-      SoftReference<Unlisted> last = unlisted;
-      Unlisted before = last == null ? null : last.get();
-      List<String> known = before != null && before.isFor(prefix, cursor) ? before.names() : null;
-      LockPage page = listing.page(prefix, cursor, limit, known);
-      String next = page.next();
-      unlisted =
-          next == null
-              ? null
-              : new SoftReference<>(new Unlisted(prefix, next, listing.remaining()));
+      SoftReference<Listing> last = lastListing;
+      LockPage page = listing.page(prefix, cursor, limit, last == null ? null : last.get());
+      lastListing = new SoftReference<>(listing);
       return page;
     } catch (KeeperException e) {
       throw failures.explain(e);
@@ -645,7 +596,7 @@ final class ZooKeeperBackend implements QueueingBackend {
    */
   private LockQueue listCommitted(Sessions way, String lock, Deadline deadline)
       throws InterruptedException {
-    return list(way, lock, session -> session.check(List.of(namespacePath)), deadline);
+    return list(way, lock, Session::commit, deadline);
   }
 
   /** The queue as the connected server sees it once it has caught up with its leader. */
@@ -676,7 +627,7 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   /** Refuses a queue that has a foreign node. */
   LockQueue checked(String lock, LockQueue queue) {
-    ImmutableList<String> foreign = queue.foreign();
+    List<String> foreign = queue.foreign();
     if (!foreign.isEmpty()) {
       throw failures.foreignNode(lock + "/" + foreign.get(0));
     }

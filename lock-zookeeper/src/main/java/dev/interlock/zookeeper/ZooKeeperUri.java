@@ -12,9 +12,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import javax.security.auth.login.Configuration;
 import org.apache.zookeeper.client.ZKClientConfig;
-import org.apache.zookeeper.common.ClientX509Util;
 import org.apache.zookeeper.common.PathUtils;
-import org.apache.zookeeper.common.X509Util;
 import org.apache.zookeeper.common.ZKConfig;
 
 /**
@@ -32,6 +30,9 @@ final class ZooKeeperUri {
           "The node below which the locks are. Clients that share locks must share it.");
 
   private static final int MAX_REPLY_BYTES = 64 * 1024 * 1024;
+
+  private static final String KEY_STORE = "zookeeper.ssl.keyStore.";
+  private static final String TRUST_STORE = "zookeeper.ssl.trustStore.";
 
   private static final UriParameter<Duration> SESSION_TIMEOUT =
       UriParameter.duration(
@@ -163,10 +164,8 @@ final class ZooKeeperUri {
   /** Whether the URI, or a system property of the driver, gives a client certificate. */
   private boolean hasCertificate() {
     ZKClientConfig config = clientConfig(Duration.ofSeconds(1));
-    try (X509Util names = new ClientX509Util()) {
-      return config.getBoolean(ZKClientConfig.SECURE_CLIENT)
-          && config.getProperty(names.getSslKeystoreLocationProperty()) != null;
-    }
+    return config.getBoolean(ZKClientConfig.SECURE_CLIENT)
+        && config.getProperty(KEY_STORE + "location") != null;
   }
 
   private static boolean isSaslConfigured() {
@@ -224,20 +223,15 @@ final class ZooKeeperUri {
       config.setProperty(
           ZKClientConfig.ZOOKEEPER_CLIENT_CNXN_SOCKET,
           "org.apache.zookeeper.ClientCnxnSocketNetty");
-      try (X509Util names = new ClientX509Util()) {
-        caCert.ifPresent(
-            file -> {
-              config.setProperty(names.getSslTruststoreLocationProperty(), file.toString());
-              config.setProperty(names.getSslTruststoreTypeProperty(), "PEM");
-            });
-        clientCert.ifPresent(
-            file -> {
-              config.setProperty(names.getSslKeystoreLocationProperty(), file.toString());
-              config.setProperty(names.getSslKeystoreTypeProperty(), "PEM");
-            });
-      }
+      caCert.ifPresent(file -> setPem(config, TRUST_STORE, file));
+      clientCert.ifPresent(file -> setPem(config, KEY_STORE, file));
     }
     return config;
+  }
+
+  private static void setPem(ZKClientConfig config, String store, Path file) {
+    config.setProperty(store + "location", file.toString());
+    config.setProperty(store + "type", "PEM");
   }
 
   private String checkedChroot(String path) {

@@ -138,6 +138,9 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       try {
         proceed(deadline);
       } catch (KeeperException e) {
+        if (Failures.isNoNode(e)) {
+          throw backend.failures().nodeDeleted();
+        }
         LockException problem = backend.failures().explain(e);
         if (!Failures.isTemporary(e)) {
           throw problem;
@@ -191,7 +194,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       return;
     }
     long sentAt = backend.time().nanoTime();
-    if (backend.check(session, List.of(node.path()), deadline).get(0) != 0) {
+    if (session.check(List.of(node.path())).await(deadline).get(0) != 0) {
       throw backend.failures().nodeDeleted();
     }
     session.certainty().confirm(sentAt);
@@ -279,14 +282,17 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   private void watchQueue(Deadline deadline) throws KeeperException, InterruptedException {
     String path = node.lockPath();
     answered = false;
+    see(awaitWatch(path, watching(path, () -> session.watchChildren(path, this)), deadline));
+  }
+
+  /** Waits for the answer to a request for a watch. */
+  private <T> T awaitWatch(String path, ReplyFuture<T> request, Deadline deadline)
+      throws KeeperException, InterruptedException {
     try {
-      see(watching(path, () -> session.watchChildren(path, this)).await(deadline));
+      return request.await(deadline);
     } catch (KeeperException e) {
       if (e.code() != Code.OPERATIONTIMEOUT) {
         watchEnded(path);
-      }
-      if (Failures.isNoNode(e)) {
-        throw backend.failures().nodeDeleted();
       }
       throw e;
     }
@@ -302,7 +308,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     for (var reply : replies.entrySet()) {
       String path = reply.getKey();
       try {
-        Session.NodeData data = reply.getValue().await(deadline);
+        Session.NodeData data = awaitWatch(path, reply.getValue(), deadline);
         labels.put(path, data.text());
         // If it was granted before, no event comes. If another program has written it, the queue
         // shows that nothing has changed, and the watch stays.
@@ -310,9 +316,6 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
           moved = true;
         }
       } catch (KeeperException e) {
-        if (e.code() != Code.OPERATIONTIMEOUT) {
-          watchEnded(path);
-        }
         if (!Failures.isNoNode(e)) {
           throw e;
         }
@@ -361,14 +364,7 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     ReplyFuture<Session.NodeData> own = session.data(node.path());
     Map<String, ReplyFuture<Session.NodeData>> others = new LinkedHashMap<>();
     stillAhead().forEach(path -> others.put(path, session.data(path)));
-    try {
-      own.await(deadline);
-    } catch (KeeperException e) {
-      if (Failures.isNoNode(e)) {
-        throw backend.failures().nodeDeleted();
-      }
-      throw e;
-    }
+    own.await(deadline);
     for (var other : others.entrySet()) {
       try {
         other.getValue().await(deadline);
