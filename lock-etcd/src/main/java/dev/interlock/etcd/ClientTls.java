@@ -12,9 +12,9 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSessionContext;
@@ -40,10 +40,7 @@ final class ClientTls extends SslContext {
       throws IOException, GeneralSecurityException {
     hasAuthorities = authorities.isPresent();
     hasCertificate = certificate.isPresent();
-    List<Path> files = new ArrayList<>();
-    authorities.ifPresent(files::add);
-    certificate.ifPresent(files::add);
-    key.ifPresent(files::add);
+    List<Path> files = Stream.of(authorities, certificate, key).flatMap(Optional::stream).toList();
     present = new FileBacked<>(files, this::make);
   }
 

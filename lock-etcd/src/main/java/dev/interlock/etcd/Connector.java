@@ -2,7 +2,6 @@ package dev.interlock.etcd;
 
 import com.google.common.util.concurrent.MoreExecutors;
 import dev.interlock.spi.DaemonThreads;
-import dev.interlock.spi.LockUri;
 import io.grpc.ClientInterceptors;
 import io.grpc.ManagedChannel;
 import io.grpc.Metadata;
@@ -43,15 +42,6 @@ final class Connector implements AutoCloseable {
       new MultiThreadIoEventLoopGroup(
           1, DaemonThreads.factory("interlock-etcd-io"), NioIoHandler.newFactory());
 
-  Connector(
-      List<LockUri.Endpoint> endpoints,
-      @Nullable SslContext tls,
-      @Nullable Login login,
-      Duration requestTimeout) {
-    this(new EndpointResolver(endpoints), tls, login, requestTimeout);
-  }
-
-  /** For tests, which look up hosts in another way. */
   Connector(
       EndpointResolver resolver,
       @Nullable SslContext tls,

@@ -2,7 +2,6 @@ package dev.interlock.etcd;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import com.google.common.primitives.Bytes;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.spi.DaemonThreads;
@@ -40,9 +39,7 @@ final class Diagnosis {
 
   // A client begins with a fixed text and its settings (RFC 9113, section 3.4), here none.
   private static final byte[] PREFACE =
-      Bytes.concat(
-          "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".getBytes(US_ASCII),
-          new byte[] {0, 0, 0, 4, 0, 0, 0, 0, 0});
+      "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0".getBytes(US_ASCII);
   // The server begins with its own settings, whose frame has a header of nine bytes.
   private static final int HEADER_LENGTH = 9;
   private static final int TYPE_AT = 3;

@@ -403,14 +403,10 @@ final class EtcdBackend implements QueueingBackend {
         requests.ask(deadline, client -> client.grant(Sessions.wholeSeconds(ttl)));
     entry.moveTo(lease.getID());
     TxnResponse moved =
-        requests.ask(
+        commit(
             deadline,
-            client ->
-                client
-                    .txn()
-                    .If(QueueOps.hasModRevision(entry.key(), entry.revision()))
-                    .Then(QueueOps.put(entry.key(), entry.value(), lease.getID()))
-                    .commit());
+            QueueOps.hasModRevision(entry.key(), entry.revision()),
+            QueueOps.put(entry.key(), entry.value(), lease.getID()));
     if (!moved.isSucceeded()) {
       throw failures.temporary(
           "the queue entry was deleted or revoked before the lock was granted", null);
@@ -503,35 +499,29 @@ final class EtcdBackend implements QueueingBackend {
     return false;
   }
 
-  private boolean delete(QueueEntry entry, Cmp isThere, Deadline deadline)
+  private TxnResponse commit(Deadline deadline, Cmp condition, Op then, Op... otherwise)
       throws InterruptedException {
-    return requests
-        .ask(
-            deadline,
-            client -> client.txn().If(isThere).Then(QueueOps.delete(entry.key())).commit())
-        .isSucceeded();
+    return requests.ask(
+        deadline, client -> client.txn().If(condition).Then(then).Else(otherwise).commit());
   }
 
   /** Deletes a key that may have been put, or else makes sure that it never will be. */
   private boolean undo(QueueEntry entry, Deadline deadline) throws InterruptedException {
     Session session = entry.session();
     Cmp isThere = QueueOps.hasValue(entry.key(), entry.value());
+    Op delete = QueueOps.delete(entry.key());
     // First without a write, which an etcd that has reached its quota refuses.
-    if (delete(entry, isThere, deadline)) {
+    if (commit(deadline, isThere, delete).isSucceeded()) {
       return true;
     }
     TxnResponse answer;
     try {
       answer =
-          requests.ask(
+          commit(
               deadline,
-              client ->
-                  client
-                      .txn()
-                      .If(isThere)
-                      .Then(QueueOps.delete(entry.key()))
-                      .Else(QueueOps.put(session.key(), StoredFormat.MARK, session.lease()))
-                      .commit());
+              isThere,
+              delete,
+              QueueOps.put(session.key(), StoredFormat.MARK, session.lease()));
     } catch (LockUnavailableException e) {
       if (!Failures.saysLeaseIsGone(e)) {
         throw e;

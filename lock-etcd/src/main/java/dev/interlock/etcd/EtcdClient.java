@@ -32,17 +32,15 @@ interface EtcdClient extends AutoCloseable {
 
   CompletableFuture<MemberListResponse> listMember();
 
-  /** Watches deletions from now on, and tells the listener when it has begun. */
-  Watching watchDeletions(KeyRange range, Watch.Listener listener);
+  /**
+   * Watches deletions from now on, and tells the listener when it has begun.
+   *
+   * @return ends the watch
+   */
+  Runnable watchDeletions(KeyRange range, Watch.Listener listener);
 
   @Override
   void close();
-
-  /** A watch that has been requested. */
-  interface Watching extends AutoCloseable {
-    @Override
-    void close();
-  }
 
   /** The requests of a jetcd client, which is never closed here. */
   static EtcdClient of(Client jetcd) {
@@ -83,7 +81,7 @@ interface EtcdClient extends AutoCloseable {
       }
 
       @Override
-      public Watching watchDeletions(KeyRange range, Watch.Listener listener) {
+      public Runnable watchDeletions(KeyRange range, Watch.Listener listener) {
         WatchOption.Builder option =
             WatchOption.builder().withNoPut(true).withCreateNotify(true).withRequireLeader(true);
         if (range.end() != null) {

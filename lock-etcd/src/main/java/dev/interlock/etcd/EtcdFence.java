@@ -2,11 +2,8 @@ package dev.interlock.etcd;
 
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
-import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.StaleTokenException;
-import dev.interlock.spi.Deadline;
-import dev.interlock.spi.TimeSource;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
@@ -119,13 +116,10 @@ public final class EtcdFence {
   public void claim(String name, long token) throws InterruptedException {
     ByteSequence key = key(name);
     ByteSequence own = value(token);
-    TimeSource time = TimeSource.system();
-    Requests requests =
-        new Requests(
-            Clients.ofProgram(etcd), Failures.ofProgram("keys that begin with " + prefix), time);
     TxnResponse answer =
-        requests.askAgain(
-            Deadline.in(time, LockOptions.defaults().requestTimeout()),
+        Requests.askAgain(
+            etcd,
+            Failures.ofProgram("keys that begin with " + prefix),
             client ->
                 client
                     .txn()

@@ -2,11 +2,8 @@ package dev.interlock.etcd;
 
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
-import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
-import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
-import dev.interlock.spi.TimeSource;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.KeyValue;
 import io.etcd.jetcd.op.Cmp;
@@ -62,14 +59,12 @@ public final class EtcdGuard {
   public static EtcdGuard of(Client etcd, EtcdSettings settings, Lease lease)
       throws InterruptedException {
     Objects.requireNonNull(etcd, "etcd");
-    TimeSource time = TimeSource.system();
-    Requests requests = new Requests(Clients.ofProgram(etcd), Failures.ofProgram(), time);
     LockKeys keys = LockKeys.of(settings.namespace(), lease.name());
     long revision = lease.fencingToken() / Grant.LEASES_PER_GRANT;
     List<KeyValue> own =
-        requests
-            .askAgain(
-                Deadline.in(time, LockOptions.defaults().requestTimeout()),
+        Requests.askAgain(
+                etcd,
+                Failures.ofProgram(),
                 client -> client.get(keys.prefix(), QueueOps.createdAt(revision)))
             .getKvs();
     if (own.isEmpty()) {

@@ -47,14 +47,12 @@ final class EtcdUri {
       List.of(NAMESPACE, CA_CERT, CLIENT_CERT, CLIENT_KEY, LockUri.PASSWORD);
 
   private final LockUri uri;
-  private final boolean tls;
   private final List<LockUri.Endpoint> endpoints;
   private final EtcdSettings settings;
   private final @Nullable ClientTls ssl;
 
   EtcdUri(LockUri uri) {
     this.uri = uri;
-    this.tls = uri.scheme().equals(TLS_SCHEME);
     this.endpoints = uri.endpoints(PORT);
     EtcdSettings.Builder settings = EtcdSettings.builder();
     uri.get(NAMESPACE).ifPresent(settings::namespace);
@@ -72,7 +70,7 @@ final class EtcdUri {
     Optional<Path> authorities = uri.get(CA_CERT);
     Optional<Path> certificate = uri.get(CLIENT_CERT);
     Optional<Path> key = uri.get(CLIENT_KEY);
-    if (!tls) {
+    if (!uri.scheme().equals(TLS_SCHEME)) {
       if (authorities.isPresent() || certificate.isPresent() || key.isPresent()) {
         throw refused("caCert, clientCert and clientKey are for TLS; write " + TLS_SCHEME + "://");
       }
@@ -124,6 +122,6 @@ final class EtcdUri {
 
   /** How to connect to the cluster. */
   Connector connector(@Nullable Login login, Duration requestTimeout) {
-    return new Connector(endpoints, ssl, login, requestTimeout);
+    return new Connector(new EndpointResolver(endpoints), ssl, login, requestTimeout);
   }
 }

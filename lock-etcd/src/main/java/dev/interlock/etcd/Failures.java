@@ -96,10 +96,9 @@ final class Failures {
   /** Explains the failure of a request. */
   LockException explain(Throwable failure) {
     List<Throwable> chain = chain(failure);
-    for (Throwable e : chain) {
-      if (e instanceof LockException explained) {
-        return explained;
-      }
+    Optional<LockException> explained = find(failure, LockException.class);
+    if (explained.isPresent()) {
+      return explained.get();
     }
     if (saysClosedByProgram(failure)) {
       return misconfigured(

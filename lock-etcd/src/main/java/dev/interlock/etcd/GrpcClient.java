@@ -29,12 +29,11 @@ import io.etcd.jetcd.support.Errors;
 import io.etcd.jetcd.support.Requests;
 import io.grpc.CallOptions;
 import io.grpc.Channel;
+import io.grpc.ClientCall;
 import io.grpc.ManagedChannel;
 import io.grpc.MethodDescriptor;
 import io.grpc.Status;
-import io.grpc.stub.ClientCallStreamObserver;
 import io.grpc.stub.ClientCalls;
-import io.grpc.stub.ClientResponseObserver;
 import io.grpc.stub.StreamObserver;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
@@ -176,7 +175,7 @@ final class GrpcClient implements EtcdClient {
   }
 
   @Override
-  public Watching watchDeletions(KeyRange range, Watch.Listener listener) {
+  public Runnable watchDeletions(KeyRange range, Watch.Listener listener) {
     WatchCreateRequest.Builder creation =
         WatchCreateRequest.newBuilder()
             .setKey(ByteString.copyFrom(range.from().getBytes()))
@@ -187,15 +186,14 @@ final class GrpcClient implements EtcdClient {
     WatchCall call = new WatchCall(listener);
     WatchRequest request = WatchRequest.newBuilder().setCreateRequest(creation).build();
     thread.execute(() -> call.start(request));
-    return call;
+    return call::end;
   }
 
   /** A stream of its own for each watch. */
-  private final class WatchCall
-      implements Watching, ClientResponseObserver<WatchRequest, WatchResponse> {
+  private final class WatchCall implements StreamObserver<WatchResponse> {
 
     private final Watch.Listener listener;
-    private @Nullable ClientCallStreamObserver<WatchRequest> stream;
+    private @Nullable ClientCall<WatchRequest, WatchResponse> call;
     private volatile boolean closed;
 
     WatchCall(Watch.Listener listener) {
@@ -207,17 +205,11 @@ final class GrpcClient implements EtcdClient {
         return;
       }
       try {
-        ClientCalls.asyncBidiStreamingCall(
-                calls.newCall(WatchGrpc.getWatchMethod(), CallOptions.DEFAULT), this)
-            .onNext(request);
+        call = calls.newCall(WatchGrpc.getWatchMethod(), CallOptions.DEFAULT);
+        ClientCalls.asyncBidiStreamingCall(call, this).onNext(request);
       } catch (RuntimeException e) {
         onError(e);
       }
-    }
-
-    @Override
-    public void beforeStart(ClientCallStreamObserver<WatchRequest> started) {
-      stream = started;
     }
 
     @Override
@@ -244,8 +236,7 @@ final class GrpcClient implements EtcdClient {
       }
     }
 
-    @Override
-    public void close() {
+    void end() {
       closed = true;
       try {
         thread.execute(this::cancel);
@@ -255,8 +246,8 @@ final class GrpcClient implements EtcdClient {
     }
 
     private void cancel() {
-      if (stream != null) {
-        stream.cancel("the watch has ended", null);
+      if (call != null) {
+        call.cancel("the watch has ended", null);
       }
     }
   }

@@ -45,13 +45,13 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
 
   private volatile boolean broken;
   private volatile boolean ended;
-  private final EtcdClient.Watching watching;
+  private final Runnable endOfWatch;
 
   QueueWatch(EtcdClient client, KeyRange watched, EntriesAhead ahead, WakeUp wakeUp) {
     this.watched = watched;
     this.ahead = ahead.copy();
     this.wakeUp = wakeUp;
-    this.watching = client.watchDeletions(watched, this);
+    this.endOfWatch = client.watchDeletions(watched, this);
   }
 
   /** Whether this range is watched. */
@@ -128,6 +128,6 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
   @Override
   public void close() {
     ended = true;
-    watching.close();
+    endOfWatch.run();
   }
 }

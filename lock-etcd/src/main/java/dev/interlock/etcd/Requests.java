@@ -1,9 +1,11 @@
 package dev.interlock.etcd;
 
+import dev.interlock.LockOptions;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Later;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
+import io.etcd.jetcd.Client;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -96,6 +98,15 @@ final class Requests implements AutoCloseable {
         throw failures.explain(telling);
       }
     }
+  }
+
+  /** Asks by the program's own client, for no longer than the default request time-out. */
+  static <T> T askAgain(
+      Client etcd, Failures failures, Function<EtcdClient, CompletableFuture<T>> request)
+      throws InterruptedException {
+    TimeSource time = TimeSource.system();
+    return new Requests(Clients.ofProgram(etcd), failures, time)
+        .askAgain(Deadline.in(time, LockOptions.defaults().requestTimeout()), request);
   }
 
   /** Passes on an answer, or a failure that another connection would repeat. */

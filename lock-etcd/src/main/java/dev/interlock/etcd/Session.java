@@ -10,7 +10,6 @@ import java.util.BitSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -28,7 +27,7 @@ final class Session {
   private final ByteSequence key;
   private final Duration timeToLive;
   private final Duration validityPerConfirmation;
-  private final AtomicLong guard;
+  private volatile long guard;
   private volatile Confirmation confirmation;
 
   @GuardedBy("this")
@@ -50,7 +49,7 @@ final class Session {
     this.key = LockKeys.session(namespace, lease);
     this.timeToLive = timeToLive;
     this.validityPerConfirmation = Confirmation.validityPerConfirmation(timeToLive);
-    this.guard = new AtomicLong(guard);
+    this.guard = guard;
     this.confirmation = confirmation;
   }
 
@@ -78,12 +77,12 @@ final class Session {
   }
 
   long guard() {
-    return guard.get();
+    return guard;
   }
 
   /** The session's key was written at this revision. */
-  void guardMoved(long revision) {
-    guard.accumulateAndGet(revision, Math::max);
+  synchronized void guardMoved(long revision) {
+    guard = Math.max(guard, revision);
   }
 
   Confirmation confirmation() {

@@ -1,6 +1,5 @@
 package dev.interlock.etcd;
 
-import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockException;
 import dev.interlock.LossReason;
@@ -231,19 +230,17 @@ final class Sessions implements AutoCloseable {
   }
 
   /** Revokes a lease in the background; if that fails, it expires. */
-  @CanIgnoreReturnValue
-  CompletableFuture<?> revoke(long lease) {
-    CompletableFuture<?> end =
-        requests
-            .send(requestTimeout, client -> client.revoke(lease))
-            .whenComplete(
-                (answer, failure) -> {
-                  if (failure != null) {
-                    log.debug("lease {} is left to expire", Long.toHexString(lease), failure);
-                  }
-                });
+  void revoke(long lease) {
+    CompletableFuture<?> end = requests.send(requestTimeout, client -> client.revoke(lease));
     revocations.put(lease, end);
-    return end.whenComplete((answer, failure) -> revocations.remove(lease, end));
+    var unused =
+        end.whenComplete(
+            (answer, failure) -> {
+              if (failure != null) {
+                log.debug("lease {} is left to expire", Long.toHexString(lease), failure);
+              }
+              revocations.remove(lease, end);
+            });
   }
 
   private TimeSource time() {

@@ -159,10 +159,6 @@ final class Failures {
   }
 
   /** Whether the request may have been carried out, or may still be. */
-  static boolean isInDoubt(KeeperException e) {
-    return isInDoubt(e.code());
-  }
-
   static boolean isInDoubt(Code code) {
     return switch (code) {
       case CONNECTIONLOSS, OPERATIONTIMEOUT, REQUESTTIMEOUT, SYSTEMERROR -> true;

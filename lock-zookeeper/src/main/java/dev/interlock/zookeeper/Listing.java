@@ -127,13 +127,8 @@ final class Listing {
       queues(open)
           .forEach(
               (name, queue) -> {
-                Map<NodeName, ReplyFuture<Session.NodeData>> holders = new LinkedHashMap<>();
-                queue
-                    .nodes()
-                    .subList(0, queue.holders())
-                    .forEach(
-                        node -> holders.put(node, session.data(path(name) + "/" + node.full())));
-                requested.add(new Held(name, queue, holders));
+                List<NodeName> holders = queue.nodes().subList(0, queue.holders());
+                requested.add(new Held(name, queue, session.dataOf(path(name), holders)));
               });
       open = new ArrayList<>();
       for (Held lock : requested) {

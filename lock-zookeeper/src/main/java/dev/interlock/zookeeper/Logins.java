@@ -3,13 +3,10 @@ package dev.interlock.zookeeper;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
-import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
@@ -20,17 +17,17 @@ import org.apache.zookeeper.ZooKeeper;
  */
 final class Logins {
 
-  /** A new session has the present users and the former ones; nodes list all users of theirs. */
-  private static final int MAX_GENERATIONS = 2;
-
   /** For how long answers may arrive to requests that were sent with the former passwords. */
   private static final Duration MAX_ANSWER_AGE = Duration.ofSeconds(10);
 
   private final Supplier<List<String>> present;
 
-  /** The last different answers, the newest first. */
   @GuardedBy("this")
-  private final Deque<List<String>> generations = new ArrayDeque<>();
+  private List<String> users;
+
+  /** A new session is these users as well; nodes list all users of theirs. */
+  @GuardedBy("this")
+  private List<String> formerUsers = List.of();
 
   @GuardedBy("this")
   private final List<ZooKeeper> drivers = new ArrayList<>();
@@ -45,7 +42,7 @@ final class Logins {
    */
   Logins(Supplier<List<String>> present) {
     this.present = present;
-    generations.add(present.get());
+    this.users = present.get();
   }
 
   /** Authenticates a new session, and again whenever the users change. */
@@ -54,9 +51,10 @@ final class Logins {
     synchronized (this) {
       drivers.removeIf(known -> !known.getState().isAlive());
       drivers.add(driver);
-      Set<String> users = new LinkedHashSet<>();
-      generations.forEach(users::addAll);
-      users.forEach(user -> authenticate(driver, user));
+      Stream.of(users, formerUsers)
+          .flatMap(List::stream)
+          .distinct()
+          .forEach(user -> authenticate(driver, user));
     }
   }
 
@@ -66,20 +64,17 @@ final class Logins {
    * @return whether there were any now or lately, so that a request that was refused may be granted
    */
   boolean refresh() {
-    List<String> users = present.get();
+    List<String> read = present.get();
     synchronized (this) {
-      List<String> before = generations.getFirst();
       long now = System.nanoTime();
-      if (users.equals(before)) {
+      if (read.equals(users)) {
         return now - changedAt < MAX_ANSWER_AGE.toNanos();
       }
       changedAt = now;
-      generations.addFirst(users);
-      if (generations.size() > MAX_GENERATIONS) {
-        generations.removeLast();
-      }
+      formerUsers = users;
+      users = read;
       for (String user : users) {
-        if (!before.contains(user)) {
+        if (!formerUsers.contains(user)) {
           drivers.forEach(driver -> authenticate(driver, user));
         }
       }

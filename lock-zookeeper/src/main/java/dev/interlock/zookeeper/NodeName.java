@@ -42,8 +42,9 @@ record NodeName(String full, String claimId, Share share, int number)
   private static final int ID_LENGTH = 27;
   private static final Pattern NAME =
       Pattern.compile(
-          "([A-Za-z0-9_-]{%d})-(?:(read|write|([1-9]\\d{0,9})of([1-9]\\d{0,9}))-)?(-?\\d{9,10})"
-              .formatted(ID_LENGTH));
+          "([A-Za-z0-9_-]{"
+              + ID_LENGTH
+              + "})-(?:(read|write|([1-9]\\d{0,9})of([1-9]\\d{0,9}))-)?(-?\\d{9,10})");
 
   /** The name to ask the servers for; they append the number. */
   static String prefix(Claim claim) {

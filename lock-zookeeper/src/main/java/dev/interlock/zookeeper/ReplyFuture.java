@@ -61,7 +61,7 @@ final class ReplyFuture<T> {
   /** Whether the request certainly was not carried out, and never will be. */
   boolean isRefused() {
     KeeperException failure = error;
-    return failure != null && !Failures.isInDoubt(failure);
+    return failure != null && !Failures.isInDoubt(failure.code());
   }
 
   /**

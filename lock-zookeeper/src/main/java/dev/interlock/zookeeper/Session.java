@@ -13,6 +13,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -182,7 +183,7 @@ final class Session {
    * block.
    */
   void sendHeartbeats() {
-    if (!hasEnded() && !heartbeatsEnded && heartbeatsGoOn.compareAndSet(false, true)) {
+    if (heartbeatsGoOn.compareAndSet(false, true)) {
       sendHeartbeat();
     }
   }
@@ -423,6 +424,13 @@ final class Session {
   /** Watches a node. Unlike {@code exists} this leaves no watch behind if there is no node. */
   ReplyFuture<NodeData> watch(String path, Watcher watcher) {
     return watches.begin(path, watcher, () -> data(path, watcher));
+  }
+
+  /** Asks for the data of some nodes in a lock's queue at the same time. */
+  Map<NodeName, ReplyFuture<NodeData>> dataOf(String lock, List<NodeName> nodes) {
+    Map<NodeName, ReplyFuture<NodeData>> replies = new LinkedHashMap<>();
+    nodes.forEach(node -> replies.put(node, data(lock + "/" + node.full())));
+    return replies;
   }
 
   private ReplyFuture<NodeData> data(String path, @Nullable Watcher watcher) {

@@ -111,8 +111,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     String lock = lockPath(claim);
     // The first look costs no write, and is enough if there is room: our own node then shows who
-    // came
-    // first. Turning a client away takes a committed look.
+    // came first. Turning a client away takes a committed look.
     if (!listAfterSync(lock, deadline).admits(claim.share())) {
       LockQueue queue = committedQueue(lock, deadline);
       requireAgreement(claim, queue);
@@ -567,9 +566,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   /** The data of a queue's nodes, without those that were deleted meanwhile. */
   private Map<NodeName, Session.NodeData> present(String lock, LockQueue queue, Deadline deadline)
       throws InterruptedException {
-    Session session = sessions.first().current();
-    Map<NodeName, ReplyFuture<Session.NodeData>> replies = new LinkedHashMap<>();
-    queue.nodes().forEach(node -> replies.put(node, session.data(lock + "/" + node.full())));
+    var replies = sessions.first().current().dataOf(lock, queue.nodes());
     Map<NodeName, Session.NodeData> data = new HashMap<>();
     for (var reply : replies.entrySet()) {
       try {

@@ -130,7 +130,10 @@ final class ZooKeeperUri {
       // Everyone who knows the user's name would then have the user's rights to the locks.
       throw wrong("otherPassword is empty; leave it out when there is no second password");
     }
-    requireLongEnough();
+    Duration shortest = this.settings.shortestSession();
+    if (sessionTimeout.isPresent() && sessionTimeout.get().compareTo(shortest) < 0) {
+      throw wrong("sessionTimeout must be at least " + this.settings.shortestSessionInWords());
+    }
   }
 
   ZooKeeperSettings settings() {
@@ -192,13 +195,6 @@ final class ZooKeeperUri {
   Duration sessionTimeout(Duration ttl) {
     Duration shortest = settings.shortestSession();
     return sessionTimeout.orElse(ttl.compareTo(shortest) < 0 ? shortest : ttl);
-  }
-
-  private void requireLongEnough() {
-    if (sessionTimeout.isPresent()
-        && sessionTimeout.get().compareTo(settings.shortestSession()) < 0) {
-      throw wrong("sessionTimeout must be at least " + settings.shortestSessionInWords());
-    }
   }
 
   ZKClientConfig clientConfig(Duration requestTimeout) {
