@@ -214,7 +214,7 @@ final class Acquisition {
         votes[node] = count.vote(node);
       }
     }
-    LockException failure = cluster.unavailable(votes, null);
+    LockException failure = cluster.unavailable(votes);
     LockConfigurationException other = disagreement;
     return failure instanceof LockConfigurationException && other != null ? other : failure;
   }

@@ -20,7 +20,7 @@ final class Opening {
     Cluster cluster = new Cluster(places, settings, context.time());
     boolean opened = false;
     try {
-      cluster.open(Deadline.in(context.time(), context.options().requestTimeout()));
+      cluster.census().open(Deadline.in(context.time(), context.options().requestTimeout()));
       opened = true;
       return new RedlockBackend(cluster, settings, context.time());
     } catch (InterruptedException e) {

@@ -178,8 +178,8 @@ final class RedlockBackend implements LockBackend {
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     requireAtMostMaxTtl(claim);
-    cluster.comeBack(deadline);
-    cluster.keepListed();
+    cluster.census().comeBack(deadline);
+    cluster.census().keepListed();
     boolean ownIo = cluster.callerIo().begin();
     try {
       return attempt(claim, deadline);
@@ -345,7 +345,7 @@ final class RedlockBackend implements LockBackend {
 
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
-    cluster.keepListed();
+    cluster.census().keepListed();
     long sentAt = time.nanoTime();
     List<Round> rounds = new ArrayList<>(grants.size());
     for (Grant grant : grants) {

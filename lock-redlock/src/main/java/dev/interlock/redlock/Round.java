@@ -123,7 +123,7 @@ final class Round {
         votes[node] = answer.silence() != null ? answer.silence() : said(node, answer);
       }
     }
-    return cluster.unavailable(votes, null);
+    return cluster.unavailable(votes);
   }
 
   private Vote said(int node, Answer answer) {
