@@ -32,7 +32,6 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisMovedDataException;
 import redis.clients.jedis.exceptions.JedisRedirectionException;
-import redis.clients.jedis.util.Pool;
 
 /**
  * The primaries of a Redis Cluster.
@@ -56,7 +55,7 @@ final class ClusterNodes implements Nodes {
       DaemonThreads.several("interlock-redis-cluster", MOST_THREADS, Duration.ofSeconds(10));
 
   /** The last request to each node that did not answer it in time. */
-  private final Map<Pool<Connection>, Future<?>> silent = new ConcurrentHashMap<>();
+  private final Map<Connections, Future<?>> silent = new ConcurrentHashMap<>();
 
   ClusterNodes(ClusterMembers members, TimeSource time) {
     this.members = members;
@@ -92,7 +91,7 @@ final class ClusterNodes implements Nodes {
         PooledNode failed = node;
         node = table.node(slot, deadline);
         asking = false;
-        if (node.pool() == failed.pool()) {
+        if (node.pool().equals(failed.pool())) {
           throw !sent && members.known().isEmpty() ? new ClientClosedException(e) : e;
         }
       }
@@ -145,7 +144,7 @@ final class ClusterNodes implements Nodes {
 
   /** Sends a silent node one request at a time, and fails all others at once. */
   private Future<List<Object>> submit(PooledNode node, Deadline deadline, Talk<List<Object>> talk) {
-    Pool<Connection> pool = node.pool();
+    Connections pool = node.pool();
     Future<?> last = silent.get(pool);
     if (last != null && !last.isDone()) {
       return CompletableFuture.failedFuture(
@@ -183,7 +182,7 @@ final class ClusterNodes implements Nodes {
     }
     if (late || Failures.isTimeout(problem)) {
       silent.putIfAbsent(node.pool(), answers);
-      silent.keySet().removeIf(Pool::isClosed); // of nodes that have left
+      silent.keySet().removeIf(Connections::isClosed); // of nodes that have left
     }
     table.suspect(node);
     return Collections.nCopies(count, problem);
@@ -258,7 +257,7 @@ final class ClusterNodes implements Nodes {
     Collections.shuffle(nodes);
     for (PooledNode node : nodes) {
       try {
-        return node.dedicated();
+        return node.pool().dedicated();
       } catch (JedisException e) {
         problem = e;
       }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ExecutorService;
 import java.util.function.Supplier;
 import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.HostAndPort;
@@ -14,7 +15,7 @@ final class JedisMembers implements ClusterMembers {
 
   private final Supplier<Map<String, ConnectionPool>> pools;
   private final Runnable refresh;
-  private final BrokenConnections broken = new BrokenConnections();
+  private final ExecutorService returning = ClientPool.returningThreads();
 
   /**
    * Wraps a client.
@@ -37,13 +38,13 @@ final class JedisMembers implements ClusterMembers {
     if (pool == null) {
       throw new JedisClusterOperationException("the cluster's nodes do not know " + address);
     }
-    return new PooledNode(pool, broken);
+    return new PooledNode(new ClientPool(pool, returning));
   }
 
   @Override
   public List<PooledNode> known() {
     List<PooledNode> nodes = new ArrayList<>();
-    pools.get().values().forEach(pool -> nodes.add(new PooledNode(pool, broken)));
+    pools.get().values().forEach(pool -> nodes.add(new PooledNode(new ClientPool(pool, returning))));
     return nodes;
   }
 
@@ -54,6 +55,6 @@ final class JedisMembers implements ClusterMembers {
 
   @Override
   public void close() {
-    broken.close();
+    returning.shutdown();
   }
 }

@@ -23,7 +23,7 @@ final class OwnMembers implements ClusterMembers {
 
   @Override
   public PooledNode at(HostAndPort address) {
-    return nodes.computeIfAbsent(address, a -> new PooledNode(makePool.apply(a), null));
+    return nodes.computeIfAbsent(address, a -> new PooledNode(makePool.apply(a)));
   }
 
   @Override
@@ -38,13 +38,13 @@ final class OwnMembers implements ClusterMembers {
           // The seeds stay: if all others should move at once, they are the way back in.
           if (!addresses.contains(address) && !seeds.contains(address)) {
             nodes.remove(address);
-            node.close();
+            node.pool().close();
           }
         });
   }
 
   @Override
   public void close() {
-    nodes.values().forEach(PooledNode::close);
+    nodes.values().forEach(node -> node.pool().close());
   }
 }

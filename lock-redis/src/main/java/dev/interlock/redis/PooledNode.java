@@ -1,60 +1,199 @@
 package dev.interlock.redis;
 
+import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.redis.Nodes.Keys;
 import dev.interlock.redis.Nodes.Talk;
+import dev.interlock.redis.Wire.Call;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.NotSentException;
+import dev.interlock.redis.server.OwnConnection;
+import dev.interlock.redis.server.Pipelines;
 import dev.interlock.redis.server.PoolClosedException;
+import dev.interlock.redis.server.Server;
 import dev.interlock.spi.Deadline;
-import java.util.NoSuchElementException;
+import dev.interlock.spi.TimeSource;
+import java.time.Duration;
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.commons.pool2.PooledObjectFactory;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
-import redis.clients.jedis.util.Pool;
 
-/** One server, reached through a pool of connections. */
+/**
+ * One server.
+ *
+ * <p>While only a few threads send requests, each uses its own connection, which is faster then.
+ * The requests of more threads share one connection, through a {@linkplain Pipelines pipeline}: one
+ * write and one read for many requests.
+ */
 final class PooledNode {
+
+  /** How many threads may go alone at the same time, if there are enough connections. */
+  private static final int FEW = 8;
+
+  /** As {@code few}: requests never share a connection. */
+  static final int NEVER = Integer.MAX_VALUE;
 
   /** How often to scan in one call while nothing is found. */
   private static final int MAX_SCANS = 100;
 
-  private final Pool<Connection> pool;
-  private final @Nullable BrokenConnections broken;
-  private final Runnable doubt;
-
   private static final AtomicLong GENERATIONS = new AtomicLong();
+
+  private final Connections pool;
+  private final int few;
+  private final Runnable doubt;
+  private final AtomicInteger asking = new AtomicInteger();
 
   /** A new number whenever all connections are given up; those of earlier ones are dropped. */
   private volatile long generation = GENERATIONS.incrementAndGet();
 
-  /**
-   * A node with any pool.
-   *
-   * @param broken takes the broken connections of a pool that is not ours
-   */
-  PooledNode(Pool<Connection> pool, @Nullable BrokenConnections broken) {
-    this(pool, broken, () -> {});
+  /** Null until many threads ask. */
+  private volatile @Nullable Pipelines pipeline;
+
+  @GuardedBy("this")
+  private boolean closed;
+
+  /** A node whose requests never share a connection. */
+  PooledNode(Connections pool) {
+    this(pool, NEVER, () -> {});
   }
 
   /**
    * A node whose place another one may take.
    *
-   * @param broken takes the broken connections of a pool that is not ours
+   * @param few how many threads may send requests before these share a connection; {@link #NEVER}
+   *     if the pool is not ours
    * @param doubt runs whenever all connections are given up, on the caller's thread; must not block
    */
-  PooledNode(Pool<Connection> pool, @Nullable BrokenConnections broken, Runnable doubt) {
+  PooledNode(Connections pool, int few, Runnable doubt) {
     this.pool = pool;
-    this.broken = broken;
+    this.few = few;
     this.doubt = doubt;
   }
 
-  Pool<Connection> pool() {
+  /** Returns how many threads may go alone, so that none has to wait for a connection as a rule. */
+  static int few(int connections) {
+    return connections == 1 ? NEVER : Math.min(FEW, connections - 1);
+  }
+
+  Connections pool() {
     return pool;
+  }
+
+  /**
+   * Runs a script that may be carried out twice.
+   *
+   * @return the server's reply
+   * @throws InterruptedException if the thread was interrupted before the request was sent, or on a
+   *     virtual thread at any time
+   */
+  Object run(Call call, Deadline deadline) throws InterruptedException {
+    int number = asking.incrementAndGet();
+    try {
+      if (number > few && pool instanceof LockPool ours) {
+        return new JoinedRequest(call, deadline).run(pipeline(ours));
+      }
+      return use(deadline, true, false, wire -> wire.run(call));
+    } finally {
+      asking.decrementAndGet();
+    }
+  }
+
+  private Pipelines pipeline(LockPool ours) {
+    Pipelines present = pipeline;
+    return present == null ? startPipeline(ours) : present;
+  }
+
+  private synchronized Pipelines startPipeline(LockPool ours) {
+    if (closed) {
+      throw new PoolClosedException(null);
+    }
+    if (pipeline == null) {
+      pipeline =
+          new Pipelines(
+              "interlock-redis",
+              List.of(new SharedConnection(ours)),
+              Duration.ofMillis(ours.config().getSocketTimeoutMillis()));
+    }
+    return pipeline;
+  }
+
+  /** The connection that many threads share. */
+  private final class SharedConnection implements Server {
+    private final LockPool ours;
+
+    SharedConnection(LockPool ours) {
+      this.ours = ours;
+    }
+
+    @Override
+    public String name() {
+      return ours.address().toString();
+    }
+
+    @Override
+    public Link connect() {
+      boolean made = false;
+      try {
+        Deadline deadline =
+            Deadline.in(
+                TimeSource.system(), Duration.ofMillis(ours.config().getConnectionTimeoutMillis()));
+        ours.reserve(deadline);
+        try {
+          Link link = new Link(OwnConnection.forPipeline(ours.address(), ours.config(), deadline), "");
+          made = true;
+          return link;
+        } finally {
+          if (!made) {
+            ours.release();
+          }
+        }
+      } catch (InterruptedException e) {
+        throw new NotSentException("interrupted", e);
+      } catch (JedisException e) {
+        noteFailure(e);
+        throw e;
+      }
+    }
+
+    @Override
+    public void disconnected(boolean broken) {
+      ours.release();
+      if (broken) {
+        giveUpAll();
+      }
+    }
+
+    @Override
+    public boolean isLostAfter(JedisDataException answer) {
+      return Failures.isOutOfService(answer);
+    }
+  }
+
+  /** Takes note that no connection could be made. */
+  private void noteFailure(JedisException e) {
+    if (!(e instanceof NotSentException) && !(e instanceof JedisDataException)) {
+      pool.clear();
+      doubt.run();
+    }
+  }
+
+  private void giveUpAll() {
+    generation = GENERATIONS.incrementAndGet();
+    pool.clear();
+    doubt.run();
+  }
+
+  /** Ends the shared connection when its requests are answered. The pool stays as it is. */
+  synchronized void closePipeline() {
+    closed = true;
+    if (pipeline != null) {
+      pipeline.close();
+    }
   }
 
   /**
@@ -125,41 +264,23 @@ final class PooledNode {
   }
 
   private Connection borrow(Deadline deadline) throws InterruptedException {
+    if (deadline.hasPassed()) {
+      throw new TooLateException();
+    }
+    Connection connection;
     try {
-      if (deadline.hasPassed()) {
-        throw new TooLateException();
-      }
-      Connection connection =
-          pool instanceof LockPool ours
-              ? ours.borrow(deadline)
-              : pool.borrowObject(deadline.remaining());
-      if (deadline.hasPassed()) {
-        // Connecting took too long. A request that was not sent needs no undo.
-        pool.returnResource(connection);
-        throw new TooLateException();
-      }
-      return connection;
-    } catch (NotSentException | JedisDataException e) {
-      throw e;
-    } catch (InterruptedException e) {
-      if (pool.isClosed() && !(pool instanceof LockPool)) {
-        // A pool that is closed interrupts its waiters.
-        throw new PoolClosedException(e);
-      }
-      throw e;
+      connection = pool.borrow(deadline);
     } catch (JedisException e) {
       rethrowInterrupt();
-      pool.clear();
-      doubt.run();
+      noteFailure(e);
       throw e;
-    } catch (NoSuchElementException e) {
-      throw new PoolExhaustedException(pool.getMaxTotal(), e);
-    } catch (Exception e) {
-      if (e instanceof IllegalStateException && pool.isClosed()) {
-        throw new PoolClosedException(e);
-      }
-      throw new NotSentException("could not get a connection: " + e, e);
     }
+    if (deadline.hasPassed()) {
+      // Connecting took too long. A request that was not sent needs no undo.
+      pool.giveBack(connection);
+      throw new TooLateException();
+    }
+    return connection;
   }
 
   private <T> T talk(Connection connection, Deadline deadline, boolean asking, Talk<T> talk) {
@@ -176,43 +297,17 @@ final class PooledNode {
       if (!ended || connection.isBroken()) {
         try {
           if (!Thread.currentThread().isInterrupted()) {
-            generation = GENERATIONS.incrementAndGet();
-            pool.clear();
-            doubt.run();
+            giveUpAll();
           }
         } finally {
-          drop(connection);
+          pool.drop(connection);
         }
       } else if (generation == before) {
-        pool.returnResource(connection);
+        pool.giveBack(connection);
       } else {
-        drop(connection);
+        pool.drop(connection);
       }
     }
-  }
-
-  private void drop(Connection connection) {
-    if (broken == null) {
-      pool.returnBrokenResource(connection);
-    } else {
-      broken.giveBack(pool, connection);
-    }
-  }
-
-  /** Makes a connection that does not belong to the pool. */
-  Connection dedicated() {
-    PooledObjectFactory<Connection> factory = pool.getFactory();
-    try {
-      return factory.makeObject().getObject();
-    } catch (RuntimeException e) {
-      throw e;
-    } catch (Exception e) {
-      throw new JedisConnectionException("could not make a connection", e);
-    }
-  }
-
-  void close() {
-    pool.close();
   }
 
   /** The interrupt of a virtual thread breaks its connection. Reports the interrupt instead. */

@@ -5,6 +5,7 @@ import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.PoolClosedException;
 import dev.interlock.spi.Deadline;
 import java.util.List;
+import java.util.concurrent.ExecutorService;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -15,40 +16,24 @@ import redis.clients.jedis.util.Pool;
 /** One server, or the current primary of a Sentinel group. */
 final class PooledNodes implements Nodes {
 
-  private final Supplier<? extends Pool<Connection>> currentPool;
-  private final @Nullable BrokenConnections broken;
+  private final Supplier<? extends Connections> currentPool;
+  private final int few;
   private final Runnable doubt;
   private final Runnable close;
-  private final JoinedRequests joined;
   private volatile PooledNode current;
 
   private PooledNodes(
-      Supplier<? extends Pool<Connection>> currentPool,
-      @Nullable BrokenConnections broken,
-      int few,
-      int connections,
-      Runnable doubt,
-      Runnable close) {
+      Supplier<? extends Connections> currentPool, int few, Runnable doubt, Runnable close) {
     this.currentPool = currentPool;
-    this.broken = broken;
+    this.few = few;
     this.doubt = doubt;
     this.close = close;
-    this.current = new PooledNode(currentPool.get(), broken, doubt);
-    this.joined =
-        new JoinedRequests(
-            new JoinedRequests.Route() {
-              @Override
-              public <T> T use(Deadline deadline, Talk<T> talk) throws InterruptedException {
-                return PooledNodes.this.use(deadline, true, talk);
-              }
-            },
-            few,
-            connections);
+    this.current = new PooledNode(currentPool.get(), few, doubt);
   }
 
   /** One server, through our pool. */
   static PooledNodes of(LockPool pool) {
-    return of(pool, JoinedRequests.few(pool.size()));
+    return of(pool, PooledNode.few(pool.size()));
   }
 
   /**
@@ -57,35 +42,42 @@ final class PooledNodes implements Nodes {
    * @param few how many threads may send requests at the same time before these are joined
    */
   static PooledNodes of(LockPool pool, int few) {
-    return new PooledNodes(() -> pool, null, few, pool.size(), () -> {}, pool::close);
+    return new PooledNodes(() -> pool, few, () -> {}, pool::close);
   }
 
   /** The primary that the sentinels name, through our pool. */
   static PooledNodes of(SentinelPrimary primary) {
-    int size = primary.get().size();
-    int few = JoinedRequests.few(size);
-    return new PooledNodes(primary, null, few, size, primary::doubt, primary::close);
+    int few = PooledNode.few(primary.get().size());
+    return new PooledNodes(primary, few, primary::doubt, primary::close);
   }
 
   /**
    * The pool of a client that the program made, which stays open. Requests are not joined, because
-   * we do not know what an interrupt does to its sockets.
+   * such a pool may have no connection to spare.
    *
    * @param currentPool returns the pool to use; another one after a fail-over
    */
   static PooledNodes ofUser(Supplier<? extends Pool<Connection>> currentPool) {
-    BrokenConnections broken = new BrokenConnections();
-    return new PooledNodes(currentPool, broken, JoinedRequests.NEVER, 0, () -> {}, broken::close);
+    ExecutorService returning = ClientPool.returningThreads();
+    return new PooledNodes(
+        () -> new ClientPool(currentPool.get(), returning),
+        PooledNode.NEVER,
+        () -> {},
+        returning::shutdown);
   }
 
   private PooledNode node() {
     PooledNode node = current;
-    Pool<Connection> pool = currentPool.get();
-    if (node.pool() != pool) {
-      node = new PooledNode(pool, broken, doubt);
-      current = node;
+    return node.pool().equals(currentPool.get()) ? node : next();
+  }
+
+  private synchronized PooledNode next() {
+    Connections pool = currentPool.get();
+    if (!current.pool().equals(pool)) {
+      current.closePipeline();
+      current = new PooledNode(pool, few, doubt);
     }
-    return node;
+    return current;
   }
 
   @Override
@@ -111,7 +103,7 @@ final class PooledNodes implements Nodes {
       // Sentinel's client closes the old primary's pool after it has put the new one in its place.
       PooledNode other = node();
       if (other == node) {
-        throw broken == null ? e : new ClientClosedException(e);
+        throw node.pool() instanceof ClientPool ? new ClientClosedException(e) : e;
       }
       return use.of(other);
     }
@@ -119,7 +111,7 @@ final class PooledNodes implements Nodes {
 
   @Override
   public Object run(Wire.Call call, Deadline deadline) throws InterruptedException {
-    return joined.run(call, deadline);
+    return onCurrent(node -> node.run(call, deadline));
   }
 
   @Override
@@ -144,12 +136,12 @@ final class PooledNodes implements Nodes {
 
   @Override
   public Connection dedicated() {
-    return node().dedicated();
+    return node().pool().dedicated();
   }
 
   @Override
   public void close() {
-    joined.close();
+    current.closePipeline();
     close.run();
   }
 }

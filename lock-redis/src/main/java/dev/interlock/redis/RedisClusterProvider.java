@@ -55,7 +55,7 @@ public final class RedisClusterProvider implements LockProvider {
         .on(
             () ->
                 new ClusterNodes(
-                    new OwnMembers(nodes, node -> new LockPool(node, config, redis.poolConfig())),
+                    new OwnMembers(nodes, node -> redis.pool(node, config)),
                     context.time()));
   }
 }

@@ -49,6 +49,6 @@ public final class RedisProvider implements LockProvider {
     DefaultJedisClientConfig config = redis.servers.clientConfig(redis.servers.databaseInPath());
     return redis
         .opening(RedisTopology.SINGLE, server.toString(), context)
-        .on(() -> PooledNodes.of(new LockPool(server, config, redis.poolConfig())));
+        .on(() -> PooledNodes.of(redis.pool(server, config)));
   }
 }

@@ -63,7 +63,7 @@ public final class RedisSentinelProvider implements LockProvider {
             PooledNodes.of(
                 new SentinelPrimary(
                     new Sentinels(primary, config, sentinels, sentinelConfig),
-                    address -> new LockPool(address, config, redis.poolConfig()))));
+                    address -> redis.pool(address, config))));
   }
 
   /**

@@ -8,8 +8,6 @@ import dev.interlock.spi.UriParameter;
 import java.time.Duration;
 import java.util.List;
 import java.util.stream.Stream;
-import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
-import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
@@ -59,12 +57,10 @@ final class RedisUri {
   final ServerUri servers;
   final RedisSettings settings;
   private final LockUri uri;
-  private final Duration requestTimeout;
   private final int maxConnections;
 
   RedisUri(LockUri uri, Duration requestTimeout) {
     this.uri = uri;
-    this.requestTimeout = requestTimeout;
     this.maxConnections = uri.get(MAX_CONNECTIONS).orElse(DEFAULT_CONNECTIONS);
     RedisSettings.Builder settings = RedisSettings.builder();
     uri.get(ServerUri.NAMESPACE).ifPresent(settings::namespace);
@@ -122,19 +118,8 @@ final class RedisUri {
     return ServerUri.login(config, uri.get(SENTINEL_USER), () -> uri.get(SENTINEL_PASSWORD));
   }
 
-  /**
-   * Returns a pool of as many connections as threads need at once, up to a limit. Connections that
-   * have been idle for long are closed, because they would not be used again.
-   */
-  GenericObjectPoolConfig<Connection> poolConfig() {
-    GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
-    config.setMaxTotal(maxConnections);
-    config.setMaxIdle(maxConnections);
-    config.setMaxWait(requestTimeout);
-    config.setMinEvictableIdleDuration(LockPool.LONGEST_REST);
-    config.setTimeBetweenEvictionRuns(LockPool.LONGEST_REST.dividedBy(2));
-    config.setNumTestsPerEvictionRun(-1); // all that are idle
-    config.setJmxEnabled(false);
-    return config;
+  /** Returns a pool of as many connections as threads need at once, up to the limit. */
+  LockPool pool(HostAndPort server, DefaultJedisClientConfig config) {
+    return new LockPool(server, config, maxConnections);
   }
 }

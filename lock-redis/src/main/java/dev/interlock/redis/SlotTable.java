@@ -17,11 +17,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
-import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisClusterOperationException;
 import redis.clients.jedis.exceptions.JedisException;
-import redis.clients.jedis.util.Pool;
 
 /**
  * The primaries of a cluster by hash slot, as far as we know. A request for a slot of a suspect
@@ -39,7 +37,7 @@ final class SlotTable {
       ImmutableRangeMap<Integer, PooledNode> nodes,
       Set<HostAndPort> addresses,
       long madeAt,
-      Set<Pool<Connection>> suspects) {
+      Set<Connections> suspects) {
 
     Table(ImmutableRangeMap<Integer, PooledNode> nodes, Set<HostAndPort> addresses, long madeAt) {
       this(nodes, addresses, madeAt, ConcurrentHashMap.newKeySet());

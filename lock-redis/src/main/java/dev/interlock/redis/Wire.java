@@ -3,19 +3,17 @@ package dev.interlock.redis;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.spi.Deadline;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.function.ObjIntConsumer;
-import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.BuilderFactory;
 import redis.clients.jedis.CommandArguments;
@@ -38,9 +36,6 @@ final class Wire {
 
   private static final Pattern PROCESS = Pattern.compile("^run_id:(\\w+)", Pattern.MULTILINE);
 
-  /** The bytes of a call's command, digest, and lengths of all parts. */
-  private static final int FRAME = 150;
-
   /**
    * One call of a script.
    *
@@ -56,13 +51,17 @@ final class Wire {
       return unanswered.get() > 0;
     }
 
-    /** Returns about how many bytes it is on the wire. */
-    int size() {
-      int size = FRAME + 2 * keys.lock().length;
-      for (byte[] argument : arguments) {
-        size += argument.length;
-      }
-      return size;
+    /** Returns it as it is sent, and counts it as sent. */
+    ScriptCall toSend() {
+      unanswered.incrementAndGet();
+      return new ScriptCall(
+          script,
+          script.needsFence() ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock()),
+          arguments);
+    }
+
+    void noteAnswer() {
+      unanswered.decrementAndGet();
     }
 
     /** Returns the call that undoes this one; null if there is nothing to undo. */
@@ -193,81 +192,31 @@ final class Wire {
    * @return for each its reply, or the {@link JedisDataException} that the server answered with
    */
   List<Object> runAll(List<Call> calls) {
-    Object[] replies = new Object[calls.size()];
-    runAll(calls, (reply, index) -> replies[index] = reply, List::of);
-    return Arrays.asList(replies);
-  }
-
-  /**
-   * Runs scripts, all sent before the first reply is read.
-   *
-   * @param replies takes the reply to each call as soon as it has been read; a {@link
-   *     JedisDataException} if the server answered with an error
-   * @param behind returns what to run behind them, whatever its outcome: called when all calls have
-   *     been written, and again when the first reply shows that they have been sent
-   */
-  void runAll(List<Call> calls, ObjIntConsumer<Object> replies, Supplier<List<Call>> behind) {
     if (asking) {
-      for (int i = 0; i < calls.size(); i++) {
-        replies.accept(runAsking(calls.get(i)), i);
-      }
-      behind.get().forEach(this::runAsking);
-      return;
+      return calls.stream().map(this::runAsking).toList();
     }
-    List<Integer> all = IntStream.range(0, calls.size()).boxed().toList();
-    List<Integer> unknown = new ArrayList<>();
-    exchange(
-        all,
-        calls,
-        false,
-        (reply, index) -> {
-          if (reply instanceof JedisNoScriptException) {
-            unknown.add(index);
-          } else {
-            replies.accept(reply, index);
-          }
-        },
-        behind);
-    if (!unknown.isEmpty()) {
-      exchange(unknown, calls, true, replies, behind);
-    }
-  }
-
-  private void exchange(
-      List<Integer> which,
-      List<Call> calls,
-      boolean withSource,
-      ObjIntConsumer<Object> replies,
-      Supplier<List<Call>> behind) {
-    for (int i : which) {
-      send(calls.get(i), withSource);
-    }
-    int more = sendBehind(behind);
-    boolean first = true;
-    for (int i : which) {
-      replies.accept(read(calls.get(i)), i);
-      if (first) {
-        more += sendBehind(behind);
-        first = false;
+    List<Object> replies = exchange(calls, false);
+    List<Call> unknown = new ArrayList<>();
+    for (int i = 0; i < replies.size(); i++) {
+      if (replies.get(i) instanceof JedisNoScriptException) {
+        unknown.add(calls.get(i));
       }
     }
-    for (; more > 0; more--) {
-      read();
-    }
+    Iterator<Object> late = exchange(unknown, true).iterator();
+    replies.replaceAll(reply -> reply instanceof JedisNoScriptException ? late.next() : reply);
+    return replies;
   }
 
-  /** Sends them with their sources, because they are not repeated. */
-  private int sendBehind(Supplier<List<Call>> behind) {
-    List<Call> calls = behind.get();
-    for (Call call : calls) {
-      send(call, true);
-    }
-    return calls.size();
+  private List<Object> exchange(List<Call> calls, boolean withSource) {
+    calls.forEach(call -> send(call, withSource));
+    List<Object> replies = new ArrayList<>(calls.size());
+    calls.forEach(call -> replies.add(read(call)));
+    return replies;
   }
 
   private Object read(Call call) {
     Object reply = read();
-    call.unanswered().decrementAndGet();
+    call.noteAnswer();
     return reply;
   }
 
@@ -368,11 +317,8 @@ final class Wire {
   }
 
   private void send(Call call, boolean withSource) {
-    LockKeys keys = call.keys();
-    List<byte[]> used =
-        call.script().needsFence() ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock());
-    call.unanswered().incrementAndGet();
-    send(call.script().command(withSource, used, call.arguments()));
+    ScriptCall sent = call.toSend();
+    send(sent.script().command(withSource, sent.keys(), sent.arguments()));
   }
 
   static String text(Object reply) {

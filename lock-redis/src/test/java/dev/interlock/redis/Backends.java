@@ -94,9 +94,7 @@ final class Backends {
               .on(
                   () ->
                       PooledNodes.of(
-                          new LockPool(
-                              redis.server(), redis.servers.clientConfig(0), redis.poolConfig()),
-                          few));
+                          redis.pool(redis.server(), redis.servers.clientConfig(0)), few));
         },
         options);
   }

@@ -27,13 +27,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
-import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
-import redis.clients.jedis.Connection;
 
 /** A client takes as many connections as it may, and gives back those that it does not use. */
 class ConnectionsTest {
@@ -74,15 +72,12 @@ class ConnectionsTest {
   @Test
   void connectionsThatNobodyUsesAreClosed() throws Exception {
     RedisUri uri = new RedisUri(LockUri.parse(redis.uri()), Duration.ofSeconds(10));
-    GenericObjectPoolConfig<Connection> config = uri.poolConfig();
-    assertEquals(Duration.ofMinutes(1), config.getMinEvictableIdleDuration());
-    assertEquals(Duration.ofSeconds(30), config.getDurationBetweenEvictionRuns());
-
-    config.setMinEvictableIdleDuration(Duration.ofMillis(50));
-    config.setTimeBetweenEvictionRuns(Duration.ofMillis(20));
+    assertEquals(Duration.ofMinutes(1), LockPool.MAX_REST);
     LockKeys keys = LockKeys.of("interlock", "job");
     try (PooledNodes nodes =
-        PooledNodes.of(new LockPool(uri.server(), uri.servers.clientConfig(0), config))) {
+        PooledNodes.of(
+            new LockPool(
+                uri.server(), uri.servers.clientConfig(0), 16, Duration.ofMillis(50)))) {
       int many = 8;
       CyclicBarrier together = new CyclicBarrier(many);
       Nodes.Talk<Boolean> talk =

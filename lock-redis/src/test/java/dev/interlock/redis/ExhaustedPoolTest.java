@@ -83,17 +83,17 @@ class ExhaustedPoolTest {
                   try {
                     Connection turn = pool.borrow(soon());
                     order.add("waiter");
-                    pool.returnResource(turn);
+                    pool.giveBack(turn);
                   } catch (Exception e) {
                     order.add(e.toString());
                   }
                 });
         waiter.start();
-        Eventually.holds("waiting", () -> pool.getNumWaiters() == 1);
-        pool.returnResource(connection);
+        Eventually.holds("waiting", () -> pool.waiters() == 1);
+        pool.giveBack(connection);
         connection = pool.borrow(soon());
         order.add("again");
-        pool.returnResource(connection);
+        pool.giveBack(connection);
         waiter.join();
         assertEquals(List.of("waiter", "again"), List.copyOf(order), "round " + round);
       }
@@ -232,7 +232,6 @@ class ExhaustedPoolTest {
     return assertThrows(JedisException.class, () -> nodes.call(KEYS, soon(), true, Wire::ping));
   }
 
-  /** The last pool that is closed waits for commons-pool's own thread. */
   @Test
   void closingKeepsAnInterrupt() {
     LockPool pool = ownPool();
@@ -294,7 +293,7 @@ class ExhaustedPoolTest {
   private static LockPool ownPool() {
     RedisUri uri =
         new RedisUri(LockUri.parse(redis.uri() + "?maxConnections=1"), Duration.ofSeconds(60));
-    return new LockPool(uri.server(), uri.servers.clientConfig(0), uri.poolConfig());
+    return uri.pool(uri.server(), uri.servers.clientConfig(0));
   }
 
   private static ConnectionPool programsPool() {

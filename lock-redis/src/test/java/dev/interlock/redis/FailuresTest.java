@@ -225,7 +225,7 @@ class FailuresTest {
 
   /** Alone, or joined with others' requests. */
   @ParameterizedTest
-  @ValueSource(ints = {JoinedRequests.NEVER, 0})
+  @ValueSource(ints = {PooledNode.NEVER, 0})
   void aReleaseWhoseReplyIsLostIsInDoubtAndNoLoss(int few) throws Exception {
     LockOptions patient =
         LockOptions.builder()

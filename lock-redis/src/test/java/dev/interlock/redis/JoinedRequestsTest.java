@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.redis.Nodes.Talk;
 import dev.interlock.redis.Wire.Call;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
@@ -23,18 +22,15 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.io.IOException;
-import java.net.SocketTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
-import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
@@ -42,7 +38,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
@@ -51,10 +46,8 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Requests that are sent together, when something happens to them on the way. The server, the
- * connections and the faults are real. Only the moment at which a lane starts is the test's, so
- * that it is known who is in a batch: the first request is held at the gate, and the others wait
- * behind it.
+ * Requests that share a connection, when something happens to them on the way. The server, the
+ * connections and the faults are real.
  */
 class JoinedRequestsTest {
 
@@ -64,57 +57,41 @@ class JoinedRequestsTest {
   @AutoClose private static final RedisServer redis = Testbed.redis().start();
 
   private static final JedisClientConfig CONFIG =
-      DefaultJedisClientConfig.builder().socketTimeoutMillis(20_000).build();
+      DefaultJedisClientConfig.builder().clientName("joined").timeoutMillis(20_000).build();
 
   private FaultProxy proxy;
   private LockPool pool;
   private PooledNode node;
-  private JoinedRequests joined;
-
-  /** What a lane needs to send a batch. */
-  private final Semaphore gate = new Semaphore(0);
-
-  private final AtomicInteger atGate = new AtomicInteger();
-  private final AtomicInteger talks = new AtomicInteger();
 
   @BeforeEach
   void connect() throws IOException {
     redis.call("FLUSHALL");
     proxy = FaultProxy.to(redis.host(), redis.port());
-    GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
-    config.setMaxTotal(8);
-    config.setMaxIdle(8);
-    config.setJmxEnabled(false);
-    pool = new LockPool(new HostAndPort("127.0.0.1", proxy.port()), CONFIG, config);
-    node = new PooledNode(pool, null);
-    joined =
-        new JoinedRequests(
-            new JoinedRequests.Route() {
-              @Override
-              public <T> T use(Deadline deadline, Talk<T> talk) throws InterruptedException {
-                atGate.incrementAndGet();
-                gate.acquireUninterruptibly();
-                talks.incrementAndGet();
-                return node.use(deadline, true, false, talk);
-              }
-            },
-            0,
-            1,
-            LONG);
+    use(CONFIG);
+  }
+
+  /** All requests share a connection. */
+  private void use(JedisClientConfig config) {
+    pool = new LockPool(address(), config, 8);
+    node = new PooledNode(pool, 0, () -> {});
   }
 
   @AfterEach
   void disconnect() throws IOException {
-    gate.release(1_000_000);
-    joined.close();
     proxy.close();
+    node.closePipeline();
     pool.close();
+  }
+
+  private HostAndPort address() {
+    return new HostAndPort("127.0.0.1", proxy.port());
   }
 
   /** One thread's acquisition, and what came of it. */
   private final class Caller {
     final LockKeys keys;
     final String value;
+    final Call call;
     final CompletableFuture<Long> token = new CompletableFuture<>();
     final Deadline deadline;
     final Thread thread;
@@ -126,6 +103,13 @@ class JoinedRequestsTest {
       keys = LockKeys.of("interlock", name);
       value = Backends.claim(name).id() + "|host/1/" + number;
       this.deadline = deadline;
+      call =
+          new Call(
+              Script.ACQUIRE,
+              keys,
+              value.getBytes(UTF_8),
+              "600000".getBytes(UTF_8), // no key that a test waits for expires
+              "600000".getBytes(UTF_8));
       thread = new Thread(this::ask, "caller " + number);
       thread.setDaemon(true);
       thread.start();
@@ -133,14 +117,7 @@ class JoinedRequestsTest {
 
     private void ask() {
       try {
-        Call acquire =
-            new Call(
-                Script.ACQUIRE,
-                keys,
-                value.getBytes(UTF_8),
-                "600000".getBytes(UTF_8), // no key that a test waits for expires
-                "600000".getBytes(UTF_8));
-        Long granted = assertInstanceOf(Long.class, joined.run(acquire, deadline));
+        Long granted = assertInstanceOf(Long.class, node.run(call, deadline));
         interruptKept = Thread.currentThread().isInterrupted();
         token.complete(granted);
       } catch (InterruptedException | RuntimeException | Error e) {
@@ -155,6 +132,14 @@ class JoinedRequestsTest {
 
     Throwable failure() throws Exception {
       return token.handle((granted, failure) -> failure).get(LONG.toSeconds(), TimeUnit.SECONDS);
+    }
+
+    boolean waits() {
+      return thread.getState() == Thread.State.TIMED_WAITING;
+    }
+
+    boolean isCarriedOut() throws IOException {
+      return valueOnServer() != null;
     }
 
     /** Lets this caller's deadline pass while it waits for its reply. */
@@ -192,44 +177,75 @@ class JoinedRequestsTest {
     return Deadline.in(Backends.TIME, time);
   }
 
-  /** One at the gate, and all others behind it. */
-  private List<Caller> gather() throws Exception {
+  private List<Caller> callers(int first, int end) {
     List<Caller> callers = new ArrayList<>();
-    // The same for all, so that none is too late to be taken along.
-    Deadline deadline = in(LONG);
-    for (int i = 0; i < CALLERS; i++) {
-      callers.add(new Caller(i, deadline));
-      int behind = i;
-      Eventually.holds("one more is there", () -> atGate.get() == 1 && joined.queued() == behind);
+    for (int i = first; i < end; i++) {
+      callers.add(caller(i));
     }
     return callers;
   }
 
-  /** Lets the first go alone, and waits until it is done and the next batch is at the gate. */
-  private void letTheFirstGo(List<Caller> callers) throws Exception {
-    gate.release();
-    Eventually.holds("the next batch is at the gate", () -> atGate.get() == 2);
-    assertTrue(callers.get(0).granted() > 0);
+  /** The connection is made, and used. */
+  private void warmUp() throws Exception {
+    caller(CALLERS + 10).assertGrantedOnServer();
+  }
+
+  /** Returns callers that wait for a connection that is being made, until the fault ends. */
+  private List<Caller> queued() throws Exception {
+    List<Caller> callers = callers(0, CALLERS);
+    for (Caller caller : callers) {
+      Eventually.holds("it waits", caller::waits);
+    }
+    return callers;
+  }
+
+  /** Returns callers whose requests are carried out, and who wait for the replies. */
+  private List<Caller> carriedOut() throws Exception {
+    List<Caller> callers = callers(0, CALLERS);
+    for (Caller caller : callers) {
+      Eventually.holds("it is carried out", caller::isCarriedOut);
+    }
+    return callers;
+  }
+
+  private static Set<String> connections() throws IOException {
+    return ((String) redis.call("CLIENT", "LIST"))
+        .lines()
+        .filter(line -> line.contains(" name=joined "))
+        .map(line -> line.substring(0, line.indexOf(' ')))
+        .collect(Collectors.toSet());
   }
 
   @Test
-  void requestsThatWaitAreSentTogetherAndEachGetsItsOwnReply() throws Exception {
-    List<Caller> callers = gather();
-    letTheFirstGo(callers);
-    gate.release();
+  void requestsThatWaitAreSentOverOneConnectionAndEachGetsItsOwnReply() throws Exception {
+    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    List<Caller> callers = queued();
+    held.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
-    assertEquals(2, talks.get(), "requests were not joined");
-    assertEquals(0, joined.queued());
+    assertEquals(1, connections().size());
   }
 
   @Test
-  void aScriptThatTheServerDoesNotKnowIsTaughtToItWithinABatch() throws Exception {
-    List<Caller> callers = gather();
-    letTheFirstGo(callers);
+  void noneWaitsForTheReplyOfAnother() throws Exception {
+    warmUp();
+    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    for (int i = 0; i < 5; i++) {
+      Caller next = caller(i);
+      Eventually.holds("it is carried out", next::isCarriedOut);
+      assertFalse(next.token.isDone());
+    }
+    held.close();
+  }
+
+  @Test
+  void aScriptThatTheServerDoesNotKnowIsTaughtToItAmongOtherRequests() throws Exception {
+    warmUp();
+    NetworkFault held = proxy.hold(Direction.CLIENT_TO_SERVER);
+    List<Caller> callers = queued();
     redis.call("SCRIPT", "FLUSH");
-    gate.release();
+    held.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
@@ -237,42 +253,60 @@ class JoinedRequestsTest {
 
   @Test
   void aConnectionThatIsCutAmongTheRepliesIsReplacedAndOnlyTheRestRepeated() throws Exception {
-    List<Caller> callers = gather();
-    letTheFirstGo(callers);
+    warmUp();
+    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    List<Caller> callers = carriedOut();
     proxy.dropAfter(Direction.SERVER_TO_CLIENT, 140);
-    gate.release();
+    held.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
   }
 
   @Test
+  void aConnectionThatWasClosedWhileIdleIsReplacedWithoutAFailure() throws Exception {
+    warmUp();
+    redis.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    caller(0).assertGrantedOnServer();
+  }
+
+  @Test
   void whereTheConnectionCannotBeReplacedTheUnreadAreInDoubtAndTheReadAreNot() throws Exception {
-    List<Caller> callers = gather();
-    letTheFirstGo(callers);
+    warmUp();
+    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    List<Caller> callers = carriedOut();
     try (NetworkFault refused = proxy.refuse()) {
       proxy.dropAfter(Direction.SERVER_TO_CLIENT, 140);
-      gate.release();
-      Eventually.holds(
-          "the batch fails", () -> callers.stream().anyMatch(caller -> !caller.mayHaveSucceeded()));
+      held.close();
+      Eventually.holds("all know", () -> callers.stream().allMatch(caller -> caller.token.isDone()));
     }
     int inDoubt = 0;
     for (Caller caller : callers) {
       Throwable failure = caller.failure();
       if (failure != null) {
         assertTrue(failure instanceof JedisException, failure::toString);
+        assertTrue(caller.call.isInDoubt(), failure::toString);
         inDoubt++;
       }
     }
-    // Some 8 replies of 39 fit into 140 bytes.
-    assertTrue(inDoubt > 25 && inDoubt < 35, "in doubt: " + inDoubt);
+    // Some 8 replies of 40 fit into 140 bytes.
+    assertTrue(inDoubt > 25 && inDoubt < 36, "in doubt: " + inDoubt);
+    Eventually.holds(
+        "it is connected again",
+        () -> {
+          try {
+            node.run(new Call(Script.INSPECT, callers.get(0).keys), in(LONG));
+            return true;
+          } catch (JedisException stillKnown) {
+            return false;
+          }
+        });
     for (Caller caller : callers) {
       if (caller.succeeded()) {
         caller.assertGrantedOnServer();
       } else {
         // As the engine does with what is in doubt.
-        gate.release();
-        joined.run(new Call(Script.RELEASE, caller.keys, caller.value.getBytes(UTF_8)), in(LONG));
+        node.run(new Call(Script.RELEASE, caller.keys, caller.value.getBytes(UTF_8)), in(LONG));
         assertNull(caller.valueOnServer());
       }
     }
@@ -280,28 +314,18 @@ class JoinedRequestsTest {
 
   @Test
   void inABlackHoleNobodyWaitsForTheDeadlineOfAnother() throws Exception {
+    warmUp();
     Deadline brief = in(Duration.ofSeconds(1));
     Deadline longer = in(LONG);
     List<Caller> hasty = new ArrayList<>();
     List<Caller> patient = new ArrayList<>();
-    for (int i = 0; i < 20; i++) {
-      boolean isHasty = i % 4 < 2;
-      (isHasty ? hasty : patient).add(new Caller(i, isHasty ? brief : longer));
-      Eventually.holds("the first is at the gate", () -> atGate.get() >= 1);
-    }
-    // Hasty ones may have left the queue by then, and be at the gate as well.
-    Eventually.holds(
-        "all are there",
-        () ->
-            atGate.get()
-                    + joined.queued()
-                    + hasty.stream().filter(caller -> caller.token.isDone()).count()
-                >= 20);
     try (NetworkFault hole = proxy.blackHole(Direction.SERVER_TO_CLIENT)) {
-      gate.release(1_000);
+      for (int i = 0; i < 20; i++) {
+        boolean isHasty = i % 4 < 2;
+        (isHasty ? hasty : patient).add(new Caller(i, isHasty ? brief : longer));
+      }
       for (Caller caller : hasty) {
         Throwable failure = caller.failure();
-        assertTrue(failure instanceof JedisException, () -> "not a failure: " + failure);
         assertTrue(
             failure instanceof NotSentException || Failures.isTimeout(failure), failure::toString);
         assertTrue(caller.lateNanos >= 0, () -> "early by ns " + -caller.lateNanos);
@@ -309,170 +333,73 @@ class JoinedRequestsTest {
         assertTrue(spare > 0, () -> "not before the others: " + failure);
       }
     }
-    // The connection that lost something is reset, and what is in doubt is repeated. Where a
-    // connection for that was being made in the hole, it stays in doubt.
+    // The connection that lost something is reset, and what is in doubt is repeated.
     for (Caller caller : patient) {
-      Throwable failure = caller.failure();
-      if (failure == null) {
-        caller.assertGrantedOnServer();
-      } else {
-        assertTrue(
-            failure instanceof JedisConnectionException
-                && !(failure instanceof NotSentException)
-                && !Failures.isTimeout(failure),
-            failure::toString);
-      }
+      caller.assertGrantedOnServer();
+    }
+    for (Caller caller : hasty) {
+      Eventually.holds("it was given back", () -> !caller.isCarriedOut());
+    }
+  }
+
+  @Test
+  void aServerThatDoesNotAnswerInTimeIsConnectedToAnew() throws Exception {
+    use(DefaultJedisClientConfig.builder().clientName("joined").timeoutMillis(500).build());
+    warmUp();
+    try (NetworkFault hole = proxy.silenceOpenConnections()) {
+      Throwable failure = caller(0).failure();
+      assertTrue(Failures.isTimeout(failure), failure::toString);
+      Eventually.holds(
+          "served over another connection",
+          () -> {
+            Caller next = caller(1);
+            return next.failure() == null;
+          });
     }
   }
 
   @Test
   void whoLeavesAtItsDeadlineDoesNotMixUpTheRepliesOfTheOthers() throws Exception {
-    List<Caller> callers = gather();
-    AdvancingTime time = new AdvancingTime();
-    Caller hasty = new Caller(CALLERS, Deadline.at(time, callers.get(1).deadline.nanos()));
-    Eventually.holds("the hasty one too", () -> joined.queued() == CALLERS);
-    letTheFirstGo(callers);
+    warmUp();
     NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
-    gate.release();
-    Eventually.holds("its request is carried out", () -> hasty.valueOnServer() != null);
+    AdvancingTime time = new AdvancingTime();
+    Caller hasty = new Caller(CALLERS, Deadline.in(time, LONG));
+    List<Caller> callers = carriedOut();
+    Eventually.holds("the hasty one, too", hasty::isCarriedOut);
     hasty.assertLeavesWhenTimeIsUp(time);
     held.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
+    Eventually.holds("it was given back", () -> !hasty.isCarriedOut());
   }
 
   @ParameterizedTest
   @ValueSource(booleans = {true, false})
   void whatIsGrantedToACallerWhoHasLeftIsGivenBackAlsoIfItsOwnUndoingCameFirst(boolean heard)
       throws Exception {
-    Semaphore write = new Semaphore(0);
-    AtomicBoolean held = new AtomicBoolean();
-    AtomicInteger writing = new AtomicInteger();
-    try (Connection slow =
-        new Connection(address(), CONFIG) {
-          @Override
-          public void sendCommand(CommandArguments arguments) {
-            if (held.get()) {
-              writing.incrementAndGet();
-              write.acquireUninterruptibly();
-            }
-            super.sendCommand(arguments);
-          }
-        }) {
-      joined =
-          new JoinedRequests(
-              new JoinedRequests.Route() {
-                @Override
-                public <T> T use(Deadline deadline, Talk<T> talk) {
-                  if (atGate.incrementAndGet() == 1) {
-                    gate.acquireUninterruptibly();
-                  } else {
-                    held.set(true);
-                  }
-                  return Wire.talk(slow, deadline, false, talk);
-                }
-              },
-              0,
-              1,
-              LONG);
-      Caller first = caller(0);
-      Eventually.holds("one is at the gate", () -> atGate.get() == 1);
-      Caller patient = caller(1);
-      Eventually.holds("the next one waits", () -> joined.queued() == 1);
-      AdvancingTime time = new AdvancingTime();
-      Caller hasty = new Caller(2, Deadline.at(time, patient.deadline.nanos()));
-      Eventually.holds("the hasty one, too", () -> joined.queued() == 2);
-      gate.release();
-      first.assertGrantedOnServer();
-      Eventually.holds("the lane is about to write", () -> writing.get() == 1);
-      assertEquals(2, atGate.get(), "the hasty one is not in the batch");
-      hasty.assertLeavesWhenTimeIsUp(time);
-      // This is what the engine does then. It comes before what it is to undo.
-      Object undone =
-          node.use(
-              in(LONG),
-              true,
-              false,
-              wire -> wire.run(new Call(Script.RELEASE, hasty.keys, hasty.value.getBytes(UTF_8))));
-      assertEquals("not held", Wire.text(((List<?>) undone).get(0)));
-      if (!heard) {
-        proxy.blackHole(Direction.SERVER_TO_CLIENT);
-      }
-      write.release(1_000);
-      Eventually.holds("it was sent", () -> redis.call("GET", hasty.keys + ":fence") != null);
-      Eventually.holds("it was given back", () -> hasty.valueOnServer() == null);
-      if (heard) {
-        patient.assertGrantedOnServer();
-      } else {
-        assertFalse(patient.token.isDone(), "the patient one has heard of it");
-        proxy.heal();
-        assertTrue(patient.failure() instanceof JedisException, () -> "" + patient.token);
-      }
-    } finally {
-      write.release(1_000);
-    }
-  }
-
-  @Test
-  void repliesThatComeOneByOneDoNotKeepALaneBeyondTheDeadline() throws Exception {
+    warmUp();
+    NetworkFault held = proxy.hold(Direction.CLIENT_TO_SERVER);
+    Caller patient = caller(1);
     AdvancingTime time = new AdvancingTime();
-    List<Integer> limits = Collections.synchronizedList(new ArrayList<>());
-    joinedOver(
-        1,
-        (connection, number) -> {
-          if (number == 2) {
-            limits.add(connection.getSoTimeout());
-            if (limits.size() == 2) {
-              time.advance(Duration.ofMillis(limits.get(1) * 9L / 10));
-            } else if (limits.size() == 3) {
-              throw new JedisConnectionException(new SocketTimeoutException("no reply"));
-            }
-          }
-        });
-    Caller first = caller(0);
-    Eventually.holds("one is at the gate", () -> atGate.get() == 1);
-    Deadline deadline = Deadline.in(time, Duration.ofSeconds(15)); // less than a connection's own
-    Caller patient = new Caller(1, deadline);
-    Eventually.holds("the next one waits", () -> joined.queued() == 1);
-    for (int i = 2; i < 6; i++) {
-      new Caller(i, deadline);
-      int there = i;
-      Eventually.holds("one more waits", () -> joined.queued() == there);
+    Caller hasty = new Caller(2, Deadline.in(time, LONG));
+    Eventually.holds("sent", () -> patient.call.isInDoubt() && hasty.call.isInDoubt());
+    hasty.assertLeavesWhenTimeIsUp(time);
+    // The engine undoes it then. That comes before what it is to undo.
+    assertNull(hasty.valueOnServer());
+    if (!heard) {
+      proxy.blackHole(Direction.SERVER_TO_CLIENT);
     }
-    gate.release(1_000);
-    first.assertGrantedOnServer();
-    patient.granted();
-    Eventually.holds("the third is waited for", () -> limits.size() == 3);
-    assertTrue(limits.get(2) <= limits.get(1) / 10 + 1, limits::toString);
-  }
-
-  @Test
-  void oneLaneServesWhileTheRepliesOfTheOtherAreStillAwaited() throws Exception {
-    Semaphore reading = new Semaphore(0);
-    AtomicInteger talk = new AtomicInteger();
-    joinedOver(
-        2,
-        (connection, number) -> {
-          if (number == 1) {
-            talk.set(number);
-            reading.acquireUninterruptibly();
-          }
-        });
-    gate.release(1_000);
-    Caller first = caller(0);
-    Eventually.holds("its lane is busy", () -> talk.get() == 1);
-    for (int i = 1; i < 6; i++) {
-      caller(i).assertGrantedOnServer();
+    held.close();
+    Eventually.holds("it was sent", () -> redis.call("GET", hasty.keys + ":fence") != null);
+    Eventually.holds("it was given back", () -> !hasty.isCarriedOut());
+    if (heard) {
+      patient.assertGrantedOnServer();
+    } else {
+      assertFalse(patient.token.isDone(), "the patient one has heard of it");
+      proxy.heal();
+      patient.assertGrantedOnServer();
     }
-    assertFalse(first.token.isDone(), "the first did not wait");
-    reading.release(1_000);
-    first.assertGrantedOnServer();
-    assertEquals(0, joined.queued());
-  }
-
-  private HostAndPort address() {
-    return new HostAndPort("127.0.0.1", proxy.port());
   }
 
   @Test
@@ -505,49 +432,14 @@ class JoinedRequestsTest {
     assertTrue(limits.get(1) <= limits.get(0) - passing.toMillis(), limits::toString);
   }
 
-  /** What happens before a reply is read in a talk; they are numbered from 1. */
-  private interface BeforeReply {
-    void of(Connection connection, int talk);
-  }
-
-  /** Every talk passes the gate, and has a connection of its own. */
-  private void joinedOver(int lanes, BeforeReply before) {
-    joined =
-        new JoinedRequests(
-            new JoinedRequests.Route() {
-              @Override
-              public <T> T use(Deadline deadline, Talk<T> talk) {
-                int number = atGate.incrementAndGet();
-                gate.acquireUninterruptibly();
-                AtomicBoolean connected = new AtomicBoolean();
-                try (Connection connection =
-                    new Connection(address(), CONFIG) {
-                      @Override
-                      public Object getOne() {
-                        if (connected.get()) {
-                          before.of(this, number);
-                        }
-                        return super.getOne();
-                      }
-                    }) {
-                  connected.set(true);
-                  return Wire.talk(connection, deadline, false, talk);
-                }
-              }
-            },
-            0,
-            lanes,
-            LONG);
-  }
-
   @Test
   void anInterruptTakesARequestBackThatIsNotSent() throws Exception {
-    List<Caller> callers = gather();
+    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    List<Caller> callers = queued();
     Caller interrupted = callers.get(17);
     interrupted.thread.interrupt();
-    assertTrue(interrupted.failure() instanceof InterruptedException);
-    letTheFirstGo(callers);
-    gate.release();
+    assertInstanceOf(InterruptedException.class, interrupted.failure());
+    held.close();
     for (Caller caller : callers) {
       if (caller != interrupted) {
         caller.assertGrantedOnServer();
@@ -558,40 +450,36 @@ class JoinedRequestsTest {
 
   @Test
   void interruptsOfThoseThatWaitForRepliesBreakNothingAndAreKept() throws Exception {
-    List<Caller> callers = gather();
-    letTheFirstGo(callers);
+    warmUp();
+    Set<String> before = connections();
     NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
-    gate.release();
-    for (Caller caller : callers.subList(1, CALLERS)) {
-      Eventually.holds("its request is carried out", () -> caller.valueOnServer() != null);
-    }
+    List<Caller> callers = carriedOut();
     callers.subList(1, 10).forEach(caller -> caller.thread.interrupt());
     held.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
-    assertEquals(2, talks.get(), "an interrupt led to another talk");
+    assertEquals(before, connections(), "an interrupt led to another connection");
     for (Caller caller : callers.subList(1, 10)) {
       assertTrue(caller.interruptKept, "an interrupt was swallowed");
     }
   }
 
   @Test
-  void interruptsWhileALaneWaitsForAConnectionTakeBackOnlyTheirOwnRequests() throws Exception {
+  void interruptsWhileAllConnectionsAreInUseTakeBackOnlyTheirOwnRequests() throws Exception {
     List<Connection> borrowed = new ArrayList<>();
-    List<Caller> callers = gather();
-    letTheFirstGo(callers);
     for (int i = 0; i < 8; i++) {
       borrowed.add(pool.borrow(Backends.soon()));
     }
-    gate.release();
-    Eventually.holds("the lane waits for a connection", () -> pool.getNumWaiters() == 1);
+    List<Caller> callers = queued();
+    Eventually.holds("the pipeline waits for a connection", () -> pool.waiters() == 1);
     List<Caller> interrupted = callers.subList(1, 20);
     interrupted.forEach(caller -> caller.thread.interrupt());
     for (Caller caller : interrupted) {
       assertInstanceOf(InterruptedException.class, caller.failure());
     }
-    borrowed.forEach(pool::returnResource);
+    borrowed.forEach(pool::giveBack);
+    callers.get(0).assertGrantedOnServer();
     for (Caller caller : callers.subList(20, CALLERS)) {
       caller.assertGrantedOnServer();
     }
@@ -601,68 +489,9 @@ class JoinedRequestsTest {
   }
 
   @Test
-  void aRequestThatIsNotSentInTimeGoesAlone() throws Exception {
-    joined.close();
-    joined =
-        new JoinedRequests(
-            new JoinedRequests.Route() {
-              @Override
-              public <T> T use(Deadline deadline, Talk<T> talk) throws InterruptedException {
-                if (atGate.incrementAndGet() == 1) {
-                  gate.acquireUninterruptibly();
-                }
-                return node.use(deadline, true, false, talk);
-              }
-            },
-            0,
-            1,
-            Duration.ofMillis(50));
-    Caller held = caller(0);
-    Eventually.holds("the lane is held", () -> atGate.get() == 1);
-    for (int i = 1; i < 6; i++) {
-      caller(i).assertGrantedOnServer();
-    }
-    held.assertGrantedOnServer();
-  }
-
-  /** They would wait for each other's connections, and all the longer the farther it is. */
-  @Test
-  void requestsDoNotGoAloneBecauseTheServerIsDistant() throws Exception {
-    AtomicInteger alone = new AtomicInteger();
-    joined.close();
-    joined =
-        new JoinedRequests(
-            new JoinedRequests.Route() {
-              @Override
-              public <T> T use(Deadline deadline, Talk<T> talk) throws InterruptedException {
-                if (Thread.currentThread().getName().startsWith("caller")) {
-                  alone.incrementAndGet();
-                }
-                return node.use(deadline, true, false, talk);
-              }
-            },
-            0,
-            pool.size());
-    var unused = proxy.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(250));
-    for (int round = 0; round < 4; round++) {
-      List<Caller> callers = new ArrayList<>();
-      for (int i = 0; i < CALLERS; i++) {
-        callers.add(caller(round * CALLERS + i));
-      }
-      for (Caller caller : callers) {
-        caller.granted();
-      }
-    }
-    // Those of the first round may: it takes connections to be made.
-    assertTrue(alone.get() < 2 * CALLERS, () -> alone + " went alone");
-  }
-
-  @Test
   void whatOneIsRefusedDoesNotTouchTheOthers() throws Exception {
     redis.call("LPUSH", "interlock:{job 7}", "somebody else's");
-    List<Caller> callers = gather();
-    letTheFirstGo(callers);
-    gate.release();
+    List<Caller> callers = callers(0, CALLERS);
     for (Caller caller : callers) {
       if (caller == callers.get(7)) {
         assertNotNull(caller.failure());
@@ -673,33 +502,47 @@ class JoinedRequestsTest {
   }
 
   @Test
-  void onAClosedPoolAllAreTold() throws Exception {
-    List<Caller> callers = gather();
-    letTheFirstGo(callers);
-    pool.close();
-    gate.release(1_000);
-    for (Caller caller : callers.subList(1, CALLERS)) {
-      assertTrue(caller.failure() instanceof JedisException, () -> "got " + caller.token);
+  void whenTheNodeIsClosedThoseWhoWaitForAConnectionAreTold() throws Exception {
+    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    List<Caller> callers = queued();
+    node.closePipeline();
+    for (Caller caller : callers) {
+      assertInstanceOf(JedisException.class, caller.failure());
     }
     assertThrows(
         JedisException.class,
-        () -> joined.run(new Call(Script.INSPECT, callers.get(0).keys), in(LONG)));
+        () -> node.run(new Call(Script.INSPECT, callers.get(0).keys), in(LONG)));
+    held.close();
   }
 
   @Test
-  void anAnswerThatIsAnErrorIsThrownToItsCallerAlone() throws Exception {
-    List<Caller> callers = gather();
-    letTheFirstGo(callers);
+  void whenTheNodeIsClosedWhatWasSentIsStillAnswered() throws Exception {
+    warmUp();
+    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    List<Caller> callers = carriedOut();
+    node.closePipeline();
+    held.close();
+    for (Caller caller : callers) {
+      caller.assertGrantedOnServer();
+    }
+    Eventually.holds("disconnected", () -> connections().isEmpty());
+  }
+
+  @Test
+  void anAnswerThatIsAnErrorIsThrownToItsCallerAloneAndEndsTheConnection() throws Exception {
+    warmUp();
+    Set<String> before = connections();
+    pool.giveBack(pool.borrow(Backends.soon()));
     // Like a primary that has become a replica: an error for each, and a connection to be dropped.
     redis.call("REPLICAOF", "127.0.0.1", "1");
     try {
-      gate.release(1_000);
-      for (Caller caller : callers.subList(1, CALLERS)) {
+      for (Caller caller : callers(0, CALLERS)) {
         Throwable failure = caller.failure();
         assertTrue(failure.getMessage().contains("READONLY"), failure::toString);
         assertFalse(failure instanceof JedisConnectionException);
       }
-      assertEquals(0, pool.getNumIdle(), "a connection to a replica was kept");
+      Eventually.holds("a connection to a replica was kept", () -> pool.idle() == 0);
+      assertTrue(connections().stream().noneMatch(before::contains));
     } finally {
       redis.call("REPLICAOF", "NO", "ONE");
     }

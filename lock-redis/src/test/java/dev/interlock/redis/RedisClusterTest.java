@@ -487,7 +487,7 @@ class RedisClusterTest {
                     uri.servers.addresses(ServerUri.REDIS_PORT),
                     node -> {
                       hosts.add(node.getHost());
-                      return new LockPool(node, uri.servers.clientConfig(0), uri.poolConfig());
+                      return uri.pool(node, uri.servers.clientConfig(0));
                     }),
                 Backends.TIME)) {
       Wire.Call look = new Wire.Call(Script.INSPECT, keys);

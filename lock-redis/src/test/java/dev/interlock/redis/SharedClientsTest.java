@@ -160,7 +160,7 @@ class SharedClientsTest {
 
   /** Alone, or joined with others' requests. */
   @ParameterizedTest
-  @ValueSource(ints = {JoinedRequests.NEVER, 0})
+  @ValueSource(ints = {PooledNode.NEVER, 0})
   void permitsOfManyClientsNeverExceedTheLimitWhateverConnectionsBreak(int few) throws Exception {
     int limit = 5;
     AtomicInteger used = new AtomicInteger();
@@ -334,7 +334,7 @@ class SharedClientsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {JoinedRequests.NEVER, 0})
+  @ValueSource(ints = {PooledNode.NEVER, 0})
   void aReleaseWhoseReplyIsLostIsInDoubtAndNoLoss(int few) throws Exception {
     try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port());
         LockClient client = Backends.client("redis://127.0.0.1:" + proxy.port(), HEARING, few)) {

@@ -363,8 +363,7 @@ class SharesTest {
     take(backend, other);
     try (Nodes nodes =
         PooledNodes.of(
-            new LockPool(uri.server(), uri.servers.clientConfig(0), uri.poolConfig()),
-            JoinedRequests.NEVER)) {
+            uri.pool(uri.server(), uri.servers.clientConfig(0)), PooledNode.NEVER)) {
       byte[] minute = Entry.number(60_000);
       Wire.Call acquire = Entry.of(permits(2, 3), keys).acquire(minute, minute, new byte[0], false);
       assertInstanceOf(Long.class, nodes.run(acquire, soon()));

@@ -16,11 +16,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
-import org.apache.commons.pool2.impl.GenericObjectPoolConfig;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisConnectionException;
@@ -50,13 +48,11 @@ class SlotTableTest {
 
     @Override
     public PooledNode at(HostAndPort address) {
-      return nodes.computeIfAbsent(address, a -> new PooledNode(pool(a), null));
+      return nodes.computeIfAbsent(address, a -> new PooledNode(pool(a)));
     }
 
     static LockPool pool(HostAndPort address) {
-      GenericObjectPoolConfig<Connection> config = new GenericObjectPoolConfig<>();
-      config.setJmxEnabled(false);
-      return new LockPool(address, DefaultJedisClientConfig.builder().build(), config);
+      return new LockPool(address, DefaultJedisClientConfig.builder().build(), 8);
     }
 
     @Override
@@ -77,7 +73,7 @@ class SlotTableTest {
 
     @Override
     public void close() {
-      nodes.values().forEach(PooledNode::close);
+      nodes.values().forEach(node -> node.pool().close());
     }
   }
 

@@ -10,11 +10,15 @@ import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledForJreRange;
 import org.junit.jupiter.api.condition.JRE;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** An interrupt breaks the socket that a virtual thread reads from; there are none before 21. */
 @EnabledForJreRange(min = JRE.JAVA_21)
@@ -30,11 +34,12 @@ class VirtualThreadTest {
     return (Thread) Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
   }
 
-  @Test
-  void anInterruptInTheMiddleOfARequestEndsTheWaitAndTheGrantThatNobodyGotIsUndone()
+  @ParameterizedTest
+  @ValueSource(ints = {PooledNode.NEVER, 0})
+  void anInterruptInTheMiddleOfARequestEndsTheWaitAndTheGrantThatNobodyGotIsUndone(int few)
       throws Exception {
     try (RedisServer redis = Testbed.redis().start();
-        LockClient client = LockClient.open(redis.uri(), OPTIONS);
+        LockClient client = Backends.client(redis.uri(), OPTIONS, few);
         LockClient other = LockClient.open(redis.uri(), OPTIONS)) {
       client.lock("warm").acquire().release();
       redis.pause();
@@ -58,6 +63,37 @@ class VirtualThreadTest {
       assertTrue(other.lock("job").tryAcquire(Duration.ofMinutes(1)).isPresent());
       // And the client goes on, on another connection.
       client.lock("warm").acquire().release();
+    }
+  }
+
+  @Test
+  void manyShareOneConnection() throws Exception {
+    int many = 200;
+    try (RedisServer redis = Testbed.redis().start();
+        LockClient client = Backends.client(redis.uri(), OPTIONS, 0)) {
+      List<CompletableFuture<Long>> all = new ArrayList<>();
+      for (int i = 0; i < many; i++) {
+        String name = "job " + i;
+        CompletableFuture<Long> token = new CompletableFuture<>();
+        all.add(token);
+        startVirtual(
+            () -> {
+              try (Lease lease = client.lock(name).acquire()) {
+                token.complete(lease.fencingToken());
+              } catch (InterruptedException | RuntimeException e) {
+                token.completeExceptionally(e);
+              }
+            });
+      }
+      for (CompletableFuture<Long> token : all) {
+        assertTrue(token.get(1, TimeUnit.MINUTES) > 0);
+      }
+      long connections =
+          ((String) redis.call("CLIENT", "LIST"))
+              .lines()
+              .filter(line -> line.contains(" name=interlock "))
+              .count();
+      assertTrue(connections <= 2, () -> connections + " connections"); // one has opened the client
     }
   }
 }

@@ -4,6 +4,8 @@ import static dev.interlock.redlock.Cluster.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
+import dev.interlock.redis.server.Request;
+import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.redlock.Round.Answer;
@@ -29,7 +31,7 @@ final class Acquisition {
   private final Requests requests;
   private final byte[] hint;
   private final long waitedMillis;
-  private final long sendBefore;
+  private final Deadline sendBefore;
   private final WakeUp wakeUp;
   private final VoteCount count;
 
@@ -46,8 +48,8 @@ final class Acquisition {
     this.requests = requests;
     this.hint = number(hint);
     this.waitedMillis = waitedMillis;
-    this.sendBefore = sendBefore.nanos();
-    this.wakeUp = cluster.callerIo().wakeUp(time);
+    this.sendBefore = sendBefore;
+    this.wakeUp = new WakeUp(time);
     this.count = new VoteCount(cluster.size());
   }
 
@@ -58,7 +60,7 @@ final class Acquisition {
           node,
           new Question(node, this::voted) {
             @Override
-            NodePipeline.Call ask(byte[] run) {
+            ScriptCall ask(byte[] run) {
               return requests.acquire(run, hint, cluster.subscriber(node).id(), waitedMillis);
             }
           });
@@ -131,7 +133,7 @@ final class Acquisition {
         node,
         new Question(node, this::confirmed) {
           @Override
-          NodePipeline.Call ask(byte[] run) {
+          ScriptCall ask(byte[] run) {
             return requests.confirm(run, number(token));
           }
         });
@@ -159,7 +161,7 @@ final class Acquisition {
       synchronized (count) {
         outcome = count.outcome();
       }
-      if (outcome != Outcome.OPEN || !cluster.callerIo().await(wakeUp, deadline)) {
+      if (outcome != Outcome.OPEN || !cluster.pipelines().await(wakeUp, deadline)) {
         return outcome;
       }
     }
@@ -175,7 +177,7 @@ final class Acquisition {
           missing |= count.vote(node) == null;
         }
       }
-      goesOn = missing && cluster.callerIo().await(wakeUp, deadline);
+      goesOn = missing && cluster.pipelines().await(wakeUp, deadline);
     }
   }
 
@@ -220,7 +222,7 @@ final class Acquisition {
   }
 
   /** A request of this attempt, not sent after its withdrawal. */
-  private abstract class Question implements NodePipeline.Request {
+  private abstract class Question implements Request {
     final int node;
     private final BiConsumer<Integer, Answer> then;
 
@@ -229,10 +231,10 @@ final class Acquisition {
       this.then = then;
     }
 
-    abstract NodePipeline.Call ask(byte[] run);
+    abstract ScriptCall ask(byte[] run);
 
     @Override
-    public NodePipeline.@Nullable Call call(String run) {
+    public @Nullable ScriptCall call(String run) {
       boolean sentBefore = entry.mayBeOn(node);
       if (entry.touch(node, run)) {
         return ask(run.getBytes(UTF_8));
@@ -258,9 +260,8 @@ final class Acquisition {
     }
 
     @Override
-    public void failed(LockException problem, boolean timedOut) {
-      then.accept(
-          node, new Answer(null, timedOut ? new Vote.TimedOut() : new Vote.Failed(problem)));
+    public void failed(RuntimeException problem) {
+      then.accept(node, cluster.silence(node, problem));
     }
 
     @Override
@@ -269,7 +270,7 @@ final class Acquisition {
     }
 
     @Override
-    public long sendBefore() {
+    public Deadline sendBefore() {
       return sendBefore;
     }
   }

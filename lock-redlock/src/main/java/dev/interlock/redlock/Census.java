@@ -4,6 +4,8 @@ import static dev.interlock.redlock.Cluster.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
+import dev.interlock.redis.server.Request;
+import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.redis.server.Script;
@@ -332,23 +334,23 @@ final class Census implements AutoCloseable {
    *
    * @param onlyRun the process to ask; null for any
    */
-  private NodePipeline.Request ask(
+  private Request ask(
       Round round,
       int node,
       Deadline deadline,
       @Nullable String onlyRun,
       Script script,
       byte[]... more) {
-    return round.new Question(node, deadline.nanos()) {
+    return round.new Question(node, deadline) {
       @Override
-      public NodePipeline.@Nullable Call call(String run) {
+      public @Nullable ScriptCall call(String run) {
         if (onlyRun != null && !onlyRun.equals(run)) {
           return null;
         }
         List<byte[]> arguments = new ArrayList<>(List.of(run.getBytes(UTF_8), cluster.longest()));
         arguments.addAll(List.of(more));
         runs.put(node, run);
-        return new NodePipeline.Call(script, List.of(cluster.record()), arguments);
+        return new ScriptCall(script, List.of(cluster.record()), arguments);
       }
     };
   }
@@ -418,12 +420,12 @@ final class Census implements AutoCloseable {
       }
       cluster.send(
           node,
-          round.new Question(node, deadline.nanos()) {
+          round.new Question(node, deadline) {
             @Override
-            public NodePipeline.Call call(String run) {
+            public ScriptCall call(String run) {
               long up = cluster.upMillis(node);
               asked.put(node, new Listings.Reply(run, up, List.of()));
-              return new NodePipeline.Call(
+              return new ScriptCall(
                   NodeScripts.EXCHANGE_LISTINGS,
                   List.of(cluster.record()),
                   notes(statuses, entering, since));
@@ -540,7 +542,7 @@ final class Census implements AutoCloseable {
                 admit.reason().name().getBytes(UTF_8),
                 cluster.number()));
       } else if (step instanceof Admission.Step.Count) {
-        NodePipeline.Request count =
+        Request count =
             ask(round, step.node(), deadline, step.run(), NodeScripts.COUNT, cluster.number());
         cluster.send(step.node(), count);
       } else {

@@ -2,10 +2,12 @@ package dev.interlock.redlock;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.interlock.redis.server.Request;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.Pipelines;
 import dev.interlock.redis.server.Subscriber;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.spi.TimeSource;
@@ -36,11 +38,7 @@ final class Cluster implements AutoCloseable {
       Supplier<? extends Connection> forRequests) {}
 
   private record Node(
-      String name,
-      Failures failures,
-      NodeConnections connections,
-      NodePipeline pipeline,
-      Subscriber subscriber) {}
+      String name, Failures failures, NodeConnections connections, Subscriber subscriber) {}
 
   private final String endpoint;
   private final Failures failures;
@@ -48,9 +46,8 @@ final class Cluster implements AutoCloseable {
   private final byte[] longest;
   private final byte[] number;
   private final List<Node> nodes = new ArrayList<>();
-  private final CallerIo callerIo;
+  private final Pipelines pipelines;
   private final Census census;
-  private final Map<String, String> nodeOfRun = new ConcurrentHashMap<>();
 
   Cluster(List<Place> places, RedlockSettings settings, TimeSource time) {
     this.endpoint = places.stream().map(Place::name).collect(Collectors.joining(","));
@@ -59,27 +56,26 @@ final class Cluster implements AutoCloseable {
     this.record = (settings.namespace() + ":redlock").getBytes(UTF_8);
     this.longest = number(settings.maxTtl().toMillis());
     this.number = number(places.size());
-    int timeout = (int) settings.nodeTimeout().toMillis();
+    Map<String, String> nodeOfRun = new ConcurrentHashMap<>();
     for (Place place : places) {
       Failures own = new Failures("redis", place.name(), place.tls());
       NodeConnections connections =
-          new NodeConnections(place.name(), place.forRequests(), own, nodeOfRun);
-      nodes.add(
-          new Node(
+          new NodeConnections(
               place.name(),
+              place.forRequests(),
               own,
-              connections,
-              new NodePipeline(
-                  place.name(),
-                  connections,
-                  own,
-                  time,
-                  timeout,
-                  run -> census.lookWithin(Duration.ZERO)),
-              new Subscriber(
-                  place.forMessages(), settings.namespace(), own, Subscriber.POKE_MILLIS)));
+              nodeOfRun,
+              settings.nodeTimeout(),
+              () -> census.lookWithin(Duration.ZERO));
+      Subscriber subscriber =
+          new Subscriber(place.forMessages(), settings.namespace(), own, Subscriber.POKE_MILLIS);
+      nodes.add(new Node(place.name(), own, connections, subscriber));
     }
-    this.callerIo = new CallerIo(nodes.stream().map(Node::pipeline).toList());
+    this.pipelines =
+        new Pipelines(
+            "interlock-redlock",
+            nodes.stream().map(Node::connections).toList(),
+            settings.nodeTimeout());
   }
 
   static byte[] number(long value) {
@@ -140,14 +136,12 @@ final class Cluster implements AutoCloseable {
     return census;
   }
 
-  void send(int node, NodePipeline.Request request) {
-    if (!callerIo.send(node, request)) {
-      nodes.get(node).pipeline().send(request);
-    }
+  void send(int node, Request request) {
+    pipelines.send(node, request);
   }
 
-  CallerIo callerIo() {
-    return callerIo;
+  Pipelines pipelines() {
+    return pipelines;
   }
 
   Subscriber subscriber(int node) {
@@ -173,6 +167,15 @@ final class Cluster implements AutoCloseable {
       return new Answer(null, new Vote.Failed(from.failures().foreign(words)));
     }
     return new Answer(words, null);
+  }
+
+  /** Turns the failure of a request into a silence with its reason. */
+  Answer silence(int node, RuntimeException problem) {
+    return new Answer(
+        null,
+        Failures.isTimeout(problem)
+            ? new Vote.TimedOut()
+            : new Vote.Failed(failures(node).explain(problem)));
   }
 
   /** Returns the vote of a node that refuses to vote; null if it votes. */
@@ -253,15 +256,10 @@ final class Cluster implements AutoCloseable {
   @Override
   public void close() {
     census.close();
-    for (Node node : nodes) {
-      node.subscriber().close();
-      node.pipeline().close();
-    }
-    callerIo.close();
+    nodes.forEach(node -> node.subscriber().close());
+    pipelines.close();
     try {
-      for (Node node : nodes) {
-        node.pipeline().awaitEnd();
-      }
+      pipelines.awaitEnd();
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

@@ -3,6 +3,8 @@ package dev.interlock.redlock;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.redis.server.Failures;
+import dev.interlock.redis.server.Server;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
@@ -14,7 +16,7 @@ import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /** Connects to one node, and finds out which server process is at the other end. */
-final class NodeConnections {
+final class NodeConnections implements Server {
 
   private static final Pattern RUN = Pattern.compile("(?m)^run_id:(\\w+)");
   private static final Pattern UPTIME = Pattern.compile("(?m)^uptime_in_seconds:(-?\\d+)");
@@ -27,6 +29,8 @@ final class NodeConnections {
   private final Supplier<? extends Connection> make;
   private final Failures failures;
   private final Map<String, String> nodeOfRun;
+  private final int timeoutMillis;
+  private final Runnable connected;
 
   /** When the server was started, by {@link System#nanoTime()}, unless its clock was set since. */
   private volatile long startedAt = System.nanoTime();
@@ -35,21 +39,49 @@ final class NodeConnections {
    * For one node.
    *
    * @param nodeOfRun the node of each process; shared by all nodes of a client
+   * @param timeout how long the node may take to answer
+   * @param connected runs whenever a new connection is about to be used
    */
   NodeConnections(
       String name,
       Supplier<? extends Connection> make,
       Failures failures,
-      Map<String, String> nodeOfRun) {
+      Map<String, String> nodeOfRun,
+      Duration timeout,
+      Runnable connected) {
     this.name = name;
     this.make = make;
     this.failures = failures;
     this.nodeOfRun = nodeOfRun;
+    this.timeoutMillis = Math.toIntExact(timeout.toMillis());
+    this.connected = connected;
   }
 
-  /** Connects, which blocks. Throws Jedis's exceptions. */
-  Connection make() {
-    return make.get();
+  @Override
+  public String name() {
+    return name;
+  }
+
+  /** Connects, logs in, and finds out which process is at the other end. */
+  @Override
+  public Link connect() {
+    Connection connection = make.get();
+    boolean introduced = false;
+    try {
+      String run = introduce(connection);
+      failures.noteAdmission();
+      introduced = true;
+      return new Link(connection, run);
+    } finally {
+      if (!introduced) {
+        connection.close();
+      }
+    }
+  }
+
+  @Override
+  public void connected(String run) {
+    connected.run();
   }
 
   /**
@@ -57,7 +89,7 @@ final class NodeConnections {
    *
    * @throws dev.interlock.LockConfigurationException if the server cannot be a node
    */
-  String introduce(Connection connection, int timeoutMillis) {
+  private String introduce(Connection connection) {
     if (connection.getSoTimeout() == 0) {
       throw failures.wrong(
           "the Jedis client waits for answers without limit; give it a finite"

@@ -3,6 +3,7 @@ package dev.interlock.redlock;
 import static dev.interlock.redlock.Cluster.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.FailureModel;
@@ -180,12 +181,12 @@ final class RedlockBackend implements LockBackend {
     requireAtMostMaxTtl(claim);
     cluster.census().comeBack(deadline);
     cluster.census().keepListed();
-    boolean ownIo = cluster.callerIo().begin();
+    boolean ownIo = cluster.pipelines().begin();
     try {
       return attempt(claim, deadline);
     } finally {
       if (ownIo) {
-        cluster.callerIo().end();
+        cluster.pipelines().end();
       }
     }
   }
@@ -371,7 +372,7 @@ final class RedlockBackend implements LockBackend {
     byte[] token = number(grant.token());
     boolean isExclusive = grant.claim().share().isExclusive();
     Round round = new Round(cluster, time);
-    long sendBefore = deadline.orIn(settings.nodeTimeout()).nanos();
+    Deadline sendBefore = deadline.orIn(settings.nodeTimeout());
     for (int each = 0; each < cluster.size(); each++) {
       cluster.send(
           each,
@@ -379,7 +380,7 @@ final class RedlockBackend implements LockBackend {
             private boolean counts = true;
 
             @Override
-            public NodePipeline.@Nullable Call call(String run) {
+            public @Nullable ScriptCall call(String run) {
               boolean restore = entry.isToBeRestoredOn(node, time.nanoTime());
               counts = !entry.lacks(node);
               if (restore && !entry.touch(node, run)) {
@@ -482,7 +483,7 @@ final class RedlockBackend implements LockBackend {
     Entry entry = entry(claim);
     entry.withdraw();
     Requests requests = requests(claim, entry);
-    boolean ownIo = cluster.callerIo().begin();
+    boolean ownIo = cluster.pipelines().begin();
     try {
       Round round = new Round(cluster, time);
       for (int node = 0; node < cluster.size(); node++) {
@@ -491,7 +492,7 @@ final class RedlockBackend implements LockBackend {
       return verdict(round, "released", deadline);
     } finally {
       if (ownIo) {
-        cluster.callerIo().end();
+        cluster.pipelines().end();
       }
     }
   }
@@ -503,7 +504,7 @@ final class RedlockBackend implements LockBackend {
       round.put(to, new Answer(List.of("not held".getBytes(UTF_8)), null));
       return;
     }
-    long until = time.nanoTime() + requests.ttl.plus(settings.nodeTimeout()).toNanos();
+    Deadline until = forRelease(requests);
     cluster.send(
         to,
         round.new Question(to, until) {
@@ -511,7 +512,7 @@ final class RedlockBackend implements LockBackend {
           private boolean inDoubt;
 
           @Override
-          public NodePipeline.Call call(String run) {
+          public ScriptCall call(String run) {
             inDoubt |= asked || entry.mayBeForgottenBy(node, run);
             asked = true;
             Vote.Granted grant = inDoubt ? null : entry.quietlyLeaving(node);
@@ -532,6 +533,11 @@ final class RedlockBackend implements LockBackend {
         });
   }
 
+  /** Returns until when a release is of use: then the lock has expired. */
+  private Deadline forRelease(Requests requests) {
+    return Deadline.in(time, requests.ttl.plus(settings.nodeTimeout()));
+  }
+
   /**
    * Counts like a renewal: not on a node that was given the lock again since the last one, and not
    * for longer than a restarted node waits before it votes.
@@ -550,7 +556,7 @@ final class RedlockBackend implements LockBackend {
     entry.defer();
     Requests requests = requests(claim, entry);
     Round round = new Round(cluster, time);
-    long sendBefore = time.nanoTime() + requests.ttl.plus(settings.nodeTimeout()).toNanos();
+    Deadline sendBefore = forRelease(requests);
     for (int each = 0; each < cluster.size(); each++) {
       cluster.send(
           each,
@@ -560,7 +566,7 @@ final class RedlockBackend implements LockBackend {
 
             /** A node that can be reached later only keeps the lock no longer than the others. */
             @Override
-            public NodePipeline.Call call(String run) {
+            public ScriptCall call(String run) {
               inDoubt |= asked || entry.mayBeForgottenBy(node, run);
               asked = true;
               long rest = TimeUnit.NANOSECONDS.toMillis(end - time.nanoTime() + 999_999);
@@ -607,12 +613,12 @@ final class RedlockBackend implements LockBackend {
     if (answer == null || answer.is("not held")) {
       return;
     }
-    long until = time.nanoTime() + requests.ttl.plus(settings.nodeTimeout()).toNanos();
+    Deadline until = forRelease(requests);
     cluster.send(
         on,
         new Round(cluster, time).new Question(on, until) {
           @Override
-          public NodePipeline.Call call(String run) {
+          public ScriptCall call(String run) {
             return requests.releaseDeferred();
           }
 
@@ -715,11 +721,11 @@ final class RedlockBackend implements LockBackend {
     String pattern = LockKeys.pattern(settings.namespace(), prefix);
     cluster.send(
         node,
-        round.new Question(node, deadline.nanos()) {
+        round.new Question(node, deadline) {
           @Override
-          public NodePipeline.Call call(String run) {
+          public ScriptCall call(String run) {
             asked.set(run);
-            return new NodePipeline.Call(
+            return new ScriptCall(
                 NodeScripts.FIND_KEYS,
                 List.of(cluster.record()),
                 Stream.of(parts[1], pattern, String.valueOf(limit))
@@ -732,7 +738,8 @@ final class RedlockBackend implements LockBackend {
             if (parts[3].isEmpty() || parts[3].equals(asked.get())) {
               super.answered(reply);
             } else {
-              put(new Vote.Refused("it was restarted during the listing"));
+              round.put(
+                  node, new Answer(null, new Vote.Refused("it was restarted during the listing")));
             }
           }
         });
@@ -797,10 +804,10 @@ final class RedlockBackend implements LockBackend {
     for (int each = 0; each < cluster.size(); each++) {
       cluster.send(
           each,
-          round.new Question(each, deadline.nanos()) {
+          round.new Question(each, deadline) {
             @Override
-            public NodePipeline.Call call(String run) {
-              return new NodePipeline.Call(
+            public ScriptCall call(String run) {
+              return new ScriptCall(
                   NodeScripts.INSPECT,
                   List.of(keys.lock(), keys.fence(), cluster.record()),
                   List.of(run.getBytes(UTF_8), cluster.longest(), cluster.number()));
@@ -828,10 +835,10 @@ final class RedlockBackend implements LockBackend {
     for (int each = 0; each < cluster.size(); each++) {
       cluster.send(
           each,
-          round.new Question(each, deadline.nanos()) {
+          round.new Question(each, deadline) {
             @Override
-            public NodePipeline.Call call(String run) {
-              return new NodePipeline.Call(script, List.of(keys.lock()), List.of());
+            public ScriptCall call(String run) {
+              return new ScriptCall(script, List.of(keys.lock()), List.of());
             }
 
             @Override

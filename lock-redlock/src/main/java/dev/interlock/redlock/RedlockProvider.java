@@ -1,6 +1,7 @@
 package dev.interlock.redlock;
 
 import dev.interlock.BackendInfo;
+import dev.interlock.redis.server.OwnConnection;
 import dev.interlock.redis.server.ServerUri;
 import dev.interlock.redlock.Cluster.Place;
 import dev.interlock.spi.BackendContext;
@@ -12,7 +13,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
-import java.util.function.Supplier;
 import java.util.stream.Stream;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -101,13 +101,12 @@ public final class RedlockProvider implements LockProvider {
     List<Place> places = new ArrayList<>();
     for (LockUri.Endpoint endpoint : uri.endpoints(ServerUri.REDIS_PORT)) {
       HostAndPort address = new HostAndPort(endpoint.host(), endpoint.port());
-      Supplier<Connection> connections = () -> new Connection(address, config);
       places.add(
           new Place(
               address.toString(),
               servers.tls(),
-              connections,
-              servers.tls() ? connections : () -> ChannelConnection.to(address, config)));
+              () -> new Connection(address, config),
+              () -> OwnConnection.forPipeline(address, config, null)));
     }
     return Opening.backend(places, settings, context);
   }

@@ -3,13 +3,13 @@ package dev.interlock.redlock;
 import static dev.interlock.redlock.Cluster.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
 import dev.interlock.redis.server.StoredHold;
 import dev.interlock.redis.server.StoredShare;
 import dev.interlock.redis.server.StoredValue;
-import dev.interlock.redlock.NodePipeline.Call;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
 import java.time.Duration;
@@ -65,27 +65,27 @@ abstract class Requests {
    * @param waiter the id of this client in the node's line
    * @param waitedMillis for how long the client has waited
    */
-  abstract Call acquire(byte[] run, byte[] hint, String waiter, long waitedMillis);
+  abstract ScriptCall acquire(byte[] run, byte[] hint, String waiter, long waitedMillis);
 
-  abstract Call confirm(byte[] run, byte[] token);
+  abstract ScriptCall confirm(byte[] run, byte[] token);
 
   /**
    * Asks for a renewal.
    *
    * @param restore whether to give the lock to the node if it lacks it
    */
-  abstract Call renew(byte[] run, byte[] token, boolean restore);
+  abstract ScriptCall renew(byte[] run, byte[] token, boolean restore);
 
-  abstract Call release();
+  abstract ScriptCall release();
 
   /** Asks to keep the lock for a time without the claim. */
-  abstract Call releaseAfter(byte[] delay, byte[] fenceRetention);
+  abstract ScriptCall releaseAfter(byte[] delay, byte[] fenceRetention);
 
   /** Frees what is kept so. */
-  abstract Call releaseDeferred();
+  abstract ScriptCall releaseDeferred();
 
   /** Takes back a vote, and publishes nothing. */
-  abstract Call withdraw(Vote.Granted vote);
+  abstract ScriptCall withdraw(Vote.Granted vote);
 
   /** Returns the label of who is in the way, from what a busy answer gives; null if it has none. */
   abstract @Nullable String holder(String stored);
@@ -102,8 +102,8 @@ abstract class Requests {
   }
 
   /** Asks about the lock, its fence and the node's record. */
-  final Call ask(Script script, byte[]... arguments) {
-    return new Call(script, List.of(keys.lock(), fence, cluster.record()), List.of(arguments));
+  final ScriptCall ask(Script script, byte[]... arguments) {
+    return new ScriptCall(script, List.of(keys.lock(), fence, cluster.record()), List.of(arguments));
   }
 
   /** Has the key to itself. */
@@ -116,7 +116,7 @@ abstract class Requests {
     }
 
     @Override
-    Call acquire(byte[] run, byte[] hint, String waiter, long waitedMillis) {
+    ScriptCall acquire(byte[] run, byte[] hint, String waiter, long waitedMillis) {
       byte[] longest = cluster.longest();
       byte[] nodes = cluster.number();
       return claim.reservation().isZero()
@@ -136,13 +136,13 @@ abstract class Requests {
     }
 
     @Override
-    Call confirm(byte[] run, byte[] token) {
+    ScriptCall confirm(byte[] run, byte[] token) {
       return ask(
           NodeScripts.CONFIRM, value, token, retention, run, cluster.longest(), cluster.number());
     }
 
     @Override
-    Call renew(byte[] run, byte[] token, boolean restore) {
+    ScriptCall renew(byte[] run, byte[] token, boolean restore) {
       return ask(
           NodeScripts.RENEW,
           value,
@@ -156,21 +156,21 @@ abstract class Requests {
     }
 
     @Override
-    Call release() {
-      return new Call(Script.RELEASE, List.of(keys.lock()), List.of(value));
+    ScriptCall release() {
+      return new ScriptCall(Script.RELEASE, List.of(keys.lock()), List.of(value));
     }
 
     @Override
-    Call releaseAfter(byte[] delay, byte[] fenceRetention) {
-      return new Call(
+    ScriptCall releaseAfter(byte[] delay, byte[] fenceRetention) {
+      return new ScriptCall(
           Script.RELEASE_AFTER,
           List.of(keys.lock()),
           List.of(value, deferred(), delay, fenceRetention));
     }
 
     @Override
-    Call releaseDeferred() {
-      return new Call(Script.RELEASE, List.of(keys.lock()), List.of(deferred()));
+    ScriptCall releaseDeferred() {
+      return new ScriptCall(Script.RELEASE, List.of(keys.lock()), List.of(deferred()));
     }
 
     private byte[] deferred() {
@@ -178,8 +178,8 @@ abstract class Requests {
     }
 
     @Override
-    Call withdraw(Vote.Granted vote) {
-      return new Call(
+    ScriptCall withdraw(Vote.Granted vote) {
+      return new ScriptCall(
           NodeScripts.WITHDRAW,
           List.of(keys.lock(), fence),
           List.of(value, number(vote.fence()), number(vote.before()), retention));
@@ -214,7 +214,7 @@ abstract class Requests {
 
     /** A waiter is remembered, whether or not a watch hears of releases yet. */
     @Override
-    Call acquire(byte[] run, byte[] hint, String waiter, long waitedMillis) {
+    ScriptCall acquire(byte[] run, byte[] hint, String waiter, long waitedMillis) {
       return StoredShare.isInLine(claim)
           ? ask(
               NodeScripts.SHARE_ACQUIRE,
@@ -235,7 +235,7 @@ abstract class Requests {
           : acquire(run, hint, reservation);
     }
 
-    private Call acquire(byte[] run, byte[] hint, byte[] waits) {
+    private ScriptCall acquire(byte[] run, byte[] hint, byte[] waits) {
       return ask(
           NodeScripts.SHARE_ACQUIRE,
           head,
@@ -253,7 +253,7 @@ abstract class Requests {
     }
 
     @Override
-    Call confirm(byte[] run, byte[] token) {
+    ScriptCall confirm(byte[] run, byte[] token) {
       return ask(
           NodeScripts.SHARE_CONFIRM,
           hold,
@@ -267,7 +267,7 @@ abstract class Requests {
 
     /** A node that lacks the share votes once more; the next renewal gives it the token. */
     @Override
-    Call renew(byte[] run, byte[] token, boolean restore) {
+    ScriptCall renew(byte[] run, byte[] token, boolean restore) {
       return restore
           ? acquire(run, token, NOT_WAITING)
           : ask(
@@ -283,16 +283,16 @@ abstract class Requests {
     }
 
     @Override
-    Call release() {
-      return new Call(
+    ScriptCall release() {
+      return new ScriptCall(
           Script.SHARE_RELEASE,
           List.of(keys.lock()),
           List.of(head, hold, idBytes, weight, capacity));
     }
 
     @Override
-    Call releaseDeferred() {
-      return new Call(
+    ScriptCall releaseDeferred() {
+      return new ScriptCall(
           Script.SHARE_RELEASE,
           List.of(keys.lock()),
           List.of(
@@ -304,8 +304,8 @@ abstract class Requests {
     }
 
     @Override
-    Call releaseAfter(byte[] delay, byte[] fenceRetention) {
-      return new Call(
+    ScriptCall releaseAfter(byte[] delay, byte[] fenceRetention) {
+      return new ScriptCall(
           Script.SHARE_RELEASE_AFTER,
           List.of(keys.lock()),
           List.of(
@@ -318,8 +318,8 @@ abstract class Requests {
     }
 
     @Override
-    Call withdraw(Vote.Granted vote) {
-      return new Call(
+    ScriptCall withdraw(Vote.Granted vote) {
+      return new ScriptCall(
           NodeScripts.SHARE_WITHDRAW,
           List.of(keys.lock(), fence),
           List.of(

@@ -1,5 +1,6 @@
 package dev.interlock.redlock;
 
+import dev.interlock.redis.server.Request;
 import dev.interlock.LockException;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
@@ -42,7 +43,7 @@ final class Round {
   Round(Cluster cluster, TimeSource time) {
     this.cluster = cluster;
     this.answers = new AtomicReferenceArray<>(cluster.size());
-    this.wakeUp = cluster.callerIo().wakeUp(time);
+    this.wakeUp = new WakeUp(time);
   }
 
   static String text(Object word) {
@@ -50,17 +51,17 @@ final class Round {
   }
 
   /** A question to one node whose answer is counted here. */
-  abstract class Question implements NodePipeline.Request {
+  abstract class Question implements Request {
     final int node;
-    private final long sendBefore;
+    private final Deadline sendBefore;
 
-    Question(int node, long sendBefore) {
+    Question(int node, Deadline sendBefore) {
       this.node = node;
       this.sendBefore = sendBefore;
     }
 
     @Override
-    public long sendBefore() {
+    public Deadline sendBefore() {
       return sendBefore;
     }
 
@@ -70,12 +71,8 @@ final class Round {
     }
 
     @Override
-    public void failed(LockException problem, boolean timedOut) {
-      put(timedOut ? new Vote.TimedOut() : new Vote.Failed(problem));
-    }
-
-    void put(Vote silence) {
-      Round.this.put(node, new Answer(null, silence));
+    public void failed(RuntimeException problem) {
+      Round.this.put(node, cluster.silence(node, problem));
     }
   }
 
@@ -89,7 +86,7 @@ final class Round {
   /** Waits until the result is clear, all have answered, or the deadline has passed. */
   void await(Deadline deadline, BooleanSupplier decided) throws InterruptedException {
     while (!decided.getAsBoolean() && count(answer -> true) < answers.length()) {
-      if (!cluster.callerIo().await(wakeUp, deadline)) {
+      if (!cluster.pipelines().await(wakeUp, deadline)) {
         return;
       }
     }

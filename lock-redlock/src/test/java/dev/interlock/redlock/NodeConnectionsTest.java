@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockConfigurationException;
 import dev.interlock.redis.server.Failures;
+import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -40,8 +41,12 @@ class NodeConnectionsTest {
     Connection connection =
         new Answering(server + "\r\nrun_id:736f3853ac38\r\nuptime_in_seconds:1");
     return new NodeConnections(
-            "a", () -> connection, new Failures("redlock", "a", false), new HashMap<>())
-        .introduce(connection, 100);
+            "a", () -> connection, new Failures("redlock", "a", false),
+            new HashMap<>(),
+            Duration.ofMillis(100),
+            () -> {})
+        .connect()
+        .process();
   }
 
   /** Answers INFO without a server. */

@@ -1,4 +1,4 @@
-package dev.interlock.redis;
+package dev.interlock.redis.server;
 
 import dev.interlock.redis.server.VirtualThreads;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-package dev.interlock.redis;
+package dev.interlock.redis.server;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;

@@ -1,4 +1,4 @@
-package dev.interlock.redis;
+package dev.interlock.redis.server;
 
 import dev.interlock.spi.Deadline;
 import java.io.FilterInputStream;
@@ -10,6 +10,7 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
+import java.nio.channels.SocketChannel;
 import java.security.GeneralSecurityException;
 import java.util.Arrays;
 import java.util.Collections;
@@ -31,13 +32,32 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
 
   private final HostAndPort server;
   private final JedisClientConfig config;
+  private final boolean isForPipeline;
   private @Nullable Deadline limit;
+  private @Nullable SocketChannel channel;
 
-  LimitedSockets(HostAndPort server, JedisClientConfig config, Deadline limit) {
+  /**
+   * Makes one.
+   *
+   * @param limit until when to connect; null if there is no limit but that of each step
+   * @param isForPipeline whether several connections may be waited for at once, if without TLS;
+   *     otherwise the thread that has sent a request polls for the reply
+   */
+  LimitedSockets(
+      HostAndPort server,
+      JedisClientConfig config,
+      @Nullable Deadline limit,
+      boolean isForPipeline) {
     super(server, config);
     this.server = server;
     this.config = config;
     this.limit = limit;
+    this.isForPipeline = isForPipeline;
+  }
+
+  /** Returns the channel of the last socket, or null if it has none. */
+  @Nullable SocketChannel channel() {
+    return channel;
   }
 
   /** Ends the limit when the connection is made. */
@@ -64,7 +84,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
     Collections.shuffle(addresses);
     IOException problem = new UnknownHostException(server.getHost());
     for (InetAddress address : addresses) {
-      Socket socket = new LimitedSocket();
+      Socket socket = newSocket();
       try {
         socket.setKeepAlive(true);
         socket.setTcpNoDelay(true);
@@ -80,6 +100,14 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
       }
     }
     throw problem;
+  }
+
+  private Socket newSocket() throws IOException {
+    if (!isForPipeline || config.getSslOptions() != null) {
+      return new LimitedSocket();
+    }
+    channel = SocketChannel.open();
+    return channel.socket();
   }
 
   private Socket encrypted(Socket socket, SslOptions tls)

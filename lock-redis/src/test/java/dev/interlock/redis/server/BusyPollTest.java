@@ -1,4 +1,4 @@
-package dev.interlock.redis;
+package dev.interlock.redis.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;

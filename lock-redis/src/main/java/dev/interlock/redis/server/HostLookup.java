@@ -1,4 +1,4 @@
-package dev.interlock.redis;
+package dev.interlock.redis.server;
 
 import com.google.common.net.InetAddresses;
 import java.io.InterruptedIOException;

@@ -1,0 +1,308 @@
+package dev.interlock.redis.server;
+
+import dev.interlock.spi.DaemonThreads;
+import dev.interlock.spi.Deadline;
+import dev.interlock.spi.WakeUp;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.channels.SelectionKey;
+import java.nio.channels.Selector;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A client's pipelines, one to each of its servers: a queue of requests, and a connection over which
+ * all that are queued are sent together, without waiting for the replies to those before.
+ *
+ * <p>One thread at a time serves all pipelines: sends what is queued, and delivers the replies. That
+ * is the thread of this object, or a caller that {@linkplain #begin leads}: its request and the reply
+ * need no switch of threads then. What others ask meanwhile is served by the caller, too; when it
+ * ends, the thread of this object goes on. All others wait without touching a connection, so that
+ * an interrupt breaks none.
+ *
+ * <p>A caller that leads ends as soon as it knows enough. The replies that are still missing are read
+ * by the next one, or a little later by the thread.
+ *
+ * <p>All requests to a server stay in order, so that a release never overtakes the acquisition that
+ * it undoes.
+ */
+public final class Pipelines implements AutoCloseable {
+
+  /** How soon the thread reads replies that nobody waits for. */
+  private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+
+  private final List<Pipeline> pipelines;
+  private final int timeoutMillis;
+  private final Selector selector;
+  private final Thread thread;
+
+  /** Held by the thread that serves. */
+  private final ReentrantLock lock = new ReentrantLock();
+
+  /** Whether the thread that serves waits, or is about to. */
+  private volatile boolean selecting;
+
+  /** Whether there is news for the thread that serves, so that it must not wait. */
+  private volatile boolean hasNews;
+
+  /** Whether others than a leading caller have sent something since the thread looked last. */
+  private volatile boolean wanted;
+
+  /** Whether there are leftovers of a leading caller. */
+  private volatile boolean hasLeftovers;
+
+  private volatile boolean resting;
+  private volatile boolean closed;
+
+  /**
+   * Makes pipelines that are not connected yet.
+   *
+   * @param name the beginning of the names of their threads
+   * @param servers the other ends
+   * @param timeout how long to wait for an answer
+   */
+  public Pipelines(
+      String name, List<? extends Server> servers, Duration timeout) {
+    this.timeoutMillis = Math.toIntExact(timeout.toMillis());
+    try {
+      this.selector = Selector.open();
+    } catch (IOException e) {
+      throw new UncheckedIOException("no selector could be opened", e);
+    }
+    this.pipelines =
+        servers.stream().map(server -> new Pipeline(this, name, server, timeout)).toList();
+    this.thread = DaemonThreads.factory(name + "-pipelines").newThread(this::workUntilClosed);
+    thread.start();
+  }
+
+  /**
+   * Sends a request as soon as possible. Does not block.
+   *
+   * @param server its number
+   * @param request what to send
+   */
+  public void send(int server, Request request) {
+    if (pipelines.get(server).enqueue(request)) {
+      wake();
+    }
+  }
+
+  /** Makes the thread that serves look at the queues. */
+  private void wake() {
+    if (!lock.isHeldByCurrentThread()) {
+      wanted = true;
+      interruptWait();
+      LockSupport.unpark(thread);
+    }
+  }
+
+  private void interruptWait() {
+    hasNews = true;
+    if (selecting) {
+      selector.wakeup();
+    }
+  }
+
+  /** Takes note that a connection was made, or could not be, on a thread of its own. */
+  void noteConnecting() {
+    interruptWait();
+    LockSupport.unpark(thread);
+  }
+
+  Selector selector() {
+    return selector;
+  }
+
+  /** Makes the selector release closed channels, which stay half open until then. */
+  void releaseClosed() {
+    try {
+      selector.selectNow(noteReady);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  boolean isClosed() {
+    return closed;
+  }
+
+  // --- a caller that leads ----------------------------------------------------------------------
+
+  /**
+   * Lets the calling thread lead if no other one serves. A virtual thread never does: it would block
+   * its carrier while it waits.
+   *
+   * @return whether it leads, and then has to {@linkplain #end end} that
+   */
+  public boolean begin() {
+    if (closed
+        || VirtualThreads.isCurrent()
+        || lock.isHeldByCurrentThread()
+        || !lock.tryLock()) {
+      return false;
+    }
+    if (closed) {
+      lock.unlock();
+      return false;
+    }
+    return true;
+  }
+
+  /** Ends the lead of the calling thread. */
+  public void end() {
+    boolean left = true;
+    try {
+      serve();
+      left = pipelines.stream().anyMatch(Pipeline::isBusy);
+    } finally {
+      hasLeftovers |= left;
+      lock.unlock();
+    }
+    if (left && resting) {
+      LockSupport.unpark(thread);
+    }
+  }
+
+  /**
+   * As {@link WakeUp#await}; serves meanwhile if the calling thread leads.
+   *
+   * @param wakeUp what to wait for
+   * @param deadline when to give up
+   * @return whether it was signalled
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public boolean await(WakeUp wakeUp, Deadline deadline) throws InterruptedException {
+    if (!lock.isHeldByCurrentThread()) {
+      return wakeUp.await(deadline);
+    }
+    long due = serve();
+    while (!wakeUp.take()) {
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
+      long left = deadline.remainingNanos();
+      if (left <= 0) {
+        return false;
+      }
+      select(Math.min(due, left));
+      due = serve();
+    }
+    return true;
+  }
+
+  // --- serving ----------------------------------------------------------------------------------
+
+  /** Does what can be done without waiting; returns after how many ns there is more to do. */
+  private long serve() {
+    long due = TimeUnit.MINUTES.toNanos(1);
+    for (int i = 0; i < pipelines.size(); i++) { // without an iterator: there may be no memory
+      due = Math.min(due, pipelines.get(i).serve());
+    }
+    return due;
+  }
+
+  private final Consumer<SelectionKey> noteReady =
+      key -> ((ChannelTransport) key.attachment()).noteReady();
+
+  /** Waits for replies, or for news from other threads; not at all if the time is 0. */
+  private void select(long nanos) {
+    selecting = true;
+    try {
+      if (nanos <= 0 || hasNews) {
+        selector.selectNow(noteReady);
+      } else {
+        selector.select(noteReady, TimeUnit.NANOSECONDS.toMillis(nanos) + 1);
+      }
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      selecting = false;
+      hasNews = false;
+    }
+  }
+
+  // --- the thread -------------------------------------------------------------------------------
+
+  private void workUntilClosed() {
+    while (true) {
+      try {
+        while (!closed || pipelines.stream().anyMatch(Pipeline::isBusy)) {
+          rest(turn());
+        }
+        disconnect();
+        return;
+      } catch (RuntimeException | Error e) {
+        // There was no memory even to report it; callers time out.
+        hasLeftovers = true;
+      }
+    }
+  }
+
+  /** Serves as long as somebody waits for a reply; returns for how many ns to rest. */
+  private long turn() {
+    lock.lock();
+    try {
+      long due = 0;
+      boolean awaited = true;
+      while (awaited) {
+        select(due);
+        if (wanted || closed) {
+          wanted = false;
+          pipelines.forEach(Pipeline::noteAwaited);
+        }
+        due = serve();
+        awaited = pipelines.stream().anyMatch(Pipeline::isAwaited);
+      }
+      hasLeftovers = pipelines.stream().anyMatch(Pipeline::isBusy);
+      return due;
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void rest(long nanos) {
+    if (!hasLeftovers && !wanted && !closed) {
+      resting = true;
+      if (!hasLeftovers && !wanted && !closed) {
+        LockSupport.parkNanos(this, nanos);
+      }
+      resting = false;
+    }
+    if (hasLeftovers && !wanted) {
+      LockSupport.parkNanos(this, SWEEP_NANOS);
+    }
+  }
+
+  private void disconnect() throws UncheckedIOException {
+    lock.lock();
+    try {
+      pipelines.forEach(Pipeline::end);
+      selector.close();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  /** Delivers what it can within the time-out of an answer, and ends. Does not wait for that. */
+  @Override
+  public void close() {
+    closed = true;
+    wake();
+  }
+
+  /**
+   * Waits until the end, after {@link #close}.
+   *
+   * @throws InterruptedException if the thread is interrupted
+   */
+  public void awaitEnd() throws InterruptedException {
+    thread.join(timeoutMillis);
+  }
+}
