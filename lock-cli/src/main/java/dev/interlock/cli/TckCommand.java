@@ -1,6 +1,6 @@
 package dev.interlock.cli;
 
-import dev.interlock.tck.Tck;
+import dev.interlock.tck.run.Tck;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;

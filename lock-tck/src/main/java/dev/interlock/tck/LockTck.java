@@ -16,8 +16,9 @@ import dev.interlock.tck.rules.ReadWriteRules;
 import dev.interlock.tck.rules.ReleaseRules;
 import dev.interlock.tck.rules.RuleTest;
 import dev.interlock.tck.rules.SemaphoreRules;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import dev.interlock.tck.run.BrokenRule;
+import dev.interlock.tck.run.Kit;
+import dev.interlock.tck.run.ReportListener;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Nested;
@@ -42,25 +43,23 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  * }
  * }</pre>
  *
- * <p>There is one nested class per section of the {@linkplain Contract contract}. Tests run
- * concurrently, since most of them wait most of the time: the kit's {@code
- * junit-platform.properties} enables JUnit's parallel execution for classes that request it. A
- * project with its own file of that name must set {@code junit.jupiter.execution.parallel.enabled}
- * in it; otherwise a run takes as long as all its waits together.
+ * <p>There is one nested class per section of the contract. Tests run concurrently, since most of
+ * them wait most of the time: the kit's {@code junit-platform.properties} enables JUnit's parallel
+ * execution for classes that request it. A project with its own file of that name must set {@code
+ * junit.jupiter.execution.parallel.enabled} in it; otherwise a run takes as long as all its waits
+ * together.
  *
  * <p>The message of a failure says which rule is broken and where to look.
  *
  * <p>Tests that are impossible with the given harness are aborted, with the reason. A report by
- * rule is written if {@link ReportListener#FOLDER} names a folder: {@code
- * -Dinterlock.tck.report=target/tck}.
+ * rule is written if the system property or JUnit configuration parameter {@code
+ * interlock.tck.report} names a folder: {@code -Dinterlock.tck.report=target/tck}.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Execution(ExecutionMode.CONCURRENT)
 @ExtendWith({BrokenRule.Explanation.class, LockTck.KitOfRun.class})
 @SuppressWarnings("exports") // JUnit alone uses the extensions.
 public abstract class LockTck {
-  private static final Map<Class<?>, Kit> KITS = new ConcurrentHashMap<>();
-
   private @Nullable Kit kit;
   private @Nullable Exception failure;
 
@@ -79,7 +78,7 @@ public abstract class LockTck {
       try {
         if (failure == null) {
           kit = Kit.start(harness());
-          KITS.put(getClass(), kit);
+          ReportListener.setKit(getClass(), kit);
           return kit;
         }
       } catch (Exception e) {
@@ -88,11 +87,6 @@ public abstract class LockTck {
       throw new IllegalStateException("the backend cannot be tested: " + failure, failure);
     }
     return kit;
-  }
-
-  /** Removes and returns the kit of a class's run; null if none was started. */
-  static @Nullable Kit takeKitOf(Class<?> tested) {
-    return KITS.remove(tested);
   }
 
   @AfterAll

@@ -16,7 +16,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLock;
 import dev.interlock.Subscription;
 import dev.interlock.WaiterInfo;
-import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.run.NotOfferedException;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;

@@ -6,7 +6,7 @@ import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.Subscription;
-import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.run.NotOfferedException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;

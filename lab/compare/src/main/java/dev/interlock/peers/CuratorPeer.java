@@ -4,8 +4,8 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.NotOfferedException;
-import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.run.NotOfferedException;
+import dev.interlock.tck.run.NotTestedException;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.time.Duration;

@@ -3,7 +3,7 @@ package dev.interlock.peers;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.run.NotOfferedException;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
 import io.etcd.jetcd.lease.LeaseGrantResponse;

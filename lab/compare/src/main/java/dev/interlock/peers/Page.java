@@ -4,9 +4,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.peers.Verdicts.Cell;
 import dev.interlock.peers.Verdicts.Verdict;
-import dev.interlock.tck.Contract;
-import dev.interlock.tck.ContractRule;
 import dev.interlock.tck.report.RuleResult.Outcome;
+import dev.interlock.tck.run.Contract;
+import dev.interlock.tck.run.ContractRule;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

@@ -1,7 +1,7 @@
 package dev.interlock.peers;
 
 import dev.interlock.LockState;
-import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.run.NotOfferedException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Lock;

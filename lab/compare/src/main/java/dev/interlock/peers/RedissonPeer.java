@@ -2,8 +2,8 @@ package dev.interlock.peers;
 
 import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.NotOfferedException;
-import dev.interlock.tck.NotTestedException;
+import dev.interlock.tck.run.NotOfferedException;
+import dev.interlock.tck.run.NotTestedException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,10 +1,10 @@
 package dev.interlock.peers;
 
-import dev.interlock.tck.Proxies;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.run.Proxies;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import dev.interlock.testbed.redis.RedisServer;

@@ -1,7 +1,7 @@
 package dev.interlock.peers;
 
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.run.NotOfferedException;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.concurrent.TimeUnit;

@@ -1,7 +1,7 @@
 package dev.interlock.peers;
 
 import dev.interlock.LockOptions;
-import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.run.NotOfferedException;
 import java.time.Duration;
 
 /**

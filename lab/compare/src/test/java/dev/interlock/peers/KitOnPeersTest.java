@@ -3,8 +3,8 @@ package dev.interlock.peers;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
-import dev.interlock.tck.ContractRun;
 import dev.interlock.tck.report.TestResult;
+import dev.interlock.tck.run.ContractRun;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;

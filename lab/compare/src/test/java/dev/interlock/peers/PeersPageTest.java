@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.tck.Contract;
+import dev.interlock.tck.run.Contract;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.TreeSet;

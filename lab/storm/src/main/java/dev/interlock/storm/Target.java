@@ -1,7 +1,7 @@
 package dev.interlock.storm;
 
 import dev.interlock.BackendInfo;
-import dev.interlock.tck.Kit;
+import dev.interlock.tck.run.Kit;
 import dev.interlock.testbed.server.Deployment;
 import java.time.Duration;
 import java.util.List;

@@ -4,7 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.LockOptions;
 import dev.interlock.tck.Harness;
-import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.run.NotOfferedException;
 import java.io.BufferedReader;
 import java.io.File;
 import java.io.IOException;

@@ -6,7 +6,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.tck.Harness;
-import dev.interlock.tck.NotOfferedException;
+import dev.interlock.tck.run.NotOfferedException;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;

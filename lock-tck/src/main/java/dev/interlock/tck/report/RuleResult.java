@@ -1,7 +1,7 @@
 package dev.interlock.tck.report;
 
-import dev.interlock.tck.ContractRule;
 import dev.interlock.tck.report.TestResult.Status;
+import dev.interlock.tck.run.ContractRule;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;

@@ -1,8 +1,8 @@
 package dev.interlock.tck.rules;
 
 import dev.interlock.Lease;
-import dev.interlock.tck.NotOfferedException;
 import dev.interlock.tck.history.Event;
+import dev.interlock.tck.run.NotOfferedException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 

@@ -8,7 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
-import dev.interlock.tck.Rule;
+import dev.interlock.tck.run.Rule;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;

@@ -1,7 +1,7 @@
 package dev.interlock.tck.rules;
 
-import dev.interlock.tck.Requires;
-import dev.interlock.tck.Rule;
+import dev.interlock.tck.run.Requires;
+import dev.interlock.tck.run.Rule;
 import java.lang.reflect.Method;
 import java.util.List;
 import org.junit.jupiter.api.DisplayNameGenerator;

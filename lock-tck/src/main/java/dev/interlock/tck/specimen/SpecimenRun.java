@@ -1,9 +1,9 @@
 package dev.interlock.tck.specimen;
 
-import dev.interlock.tck.ContractRun;
 import dev.interlock.tck.report.RuleResult;
 import dev.interlock.tck.report.TestResult;
 import dev.interlock.tck.report.TestResult.Status;
+import dev.interlock.tck.run.ContractRun;
 import dev.interlock.tck.specimen.Specimen.Refusal;
 import java.io.PrintWriter;
 import java.io.Writer;

@@ -2,8 +2,8 @@ package dev.interlock.tck.specimen;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
-import dev.interlock.tck.Contract;
-import dev.interlock.tck.ContractRule;
+import dev.interlock.tck.run.Contract;
+import dev.interlock.tck.run.ContractRule;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import java.net.InetSocketAddress;
 import java.util.ArrayList;

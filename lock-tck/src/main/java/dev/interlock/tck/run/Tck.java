@@ -1,4 +1,4 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.LockClient;
@@ -6,6 +6,8 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
 import dev.interlock.tck.report.Report;
 import java.io.IOException;
 import java.io.PrintWriter;

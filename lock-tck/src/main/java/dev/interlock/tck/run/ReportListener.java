@@ -1,5 +1,6 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
+import dev.interlock.tck.LockTck;
 import dev.interlock.tck.report.Report;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -26,12 +27,24 @@ public final class ReportListener implements TestExecutionListener {
   /** The name of the parameter, {@value}. */
   public static final String FOLDER = "interlock.tck.report";
 
+  private static final Map<Class<?>, Kit> KITS = new ConcurrentHashMap<>();
+
   private final Map<String, Run> runs = new ConcurrentHashMap<>();
   private volatile @Nullable TestPlan plan;
   private volatile @Nullable Path folder;
 
   /** For JUnit. */
   public ReportListener() {}
+
+  /**
+   * Says which kit runs the tests of a class.
+   *
+   * @param tested the class
+   * @param kit its kit, whose backend the class's report describes
+   */
+  public static void setKit(Class<?> tested, Kit kit) {
+    KITS.put(tested, kit);
+  }
 
   private record Run(TestResults results, Instant started, long start) {}
 
@@ -70,7 +83,7 @@ public final class ReportListener implements TestExecutionListener {
   }
 
   private void write(Class<?> tested, Run run) {
-    Kit kit = LockTck.takeKitOf(tested);
+    Kit kit = KITS.remove(tested);
     Path top = folder;
     if (kit == null || top == null) {
       return; // no test could begin; JUnit reports why

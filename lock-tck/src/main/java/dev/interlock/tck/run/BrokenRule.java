@@ -1,4 +1,4 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import java.util.List;
 import java.util.Optional;
@@ -11,7 +11,7 @@ import org.opentest4j.TestAbortedException;
  * The failure of a rule's test, as JUnit and an IDE show it: what was observed, what the rule asks,
  * why, and where to look. The cause is what the test threw.
  */
-final class BrokenRule extends AssertionFailedError {
+public final class BrokenRule extends AssertionFailedError {
   private static final long serialVersionUID = 1L;
 
   private BrokenRule(String message, Throwable observed) {
@@ -47,7 +47,7 @@ final class BrokenRule extends AssertionFailedError {
    * Turns what the test of a rule throws into a {@link BrokenRule}, unless the lock lacks what the
    * test called.
    */
-  static final class Explanation implements TestExecutionExceptionHandler {
+  public static final class Explanation implements TestExecutionExceptionHandler {
     @Override
     public void handleTestExecutionException(ExtensionContext context, Throwable thrown)
         throws Throwable {

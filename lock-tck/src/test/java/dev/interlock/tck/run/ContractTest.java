@@ -1,4 +1,4 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;

@@ -1,4 +1,4 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.Network;

@@ -1,4 +1,4 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;

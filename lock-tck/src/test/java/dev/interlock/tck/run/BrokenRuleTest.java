@@ -1,8 +1,10 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
 import java.util.List;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Nested;

@@ -1,5 +1,7 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
 import dev.interlock.tck.report.Report;
 import dev.interlock.tck.report.RuleResult;
 import dev.interlock.tck.report.TestResult;

@@ -1,5 +1,6 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
+import dev.interlock.tck.LockTck;
 import dev.interlock.tck.report.TestResult;
 import java.io.PrintWriter;
 import java.nio.file.Path;

@@ -1,4 +1,4 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import dev.interlock.Capability;
 import org.jspecify.annotations.Nullable;

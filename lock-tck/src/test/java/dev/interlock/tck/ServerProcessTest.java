@@ -1,4 +1,4 @@
-package dev.interlock.tck.process;
+package dev.interlock.tck;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.junit.jupiter.api.Assertions.assertEquals;

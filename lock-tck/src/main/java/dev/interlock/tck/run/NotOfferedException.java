@@ -1,4 +1,4 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;

@@ -1,9 +1,10 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Capability;
+import dev.interlock.tck.LockTck;
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.Arrays;

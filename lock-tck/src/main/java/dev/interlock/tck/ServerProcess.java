@@ -1,7 +1,6 @@
-package dev.interlock.tck.process;
+package dev.interlock.tck;
 
-import dev.interlock.tck.Server;
-import dev.interlock.tck.ServerNode;
+import dev.interlock.tck.process.ProcessSignals;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

@@ -1,5 +1,7 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
 import java.util.Map;
 import java.util.Optional;
 import java.util.UUID;

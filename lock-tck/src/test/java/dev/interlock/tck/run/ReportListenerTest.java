@@ -1,9 +1,11 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.LockTck;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;

@@ -1,4 +1,4 @@
-package dev.interlock.tck;
+package dev.interlock.tck.run;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Lease;
@@ -9,6 +9,10 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockProviders;
 import dev.interlock.spi.TimeSource;
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.StoreView;
+import dev.interlock.tck.Timing;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.RedisErrors;
 import java.io.IOException;
