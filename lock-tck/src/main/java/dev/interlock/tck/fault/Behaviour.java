@@ -1,5 +1,7 @@
 package dev.interlock.tck.fault;
 
+import static java.nio.charset.StandardCharsets.ISO_8859_1;
+
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.Collections;
@@ -224,40 +226,24 @@ interface Behaviour {
     }
   }
 
-  /** The search for a byte pattern in a stream that comes in chunks (Knuth, Morris and Pratt). */
+  /** The search for a byte pattern in a stream that comes in chunks. */
   final class Match {
-    private final byte[] pattern;
-    private final int[] border;
-    private int matched;
+    private final String pattern;
+    private String tail = "";
+    private boolean found;
 
     Match(byte[] pattern) {
-      this.pattern = pattern;
-      this.border = new int[pattern.length];
-      for (int i = 1, k = 0; i < pattern.length; i++) {
-        while (k > 0 && pattern[i] != pattern[k]) {
-          k = border[k - 1];
-        }
-        if (pattern[i] == pattern[k]) {
-          k++;
-        }
-        border[i] = k;
-      }
+      this.pattern = new String(pattern, ISO_8859_1); // a character for each byte
     }
 
     boolean found() {
-      return matched == pattern.length;
+      return found;
     }
 
     void feed(ByteBuffer chunk) {
-      for (int i = chunk.position(); i < chunk.limit() && !found(); i++) {
-        byte next = chunk.get(i);
-        while (matched > 0 && next != pattern[matched]) {
-          matched = border[matched - 1];
-        }
-        if (next == pattern[matched]) {
-          matched++;
-        }
-      }
+      String text = tail + ISO_8859_1.decode(chunk.duplicate());
+      found |= text.contains(pattern);
+      tail = text.substring(Math.max(0, text.length() - pattern.length() + 1));
     }
   }
 }

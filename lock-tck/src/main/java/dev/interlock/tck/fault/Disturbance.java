@@ -8,20 +8,15 @@ import java.util.List;
  *
  * @param faults the fault of each proxy
  */
-public record Disturbance(List<NetworkFault> faults) implements AutoCloseable {
+public record Disturbance(List<NetworkFault> faults) implements ActiveFault {
 
   /** {@return how many times the fault has struck, on all proxies together} */
   public long hits() {
     return faults.stream().mapToLong(NetworkFault::hits).sum();
   }
 
-  /**
-   * Waits until the fault has struck on any proxy.
-   *
-   * @param timeout how long to wait at most
-   * @return whether it struck in time
-   * @throws InterruptedException if the thread is interrupted while it waits
-   */
+  /** Waits until the fault has struck on any proxy. */
+  @Override
   public boolean awaitHit(Duration timeout) throws InterruptedException {
     long end = System.nanoTime() + timeout.toNanos();
     Duration slice = Duration.ofMillis(faults.size() == 1 ? timeout.toMillis() + 1 : 5);

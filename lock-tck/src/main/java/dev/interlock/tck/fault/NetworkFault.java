@@ -21,7 +21,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>All methods may be called from any thread.
  */
-public final class NetworkFault implements AutoCloseable {
+public final class NetworkFault implements ActiveFault {
   private final FaultProxy proxy;
   private final String description;
   private final Behaviour behaviour;
@@ -43,13 +43,7 @@ public final class NetworkFault implements AutoCloseable {
     return hits.get();
   }
 
-  /**
-   * Waits until this fault has struck at least once.
-   *
-   * @param timeout how long to wait at most
-   * @return whether it struck in time
-   * @throws InterruptedException if the thread is interrupted while it waits
-   */
+  @Override
   public boolean awaitHit(Duration timeout) throws InterruptedException {
     return awaitHits(1, timeout);
   }

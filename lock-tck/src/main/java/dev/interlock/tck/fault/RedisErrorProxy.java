@@ -39,7 +39,7 @@ final class RedisErrorProxy implements AutoCloseable {
   /** The notifications of version 2 of the protocol, which has no pushes. */
   private static final Set<String> MESSAGES = Set.of("MESSAGE", "PMESSAGE", "SMESSAGE");
 
-  private static final RespFrame DISCARD = RespFrame.command("DISCARD");
+  private static final RespFrame DISCARD = RespFrame.request(List.of("DISCARD"));
 
   private final InetSocketAddress upstream;
   private final ServerSocket listener;

@@ -105,19 +105,14 @@ public final class RedisErrors implements AutoCloseable {
   }
 
   /** An active fault that answers commands with errors, on all proxies. */
-  public static final class Spoiled implements AutoCloseable {
+  public static final class Spoiled implements ActiveFault {
     private final CountDownLatch struck = new CountDownLatch(1);
     private final List<Runnable> parts = new ArrayList<>();
 
     private Spoiled() {}
 
-    /**
-     * Waits until a command was answered with the error.
-     *
-     * @param limit how long to wait at most
-     * @return whether that happened in time
-     * @throws InterruptedException if the thread is interrupted while it waits
-     */
+    /** Waits until a command was answered with the error. */
+    @Override
     public boolean awaitHit(Duration limit) throws InterruptedException {
       return struck.await(limit.toNanos(), TimeUnit.NANOSECONDS);
     }

@@ -23,10 +23,11 @@ final class RespFrame {
     this.words = words;
   }
 
-  /** {@return the request of a command without arguments} */
-  static RespFrame command(String command) {
-    String frame = "*1\r\n$" + command.length() + "\r\n" + command + "\r\n";
-    return new RespFrame(frame.getBytes(UTF_8), List.of(command));
+  /** {@return the request of a command with its arguments} */
+  static RespFrame request(List<String> words) {
+    StringBuilder frame = new StringBuilder("*" + words.size() + "\r\n");
+    words.forEach(word -> frame.append("$" + word.getBytes(UTF_8).length + "\r\n" + word + "\r\n"));
+    return new RespFrame(frame.toString().getBytes(UTF_8), words);
   }
 
   /** Writes all of it. */
@@ -48,6 +49,11 @@ final class RespFrame {
 
   boolean isArray() {
     return bytes[0] == '*';
+  }
+
+  /** {@return whether this is a reply of one text of any length} */
+  boolean isText() {
+    return bytes[0] == '$' && !words.isEmpty();
   }
 
   boolean isError() {

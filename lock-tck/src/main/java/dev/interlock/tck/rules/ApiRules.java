@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
-import dev.interlock.Fault;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
@@ -37,7 +36,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
 
 /** API: arguments, failures, names, URIs, secrets and threads. */
 // calls that must be refused return no future
@@ -46,20 +44,10 @@ public abstract class ApiRules extends RuleTest {
 
   // --- API-01 ---
 
-  @Test
   @Rule("API-01")
   void badArgumentsAreRefusedWithoutAskingTheStore() throws Exception {
-    LockClient client;
     Duration limit = timing().requestTimeout();
-    if (cannotHappen(Fault.PARTITION)) {
-      client = client();
-    } else {
-      Network network = network();
-      client = client(network, lasting());
-      // a request to the store would now wait
-      Disturbance silence = network.partition();
-      assertNotNull(silence);
-    }
+    LockClient client = clientOfASilentStore();
     DistributedLock lock = client.lock(newName());
     MultiLock set = client.lockAll(List.of(newName()));
     long begun = System.nanoTime();
@@ -141,7 +129,6 @@ public abstract class ApiRules extends RuleTest {
 
   // --- API-02 ---
 
-  @Test
   @Rule("API-02")
   void anAttemptOnAHeldLockReturnsEmpty() throws Exception {
     String name = newName();
@@ -161,7 +148,6 @@ public abstract class ApiRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("API-02")
   void aStoreFailureThrowsAndNamesTheStore() throws Exception {
     Network network = network();
@@ -184,7 +170,6 @@ public abstract class ApiRules extends RuleTest {
 
   // --- API-03 ---
 
-  @Test
   @Rule("API-03")
   void everyNameWorks() throws Exception {
     String unique = newName();
@@ -262,7 +247,6 @@ public abstract class ApiRules extends RuleTest {
         "no provider serves " + scheme + ": URIs, so the backend is not opened by a URI");
   }
 
-  @Test
   @Rule("API-04")
   void anUnknownSchemeListsTheProvidersFound() {
     String known = scheme();
@@ -273,7 +257,6 @@ public abstract class ApiRules extends RuleTest {
     assertTrue(message(e).contains(known), () -> message(e));
   }
 
-  @Test
   @Rule("API-04")
   void unknownParametersAndImpossiblePortsAreRefused() {
     String scheme = scheme();
@@ -320,7 +303,6 @@ public abstract class ApiRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("API-05")
   void noPasswordIsEverShown() throws Exception {
     String scheme = scheme();
@@ -427,7 +409,6 @@ public abstract class ApiRules extends RuleTest {
     return process;
   }
 
-  @Test
   @Rule("API-06")
   void waitingForALockFreesTheCarrierThread() throws Exception {
     requireVirtualThreads();
@@ -439,7 +420,6 @@ public abstract class ApiRules extends RuleTest {
         "a virtual thread beside one that waits for a lock");
   }
 
-  @Test
   @Rule("API-06")
   void waitingForASlowStoreFreesTheCarrierThread() throws Exception {
     requireVirtualThreads();

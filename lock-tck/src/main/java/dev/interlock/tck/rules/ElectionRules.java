@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
-import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.Election;
 import dev.interlock.Election.Candidacy;
@@ -33,15 +32,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
 
 /** ELECT: elections. */
 public abstract class ElectionRules extends RuleTest {
   private static final Duration MOMENT = Duration.ofMillis(200);
-
-  private LockClient labelled(String holder) {
-    return client(lasting().toBuilder().holder(holder).build());
-  }
 
   /** Work that a test can watch: it leads until it is interrupted, or told to return. */
   private final class WatchedWork implements Election.LeaderWork {
@@ -102,17 +96,15 @@ public abstract class ElectionRules extends RuleTest {
     return closing(client.election(name).run(work));
   }
 
-  private Lease campaignWithin(Duration limit, LockClient client, String name, String otherwise)
-      throws InterruptedException {
+  private Lease campaign(LockClient client, String name) throws InterruptedException {
     return client
         .election(name)
-        .campaign(limit)
-        .orElseGet(() -> fail(otherwise + " within " + text(limit)));
+        .campaign(bound())
+        .orElseGet(() -> fail("the only candidate was not elected within " + text(bound())));
   }
 
   // --- ELECT-01 ---
 
-  @Test
   @Rule("ELECT-01")
   void candidatesOfSeveralClientsNeverLeadTogether() throws Exception {
     String name = newName();
@@ -124,10 +116,9 @@ public abstract class ElectionRules extends RuleTest {
     List<Candidacy> standing = new ArrayList<>();
     for (int c = 0; c < 3; c++) {
       LockClient client = client();
-      LeaseRecorder recorder =
-          new LeaseRecorder("client-" + c, has(Capability.FENCING), history::add);
+      LeaseRecorder recorder = recorder("client-" + c, history);
       campaigning.add(
-          inThread(
+          doInThread(
               () -> {
                 for (int i = 0; i < 6; i++) {
                   long requestedAt = System.nanoTime();
@@ -135,7 +126,6 @@ public abstract class ElectionRules extends RuleTest {
                     lead(recorder, lease, requestedAt, leading, most);
                   }
                 }
-                return null;
               }));
       CountDownLatch three = new CountDownLatch(3);
       terms.add(three);
@@ -150,9 +140,7 @@ public abstract class ElectionRules extends RuleTest {
                 three.countDown();
               }));
     }
-    for (Future<?> each : campaigning) {
-      within(Duration.ofSeconds(100), each, "a candidate was not elected");
-    }
+    allWithin(Duration.ofSeconds(100), campaigning, "a candidate was not elected");
     for (CountDownLatch three : terms) {
       eventually(
           timing().longTtl(), () -> three.getCount() == 0, "a standing candidate was not elected");
@@ -179,12 +167,11 @@ public abstract class ElectionRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("ELECT-01")
   void aLeaderKeepsAllOthersOutAndHoldsTheLockOfTheName() throws Exception {
     String name = newName();
     LockClient client = client();
-    Lease leadership = campaignWithin(bound(), client, name, "the only candidate was not elected");
+    Lease leadership = campaign(client, name);
     for (LockClient other : List.of(client, client())) {
       assertTrue(
           answer(() -> other.election(name).campaign(Duration.ZERO)).isEmpty(),
@@ -197,7 +184,6 @@ public abstract class ElectionRules extends RuleTest {
 
   // --- ELECT-02 ---
 
-  @Test
   @Rule("ELECT-02")
   void aLeaderThatWasDeposedIsInterruptedAndCampaignsOnlyAfterItsWork() throws Exception {
     String name = newName();
@@ -231,7 +217,6 @@ public abstract class ElectionRules extends RuleTest {
     assertTrue(candidacy.isLeader(), "a leader is not shown as one");
   }
 
-  @Test
   @Rule("ELECT-02")
   void aLeaderThatIsCutOffKnowsItBeforeAnotherLeads() throws Exception {
     String name = newName();
@@ -241,12 +226,7 @@ public abstract class ElectionRules extends RuleTest {
     Lease leadership = work.awaitCall(1);
     LockClient other = client();
     Future<Boolean> overlap =
-        inThread(
-            () -> {
-              try (Lease next = other.election(name).campaign()) {
-                return (candidacy.isLeader() || leadership.isHeld()) && next.isHeld();
-              }
-            });
+        overlap(other.election(name)::campaign, () -> candidacy.isLeader() || leadership.isHeld());
     never(MOMENT, overlap, "two candidates lead");
     Disturbance partition = network.partition();
     within(
@@ -263,7 +243,6 @@ public abstract class ElectionRules extends RuleTest {
 
   // --- ELECT-03 ---
 
-  @Test
   @Rule("ELECT-03")
   void everybodySeesWhoLeads() throws Exception {
     String name = newName();
@@ -279,7 +258,7 @@ public abstract class ElectionRules extends RuleTest {
               eventually(
                   () -> client.election(name).leader().isEmpty(),
                   "a leader is shown although nobody leads"));
-      Lease leadership = campaignWithin(bound(), candidate, name, "the only candidate lost");
+      Lease leadership = campaign(candidate, name);
       for (LockClient client : everybody) {
         assertShown(answer(() -> client.election(name).leader()), label, leadership);
       }
@@ -326,7 +305,6 @@ public abstract class ElectionRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("ELECT-03")
   void anObserverIsToldOfEveryLeaderThatStays() throws Exception {
     String name = newName();
@@ -334,8 +312,7 @@ public abstract class ElectionRules extends RuleTest {
     Observed observed = new Observed();
     Subscription subscription = closing(observer.election(name).observe(observed::tell));
     observed.await(null, "an observer was not told that nobody leads");
-    Lease first =
-        campaignWithin(bound(), labelled("the first leader"), name, "the only candidate lost");
+    Lease first = campaign(labelled("the first leader"), name);
     observed.await("the first leader", "an observer was not told of the leader");
     assertShown(observed.latest, "the first leader", first);
     LockClient second = labelled("the second leader");
@@ -363,7 +340,7 @@ public abstract class ElectionRules extends RuleTest {
     observed.await(null, "an observer was not told that nobody leads");
     subscription.close();
     int told = observed.states.size();
-    Lease again = campaignWithin(bound(), second, name, "the only candidate lost");
+    Lease again = campaign(second, name);
     letPass(lasting().pollInterval().plus(MOMENT));
     assertEquals(
         told, observed.states.size(), "calls of a listener after its subscription was closed");
@@ -372,7 +349,6 @@ public abstract class ElectionRules extends RuleTest {
 
   // --- ELECT-04 ---
 
-  @Test
   @Rule("ELECT-04")
   void anotherLeadsAfterALeaderHasResigned() throws Exception {
     String name = newName();
@@ -415,7 +391,6 @@ public abstract class ElectionRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("ELECT-04")
   void anotherLeadsAfterALeaderWasKilled() throws Exception {
     String name = newName();
@@ -430,12 +405,11 @@ public abstract class ElectionRules extends RuleTest {
     assertTrue(candidacy.isLeader(), "a leader is not shown as one");
   }
 
-  @Test
   @Rule("ELECT-04")
   void aCandidateThatWithdrewNeverLeads() throws Exception {
     String name = newName();
     LockClient leader = client();
-    Lease leadership = campaignWithin(bound(), leader, name, "the only candidate lost");
+    Lease leadership = campaign(leader, name);
     LockClient withdrawing = client();
     CompletableFuture<Lease> cancelled = withdrawing.election(name).campaignAsync();
     WatchedWork work = new WatchedWork(true);
@@ -452,7 +426,6 @@ public abstract class ElectionRules extends RuleTest {
 
   // --- ELECT-05 ---
 
-  @Test
   @Rule("ELECT-05")
   void aCandidateStandsAgainAfterItsWorkHasReturnedOrThrown() throws Exception {
     String name = newName();
@@ -477,7 +450,6 @@ public abstract class ElectionRules extends RuleTest {
     assertEquals(before, calls.get(), "calls of the work, before and after the end");
   }
 
-  @Test
   @Rule("ELECT-05")
   void aCandidateRidesOutAnOutageAndShowsIt() throws Exception {
     String name = newName();
@@ -503,7 +475,6 @@ public abstract class ElectionRules extends RuleTest {
     eventually(() -> candidacy.problem().isEmpty(), "a past problem is still shown");
   }
 
-  @Test
   @Rule("ELECT-05")
   void closingWaitsForTheWorkAndResigns() throws Exception {
     String name = newName();
@@ -511,12 +482,7 @@ public abstract class ElectionRules extends RuleTest {
     WatchedWork work = new WatchedWork(false);
     Candidacy candidacy = run(client, name, work);
     Lease leadership = work.awaitCall(1);
-    Future<?> closing =
-        inThread(
-            () -> {
-              candidacy.close();
-              return null;
-            });
+    Future<?> closing = doInThread(candidacy::close);
     eventually(() -> work.interrupts.get() == 1, "the work was not interrupted");
     never(MOMENT, closing, "closing did not wait for the work");
     assertRefused(client().lock(name), "a leader resigned before its work had ended");
@@ -529,7 +495,6 @@ public abstract class ElectionRules extends RuleTest {
     candidacy.close();
   }
 
-  @Test
   @Rule("ELECT-05")
   void theWorkCanEndItsOwnCandidacy() throws Exception {
     String name = newName();

@@ -14,10 +14,8 @@ import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
-import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
-import dev.interlock.tck.run.NotTestedException;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
 import java.time.Duration;
@@ -33,9 +31,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
-import org.junit.jupiter.api.Test;
 
 /** FAIR: the order in which waiters are served. */
+@Requires(Capability.FIFO)
 public abstract class FairnessRules extends RuleTest {
 
   private static final String OUT_OF_ORDER = "not served in the order of arrival";
@@ -106,9 +104,7 @@ public abstract class FairnessRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("FAIR-01")
-  @Requires(Capability.FIFO)
   void clientsAreServedInOrderOfArrival() throws Exception {
     WaitingQueue queue = new WaitingQueue(5);
     Future<Integer> before = attemptsPast(queue);
@@ -135,9 +131,7 @@ public abstract class FairnessRules extends RuleTest {
         });
   }
 
-  @Test
   @Rule("FAIR-01")
-  @Requires(Capability.FIFO)
   void neitherClocksNorLabelsMatter() throws Exception {
     AtomicInteger clients = new AtomicInteger();
     WaitingQueue queue =
@@ -153,9 +147,7 @@ public abstract class FairnessRules extends RuleTest {
     assertEquals(List.of(0, 1, 2, 3), List.copyOf(queue.served), OUT_OF_ORDER);
   }
 
-  @Test
   @Rule("FAIR-01")
-  @Requires(Capability.FIFO)
   void aForcedReleaseKeepsTheOrderOfArrival() throws Exception {
     WaitingQueue queue = new WaitingQueue(4);
     Future<Integer> before = attemptsPast(queue);
@@ -165,9 +157,7 @@ public abstract class FairnessRules extends RuleTest {
     assertEquals(4, within(before, "the lock is not free"), SERVED_BEFORE);
   }
 
-  @Test
   @Rule("FAIR-01")
-  @Requires(Capability.FIFO)
   void remainingWaitersAreServedInOrderOfArrival() throws Exception {
     WaitingQueue queue = new WaitingQueue(6);
     queue.leave(1, 3);
@@ -176,13 +166,10 @@ public abstract class FairnessRules extends RuleTest {
     assertEquals(List.of(0, 2, 4, 5), List.copyOf(queue.served), OUT_OF_ORDER);
   }
 
-  @Test
   @Rule("FAIR-01")
-  @Requires(Capability.FIFO)
   void aBusyClientEndsItsTurnWhenAnotherWaits() throws Exception {
     Busy busy = new Busy(client());
-    DistributedLock other =
-        client(lasting().toBuilder().holder("the other").build()).lock(busy.name);
+    DistributedLock other = labelled("the other").lock(busy.name);
     LockClient observer = client();
     CountDownLatch queued = busy.hold();
     Future<Integer> served =
@@ -208,7 +195,6 @@ public abstract class FairnessRules extends RuleTest {
         () -> between + " grants to another client came first");
   }
 
-  @Test
   @Rule("FAIR-01")
   @Requires(value = Capability.FIFO, absent = true)
   void aBusyClientCannotKeepAnotherWaitingForEver() throws Exception {
@@ -222,7 +208,6 @@ public abstract class FairnessRules extends RuleTest {
     busy.stop();
   }
 
-  @Test
   @Rule("FAIR-01")
   @Requires(Capability.STARVATION_FREE)
   void aFarClientIsServedBesideANearOneThatAcquiresAgain() throws Exception {
@@ -235,14 +220,13 @@ public abstract class FairnessRules extends RuleTest {
     }
     AtomicBoolean stop = new AtomicBoolean();
     Future<?> competing =
-        inThread(
+        doInThread(
             () -> {
               while (!stop.get()) {
                 try (Lease lease = near.acquire()) {
                   letPass(Duration.ofMillis(200));
                 }
               }
-              return null;
             });
     for (int turn = 1; turn <= 5; turn++) {
       acquireWithin(
@@ -268,7 +252,7 @@ public abstract class FairnessRules extends RuleTest {
       DistributedLock lock = client.lock(name);
       for (int i = 0; i < 8; i++) {
         threads.add(
-            inThread(
+            doInThread(
                 () -> {
                   while (!stop.get()) {
                     try (Lease lease = lock.acquire()) {
@@ -281,7 +265,6 @@ public abstract class FairnessRules extends RuleTest {
                       assertTrue(lease.remainingValidity().toNanos() >= 0);
                     }
                   }
-                  return null;
                 }));
       }
       eventually(
@@ -300,15 +283,11 @@ public abstract class FairnessRules extends RuleTest {
 
     void stop() throws Exception {
       stop.set(true);
-      for (Future<?> thread : threads) {
-        within(timing().longTtl(), thread, "a thread of the busy client was stuck");
-      }
+      allWithin(timing().longTtl(), threads, "a thread of the busy client was stuck");
     }
   }
 
-  @Test
   @Rule("FAIR-02")
-  @Requires(Capability.FIFO)
   void waitersThatLeaveDoNotDisturbTheQueue() throws Exception {
     WaitingQueue queue = new WaitingQueue(6);
     LockClient observer = client();
@@ -325,9 +304,7 @@ public abstract class FairnessRules extends RuleTest {
     assertEquals(Set.of(0, 2, 4, 5), Set.copyOf(queue.served));
   }
 
-  @Test
   @Rule("FAIR-02")
-  @Requires(Capability.FIFO)
   void aWaiterThatTheStoreHasForgottenEntersTheQueueAgain() throws Exception {
     String name = newName();
     LockClient observer = client();
@@ -364,13 +341,9 @@ public abstract class FairnessRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("FAIR-02")
-  @Requires(Capability.FIFO)
   void aWaiterThatWasStoppedForLongIsServed() throws Exception {
-    if (!ProcessSignals.supported()) {
-      throw new NotTestedException("processes can be stopped on Linux only");
-    }
+    requireSignals();
     String name = newName();
     LockClient observer = client();
     Lease first = acquireNow(observer.lock(name));
@@ -398,7 +371,6 @@ public abstract class FairnessRules extends RuleTest {
     return observer.inspect(name).waiters().size();
   }
 
-  @Test
   @Rule("FAIR-02")
   @Requires(value = Capability.FIFO, absent = true)
   void waitersThatLeaveDoNotKeepTheOthersFromBeingServed() throws Exception {

@@ -35,7 +35,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** FAULT: the backend survives the faults that its failure model declares. */
@@ -43,7 +42,6 @@ public abstract class FaultRules extends RuleTest {
 
   // --- FAULT-01 ---
 
-  @Test
   @Rule({"FAULT-01", "EXCL-01", "FENCE-01", "LOSS-02"})
   void randomFaultsWithinTheModelBreakNothing(@TempDir Path folder) throws Exception {
     Storm storm = new Storm(this, folder, System.nanoTime());
@@ -56,12 +54,11 @@ public abstract class FaultRules extends RuleTest {
     assertTrue(storm.leases() > 0, () -> "no lock was acquired in the storm: " + storm);
   }
 
-  @Test
   @Rule("FAULT-01")
   void aForcedReleaseDoesWhatTheFailureModelSays() throws Exception {
     String name = newName();
     List<Event> history = new ArrayList<>();
-    LeaseRecorder recorder = new LeaseRecorder("test", has(Capability.FENCING), history::add);
+    LeaseRecorder recorder = recorder("test", history);
     LockOptions options = options(timing().ttl().multipliedBy(3), false);
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < 3; i++) {
@@ -96,7 +93,6 @@ public abstract class FaultRules extends RuleTest {
 
   // --- FAULT-02 ---
 
-  @Test
   @Rule("FAULT-02")
   @Requires(Capability.REPLICATED)
   void aMinorityMayDieAndTheClientRecoversFromADeadMajority() throws Exception {
@@ -153,7 +149,6 @@ public abstract class FaultRules extends RuleTest {
         answered.compareTo(bound()) <= 0, () -> "inspect took " + text(answered) + " to fail");
   }
 
-  @Test
   @Rule("FAULT-02")
   @Requires(value = Capability.REPLICATED, absent = true)
   void operationsFailInTimeOnADeadServerAndRecover() throws Exception {
@@ -172,7 +167,6 @@ public abstract class FaultRules extends RuleTest {
 
   // --- FAULT-03 ---
 
-  @Test
   @Rule("FAULT-03")
   @Requires(Capability.REPLICATED)
   void aChangeOfLeaderCostsNoLease() throws Exception {
@@ -197,7 +191,6 @@ public abstract class FaultRules extends RuleTest {
     assertStillHeld(server, name, lease);
   }
 
-  @Test
   @Rule("FAULT-03")
   @Requires(value = Capability.REPLICATED, absent = true)
   void aRestartWithDataCostsNoLeaseIfTheModelSaysSo() throws Exception {
@@ -231,31 +224,26 @@ public abstract class FaultRules extends RuleTest {
 
   // --- FAULT-04 ---
 
-  @Test
   @Rule({"FAULT-04", "EXCL-05"})
   void theAnswerToAnAttemptMayBeLost() throws Exception {
     eachAnswerLost(SpoiledAnswers::attempt, SpoiledAnswers::attemptInVain);
   }
 
-  @Test
   @Rule({"FAULT-04", "EXCL-05"})
   void anAnswerToAWaiterMayBeLost() throws Exception {
     eachAnswerLost(SpoiledAnswers::waiting, SpoiledAnswers::waitingInVain);
   }
 
-  @Test
   @Rule("FAULT-04")
   void theAnswerToARenewalMayBeLost() throws Exception {
     eachAnswerLost(SpoiledAnswers::renewal, SpoiledAnswers::renewalInTheBackground);
   }
 
-  @Test
   @Rule({"FAULT-04", "LOSS-03"})
   void theAnswerToAReleaseMayBeLost() throws Exception {
     eachAnswerLost(SpoiledAnswers::release, SpoiledAnswers::closing);
   }
 
-  @Test
   @Rule("FAULT-04")
   void theAnswerToAnAdministrativeCallMayBeLost() throws Exception {
     eachAnswerLost(
@@ -270,44 +258,37 @@ public abstract class FaultRules extends RuleTest {
 
   // --- FAULT-05 ---
 
-  @Test
   @Rule("FAULT-05")
   void anAttemptMayBeRefused() throws Exception {
     eachCommandRefused(SpoiledAnswers::attempt, SpoiledAnswers::attemptInVain);
   }
 
-  @Test
   @Rule("FAULT-05")
   void aWaiterMayBeRefused() throws Exception {
     eachCommandRefused(SpoiledAnswers::waiting, SpoiledAnswers::waitingInVain);
   }
 
-  @Test
   @Rule("FAULT-05")
   void aRenewalMayBeRefused() throws Exception {
     eachCommandRefused(SpoiledAnswers::renewal, SpoiledAnswers::renewalInTheBackground);
   }
 
-  @Test
   @Rule({"FAULT-05", "LOSS-03"})
   void aReleaseMayBeRefused() throws Exception {
     eachCommandRefused(SpoiledAnswers::release, SpoiledAnswers::closing);
   }
 
-  @Test
   @Rule("FAULT-05")
   void anAdministrativeCallMayBeRefused() throws Exception {
     eachCommandRefused(
         SpoiledAnswers::inspection, SpoiledAnswers::forcedRelease, SpoiledAnswers::revocation);
   }
 
-  @Test
   @Rule("FAULT-05")
   void everythingMayBeRefusedForAWhile() throws Exception {
     SpoiledAnswers.each(this, refusals(Integer.MAX_VALUE), SpoiledAnswers::aWhile);
   }
 
-  @Test
   @Rule({"FAULT-05", "WAIT-02"})
   void errorsThatPassAreRiddenOut() throws Exception {
     for (RedisError error : List.of(RedisError.LOADING, RedisError.BUSY)) {
@@ -343,7 +324,6 @@ public abstract class FaultRules extends RuleTest {
 
   // --- FAULT-06 ---
 
-  @Test
   @Rule({"FAULT-06", "REL-02", "LOSS-03"})
   void permissionsMayBeTakenAwayAndGivenBack() throws Exception {
     Server server = ownServer();
@@ -404,7 +384,6 @@ public abstract class FaultRules extends RuleTest {
 
   // --- FAULT-07 ---
 
-  @Test
   @Rule("FAULT-07")
   void thePasswordMayBeChanged() throws Exception {
     Permissions permissions =

@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Acquirable;
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
-import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.Fault;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
@@ -22,7 +22,6 @@ import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.process.OtherProcess;
-import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import dev.interlock.tck.run.NotApplicableException;
@@ -46,10 +45,10 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** FENCE: the later lease has the higher token. */
+@Requires(Capability.FENCING)
 public abstract class FencingRules extends RuleTest {
 
   private static void assertHigher(long later, long earlier, String when) {
@@ -59,9 +58,7 @@ public abstract class FencingRules extends RuleTest {
 
   // --- FENCE-01 ---
 
-  @Test
   @Rule("FENCE-01")
-  @Requires(Capability.FENCING)
   void tokensRiseFromClientToClient() throws Exception {
     String name = newName();
     List<DistributedLock> locks =
@@ -82,14 +79,12 @@ public abstract class FencingRules extends RuleTest {
     next.release();
   }
 
-  @Test
   @Rule("FENCE-01")
-  @Requires(Capability.FENCING)
   void tokensRiseAcrossHandoffsWithinAClient() throws Exception {
     String name = newName();
     LockClient client = client();
     Queue<Event> history = new ConcurrentLinkedQueue<>();
-    LeaseRecorder recorder = new LeaseRecorder("client", true, history::add);
+    LeaseRecorder recorder = recorder("client", history);
     Lease first = acquireNow(client.lock(name));
     List<CompletableFuture<Void>> waiters = new ArrayList<>();
     for (int i = 0; i < 150; i++) {
@@ -100,16 +95,13 @@ public abstract class FencingRules extends RuleTest {
               .acquireAsync()
               .thenAccept(
                   lease -> {
-                    LeaseRecorder.Recorded recorded = recorder.granted(lease, requestedAt);
-                    recorded.ends();
+                    recorder.granted(lease, requestedAt).ends();
                     lease.release();
                   }));
     }
     long before = first.fencingToken();
     first.release();
-    for (CompletableFuture<Void> waiter : waiters) {
-      within(waiter, "a waiter was not served");
-    }
+    allWithin(bound(), waiters, "a waiter was not served");
     assertExclusive(history);
     Lease last = acquireWithin(client().lock(name), "the lock is not free");
     long highest =
@@ -123,9 +115,7 @@ public abstract class FencingRules extends RuleTest {
     last.release();
   }
 
-  @Test
   @Rule("FENCE-01")
-  @Requires(Capability.FENCING)
   void aSlowClientsTokenIsHigherThanThoseOfAllLeasesBeforeIt() throws Exception {
     String name = newName();
     Network network = network();
@@ -152,9 +142,7 @@ public abstract class FencingRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("FENCE-01")
-  @Requires(Capability.FENCING)
   void aSlowGrantThatWasForcedAwayHasALowerTokenThanItsSuccessor() throws Exception {
     String name = newName();
     Network network = network();
@@ -184,9 +172,7 @@ public abstract class FencingRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("FENCE-01")
-  @Requires(Capability.FENCING)
   void theSuccessorOfAHolderThatWasCutOffAtOnceHasAHigherToken() throws Exception {
     String name = newName();
     Network network = network();
@@ -231,9 +217,7 @@ public abstract class FencingRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("FENCE-01")
-  @Requires(Capability.FENCING)
   void theSuccessorOfAProcessKilledDuringHandoffsHasAHigherToken(@TempDir Path folder)
       throws Exception {
     String name = newName();
@@ -267,9 +251,7 @@ public abstract class FencingRules extends RuleTest {
 
   // --- FENCE-02 ---
 
-  @Test
   @Rule("FENCE-02")
-  @Requires(Capability.FENCING)
   void tokensRiseAcrossARestartOfTheServer() throws Exception {
     if (!info().failureModel().keepsTokenOrder(Fault.SERVER_RESTARTED)) {
       throw new NotApplicableException(
@@ -296,9 +278,7 @@ public abstract class FencingRules extends RuleTest {
     old.release();
   }
 
-  @Test
   @Rule("FENCE-02")
-  @Requires(Capability.FENCING)
   void tokensRiseAfterIdleTimeWithoutAnyClient() throws Exception {
     String name = newName();
     long before;
@@ -316,9 +296,7 @@ public abstract class FencingRules extends RuleTest {
 
   // --- FENCE-03 ---
 
-  @Test
   @Rule("FENCE-03")
-  @Requires(Capability.FENCING)
   void aTokenNeverChanges() throws Exception {
     String name = newName();
     LockClient client = client();
@@ -340,14 +318,11 @@ public abstract class FencingRules extends RuleTest {
 
   // --- FENCE-04 ---
 
-  /** Acquires a lock, checks that it is held, and returns its token. */
+  /** Acquires a name in the way of a kind, checks that it is held, and returns its token. */
   static final class CheckBeforeWriting implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
-      return tokenOf(worker.client().lock(arguments.get(0)));
-    }
-
-    private static String tokenOf(DistributedLock lock) throws InterruptedException {
+      Acquirable<Lease> lock = Kind.valueOf(arguments.get(1)).of(worker.client(), arguments.get(0));
       for (int attempts = 3; ; attempts--) {
         Lease lease = lock.acquire();
         try {
@@ -360,6 +335,11 @@ public abstract class FencingRules extends RuleTest {
         }
       }
     }
+  }
+
+  private long tokenIn(OtherProcess process, Kind kind, String name) throws Exception {
+    return Long.parseLong(
+        process.call(bound().multipliedBy(2), CheckBeforeWriting.class, name, kind.name()));
   }
 
   /**
@@ -402,20 +382,15 @@ public abstract class FencingRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("FENCE-04")
-  @Requires(Capability.FENCING)
   void aStoppedHoldersLateWriteIsRefusedByItsToken() throws Exception {
-    if (!ProcessSignals.supported()) {
-      throw new NotTestedException("processes can be stopped on Linux only");
-    }
+    requireSignals();
     Stock claimed = new Stock(true, true);
     Stock checked = new Stock(false, true);
     Stock trusting = new Stock(false, false);
     String name = newName();
     OtherProcess holder = process(passing());
-    long stale =
-        Long.parseLong(holder.call(bound().multipliedBy(2), CheckBeforeWriting.class, name));
+    long stale = tokenIn(holder, Kind.LOCK, name);
     List<Stock> stocks = List.of(claimed, checked, trusting);
     stocks.forEach(stock -> assertEquals(Stock.WARES, stock.read(stale)));
     holder.stop(); // between its read and its write
@@ -445,7 +420,6 @@ public abstract class FencingRules extends RuleTest {
 
   // --- FENCE-05, FENCE-06 ---
 
-  @Test
   @Rule("FENCE-05")
   @Requires(value = Capability.FENCING, absent = true)
   void withoutTokensAskingForOneThrows() {
@@ -458,9 +432,7 @@ public abstract class FencingRules extends RuleTest {
     assertThrows(UnsupportedOperationException.class, lease::fencingToken);
   }
 
-  @Test
   @Rule({"FENCE-05", "FENCE-06"})
-  @Requires(Capability.FENCING)
   void tokensArePositive() throws Exception {
     String name = newName();
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
@@ -475,23 +447,21 @@ public abstract class FencingRules extends RuleTest {
 
   // --- FENCE-07 ---
 
-  @Test
   @Rule("FENCE-07")
-  @Requires(Capability.FENCING)
   void tokensRiseFromOneKindOfLockToTheNext() throws Exception {
-    requireShares();
+    if (!has(Capability.READ_WRITE)) {
+      require(Capability.SEMAPHORE);
+    }
     String name = newName();
-    List<Way> ways = new ArrayList<>(List.of(LockClient::lock));
+    List<Way> ways = new ArrayList<>(List.of(Kind.LOCK));
     if (has(Capability.READ_WRITE)) {
-      ways.add((client, lock) -> client.readWriteLock(lock).readLock());
-      ways.add((client, lock) -> client.readWriteLock(lock).writeLock());
+      ways.addAll(List.of(Kind.READER, Kind.WRITER));
     }
     if (has(Capability.SEMAPHORE)) {
       ways.add((client, lock) -> client.semaphore(lock, 3));
-      ways.add((client, lock) -> client.semaphore(lock, 2));
-      ways.add((client, lock) -> client.semaphore(lock, 2).permits(2));
+      ways.addAll(List.of(Kind.ONE_PERMIT, Kind.ALL_PERMITS));
     }
-    ways.add(LockClient::lock);
+    ways.add(Kind.LOCK);
     long last = 0;
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int round = 0; round < 2; round++) {
@@ -504,24 +474,9 @@ public abstract class FencingRules extends RuleTest {
     }
   }
 
-  private void requireShares() {
-    if (!has(Capability.READ_WRITE) && !has(Capability.SEMAPHORE)) {
-      throw new NotApplicableException(
-          info().name() + " declares neither READ_WRITE nor SEMAPHORE");
-    }
-  }
-
-  private void requireReaders() {
-    if (!has(Capability.READ_WRITE)) {
-      throw new NotApplicableException(info().name() + " does not declare READ_WRITE");
-    }
-  }
-
-  @Test
   @Rule("FENCE-07")
-  @Requires(Capability.FENCING)
   void readersThatHoldTogetherHaveDifferentTokensBetweenThoseOfTheWriters() throws Exception {
-    requireReaders();
+    require(Capability.READ_WRITE);
     String name = newName();
     LockClient client = client();
     Lease before = acquireNow(client.readWriteLock(name).writeLock());
@@ -547,13 +502,9 @@ public abstract class FencingRules extends RuleTest {
     after.release();
   }
 
-  @Test
   @Rule("FENCE-07")
-  @Requires(Capability.FENCING)
   void permitsThatAreHeldTogetherHaveDifferentTokens() throws Exception {
-    if (!has(Capability.SEMAPHORE)) {
-      throw new NotApplicableException(info().name() + " does not declare SEMAPHORE");
-    }
+    require(Capability.SEMAPHORE);
     String name = newName();
     List<Lease> holders = new ArrayList<>();
     for (LockClient client : List.of(client(), client())) {
@@ -646,16 +597,6 @@ public abstract class FencingRules extends RuleTest {
     return Stream.of(PriceList.Guard.values()).map(PriceList::new).toList();
   }
 
-  /** Acquires one side of a read-write lock, checks that it is held, and returns its token. */
-  static final class CheckOneSide implements RemoteTask {
-    @Override
-    public String run(Worker worker, List<String> arguments) throws Exception {
-      DistributedReadWriteLock lock = worker.client().readWriteLock(arguments.get(0));
-      return CheckBeforeWriting.tokenOf(
-          arguments.get(1).equals("read") ? lock.readLock() : lock.writeLock());
-    }
-  }
-
   /**
    * Somebody who acquired a lock, and does nothing until the lock has passed on: a process that is
    * stopped or, where a store lives within one process, a holder whose lease runs out.
@@ -664,20 +605,14 @@ public abstract class FencingRules extends RuleTest {
     private final @Nullable OtherProcess process;
     final long token;
 
-    LateHolder(String name, boolean reads) throws Exception {
+    LateHolder(String name, Kind kind) throws Exception {
       if (cannotHappen(Fault.CLIENT_KILLED)) {
         process = null;
-        DistributedReadWriteLock lock = client(passing()).readWriteLock(name);
-        token = acquireNow(reads ? lock.readLock() : lock.writeLock()).fencingToken();
+        token = acquireNow(kind.of(client(passing()), name)).fencingToken();
       } else {
-        if (!ProcessSignals.supported()) {
-          throw new NotTestedException("processes can be stopped on Linux only");
-        }
+        requireSignals();
         process = process(passing());
-        token =
-            Long.parseLong(
-                process.call(
-                    bound().multipliedBy(2), CheckOneSide.class, name, reads ? "read" : "write"));
+        token = tokenIn(process, kind, name);
       }
     }
 
@@ -698,13 +633,11 @@ public abstract class FencingRules extends RuleTest {
     return passing().ttl().multipliedBy(2).plus(bound());
   }
 
-  @Test
   @Rule("FENCE-08")
-  @Requires(Capability.FENCING)
   void aStoppedWritersLateWriteIsRefusedWhileReadersRead() throws Exception {
-    requireReaders();
+    require(Capability.READ_WRITE);
     String name = newName();
-    LateHolder writer = new LateHolder(name, false);
+    LateHolder writer = new LateHolder(name, Kind.WRITER);
     List<PriceList> lists = priceLists();
     lists.forEach(list -> assertTrue(list.admitsWriter(writer.token)));
     writer.stop(); // between its claim and its write
@@ -739,13 +672,11 @@ public abstract class FencingRules extends RuleTest {
     next.release();
   }
 
-  @Test
   @Rule("FENCE-08")
-  @Requires(Capability.FENCING)
   void aStoppedReadersLateReadIsRefusedAfterAWriter() throws Exception {
-    requireReaders();
+    require(Capability.READ_WRITE);
     String name = newName();
-    LateHolder reader = new LateHolder(name, true);
+    LateHolder reader = new LateHolder(name, Kind.READER);
     List<PriceList> lists = priceLists();
     List<Integer> firstParts = new ArrayList<>();
     for (PriceList list : lists) {

@@ -1,5 +1,6 @@
 package dev.interlock.tck.rules;
 
+import dev.interlock.Acquirable;
 import dev.interlock.Lease;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.run.NotOfferedException;
@@ -33,6 +34,22 @@ final class LeaseRecorder {
     void extend(Lease lease) {
       long now = System.nanoTime();
       recorder.sink.accept(new Event.Extended(id, now, validUntil(lease, now)));
+    }
+  }
+
+  /** Does something with an exclusive lock, and records its lease. */
+  void holding(Acquirable<Lease> lock, RuleTest.Work work) throws Exception {
+    holding(lock, 1, 1, work);
+  }
+
+  /** Does something with some of a name, and records its lease. */
+  void holding(Acquirable<Lease> lock, int weight, int capacity, RuleTest.Work work)
+      throws Exception {
+    long requestedAt = System.nanoTime();
+    try (Lease lease = lock.acquire()) {
+      Recorded recorded = granted(lease, requestedAt, weight, capacity);
+      work.run();
+      recorded.ends();
     }
   }
 

@@ -41,20 +41,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Function;
-import org.junit.jupiter.api.Test;
 
 /** LEASE: TTLs, validity and renewal. */
 public abstract class LeaseRules extends RuleTest {
 
   // --- LEASE-01, LEASE-02 ---
 
-  @Test
   @Rule("LEASE-01")
   void aLeaseWithoutRenewalEndsAtItsTtlHereAndOnTheStore() throws Exception {
-    int attempts = 3; // a lease on a session ends earlier if the store is silent for a while
-    while (!lastsForHalfItsTtlAndEnds()) {
-      assertTrue(--attempts > 0, "the store freed the lock far too early");
-    }
+    // A lease on a session ends earlier if the store is silent for a while.
+    assertTrue(
+        anyOfThree(isLast -> lastsForHalfItsTtlAndEnds()),
+        "the store freed the lock far too early");
   }
 
   private boolean lastsForHalfItsTtlAndEnds() throws Exception {
@@ -79,7 +77,6 @@ public abstract class LeaseRules extends RuleTest {
     return acquired - before >= passing().ttl().toNanos() / 2;
   }
 
-  @Test
   @Rule({"LEASE-01", "FENCE-01"})
   void theClocksOfTheClientsMachinesDoNotMatter() throws Exception {
     LockClient ahead = client(passing(), new ShiftedClock(() -> Duration.ofHours(1)));
@@ -96,22 +93,15 @@ public abstract class LeaseRules extends RuleTest {
       assertTrue(
           System.nanoTime() - validUntil >= 0,
           "a client with another clock acquired the lock while the lease was valid");
-      if (has(Capability.FENCING)) {
-        assertTrue(
-            next.fencingToken() > lease.fencingToken(),
-            "a client with another clock got a lower token than its predecessor");
-      }
+      assertHigherToken(
+          next, lease, "a client with another clock got a lower token than its predecessor");
       next.release();
     }
   }
 
-  @Test
   @Rule("LEASE-02")
   void aRenewedLeaseOutlivesItsTtlManyTimes() throws Exception {
-    int attempts = 3; // on a busy machine renewals may come too late
-    while (!outlivesItsTtl(attempts == 1)) {
-      attempts--;
-    }
+    assertTrue(anyOfThree(this::outlivesItsTtl)); // on a busy machine renewals may come too late
   }
 
   /** {@return false if no renewal was confirmed in time, and the lease said so} */
@@ -141,7 +131,6 @@ public abstract class LeaseRules extends RuleTest {
     return true;
   }
 
-  @Test
   @Rule("LEASE-02")
   void nobodyElseAcquiresTheLockDuringASlowRenewal() throws Exception {
     String name = newName();
@@ -150,17 +139,12 @@ public abstract class LeaseRules extends RuleTest {
     DistributedLock other = client().lock(name);
     Lease lease = acquireNow(client(network, lasting()).lock(name));
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
-      Future<Boolean> renewal =
-          inThread(
-              () -> {
-                renewNow(lease, bound());
-                return true;
-              });
+      Future<?> renewal = doInThread(() -> renewNow(lease, bound()));
       while (!renewal.isDone()) {
         assertRefused(other, "another client acquired the lock during its renewal");
         letPass(Duration.ofMillis(20));
       }
-      assertTrue(within(bound().multipliedBy(2), renewal, "the renewal did not end"));
+      within(bound().multipliedBy(2), renewal, "the renewal did not end");
       assertStruck(delay);
     }
     assertTrue(lease.isHeld(), "the lease was lost by its renewal");
@@ -169,7 +153,6 @@ public abstract class LeaseRules extends RuleTest {
 
   // --- LEASE-03 ---
 
-  @Test
   @Rule("LEASE-03")
   void validityCountsFromBeforeTheRequestWasSent() throws Exception {
     Network network = network();
@@ -189,6 +172,15 @@ public abstract class LeaseRules extends RuleTest {
     }
   }
 
+  private static void onRenewal(Lease lease, Runnable action) {
+    lease.onEvent(
+        event -> {
+          if (event instanceof LockEvent.Renewed) {
+            action.run();
+          }
+        });
+  }
+
   private static void assertCountedFromSend(Lease lease, Duration remaining, Duration latency) {
     Duration most = lease.effectiveTtl().minus(latency);
     assertTrue(
@@ -203,7 +195,6 @@ public abstract class LeaseRules extends RuleTest {
                 + ": it was counted from the answer");
   }
 
-  @Test
   @Rule("LEASE-03")
   void validityDoesNotCountTheWait() throws Exception {
     // Long enough for what a slow machine takes away from it after the wait.
@@ -218,18 +209,12 @@ public abstract class LeaseRules extends RuleTest {
     assertReleased(lease, "the store had freed the lock");
   }
 
-  @Test
   @Rule("LEASE-03")
   void validityNeverExceedsTheTtlAndOnlyARenewalExtendsIt() throws Exception {
     Lease lease = acquireNow(client(passing()).lock(newName()));
     long ttlEnd = System.nanoTime() + lease.effectiveTtl().toNanos();
     AtomicInteger renewals = new AtomicInteger();
-    lease.onEvent(
-        event -> {
-          if (event instanceof LockEvent.Renewed) {
-            renewals.incrementAndGet();
-          }
-        });
+    onRenewal(lease, renewals::incrementAndGet);
     int moves = 0;
     long last = Long.MAX_VALUE;
     boolean held = true;
@@ -258,13 +243,11 @@ public abstract class LeaseRules extends RuleTest {
     assertFalse(lease.isHeld(), "a lease came back");
   }
 
-  @Test
   @Rule("LEASE-03")
   void aLeaseEndsOnTimeWhileTheStoreIsSilent() throws Exception {
     assertEndsOnTime(Network::partition);
   }
 
-  @Test
   @Rule("LEASE-03")
   void aLeaseEndsOnTimeWhileConnectionsAreRefused() throws Exception {
     assertEndsOnTime(Network::cut);
@@ -287,7 +270,6 @@ public abstract class LeaseRules extends RuleTest {
     Lease until(LockClient client, String name) throws Exception;
   }
 
-  @Test
   @Rule("LEASE-03")
   void aHolderThatIsCutOffIsSafeUntilItsValidityEnds() throws Exception {
     Map<String, Life> lives = new LinkedHashMap<>();
@@ -318,7 +300,6 @@ public abstract class LeaseRules extends RuleTest {
     return within(next, "a released lock was not granted to a waiter");
   }
 
-  @Test
   @Rule("LEASE-03")
   void aHolderThatIsCutOffAfterARenewalInTheBackgroundIsSafe() throws Exception {
     Map<String, Life> lives = new LinkedHashMap<>();
@@ -329,12 +310,7 @@ public abstract class LeaseRules extends RuleTest {
           (client, name) -> {
             Lease lease = acquireNow(client.lock(name));
             CountDownLatch renewals = new CountDownLatch(count);
-            lease.onEvent(
-                event -> {
-                  if (event instanceof LockEvent.Renewed) {
-                    renewals.countDown();
-                  }
-                });
+            onRenewal(lease, renewals::countDown);
             boolean unused =
                 renewals.await(untilEnd(lease).multipliedBy(2).toMillis(), TimeUnit.MILLISECONDS);
             return lease;
@@ -402,7 +378,6 @@ public abstract class LeaseRules extends RuleTest {
 
   // --- LEASE-04, LEASE-05 ---
 
-  @Test
   @Rule("LEASE-04")
   void anExpiredLeaseCannotBeRenewed() throws Exception {
     String name = newName();
@@ -411,7 +386,6 @@ public abstract class LeaseRules extends RuleTest {
     assertStaysLost(name, lease);
   }
 
-  @Test
   @Rule("LEASE-04")
   void aLeaseThatWasTakenAwayCannotBeRenewed() throws Exception {
     String name = newName();
@@ -432,7 +406,6 @@ public abstract class LeaseRules extends RuleTest {
     acquireWithin(other.lock(name), "renewing a lost lease took the lock again").release();
   }
 
-  @Test
   @Rule("LEASE-05")
   void nothingRenewsAfterARelease() throws Exception {
     LockClient client = client(renewed());
@@ -481,7 +454,6 @@ public abstract class LeaseRules extends RuleTest {
     return within(lease.lost(), "a lost lease has no loss").reason() == LossReason.EXPIRED;
   }
 
-  @Test
   @Rule("LEASE-05")
   void noRenewalIsReportedAfterTheRelease() throws Exception {
     LockClient client = client(renewed());
@@ -510,7 +482,6 @@ public abstract class LeaseRules extends RuleTest {
 
   // --- LEASE-06 ---
 
-  @Test
   @Rule("LEASE-06")
   void theMaximumHoldTimeEndsARenewedLease() throws Exception {
     String name = newName();
@@ -529,14 +500,11 @@ public abstract class LeaseRules extends RuleTest {
         .release();
   }
 
-  @Test
   @Rule("LEASE-06")
   void theProgramCannotRenewBeyondTheMaximumHoldTime() throws Exception {
-    int attempts = 3; // on a busy machine a renewal may come too late
-    while (!isRenewedToTheMaximumAndNoFurther()) {
-      if (--attempts == 0) {
-        throw new NotTestedException("the lease expired each time before it could be renewed");
-      }
+    // On a busy machine a renewal may come too late.
+    if (!anyOfThree(isLast -> isRenewedToTheMaximumAndNoFurther())) {
+      throw new NotTestedException("the lease expired each time before it could be renewed");
     }
   }
 
@@ -572,7 +540,6 @@ public abstract class LeaseRules extends RuleTest {
 
   // --- LEASE-11 ---
 
-  @Test
   @Rule("LEASE-11")
   void aLockThatIsReleasedEarlyIsKeptForItsMinimumHold() throws Exception {
     String name = newName();
@@ -582,12 +549,7 @@ public abstract class LeaseRules extends RuleTest {
     Lease lease = acquireNow(client(kept).lock(name));
     assertEquals(ReleaseOutcome.DEFERRED, lease.release(), "an early release was not deferred");
     assertFalse(lease.isHeld());
-    Lease next =
-        acquireWithin(
-            least.plus(bound()), client().lock(name), "the lock was kept beyond its minimum hold");
-    assertTrue(
-        since(before).compareTo(least) >= 0, "the lock was free before its minimum hold was over");
-    next.release();
+    assertKept(least, before, client().lock(name).acquireAsync());
   }
 
   // --- LEASE-12 ---
@@ -599,7 +561,6 @@ public abstract class LeaseRules extends RuleTest {
     return client.lock(name, options -> options.minHold(MIN_HOLD));
   }
 
-  @Test
   @Rule("LEASE-12")
   @Requires(Capability.DEFERRED_RELEASE)
   void theStoreKeepsAMinimumHoldWhenTheClientIsClosed() throws Exception {
@@ -610,7 +571,7 @@ public abstract class LeaseRules extends RuleTest {
     CompletableFuture<Lease> waiting = client().lock(name).acquireAsync();
     requireDeferred(lease.release().toString(), before);
     closed.close();
-    assertKeptForMinHold(before, waiting);
+    assertKept(MIN_HOLD, before, waiting);
   }
 
   /** Releases a lock early. */
@@ -621,7 +582,6 @@ public abstract class LeaseRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("LEASE-12")
   @Requires(Capability.DEFERRED_RELEASE)
   void theStoreKeepsAMinimumHoldWhenTheProcessIsKilled() throws Exception {
@@ -630,7 +590,7 @@ public abstract class LeaseRules extends RuleTest {
     long before = System.nanoTime();
     requireDeferred(holder.call(timing().longTtl(), ReleaseEarly.class, name), before);
     holder.kill();
-    assertKeptForMinHold(before, client().lock(name).acquireAsync());
+    assertKept(MIN_HOLD, before, client().lock(name).acquireAsync());
   }
 
   private static void requireDeferred(String outcome, long before) {
@@ -640,17 +600,16 @@ public abstract class LeaseRules extends RuleTest {
     assertEquals("DEFERRED", outcome, "an early release was not deferred");
   }
 
-  private void assertKeptForMinHold(long before, CompletableFuture<Lease> waiting)
+  private void assertKept(Duration minHold, long before, CompletableFuture<Lease> waiting)
       throws Exception {
     Lease next =
-        within(MIN_HOLD.plus(bound()), waiting, "the lock was kept beyond its minimum hold");
+        within(minHold.plus(bound()), waiting, "the lock was kept beyond its minimum hold");
     assertTrue(
-        since(before).compareTo(MIN_HOLD) >= 0,
+        since(before).compareTo(minHold) >= 0,
         "the lock was free before its minimum hold was over");
     next.release();
   }
 
-  @Test
   @Rule("LEASE-12")
   @Requires(value = Capability.DEFERRED_RELEASE, absent = true)
   void aClosedClientFreesALockThatItKeeps() throws Exception {
@@ -665,7 +624,6 @@ public abstract class LeaseRules extends RuleTest {
 
   // --- LEASE-07, LEASE-08 ---
 
-  @Test
   @Rule("LEASE-07")
   void aShortOutageDoesNotCostTheLease() throws Exception {
     String name = newName();
@@ -683,12 +641,7 @@ public abstract class LeaseRules extends RuleTest {
       letPass(outage);
     }
     CompletableFuture<Object> renewed = new CompletableFuture<>();
-    lease.onEvent(
-        event -> {
-          if (event instanceof LockEvent.Renewed) {
-            renewed.complete(event);
-          }
-        });
+    onRenewal(lease, () -> renewed.complete("renewed"));
     Object outcome =
         within(
             untilEnd(lease),
@@ -753,7 +706,6 @@ public abstract class LeaseRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("LEASE-08")
   void leasesNeedNoThreadEach() throws Exception {
     int count = 300;
@@ -773,7 +725,6 @@ public abstract class LeaseRules extends RuleTest {
     assertEquals("0", answer[1], "renewed leases were lost out of " + count);
   }
 
-  @Test
   @Rule("LEASE-08")
   void aBlockedListenerDoesNotDelayTheRenewalOfOthers() throws Exception {
     LockClient client = client(renewed());
@@ -787,13 +738,7 @@ public abstract class LeaseRules extends RuleTest {
             awaitQuietly(blocked);
           });
       renewNow(slow, bound()); // notifies the listener, which then blocks
-      Future<Boolean> called =
-          inThread(
-              () -> {
-                reached.await();
-                return true;
-              });
-      within(called, "the listener was not called");
+      within(doInThread(reached::await), "the listener was not called");
       Lease other = acquireNow(client.lock(newName()));
       never(
           other.effectiveTtl().multipliedBy(3).dividedBy(2),
@@ -802,14 +747,6 @@ public abstract class LeaseRules extends RuleTest {
       assertTrue(other.isHeld() && slow.isHeld());
     } finally {
       blocked.countDown();
-    }
-  }
-
-  private static void awaitQuietly(CountDownLatch latch) {
-    try {
-      latch.await();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
     }
   }
 
@@ -846,7 +783,6 @@ public abstract class LeaseRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("LEASE-09")
   void aForgottenLeaseEndsAndTheLogNamesItsCallSite() throws Exception {
     OtherProcess forgetful = separateProcess(renewed());
@@ -869,13 +805,10 @@ public abstract class LeaseRules extends RuleTest {
         .release();
   }
 
-  @Test
   @Rule("LEASE-09")
   void aViewWhoseThreadHasEndedIsNotRenewed() throws Exception {
-    int attempts = 3; // on a busy machine the first look may come after the lease has ended
-    while (!isHeldAndThenEnds(attempts == 1)) {
-      attempts--;
-    }
+    // On a busy machine the first look may come after the lease has ended.
+    assertTrue(anyOfThree(this::isHeldAndThenEnds));
   }
 
   /** {@return whether the view was seen to hold the lock before its lease ended} */
@@ -900,7 +833,6 @@ public abstract class LeaseRules extends RuleTest {
     return true;
   }
 
-  @Test
   @Rule("LEASE-10")
   void isHeldIsFalseAfterTheMachineSlept() throws Exception {
     AtomicReference<Duration> slept = new AtomicReference<>(Duration.ZERO);

@@ -21,8 +21,6 @@ import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.tck.process.OtherProcess;
-import dev.interlock.tck.process.RemoteTask;
-import dev.interlock.tck.process.Worker;
 import dev.interlock.tck.run.NotApplicableException;
 import dev.interlock.tck.run.NotTestedException;
 import dev.interlock.tck.run.Requires;
@@ -40,7 +38,6 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
-import org.junit.jupiter.api.Test;
 
 /** WAIT: a waiter acquires the lock, or learns in time that it does not. */
 public abstract class LivenessRules extends RuleTest {
@@ -51,7 +48,6 @@ public abstract class LivenessRules extends RuleTest {
 
   // --- WAIT-01, WAIT-02 ---
 
-  @Test
   @Rule("WAIT-01")
   void anAttemptWithoutATimeoutDoesNotWaitForTheHolder() throws Exception {
     String name = newName();
@@ -71,7 +67,6 @@ public abstract class LivenessRules extends RuleTest {
     client().lock(name).tryAcquire(Duration.ZERO).orElseThrow().close();
   }
 
-  @Test
   @Rule("WAIT-02")
   void aTimedAttemptOnAHeldLockEndsInTime() throws Exception {
     String name = newName();
@@ -120,13 +115,11 @@ public abstract class LivenessRules extends RuleTest {
         () -> "gave up after " + text(took) + ", later than " + text(patience.plus(bound())));
   }
 
-  @Test
   @Rule("WAIT-02")
   void aTimedAttemptEndsInTimeDuringAPartition() throws Exception {
     timedAttemptDuring(FaultProxy::partition);
   }
 
-  @Test
   @Rule("WAIT-02")
   void aTimedAttemptEndsInTimeWhileConnectionsAreRefused() throws Exception {
     timedAttemptDuring(FaultProxy::cut);
@@ -157,7 +150,6 @@ public abstract class LivenessRules extends RuleTest {
     acquireWithin(lock, "the client did not recover after the fault").release();
   }
 
-  @Test
   @Rule("WAIT-02")
   void aTimedAttemptEndsInTimeWhileTheServerIsPaused() throws Exception {
     Server server = ownServerWithNodes();
@@ -177,13 +169,11 @@ public abstract class LivenessRules extends RuleTest {
         .release();
   }
 
-  @Test
   @Rule("WAIT-02")
   void aShortOutageIsRiddenOut() throws Exception {
     timedAttemptRidesOut(FaultProxy::cut);
   }
 
-  @Test
   @Rule("WAIT-02")
   void connectionsThatAreClosedAtOnceAreRiddenOut() throws Exception {
     timedAttemptRidesOut(FaultProxy::hangUp);
@@ -208,7 +198,6 @@ public abstract class LivenessRules extends RuleTest {
 
   // --- WAIT-03 to WAIT-06 ---
 
-  @Test
   @Rule("WAIT-03")
   void aReleaseWakesAWaiterOfTheSameClientAndOfAnother() throws Exception {
     String name = newName();
@@ -222,22 +211,11 @@ public abstract class LivenessRules extends RuleTest {
     }
   }
 
-  /** Acquires a lock, keeps the lease, and returns its effective TTL. */
-  static final class Take implements RemoteTask {
-    @Override
-    public String run(Worker worker, List<String> arguments) throws Exception {
-      Lease lease = worker.client().lock(arguments.get(0)).acquire();
-      worker.keep(arguments.get(0), lease);
-      return lease.effectiveTtl().toString();
-    }
-  }
-
-  @Test
   @Rule("WAIT-04")
   void aKilledProcessLosesItsLock() throws Exception {
     String name = newName();
     OtherProcess holder = process(renewed());
-    Duration ttl = Duration.parse(holder.call(bound().multipliedBy(2), Take.class, name));
+    Duration ttl = take(holder, Kind.LOCK, name);
     DistributedLock lock = client().lock(name);
     Future<Lease> waiter = inThread(lock::acquire);
     never(MOMENT, waiter, "the lock was acquired while another process held it");
@@ -245,7 +223,6 @@ public abstract class LivenessRules extends RuleTest {
     within(ttl.plus(bound()), waiter, "the waiter did not get the killed process's lock").release();
   }
 
-  @Test
   @Rule("WAIT-05")
   void anUnrenewedLeaseExpiresWhileOthersKeepTrying() throws Exception {
     String name = newName();
@@ -255,13 +232,12 @@ public abstract class LivenessRules extends RuleTest {
     Future<Lease> waiter = inThread(lock::acquire);
     AtomicBoolean served = new AtomicBoolean();
     Future<?> asking =
-        inThread(
+        doInThread(
             () -> {
               while (!served.get()) {
                 answer(impatient::tryAcquire).ifPresent(Lease::release);
                 letPass(Duration.ofMillis(20));
               }
-              return null;
             });
     Lease lease =
         within(
@@ -274,7 +250,6 @@ public abstract class LivenessRules extends RuleTest {
     lease.release();
   }
 
-  @Test
   @Rule("WAIT-06")
   void aWaiterWhoseConnectionWasResetIsServed() throws Exception {
     String name = newName();
@@ -291,7 +266,6 @@ public abstract class LivenessRules extends RuleTest {
     within(waiter, "a waiter whose connection was reset did not get the lock").release();
   }
 
-  @Test
   @Rule("WAIT-06")
   void aWaiterWhoseConnectionFellSilentIsServed() throws Exception {
     String name = newName();
@@ -322,40 +296,27 @@ public abstract class LivenessRules extends RuleTest {
 
   // --- WAIT-07, WAIT-08 ---
 
-  @Test
   @Rule("WAIT-07")
   void anInterruptedWaiterStopsAtOnceAndNeverAcquires() throws Exception {
     String name = newName();
     Lease held = acquireNow(client().lock(name));
     LockClient waiting = client();
-    for (int i = 0; i < 2; i++) {
-      CompletableFuture<Thread> self = new CompletableFuture<>();
-      boolean timed = i == 1;
-      Future<String> waiter =
-          inThread(
-              () -> {
-                self.complete(Thread.currentThread());
-                try {
-                  if (timed) {
-                    return "acquired " + waiting.lock(name).tryAcquire(timing().longTtl());
-                  }
-                  return "acquired " + waiting.lock(name).acquire();
-                } catch (InterruptedException e) {
-                  return "interrupted";
-                }
-              });
-      never(MOMENT, waiter, "the lock was acquired while it was held");
-      within(self, "the thread did not start").interrupt();
+    DistributedLock lock = waiting.lock(name);
+    for (Waiter waiter :
+        List.of(
+            new Waiter(lock::acquire),
+            new Waiter(() -> lock.tryAcquire(timing().longTtl()).orElseThrow()))) {
+      never(MOMENT, waiter.outcome, "the lock was acquired while it was held");
+      waiter.interrupt();
       assertEquals(
-          "interrupted",
-          within(waiter, "the interrupted waiter did not leave"),
-          "an interrupted waiter");
+          Optional.empty(),
+          within(waiter.outcome, "the interrupted waiter did not leave"),
+          "what an interrupted waiter acquired");
     }
     held.release();
     acquireWithin(client().lock(name), "an interrupted waiter became the holder").release();
   }
 
-  @Test
   @Rule("WAIT-07")
   void anInterruptBeforeTheCallEndsTheWait() throws Exception {
     DistributedLock lock = client().lock(newName());
@@ -372,7 +333,6 @@ public abstract class LivenessRules extends RuleTest {
     acquireWithin(lock, "an interrupted attempt got the lock").release();
   }
 
-  @Test
   @Rule("WAIT-07")
   void anInterruptDuringAHandoffLosesNothing() throws Exception {
     String name = newName();
@@ -381,31 +341,19 @@ public abstract class LivenessRules extends RuleTest {
     for (int i = 0; i < 30; i++) {
       // the queue entry of an interrupted attempt may remain for a moment
       Lease held = acquireWithin(holding.lock(name), "an interrupted waiter became the holder");
-      CompletableFuture<Thread> self = new CompletableFuture<>();
-      Future<Optional<Lease>> waiter =
-          inThread(
-              () -> {
-                self.complete(Thread.currentThread());
-                try {
-                  return Optional.of(waiting.lock(name).acquire());
-                } catch (InterruptedException e) {
-                  return Optional.empty();
-                }
-              });
-      Thread thread = within(self, "the thread did not start");
+      Waiter waiter = new Waiter(waiting.lock(name)::acquire);
       if (i % 2 == 0) {
         held.release();
-        thread.interrupt();
+        waiter.interrupt();
       } else {
-        thread.interrupt();
+        waiter.interrupt();
         held.release();
       }
-      within(waiter, "the waiter ended neither way").ifPresent(Lease::release);
+      within(waiter.outcome, "the waiter ended neither way").ifPresent(Lease::release);
       acquireWithin(holding.lock(name), "an interrupted waiter became the holder").release();
     }
   }
 
-  @Test
   @Rule("WAIT-07")
   void anInterruptHarmsNoOtherThread() throws Exception {
     LockClient client = client();
@@ -413,10 +361,10 @@ public abstract class LivenessRules extends RuleTest {
     Lease held = acquireNow(client().lock(busy));
     AtomicBoolean stop = new AtomicBoolean();
     AtomicLong done = new AtomicLong();
-    List<Future<Boolean>> workers = new ArrayList<>();
+    List<Future<?>> workers = new ArrayList<>();
     for (int t = 0; t < 3; t++) {
       workers.add(
-          inThread(
+          doInThread(
               () -> {
                 DistributedLock own = client.lock(newName());
                 ReleaseOutcome last = ReleaseOutcome.RELEASED;
@@ -424,36 +372,20 @@ public abstract class LivenessRules extends RuleTest {
                   last = acquireAfter(last, own).release();
                   done.incrementAndGet();
                 }
-                return true;
               }));
     }
     long before = done.get();
     for (int i = 0; i < 40; i++) {
-      CompletableFuture<Thread> self = new CompletableFuture<>();
-      DistributedLock lock = client.lock(i % 2 == 0 ? busy : newName());
-      Future<Boolean> victim =
-          inThread(
-              () -> {
-                self.complete(Thread.currentThread());
-                try {
-                  lock.acquire().release();
-                } catch (InterruptedException e) {
-                  return true;
-                }
-                return false;
-              });
-      within(self, "the thread did not start").interrupt();
-      within(victim, "the interrupted thread did not return");
+      Waiter victim = new Waiter(client.lock(i % 2 == 0 ? busy : newName())::acquire);
+      victim.interrupt();
+      within(victim.outcome, "the interrupted thread did not return").ifPresent(Lease::release);
     }
     eventually(() -> done.get() > before, "threads that were not interrupted are stuck");
     stop.set(true);
-    for (Future<Boolean> worker : workers) {
-      within(worker, "a thread that was not interrupted is stuck");
-    }
+    allWithin(bound(), workers, "a thread that was not interrupted is stuck");
     held.release();
   }
 
-  @Test
   @Rule("WAIT-08")
   void acquisitionsThatWereCancelledOrTimedOutNeverBecomeTheHolder() throws Exception {
     String name = newName();
@@ -476,7 +408,6 @@ public abstract class LivenessRules extends RuleTest {
         future -> assertThrows(CancellationException.class, future::join, "cancelled"));
   }
 
-  @Test
   @Rule("WAIT-08")
   void aCancellationDuringAHandoffLosesNothing() throws Exception {
     String name = newName();
@@ -501,7 +432,6 @@ public abstract class LivenessRules extends RuleTest {
 
   // --- WAIT-09, WAIT-10 ---
 
-  @Test
   @Rule("WAIT-09")
   void aHundredWaitersAreAllServed() throws Exception {
     String name = newName();
@@ -540,23 +470,17 @@ public abstract class LivenessRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("WAIT-10")
   @Requires(Capability.SINGLE_WAKEUP)
   void theCostOfAReleaseDoesNotGrowWithTheWaiters() throws Exception {
-    assertNoHerd(LockClient::lock, LockClient::lock);
+    assertNoHerd(Kind.LOCK, Kind.LOCK);
   }
 
-  @Test
   @Rule("WAIT-10")
   @Requires(Capability.SINGLE_WAKEUP)
   void theCostOfAReadersReleaseDoesNotGrowWithTheWritersThatWait() throws Exception {
-    if (!has(Capability.READ_WRITE)) {
-      throw new NotApplicableException(info().name() + " does not declare READ_WRITE");
-    }
-    assertNoHerd(
-        (client, name) -> client.readWriteLock(name).readLock(),
-        (client, name) -> client.readWriteLock(name).writeLock());
+    require(Capability.READ_WRITE);
+    assertNoHerd(Kind.READER, Kind.WRITER);
   }
 
   private void assertNoHerd(Way holder, Way waiter) throws Exception {
@@ -623,7 +547,6 @@ public abstract class LivenessRules extends RuleTest {
     throw new NotTestedException("the waiting clients never stop sending");
   }
 
-  @Test
   @Rule("WAIT-10")
   @Requires(value = Capability.SINGLE_WAKEUP, absent = true)
   void waitersDoNotPollAndAllAreServed() throws Exception {
@@ -644,7 +567,6 @@ public abstract class LivenessRules extends RuleTest {
     assertAllServed(waiters);
   }
 
-  @Test
   @Rule("WAIT-10")
   void waitersDoNotPollWhenTheHolderLacksSomeNodes() throws Exception {
     String name = newName();
@@ -665,7 +587,6 @@ public abstract class LivenessRules extends RuleTest {
     assertAllServed(waiters);
   }
 
-  @Test
   @Rule("WAIT-10")
   void waitersDoNotPollWithAMinorityOutOfReach() throws Exception {
     String name = newName();

@@ -17,14 +17,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
-import org.junit.jupiter.api.Test;
 
 /** JUC: the view behaves as code written for {@link Lock} expects. */
 // the tests are about unlocking itself, so unlocking in finally would hide failures
 @SuppressWarnings("LockNotBeforeTry")
 public abstract class LockViewRules extends RuleTest {
 
-  @Test
   @Rule("JUC-01")
   void aThreadCanLockAgainThroughAnyViewAndMustUnlockAsOften() throws Exception {
     String name = newName();
@@ -48,7 +46,6 @@ public abstract class LockViewRules extends RuleTest {
     acquireWithin(other.lock(name), "not free after the last unlock").close();
   }
 
-  @Test
   @Rule("JUC-01")
   void holdsOfDifferentNamesAreIndependent() {
     LockClient client = client();
@@ -61,7 +58,6 @@ public abstract class LockViewRules extends RuleTest {
     two.unlock();
   }
 
-  @Test
   @Rule("JUC-02")
   void onlyTheThreadThatHoldsTheLockMayUnlockIt() throws Exception {
     String name = newName();
@@ -76,14 +72,12 @@ public abstract class LockViewRules extends RuleTest {
     assertThrows(IllegalMonitorStateException.class, view::unlock);
   }
 
-  @Test
   @Rule("JUC-02")
   void thereAreNoConditions() {
     Lock view = client().lock(newName()).asLock();
     assertThrows(UnsupportedOperationException.class, view::newCondition);
   }
 
-  @Test
   @Rule("JUC-03")
   void lockIgnoresAnInterruptAndLeavesItsStatusSet() throws Exception {
     String name = newName();
@@ -109,7 +103,6 @@ public abstract class LockViewRules extends RuleTest {
         within(status, "lock did not return after the release"), "the interrupt was swallowed");
   }
 
-  @Test
   @Rule("JUC-03")
   void lockInterruptiblyAndTimedTryLockEndWithTheInterrupt() throws Exception {
     String name = newName();
@@ -132,14 +125,13 @@ public abstract class LockViewRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("JUC-03")
   void anInterruptStatusThatWasSetBeforeCounts() throws Exception {
     LockClient client = client();
     String name = newName();
     Lock view = client.lock(name).asLock();
     Future<?> checks =
-        inThread(
+        doInThread(
             () -> {
               Thread.currentThread().interrupt();
               assertThrows(InterruptedException.class, view::lockInterruptibly);
@@ -162,12 +154,10 @@ public abstract class LockViewRules extends RuleTest {
                 eventually(
                     () -> !client.inspect(name).isHeld(), "an interrupted call took the lock");
               }
-              return null;
             });
     within(bound().multipliedBy(3), checks, "a call did not return");
   }
 
-  @Test
   @Rule("JUC-03")
   void tryLockDoesNotWaitAndTimedTryLockWaitsForItsTime() throws Exception {
     String name = newName();
@@ -193,7 +183,6 @@ public abstract class LockViewRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("JUC-04")
   void everyCallReportsALossUntilTheLastUnlock() throws Exception {
     String name = newName();
@@ -201,7 +190,7 @@ public abstract class LockViewRules extends RuleTest {
     LockOptions options = options(timing().renewedTtl(), false);
     Lock view = client(options).lock(name).asLock();
     Future<?> checks =
-        inThread(
+        doInThread(
             () -> {
               view.lock();
               view.lock();
@@ -220,7 +209,6 @@ public abstract class LockViewRules extends RuleTest {
               assertThrows(IllegalMonitorStateException.class, view::unlock);
               view.lock();
               view.unlock();
-              return null;
             });
     within(
         options.ttl().multipliedBy(2).plus(bound().multipliedBy(2)),

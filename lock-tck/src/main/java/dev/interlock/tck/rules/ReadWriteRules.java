@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.Acquirable;
 import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.DistributedReadWriteLock;
@@ -16,9 +15,9 @@ import dev.interlock.LockKind;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Share;
 import dev.interlock.tck.history.Event;
-import dev.interlock.tck.run.NotApplicableException;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
+import dev.interlock.tck.run.Section;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,16 +28,16 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
-import org.junit.jupiter.api.Test;
 
 /** RW: read-write locks. */
 @SuppressWarnings("LockNotBeforeTry") // each step is looked at
+@Requires(Capability.READ_WRITE)
+@Section("RW-")
 public abstract class ReadWriteRules extends SharedRuleTest {
 
   @Override
   final Sharing sharing() {
-    return new Sharing(
-        LockKind.READ_WRITE, ReadWriteRules::reader, ReadWriteRules::writer, TakeReadLock.class);
+    return new Sharing(LockKind.READ_WRITE, Kind.READER, Kind.WRITER);
   }
 
   private static DistributedLock reader(LockClient client, String name) {
@@ -49,17 +48,8 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     return client.readWriteLock(name).writeLock();
   }
 
-  /** Acquires a read lock, and keeps it. */
-  static final class TakeReadLock extends TakeSome {
-    @Override
-    Acquirable<Lease> some(LockClient client, String name) {
-      return reader(client, name);
-    }
-  }
-
   // --- RW-01 ---
 
-  @Test
   @Rule("RW-01")
   @Requires(value = Capability.READ_WRITE, absent = true)
   void withoutReadWriteLocksTheyAreRefused() throws Exception {
@@ -67,9 +57,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     assertNotOffered((client, name) -> client.readWriteLock(name, options -> {}).writeLock());
   }
 
-  @Test
   @Rule("RW-01")
-  @Requires(Capability.READ_WRITE)
   void readersHoldTogetherAndAWriterAlone() throws Exception {
     String name = newName();
     List<LockClient> clients = List.of(client(), client(), client());
@@ -106,16 +94,14 @@ public abstract class ReadWriteRules extends SharedRuleTest {
       second = next;
     }
 
-    boolean areEqual() {
+    void assertEqual() {
       int one = first;
       LockSupport.parkNanos(50_000);
-      return one == second && one == first;
+      assertTrue(one == second && one == first, "a reader saw half of what a writer changed");
     }
   }
 
-  @Test
   @Rule({"RW-01", "FENCE-07"})
-  @Requires(Capability.READ_WRITE)
   void readersOfSeveralClientsNeverSeeHalfOfAChange() throws Exception {
     String name = newName();
     Halves halves = new Halves();
@@ -125,80 +111,37 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     List<Future<?>> workers = new ArrayList<>();
     for (int c = 0; c < 3; c++) {
       LockClient client = client();
-      LeaseRecorder recorder =
-          new LeaseRecorder("client-" + c, has(Capability.FENCING), history::add);
+      LeaseRecorder recorder = recorder("client-" + c, history);
       workers.add(
-          inThread(
+          doInThread(
               () -> {
                 for (int i = 0; i < rounds; i++) {
-                  long requestedAt = System.nanoTime();
-                  try (Lease lease = writer(client, name).acquire()) {
-                    LeaseRecorder.Recorded recorded =
-                        recorder.granted(lease, requestedAt, Share.UNLIMITED, Share.UNLIMITED);
-                    halves.write();
-                    recorded.ends();
-                  }
+                  recorder.holding(
+                      writer(client, name), Share.UNLIMITED, Share.UNLIMITED, halves::write);
                 }
                 writing.decrementAndGet();
-                return null;
               }));
       for (int t = 0; t < 2; t++) {
         workers.add(
-            inThread(
+            doInThread(
                 () -> {
-                  int read = 0;
-                  while (read < rounds || writing.get() > 0) {
-                    long requestedAt = System.nanoTime();
-                    try (Lease lease = reader(client, name).acquire()) {
-                      LeaseRecorder.Recorded recorded =
-                          recorder.granted(lease, requestedAt, 1, Share.UNLIMITED);
-                      assertTrue(halves.areEqual(), "a reader saw half of what a writer changed");
-                      recorded.ends();
-                    }
-                    read++;
+                  for (int read = 0; read < rounds || writing.get() > 0; read++) {
+                    recorder.holding(reader(client, name), 1, Share.UNLIMITED, halves::assertEqual);
                     letPass(Duration.ofMillis(1));
                   }
-                  return null;
                 }));
       }
     }
-    for (Future<?> worker : workers) {
-      within(Duration.ofSeconds(100), worker, "not all threads acquired the lock");
-    }
+    allWithin(Duration.ofSeconds(100), workers, "not all threads acquired the lock");
     assertExclusive(history);
     assertEquals(3 * rounds, halves.first, "two writers held the lock at once");
   }
 
   // --- RW-02 ---
 
-  @Test
   @Rule("RW-02")
-  @Requires(Capability.READ_WRITE)
-  void nobodyOvertakesAWriterThatWaitsInTheQueue() throws Exception {
-    requireQueue();
-    String name = newName();
-    LockClient observer = client();
-    LockClient reading = client();
-    Lease first = acquireNow(reader(reading, name));
-    Future<Lease> writer = inThread(writer(client(), name)::acquire);
-    awaitQueued(observer, name, 1);
-    assertRefused(reader(reading, name), "a reader overtook a waiting writer");
-    assertRefused(reader(observer, name), "a reader overtook a waiting writer");
-    Future<Lease> reader = inThread(reader(client(), name)::acquire);
-    awaitQueued(observer, name, 2);
-    never(MOMENT, reader, "a reader overtook a waiting writer");
-    first.release();
-    Lease written = within(writer, "a writer was not served after the readers before it");
-    assertFalse(reader.isDone(), "a reader was granted beside a writer");
-    written.release();
-    within(reader, "a reader was not served after the writer before it").release();
-  }
-
-  @Test
-  @Rule("RW-02")
-  @Requires(Capability.READ_WRITE)
   void readersThatFollowEachOtherInTheQueueAreServedTogetherAndInTheirTurn() throws Exception {
-    requireQueue();
+    require(Capability.FIFO);
     String name = newName();
     LockClient observer = client();
     Lease first = acquireNow(writer(client(), name));
@@ -221,147 +164,21 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     within(waiters.get(3), "a reader was not served after the writer before it").release();
   }
 
-  private void requireQueue() {
-    if (!has(Capability.FIFO)) {
-      throw new NotApplicableException(info().name() + " does not declare FIFO");
-    }
-  }
-
-  @Test
-  @Rule("RW-02")
-  @Requires(Capability.READ_WRITE)
-  void aWriterIsServedWhileReadersComeAndGo() throws Exception {
-    String name = newName();
-    List<Acquirable<Lease>> busy = new ArrayList<>();
-    for (int c = 0; c < 3; c++) {
-      busy.add(reader(client(renewed()), name));
-    }
-    testStarvation(
-        busy, Duration.ofMillis(100), writer(client(renewed()), name), "readers starved a writer");
-  }
-
-  @Test
-  @Rule("RW-02")
-  @Requires(Capability.READ_WRITE)
-  void aReaderIsServedWhileWritersComeAndGo() throws Exception {
-    String name = newName();
-    List<Acquirable<Lease>> busy = new ArrayList<>();
-    for (int c = 0; c < 3; c++) {
-      busy.add(writer(client(renewed()), name));
-    }
-    testStarvation(
-        busy, Duration.ofMillis(20), reader(client(renewed()), name), "writers starved a reader");
-  }
-
-  // --- RW-03, RW-04 ---
-
-  @Test
-  @Rule("RW-03")
-  @Requires(Capability.READ_WRITE)
-  void aReaderThatExpiresDoesNotShortenAnEarlierOne() throws Exception {
-    testExpiryOfOne(false);
-  }
-
-  @Test
-  @Rule("RW-03")
-  @Requires(Capability.READ_WRITE)
-  void aReaderThatIsRenewedDoesNotLengthenAnEarlierOne() throws Exception {
-    testExpiryOfOne(true);
-  }
-
-  @Test
-  @Rule("RW-03")
-  @Requires(Capability.READ_WRITE)
-  void aReaderWhoseProcessIsKilledGivesWay() throws Exception {
-    testKilledHolder();
-  }
-
-  @Test
-  @Rule("RW-04")
-  @Requires(Capability.READ_WRITE)
-  void aReadersReleaseEndsNoOtherReader() throws Exception {
-    testReleaseOfOne();
-  }
-
-  @Test
-  @Rule("RW-04")
-  @Requires(Capability.READ_WRITE)
-  void anEndedReaderCannotTouchTheNextWriter() throws Exception {
-    testEndedHold();
-  }
-
   // --- RW-05 ---
 
-  @Test
   @Rule("RW-05")
-  @Requires(Capability.READ_WRITE)
-  void aLostAnswerToAReaderIsUndone() throws Exception {
-    testLostAnswer(ReadWriteRules::reader);
-  }
-
-  @Test
-  @Rule("RW-05")
-  @Requires(Capability.READ_WRITE)
   void aLostAnswerToAWriterIsUndone() throws Exception {
-    testLostAnswer(ReadWriteRules::writer);
+    testLostAnswer(Kind.WRITER, Kind.WRITER);
   }
 
-  @Test
   @Rule("RW-05")
-  @Requires(Capability.READ_WRITE)
-  void aReaderThatVanishesWithALostAnswerLeavesNoOrphan() throws Exception {
-    testLostClient(ReadWriteRules::reader);
-  }
-
-  @Test
-  @Rule("RW-05")
-  @Requires(Capability.READ_WRITE)
   void aWriterThatVanishesWithALostAnswerLeavesNoOrphan() throws Exception {
-    testLostClient(ReadWriteRules::writer);
-  }
-
-  @Test
-  @Rule("RW-05")
-  @Requires(Capability.READ_WRITE)
-  void readersAndWritersThatGiveUpLeaveNothingBehind() throws Exception {
-    testWaitersThatLeave();
-  }
-
-  @Test
-  @Rule("RW-05")
-  @Requires(Capability.READ_WRITE)
-  void aReaderBehindAWriterThatLeavesIsServed() throws Exception {
-    testWaiterBehindOneThatLeaves();
-  }
-
-  // --- RW-06 ---
-
-  @Test
-  @Rule("RW-06")
-  @Requires(Capability.READ_WRITE)
-  void everyReaderIsToldThatTheLockWasTakenAway() throws Exception {
-    testLossOfAll();
-  }
-
-  @Test
-  @Rule("RW-06")
-  @Requires(Capability.READ_WRITE)
-  void theEndOfAReaderIsReportedToNoOther() throws Exception {
-    testLossOfOne();
-  }
-
-  @Test
-  @Rule("RW-06")
-  @Requires(Capability.READ_WRITE)
-  void aReaderThatIsCutOffHasEndedBeforeTheNextWriterBegins() throws Exception {
-    testHolderThatIsCutOff();
+    testLostClient(Kind.WRITER, Kind.WRITER);
   }
 
   // --- RW-07 ---
 
-  @Test
   @Rule("RW-07")
-  @Requires(Capability.READ_WRITE)
   void theViewOfEachSideIsReentrant() throws Exception {
     String name = newName();
     LockClient client = client();
@@ -385,18 +202,15 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     }
   }
 
-  @Test
   @Rule("RW-07")
-  @Requires(Capability.READ_WRITE)
   void aThreadCannotChangeSides() throws Exception {
     String name = newName();
     DistributedReadWriteLock lock = client().readWriteLock(name);
     Future<?> checks =
-        inThread(
+        doInThread(
             () -> {
               assertNoChange(lock.readLock().asLock(), lock.writeLock().asLock());
               assertNoChange(lock.writeLock().asLock(), lock.readLock().asLock());
-              return null;
             });
     within(bound().multipliedBy(2), checks, "a thread waits for itself");
     acquireWithin(writer(client(), name), "a refused change of sides left a hold").release();
@@ -418,14 +232,12 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     assertThrows(IllegalMonitorStateException.class, held::unlock);
   }
 
-  @Test
   @Rule("RW-07")
-  @Requires(Capability.READ_WRITE)
   void aViewWhoseReaderWasLostReportsIt() throws Exception {
     String name = newName();
     Lock view = reader(client(passing()), name).asLock();
     Future<?> checks =
-        inThread(
+        doInThread(
             () -> {
               view.lock();
               acquireWithin(
@@ -438,50 +250,22 @@ public abstract class ReadWriteRules extends SharedRuleTest {
               assertThrows(IllegalMonitorStateException.class, view::unlock);
               view.lock();
               view.unlock();
-              return null;
             });
     within(timing().longTtl(), checks, "the calls did not end");
   }
 
-  // --- RW-08 ---
-
-  @Test
-  @Rule("RW-08")
-  @Requires(Capability.READ_WRITE)
-  void everyReaderIsShown() throws Exception {
-    testInspection();
-  }
-
-  @Test
-  @Rule("RW-08")
-  @Requires(Capability.READ_WRITE)
-  void aForcedReleaseEndsAllReaders() throws Exception {
-    testForcedRelease();
-  }
-
-  @Test
-  @Rule("RW-08")
-  @Requires(Capability.READ_WRITE)
-  void aRevocationEndsAllReadersAndKeepsExclusion() throws Exception {
-    testRevocation();
-  }
-
   // --- RW-09 ---
 
-  @Test
   @Rule("RW-09")
-  @Requires(Capability.READ_WRITE)
   void anExclusiveLockIsNoReadWriteLock() throws Exception {
-    testDisagreement(LockClient::lock, ReadWriteRules::reader);
-    testDisagreement(LockClient::lock, ReadWriteRules::writer);
+    testDisagreement(Kind.LOCK, Kind.READER);
+    testDisagreement(Kind.LOCK, Kind.WRITER);
   }
 
-  @Test
   @Rule("RW-09")
-  @Requires(Capability.READ_WRITE)
   void aReadWriteLockIsNoExclusiveLock() throws Exception {
-    testDisagreement(ReadWriteRules::reader, LockClient::lock);
-    testDisagreement(ReadWriteRules::writer, LockClient::lock);
-    testDisagreementWithAWaiter(ReadWriteRules::reader, LockClient::lock);
+    testDisagreement(Kind.READER, Kind.LOCK);
+    testDisagreement(Kind.WRITER, Kind.LOCK);
+    testDisagreementWithAWaiter(Kind.READER, Kind.LOCK);
   }
 }

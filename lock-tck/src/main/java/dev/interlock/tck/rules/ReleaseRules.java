@@ -34,7 +34,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
-import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
@@ -43,7 +42,6 @@ public abstract class ReleaseRules extends RuleTest {
 
   // --- REL-01, REL-02 ---
 
-  @Test
   @Rule("REL-01")
   void aRepeatedReleaseReturnsTheSameOutcome() throws Exception {
     LockClient client = client();
@@ -69,7 +67,6 @@ public abstract class ReleaseRules extends RuleTest {
     acquireNow(client().lock(lease.name())).release();
   }
 
-  @Test
   @Rule("REL-01")
   void anAsynchronousReleaseReturnsTheSameOutcome() throws Exception {
     Lease lease = acquireNow(client().lock(newName()));
@@ -81,7 +78,6 @@ public abstract class ReleaseRules extends RuleTest {
     assertEquals(outcome, lease.release(), "again");
   }
 
-  @Test
   @Rule("REL-01")
   void theOutcomeDistinguishesAHandoffFromARelease() throws Exception {
     DistributedLock lock = client().lock(newName());
@@ -105,7 +101,6 @@ public abstract class ReleaseRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("REL-01")
   void cancellingAReleaseDoesNotStopIt() throws Exception {
     Lease lease = acquireNow(client().lock(newName()));
@@ -117,7 +112,6 @@ public abstract class ReleaseRules extends RuleTest {
         .release();
   }
 
-  @Test
   @Rule("REL-01")
   void theReleaseOfALostLeaseReportsTheLossAndCloseDoesNotThrow() throws Exception {
     Lease expired = acquireNow(client(passing()).lock(newName()));
@@ -142,7 +136,6 @@ public abstract class ReleaseRules extends RuleTest {
     return taken;
   }
 
-  @Test
   @Rule({"REL-02", "REL-01"})
   void aReleaseDuringAPartitionIsCompletedAfterIt() throws Exception {
     String name = newName();
@@ -167,7 +160,6 @@ public abstract class ReleaseRules extends RuleTest {
 
   // --- REL-03 ---
 
-  @Test
   @Rule("REL-03")
   void abandonedAttemptsDoNotHoldTheLock() throws Exception {
     String name = newName();
@@ -179,21 +171,18 @@ public abstract class ReleaseRules extends RuleTest {
         "an abandoned attempt is still in the queue");
   }
 
-  @Test
   @Rule("REL-03")
   void aPauseAtAnyStepOfAnAttemptLeavesNothingBehind() throws Exception {
     String name = newName();
     pauseAtAnyStep(client -> client.lock(name), client -> client.lock(name), Duration.ZERO);
   }
 
-  @Test
   @Rule("REL-03")
   void aPauseAtAnyStepOfAWaitLeavesNothingBehind() throws Exception {
     String name = newName();
     pauseAtAnyStep(client -> client.lock(name), client -> client.lock(name), bound());
   }
 
-  @Test
   @Rule({"REL-03", "SEM-05"})
   @Requires(Capability.SEMAPHORE)
   void aPauseAtAnyStepOfAnAttemptForAPermitLeavesNothingBehind() throws Exception {
@@ -231,7 +220,6 @@ public abstract class ReleaseRules extends RuleTest {
     } while (clock.hasPaused());
   }
 
-  @Test
   @Rule("REL-03")
   void abandonedAttemptsLeaveNothingOnTheStore() throws Exception {
     Server server = kit().server();
@@ -242,7 +230,6 @@ public abstract class ReleaseRules extends RuleTest {
     awaitNothing(view, name, "abandoned attempts left something on the store");
   }
 
-  @Test
   @Rule("REL-03")
   @ResourceLock(MANY_NAMES)
   void attemptsReleasesAndQueriesAddNothingToTheStore() throws Exception {
@@ -329,7 +316,6 @@ public abstract class ReleaseRules extends RuleTest {
     assertReleased(held, "waiters freed a held lock");
   }
 
-  @Test
   @Rule("REL-03")
   void aWaiterThatWasKilledLeavesNothingOnTheStore() throws Exception {
     StoreView view = view(kit().server());
@@ -347,7 +333,6 @@ public abstract class ReleaseRules extends RuleTest {
 
   // --- REL-04 ---
 
-  @Test
   @Rule("REL-04")
   @Timeout(value = 8, unit = TimeUnit.MINUTES)
   @ResourceLock(MANY_NAMES)
@@ -376,7 +361,6 @@ public abstract class ReleaseRules extends RuleTest {
     }
   }
 
-  @Test
   @Rule("REL-04")
   void releasedNamesLeaveNothingLastingOnTheStore() throws Exception {
     StoreView view = view(kit().server());
@@ -397,7 +381,6 @@ public abstract class ReleaseRules extends RuleTest {
 
   // --- REL-05 ---
 
-  @Test
   @Rule("REL-05")
   void closingAClientReleasesItsLeasesAndEndsItsWaits() throws Exception {
     String held = newName();
@@ -412,12 +395,11 @@ public abstract class ReleaseRules extends RuleTest {
     CompletableFuture<Lease> async = closing.lock(busy).acquireAsync();
     never(Duration.ofMillis(200), blocked, "a held lock was acquired");
 
-    Future<Boolean> close =
-        inThread(
+    Future<?> close =
+        doInThread(
             () -> {
               closing.close();
               closing.close();
-              return true;
             });
     within(bound().multipliedBy(2), close, "close() did not return");
     for (Future<Lease> wait : List.of(blocked, localBlocked)) {
@@ -447,7 +429,6 @@ public abstract class ReleaseRules extends RuleTest {
     acquireWithin(other.lock(busy), "a wait of the closed client became the holder").release();
   }
 
-  @Test
   @Rule("REL-05")
   void closingAClientClosesItsConnections() throws Exception {
     Network network = network();
@@ -461,7 +442,6 @@ public abstract class ReleaseRules extends RuleTest {
         "a closed client keeps connections open: it had " + open);
   }
 
-  @Test
   @Rule("REL-05")
   @ResourceLock(MANY_NAMES)
   void closedClientsLeaveNothingOnTheStore() throws Exception {
@@ -483,7 +463,6 @@ public abstract class ReleaseRules extends RuleTest {
 
   // --- REL-06 ---
 
-  @Test
   @Rule("REL-06")
   @ResourceLock(MANY_NAMES)
   void leasesThatExpireLeaveNothingInTheClientOrOnTheStore() throws Exception {

@@ -1,7 +1,7 @@
 package dev.interlock.tck.rules;
 
 import dev.interlock.tck.run.Requires;
-import dev.interlock.tck.run.Rule;
+import dev.interlock.tck.run.RuleTests;
 import java.lang.reflect.Method;
 import java.util.List;
 import org.junit.jupiter.api.DisplayNameGenerator;
@@ -12,9 +12,8 @@ final class RuleNames extends DisplayNameGenerator.Simple {
   @Override
   public String generateDisplayNameForMethod(
       List<Class<?>> enclosingTypes, Class<?> testClass, Method testMethod) {
-    Rule rule = testMethod.getAnnotation(Rule.class);
-    Requires requires = testMethod.getAnnotation(Requires.class);
-    String ids = rule == null ? "" : String.join(" ", rule.value()) + " ";
+    String ids = String.join(" ", RuleTests.rulesOf(testClass, testMethod)) + " ";
+    Requires requires = RuleTests.requirementOf(testClass, testMethod);
     String twin =
         requires != null && requires.absent() ? "(without " + requires.value() + ") " : "";
     return ids + twin + words(testMethod.getName());

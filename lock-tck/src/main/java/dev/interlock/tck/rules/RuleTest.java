@@ -29,6 +29,7 @@ import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
 import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.ProcessSignals;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import dev.interlock.tck.run.Kit;
@@ -36,6 +37,7 @@ import dev.interlock.tck.run.NotApplicableException;
 import dev.interlock.tck.run.NotOfferedException;
 import dev.interlock.tck.run.NotTestedException;
 import dev.interlock.tck.run.Requires;
+import dev.interlock.tck.run.RuleTests;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Collection;
@@ -45,8 +47,10 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -100,7 +104,9 @@ public abstract class RuleTest {
 
   @BeforeEach
   void checkRequirement(TestInfo test) {
-    Requires requires = test.getTestMethod().orElseThrow().getAnnotation(Requires.class);
+    Requires requires =
+        RuleTests.requirementOf(
+            test.getTestClass().orElseThrow(), test.getTestMethod().orElseThrow());
     if (requires != null && info().has(requires.value()) == requires.absent()) {
       throw new NotApplicableException(
           info().name()
@@ -154,6 +160,18 @@ public abstract class RuleTest {
 
   final boolean has(Capability capability) {
     return info().has(capability);
+  }
+
+  final void require(Capability capability) {
+    if (!has(capability)) {
+      throw new NotApplicableException(info().name() + " does not declare " + capability);
+    }
+  }
+
+  static void requireSignals() {
+    if (!ProcessSignals.supported()) {
+      throw new NotTestedException("processes can be stopped on Linux only");
+    }
   }
 
   final boolean cannotHappen(Fault fault) {
@@ -214,6 +232,26 @@ public abstract class RuleTest {
 
   final LockClient client(String uri, LockOptions options) {
     return closing(kit().open(uri, options));
+  }
+
+  /** {@return a client whose store no longer answers, unless it needs no network} */
+  final LockClient clientOfASilentStore() throws Exception {
+    if (cannotHappen(Fault.PARTITION)) {
+      return client();
+    }
+    Network network = network();
+    LockClient client = client(network, lasting());
+    network.partition();
+    return client;
+  }
+
+  /** {@return a client with a label} */
+  final LockClient labelled(String holder) {
+    return client(lasting().toBuilder().holder(holder).build());
+  }
+
+  final LeaseRecorder recorder(String process, Collection<Event> history) {
+    return new LeaseRecorder(process, has(Capability.FENCING), history::add);
   }
 
   /** Closes the resource after the test, in reverse order of the calls. */
@@ -292,6 +330,12 @@ public abstract class RuleTest {
     return separateProcess(options);
   }
 
+  /** Makes another process acquire a name and keep it. {@return the effective TTL} */
+  final Duration take(OtherProcess process, Kind kind, String name) throws Exception {
+    return Duration.parse(
+        process.call(bound().multipliedBy(2), Kind.Take.class, name, kind.name()));
+  }
+
   private void requireOtherProcesses() {
     if (cannotHappen(Fault.CLIENT_KILLED)) {
       throw new NotApplicableException(info().name() + " lives within one process");
@@ -347,19 +391,48 @@ public abstract class RuleTest {
 
   /** Runs work on a thread that is interrupted when the test ends. */
   final <T> Future<T> inThread(Callable<T> work) {
-    return inThread(work, new CompletableFuture<>());
+    FutureTask<T> task = new FutureTask<>(work);
+    start(task);
+    return task;
   }
 
-  private <T> Future<T> inThread(Callable<T> work, CompletableFuture<T> result) {
-    start(
+  /** Something to do on a thread of its own. */
+  interface Work {
+    void run() throws Exception;
+  }
+
+  /** Does something on a thread that is interrupted when the test ends. */
+  final Future<?> doInThread(Work work) {
+    return inThread(
         () -> {
-          try {
-            result.complete(work.call());
-          } catch (Throwable e) {
-            result.completeExceptionally(e);
-          }
+          work.run();
+          return true;
         });
-    return result;
+  }
+
+  /** A thread that acquires something, and that a test can interrupt. */
+  final class Waiter {
+    private final CompletableFuture<Thread> self = new CompletableFuture<>();
+
+    /** What it acquired; empty if it was interrupted. */
+    final Future<Optional<Lease>> outcome;
+
+    Waiter(Acquisition acquisition) {
+      outcome =
+          inThread(
+              () -> {
+                self.complete(Thread.currentThread());
+                try {
+                  return Optional.of(acquisition.acquire());
+                } catch (InterruptedException e) {
+                  return Optional.empty();
+                }
+              });
+    }
+
+    void interrupt() throws Exception {
+      within(self, "the thread did not start").interrupt();
+    }
   }
 
   final Thread start(Runnable work) {
@@ -389,6 +462,38 @@ public abstract class RuleTest {
   /** {@return the future's result, which must be available within the usual bound} */
   final <T> T within(Future<T> future, String otherwise) throws Exception {
     return within(bound(), future, otherwise);
+  }
+
+  /** Waits until all have ended, each within the limit. */
+  final void allWithin(Duration limit, Iterable<? extends Future<?>> futures, String otherwise)
+      throws Exception {
+    for (Future<?> future : futures) {
+      within(limit, future, otherwise);
+    }
+  }
+
+  /** Waits like a callback that does not end. */
+  static void awaitQuietly(CountDownLatch latch) {
+    try {
+      latch.await();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** A check that a stall of the machine or of the store may spoil. */
+  interface Try {
+    boolean succeeds(boolean isLast) throws Exception;
+  }
+
+  /** {@return whether one of three tries succeeded} */
+  static boolean anyOfThree(Try attempt) throws Exception {
+    for (int tries = 1; tries <= 3; tries++) {
+      if (attempt.succeeds(tries == 3)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /** Polls until the condition holds, within the usual bound. */
@@ -517,9 +622,81 @@ public abstract class RuleTest {
 
   // --- leases ---
 
+  // --- lost answers ---
+
+  /**
+   * Loses the answer to an attempt of a client that is back at once.
+   *
+   * @param whole what is free only if the attempt holds nothing
+   */
+  final void testLostAnswer(Way way, Way whole) throws Exception {
+    String name = newName();
+    Network network = network();
+    LockClient unlucky = client(network, lasting()); // so that no expiry frees the lock in time
+    acquireNow(unlucky.lock(newName())).release();
+    Future<Optional<Lease>> attempt;
+    try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
+      attempt = inThread(way.of(unlucky, name)::tryAcquire);
+      assertAnswerLost(lost);
+    } // resets the connection, so that the client may try again
+    try {
+      within(attempt, "the attempt did not end").ifPresent(Lease::release);
+    } catch (LockUnavailableException e) {
+      // the answer was lost
+    }
+    acquireWithin(
+            bound().multipliedBy(2),
+            whole.of(client(), name),
+            "a grant whose answer was lost was not undone by its client")
+        .release();
+  }
+
+  /** Loses the answer to an attempt of a client that never comes back. */
+  final void testLostClient(Way way, Way whole) throws Exception {
+    for (Duration patience : List.of(Duration.ZERO, bound())) { // it gets in line only to wait
+      String name = newName();
+      Network network = network();
+      LockClient unlucky = client(network, passing());
+      acquireNow(unlucky.lock(newName())).release();
+      try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
+        var unused = inThread(() -> way.of(unlucky, name).tryAcquire(patience));
+        assertAnswerLost(lost);
+        Disturbance gone = network.partition(); // the client can neither continue nor undo
+        acquireWithin(
+                timing().ttl().multipliedBy(2).plus(bound()),
+                whole.of(client(), name),
+                "the grant to a client that vanished did not expire")
+            .release();
+        gone.close();
+      }
+    }
+  }
+
+  /** Waits until a request that names the lock has lost its answer. */
+  final void assertAnswerLost(Disturbance lost) throws InterruptedException {
+    if (!lost.awaitHit(bound())) {
+      throw new NotTestedException("the lock's name was not seen in any request of the client");
+    }
+  }
+
   /** How somebody acquires a name. */
   interface Way {
     Acquirable<Lease> of(LockClient client, String name);
+  }
+
+  /** A call that waits until it acquires something. */
+  interface Acquisition {
+    Lease acquire() throws InterruptedException;
+  }
+
+  /** Acquires something on a thread. {@return whether others were held together with it} */
+  final Future<Boolean> overlap(Acquisition acquisition, BooleanSupplier othersHeld) {
+    return inThread(
+        () -> {
+          try (Lease next = acquisition.acquire()) {
+            return othersHeld.getAsBoolean() && next.isHeld();
+          }
+        });
   }
 
   /** {@return how long a lease that is not renewed can last, and the usual bound} */
@@ -669,16 +846,30 @@ public abstract class RuleTest {
     }
   }
 
-  /** Force-releases a held lock. A repeated request may find it free. */
   final void forceRelease(LockClient client, String name, String otherwise) {
+    intervene(() -> client.forceRelease(name), otherwise);
+  }
+
+  final void revoke(LockClient client, String name) {
+    intervene(() -> client.revoke(name), "a held lock was reported as free");
+  }
+
+  /** Ends a hold. A repeated request may find nothing held. */
+  private void intervene(Question<Boolean, RuntimeException> request, String otherwise) {
     AtomicBoolean inDoubt = new AtomicBoolean();
-    boolean seen =
+    assertTrue(
         answer(
             () -> {
               boolean asked = inDoubt.getAndSet(true);
-              return client.forceRelease(name) || asked;
-            });
-    assertTrue(seen, otherwise);
+              return request.ask() || asked;
+            }),
+        otherwise);
+  }
+
+  /** Checks that the later lease has the higher token, if there are tokens. */
+  final void assertHigherToken(Lease later, Lease earlier, String otherwise) {
+    assertTrue(
+        !has(Capability.FENCING) || later.fencingToken() > earlier.fencingToken(), otherwise);
   }
 
   /** Fails if the history shows a violation. All of its faults must be within the failure model. */

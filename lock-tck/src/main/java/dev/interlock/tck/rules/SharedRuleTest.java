@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.interlock.Acquirable;
 import dev.interlock.Capability;
-import dev.interlock.Fault;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
@@ -17,16 +16,12 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
-import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
-import dev.interlock.tck.process.RemoteTask;
-import dev.interlock.tck.process.Worker;
-import dev.interlock.tck.run.NotApplicableException;
-import dev.interlock.tck.run.NotTestedException;
+import dev.interlock.tck.run.Rule;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -43,14 +38,15 @@ abstract class SharedRuleTest extends RuleTest {
   /** Long enough for a waiter to enter the queue, or to poll again. */
   static final Duration MOMENT = Duration.ofMillis(200);
 
+  private static final String OVERTAKEN = "a small request overtook one for the whole";
+
   /**
    * A kind of lock that several can hold together.
    *
    * @param some what two can hold together
    * @param whole what excludes all others
-   * @param task acquires some in another process
    */
-  record Sharing(LockKind kind, Way some, Way whole, Class<? extends RemoteTask> task) {}
+  record Sharing(LockKind kind, Kind some, Kind whole) {}
 
   /** {@return the kind of this section} */
   abstract Sharing sharing();
@@ -76,14 +72,7 @@ abstract class SharedRuleTest extends RuleTest {
 
   /** Checks that a client refuses what its backend cannot do, without asking the store. */
   final void assertNotOffered(Way way) throws Exception {
-    LockClient client;
-    if (cannotHappen(Fault.PARTITION)) {
-      client = client();
-    } else {
-      Network network = network();
-      client = client(network, lasting());
-      network.cut();
-    }
+    LockClient client = clientOfASilentStore();
     assertThrows(
         UnsupportedOperationException.class,
         () -> way.of(client, newName()),
@@ -92,51 +81,101 @@ abstract class SharedRuleTest extends RuleTest {
 
   // --- who comes first ---
 
-  /**
-   * Some come and go without a break; another has to be served all the same.
-   *
-   * @param busy what those acquire again and again, each in two threads
-   * @param hold for how long each holds
-   * @param other what the other waits for
-   */
-  final void testStarvation(
-      List<Acquirable<Lease>> busy, Duration hold, Acquirable<Lease> other, String otherwise)
+  @Rule({"RW-02", "SEM-02"})
+  void nobodyOvertakesARequestForTheWholeThatWaitsInTheQueue() throws Exception {
+    require(Capability.FIFO);
+    String name = newName();
+    LockClient observer = client();
+    LockClient holder = client();
+    Lease first = acquireNow(some(holder, name));
+    Future<Lease> large = inThread(whole(client(), name)::acquire);
+    awaitQueued(observer, name, 1);
+    assertRefused(some(holder, name), OVERTAKEN);
+    assertRefused(some(observer, name), OVERTAKEN);
+    List<Future<Lease>> small = new ArrayList<>();
+    for (int i = 0; i < 2; i++) {
+      small.add(inThread(some(client(), name)::acquire));
+      awaitQueued(observer, name, 2 + i);
+    }
+    never(MOMENT, small.get(0), OVERTAKEN);
+    first.release();
+    Lease all = within(large, "a request for the whole was not served");
+    small.forEach(waiter -> assertFalse(waiter.isDone(), "granted beside the whole"));
+    all.release();
+    List<Lease> together = new ArrayList<>();
+    for (Future<Lease> waiter : small) {
+      together.add(within(waiter, "a waiter was not served although there is room for it"));
+    }
+    together.forEach(Lease::release);
+  }
+
+  @Rule({"RW-02", "SEM-02"})
+  void aRequestForTheWholeIsServedWhileHoldersOfSomeComeAndGo() throws Exception {
+    testStarvation(
+        sharing().some(),
+        Duration.ofMillis(100),
+        sharing().whole(),
+        "small requests starved one for the whole");
+  }
+
+  @Rule({"RW-02", "SEM-02"})
+  void aRequestForSomeIsServedWhileHoldersOfTheWholeComeAndGo() throws Exception {
+    testStarvation(
+        sharing().whole(),
+        Duration.ofMillis(20),
+        sharing().some(),
+        "requests for the whole starved a small one");
+  }
+
+  /** Three clients, each with two threads, come and go; another has to be served all the same. */
+  private void testStarvation(Way busy, Duration hold, Way other, String otherwise)
       throws Exception {
+    String name = newName();
     AtomicBoolean stop = new AtomicBoolean();
     AtomicInteger grants = new AtomicInteger();
     List<Future<?>> threads = new ArrayList<>();
-    for (int i = 0; i < 2 * busy.size(); i++) {
-      Acquirable<Lease> lock = busy.get(i % busy.size());
-      threads.add(
-          inThread(
-              () -> {
-                while (!stop.get()) {
-                  try (Lease lease = lock.acquire()) {
-                    grants.incrementAndGet();
-                    letPass(hold);
-                    assertTrue(lease.remainingValidity().toNanos() >= 0);
+    for (int c = 0; c < 3; c++) {
+      Acquirable<Lease> lock = busy.of(client(renewed()), name);
+      for (int t = 0; t < 2; t++) {
+        threads.add(
+            doInThread(
+                () -> {
+                  while (!stop.get()) {
+                    try (Lease lease = lock.acquire()) {
+                      grants.incrementAndGet();
+                      letPass(hold);
+                      assertTrue(lease.remainingValidity().toNanos() >= 0);
+                    }
                   }
-                }
-                return null;
-              }));
+                }));
+      }
     }
-    eventually(timing().longTtl(), () -> grants.get() >= 2 * busy.size(), "nothing is granted");
-    Lease served = acquireWithin(renewed().ttl().multipliedBy(3).plus(bound()), other, otherwise);
+    eventually(timing().longTtl(), () -> grants.get() >= threads.size(), "nothing is granted");
+    Duration limit = renewed().ttl().multipliedBy(3).plus(bound());
+    Lease served = acquireWithin(limit, other.of(client(renewed()), name), otherwise);
     stop.set(true);
     served.release();
-    for (Future<?> thread : threads) {
-      within(timing().longTtl(), thread, "a busy thread is stuck");
-    }
+    allWithin(timing().longTtl(), threads, "a busy thread is stuck");
   }
 
   // --- each hold by itself ---
+
+  @Rule({"RW-03", "SEM-03"})
+  void aHoldThatExpiresDoesNotShortenAnEarlierOne() throws Exception {
+    testExpiryOfOne(false);
+  }
+
+  @Rule({"RW-03", "SEM-03"})
+  void aHoldThatIsRenewedDoesNotLengthenAnEarlierOne() throws Exception {
+    testExpiryOfOne(true);
+  }
 
   /**
    * Of two that hold together one is renewed, and the other expires.
    *
    * @param expiringFirst whether the one that expires is granted first
    */
-  final void testExpiryOfOne(boolean expiringFirst) throws Exception {
+  private void testExpiryOfOne(boolean expiringFirst) throws Exception {
     String name = newName();
     LockClient lasting = client();
     LockClient expiring = client(passing());
@@ -159,7 +198,8 @@ abstract class SharedRuleTest extends RuleTest {
         .release();
   }
 
-  final void testReleaseOfOne() throws Exception {
+  @Rule({"RW-04", "SEM-04"})
+  void aReleaseEndsNoOtherHold() throws Exception {
     String name = newName();
     LockClient client = client();
     Lease released = acquireNow(some(client, name));
@@ -185,7 +225,8 @@ abstract class SharedRuleTest extends RuleTest {
     acquireAfter(outcome, whole(observer, name), "not free after the last release").release();
   }
 
-  final void testEndedHold() throws Exception {
+  @Rule({"RW-04", "SEM-04"})
+  void anEndedHoldCannotTouchItsSuccessor() throws Exception {
     String name = newName();
     Lease stale = acquireNow(some(client(passing()), name));
     Lease successor =
@@ -202,22 +243,11 @@ abstract class SharedRuleTest extends RuleTest {
     assertReleased(successor, "an ended hold freed its successor's");
   }
 
-  /** Takes some of the name that is the first argument, and keeps it. */
-  abstract static class TakeSome implements RemoteTask {
-    abstract Acquirable<Lease> some(LockClient client, String name);
-
-    @Override
-    public String run(Worker worker, List<String> arguments) throws Exception {
-      Lease lease = some(worker.client(), arguments.get(0)).acquire();
-      worker.keep(arguments.get(0), lease);
-      return lease.effectiveTtl().toString();
-    }
-  }
-
-  final void testKilledHolder() throws Exception {
+  @Rule({"RW-03", "SEM-03"})
+  void theHoldOfAKilledProcessEnds() throws Exception {
     String name = newName();
     OtherProcess process = process(renewed());
-    Duration ttl = Duration.parse(process.call(bound().multipliedBy(2), sharing().task(), name));
+    Duration ttl = take(process, sharing().some(), name);
     Lease survivor = acquireNow(some(client(), name));
     Future<Lease> waiter = inThread(whole(client(), name)::acquire);
     never(MOMENT, waiter, "the whole was granted while others held a part");
@@ -235,52 +265,14 @@ abstract class SharedRuleTest extends RuleTest {
 
   // --- lost answers, and waiters that leave ---
 
-  /** Loses the answer to an attempt of a client that is back at once. */
-  final void testLostAnswer(Way way) throws Exception {
-    String name = newName();
-    Network network = network();
-    LockClient unlucky = client(network, lasting());
-    acquireNow(unlucky.lock(newName())).release();
-    Future<Optional<Lease>> attempt;
-    try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
-      attempt = inThread(way.of(unlucky, name)::tryAcquire);
-      if (!lost.awaitHit(bound())) {
-        throw new NotTestedException("the lock's name was not seen in any request of the client");
-      }
-    } // resets the connection, so that the client may try again
-    try {
-      within(attempt, "the attempt did not end").ifPresent(Lease::release);
-    } catch (LockUnavailableException e) {
-      // the answer was lost
-    }
-    acquireWithin(
-            bound().multipliedBy(2),
-            whole(client(), name),
-            "a grant whose answer was lost was not undone by its client")
-        .release();
+  @Rule({"RW-05", "SEM-05"})
+  void aLostAnswerIsUndone() throws Exception {
+    testLostAnswer(sharing().some(), sharing().whole());
   }
 
-  /** Loses the answer to an attempt of a client that never comes back. */
-  final void testLostClient(Way way) throws Exception {
-    for (Duration patience : List.of(Duration.ZERO, bound())) { // it gets in line only to wait
-      String name = newName();
-      Network network = network();
-      LockClient unlucky = client(network, passing());
-      acquireNow(unlucky.lock(newName())).release();
-      try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
-        var unused = inThread(() -> way.of(unlucky, name).tryAcquire(patience));
-        if (!lost.awaitHit(bound())) {
-          throw new NotTestedException("the lock's name was not seen in any request of the client");
-        }
-        Disturbance gone = network.partition(); // the client can neither continue nor undo
-        acquireWithin(
-                timing().ttl().multipliedBy(2).plus(bound()),
-                whole(client(), name),
-                "the grant to a client that vanished did not expire")
-            .release();
-        gone.close();
-      }
-    }
+  @Rule({"RW-05", "SEM-05"})
+  void aClientThatVanishesWithALostAnswerLeavesNoOrphan() throws Exception {
+    testLostClient(sharing().some(), sharing().whole());
   }
 
   /** How long a store without a queue may remember a waiter that has left. */
@@ -290,8 +282,8 @@ abstract class SharedRuleTest extends RuleTest {
         : lasting().pollInterval().plus(lasting().requestTimeout()).plus(bound());
   }
 
-  /** Those who want all give up while others hold some, and then those who want some. */
-  final void testWaitersThatLeave() throws Exception {
+  @Rule({"RW-05", "SEM-05"})
+  void waitersThatGiveUpLeaveNothingBehind() throws Exception {
     String name = newName();
     LockClient waiting = client();
     Lease some = acquireNow(some(client(), name));
@@ -313,8 +305,8 @@ abstract class SharedRuleTest extends RuleTest {
     }
   }
 
-  /** One who wants all leaves the queue; one behind it, who wants some, has to be let in. */
-  final void testWaiterBehindOneThatLeaves() throws Exception {
+  @Rule({"RW-05", "SEM-05"})
+  void aSmallRequestBehindOneForTheWholeThatLeavesIsServed() throws Exception {
     for (boolean closed : List.of(false, true)) {
       String name = newName();
       LockClient observer = client();
@@ -341,28 +333,21 @@ abstract class SharedRuleTest extends RuleTest {
   private void giveUpInEachWay(LockClient waiting, Acquirable<Lease> wanted) throws Exception {
     assertRefused(wanted, "granted beside a holder that excludes it");
     CompletableFuture<Lease> cancelled = wanted.acquireAsync();
-    CompletableFuture<Thread> self = new CompletableFuture<>();
-    Future<Boolean> interrupted =
-        inThread(
-            () -> {
-              self.complete(Thread.currentThread());
-              try {
-                wanted.acquire().release();
-                return false;
-              } catch (InterruptedException e) {
-                return true;
-              }
-            });
+    Waiter interrupted = new Waiter(wanted::acquire);
     assertNotAcquired(wanted.tryAcquireAsync(MOMENT), MOMENT);
-    within(self, "the thread did not start").interrupt();
-    assertTrue(within(interrupted, "an interrupted waiter did not leave"), "acquired meanwhile");
+    interrupted.interrupt();
+    assertEquals(
+        Optional.empty(),
+        within(interrupted.outcome, "an interrupted waiter did not leave"),
+        "acquired meanwhile");
     assertTrue(cancelled.cancel(true), "acquired meanwhile");
     assertTrue(waiting.held().isEmpty(), "a client holds what it gave up");
   }
 
   // --- losses ---
 
-  final void testLossOfAll() throws Exception {
+  @Rule({"RW-06", "SEM-06"})
+  void everyHolderIsToldThatTheNameWasTakenAway() throws Exception {
     String name = newName();
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 2; i++) {
@@ -381,7 +366,8 @@ abstract class SharedRuleTest extends RuleTest {
     acquireWithin(whole(client(), name), "not free after it was taken away").release();
   }
 
-  final void testLossOfOne() throws Exception {
+  @Rule({"RW-06", "SEM-06"})
+  void theEndOfAHoldIsReportedToNoOther() throws Exception {
     String name = newName();
     Lease stays = acquireNow(some(client(), name));
     Lease passing = acquireNow(some(client(passing()), name));
@@ -393,17 +379,12 @@ abstract class SharedRuleTest extends RuleTest {
     stays.release();
   }
 
-  final void testHolderThatIsCutOff() throws Exception {
+  @Rule({"RW-06", "SEM-06"})
+  void aHolderThatIsCutOffHasEndedBeforeTheWholeIsGranted() throws Exception {
     String name = newName();
     Network network = network();
     Lease cutOff = acquireNow(some(client(network, renewed()), name));
-    Future<Boolean> overlap =
-        inThread(
-            () -> {
-              try (Lease next = whole(client(), name).acquire()) {
-                return cutOff.isHeld() && next.isHeld();
-              }
-            });
+    Future<Boolean> overlap = overlap(whole(client(), name)::acquire, cutOff::isHeld);
     never(MOMENT, overlap, "the whole was granted while another held a part");
     Disturbance partition = network.partition();
     within(
@@ -416,7 +397,8 @@ abstract class SharedRuleTest extends RuleTest {
 
   // --- inspection and intervention ---
 
-  final void testInspection() throws Exception {
+  @Rule({"RW-08", "SEM-06"})
+  void everyHolderIsShown() throws Exception {
     String name = newName();
     LockClient observer = client();
     List<Lease> leases = new ArrayList<>();
@@ -462,7 +444,8 @@ abstract class SharedRuleTest extends RuleTest {
                     () -> "remaining " + text(remaining) + " of " + lease.effectiveTtl()));
   }
 
-  final void testForcedRelease() throws Exception {
+  @Rule({"RW-08", "SEM-06"})
+  void aForcedReleaseEndsAllHolds() throws Exception {
     String name = newName();
     LockClient operator = client();
     List<Lease> forced =
@@ -470,11 +453,7 @@ abstract class SharedRuleTest extends RuleTest {
     forceRelease(operator, name, "a held name was reported as free");
     Lease next = acquireNow(whole(operator, name), "a forced release left a holder");
     for (Lease lease : forced) {
-      if (has(Capability.FENCING)) {
-        assertTrue(
-            next.fencingToken() > lease.fencingToken(),
-            "the token does not tell a forced hold from its successor");
-      }
+      assertHigherToken(next, lease, "the token does not tell a forced hold from its successor");
       lease.release();
     }
     assertTrue(next.isHeld(), "the release of a forced hold touched its successor");
@@ -482,30 +461,17 @@ abstract class SharedRuleTest extends RuleTest {
     next.release();
   }
 
-  final void testRevocation() throws Exception {
-    if (!has(Capability.REVOKE)) {
-      throw new NotApplicableException(info().name() + " does not declare REVOKE");
-    }
+  @Rule({"RW-08", "SEM-06"})
+  void aRevocationEndsAllHoldsAndKeepsExclusion() throws Exception {
+    require(Capability.REVOKE);
     String name = newName();
     LockClient operator = client();
     List<Lease> revoked =
         List.of(
             acquireNow(some(client(renewed()), name)), acquireNow(some(client(renewed()), name)));
     Future<Boolean> overlap =
-        inThread(
-            () -> {
-              try (Lease next = whole(operator, name).acquire()) {
-                return revoked.stream().anyMatch(Lease::isHeld) && next.isHeld();
-              }
-            });
-    AtomicBoolean inDoubt = new AtomicBoolean(); // a repeated request may find it revoked
-    assertTrue(
-        answer(
-            () -> {
-              boolean asked = inDoubt.getAndSet(true);
-              return operator.revoke(name) || asked;
-            }),
-        "a held name was reported as free");
+        overlap(whole(operator, name)::acquire, () -> revoked.stream().anyMatch(Lease::isHeld));
+    revoke(operator, name);
     assertFalse(
         within(untilEnd(revoked.get(0)), overlap, "a revoked hold did not end"),
         "the whole was granted while a revoked hold was still valid");

@@ -15,7 +15,7 @@ import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.rules.Spoiler.Spoil;
+import dev.interlock.tck.fault.ActiveFault;
 import dev.interlock.tck.run.NotTestedException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
@@ -154,16 +155,34 @@ final class SpoiledAnswers {
     return opened;
   }
 
-  private Spoil spoil() {
-    return spoiler.spoil(earlier);
+  private ActiveFault spoil() {
+    return spoiler.spoils().apply(earlier);
   }
 
   /** Checks that the first answer was spoiled; whether there are more depends on the backend. */
-  private void assertStruck(Spoil spoil) throws InterruptedException {
+  private void assertStruck(ActiveFault spoil) throws InterruptedException {
     if (earlier == 0 && !spoil.awaitHit(Duration.ofMillis(1))) {
       throw new NotTestedException(
           "the client's requests do not pass the proxy that spoils their answers");
     }
+  }
+
+  /** Spoils an answer to a call. {@return its result; empty if it failed, so that it is unknown} */
+  private <T> Optional<T> spoiled(Callable<T> call) throws Exception {
+    try (ActiveFault spoil = spoil()) {
+      Optional<T> result;
+      try {
+        result = Optional.of(call.call());
+      } catch (LockException e) {
+        result = Optional.empty();
+      }
+      assertStruck(spoil);
+      return result;
+    }
+  }
+
+  private Lease longHeldBy(LockClient holder) {
+    return test.acquireNow(holder.lock(name, RuleTest.renewed(test.timing().longTtl())));
   }
 
   private void assertFreeInTime(Duration limit) throws InterruptedException {
@@ -197,16 +216,13 @@ final class SpoiledAnswers {
   // --- the scenarios ---
 
   void attempt() throws Exception {
-    Optional<Lease> acquired = Optional.empty();
-    try (Spoil spoil = spoil()) {
-      try {
-        acquired = client.lock(name).tryAcquire();
-        assertTrue(acquired.isPresent(), "a free lock was reported as held");
-      } catch (LockException e) {
-        // unknown whether it was granted
-      }
-      assertStruck(spoil);
-    }
+    Optional<Lease> acquired =
+        spoiled(
+            () ->
+                client
+                    .lock(name)
+                    .tryAcquire()
+                    .orElseGet(() -> fail("a free lock was reported as held")));
     if (acquired.isPresent()) {
       assertWorks(acquired.get());
     } else {
@@ -218,23 +234,17 @@ final class SpoiledAnswers {
   }
 
   void attemptInVain() throws Exception {
-    Lease held = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
-    try (Spoil spoil = spoil()) {
-      try {
-        assertTrue(client.lock(name).tryAcquire().isEmpty(), "a lock that is held was granted");
-      } catch (LockException e) {
-        // unknown whether it is held
-      }
-      assertStruck(spoil);
-    }
+    Lease held = longHeldBy(other);
+    Optional<Optional<Lease>> outcome = spoiled(client.lock(name)::tryAcquire);
+    assertTrue(outcome.flatMap(lease -> lease).isEmpty(), "a lock that is held was granted");
     RuleTest.assertReleased(held, "a lease was gone because another client had tried");
     assertFreeInTime(untilExpired());
   }
 
   void waiting() throws Exception {
-    Lease held = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
+    Lease held = longHeldBy(other);
     CompletableFuture<Optional<Lease>> waiter;
-    try (Spoil spoil = spoil()) {
+    try (ActiveFault spoil = spoil()) {
       waiter = client.lock(name).tryAcquireAsync(untilExpired().multipliedBy(2));
       boolean unused = spoil.awaitHit(earlier == 0 ? test.bound().dividedBy(2) : FURTHER_REQUESTS);
       assertFalse(waiter.isDone() && granted(waiter), "a lock that is held was granted");
@@ -254,32 +264,25 @@ final class SpoiledAnswers {
   }
 
   void waitingInVain() throws Exception {
-    Lease held = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
-    try (Spoil spoil = spoil()) {
-      try {
-        Optional<Lease> acquired = client.lock(name).tryAcquire(PATIENCE);
-        assertTrue(acquired.isEmpty(), "a lock that is held was granted");
-      } catch (LockException e) {
-        // unknown whether it is held
-      }
-      assertStruck(spoil);
-    }
+    Lease held = longHeldBy(other);
+    Optional<Optional<Lease>> outcome = spoiled(() -> client.lock(name).tryAcquire(PATIENCE));
+    assertTrue(outcome.flatMap(lease -> lease).isEmpty(), "a lock that is held was granted");
     RuleTest.assertReleased(held, "a lease was gone because another client had waited");
     assertFreeInTime(untilExpired());
   }
 
   void renewal() throws Exception {
-    Lease lease = test.acquireNow(client.lock(name, RuleTest.renewed(test.timing().longTtl())));
-    try (Spoil spoil = spoil()) {
-      try {
-        lease.renew();
-      } catch (LeaseLostException e) {
-        fail("a lease that was not taken away was reported as lost: " + e.getMessage(), e);
-      } catch (LockException e) {
-        // the lease keeps its previous validity
-      }
-      assertStruck(spoil);
-    }
+    Lease lease = longHeldBy(client);
+    spoiled(
+        () -> {
+          try {
+            lease.renew();
+            return true;
+          } catch (LeaseLostException e) {
+            return fail(
+                "a lease that was not taken away was reported as lost: " + e.getMessage(), e);
+          }
+        });
     assertWorks(lease);
   }
 
@@ -287,7 +290,7 @@ final class SpoiledAnswers {
     Lease lease = test.acquireNow(client.lock(name));
     CompletableFuture<LeaseLostException> lost = lease.lost();
     long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
-    try (Spoil spoil = spoil()) {
+    try (ActiveFault spoil = spoil()) {
       if (!spoil.awaitHit(lease.effectiveTtl()) && lost.isDone()) {
         throw lost.join();
       }
@@ -303,10 +306,10 @@ final class SpoiledAnswers {
   }
 
   void release() throws Exception {
-    Lease lease = test.acquireNow(client.lock(name, RuleTest.renewed(test.timing().longTtl())));
+    Lease lease = longHeldBy(client);
     released.add(lease.lost());
     ReleaseOutcome outcome;
-    try (Spoil spoil = spoil()) {
+    try (ActiveFault spoil = spoil()) {
       outcome = lease.release();
       assertStruck(spoil);
     }
@@ -320,7 +323,7 @@ final class SpoiledAnswers {
   void closing() throws Exception {
     LockClient closed = open();
     Lease lease = test.acquireNow(closed.lock(name));
-    try (Spoil spoil = spoil()) {
+    try (ActiveFault spoil = spoil()) {
       closed.close();
       assertStruck(spoil);
     }
@@ -331,17 +334,10 @@ final class SpoiledAnswers {
   }
 
   void inspection() throws Exception {
-    Lease lease = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
+    Lease lease = longHeldBy(other);
     for (boolean held : new boolean[] {true, false}) {
-      try (Spoil spoil = spoil()) {
-        try {
-          boolean seen = client.inspect(name).isHeld();
-          assertEquals(held, seen, "whether inspection showed the lock as held");
-        } catch (LockException e) {
-          // unknown
-        }
-        assertStruck(spoil);
-      }
+      boolean seen = spoiled(() -> client.inspect(name).isHeld()).orElse(held);
+      assertEquals(held, seen, "whether inspection showed the lock as held");
       if (held) {
         RuleTest.assertReleased(lease, "a lease was gone because its lock was inspected");
         test.eventually(
@@ -352,18 +348,10 @@ final class SpoiledAnswers {
   }
 
   void forcedRelease() throws Exception {
-    Lease forced = test.acquireNow(other.lock(name, RuleTest.renewed(test.timing().longTtl())));
-    boolean freed = false;
-    try (Spoil spoil = spoil()) {
-      try {
-        freed = client.forceRelease(name);
-        assertTrue(freed, "a held lock was reported as free");
-      } catch (LockException e) {
-        // unknown whether the lock was freed
-      }
-      assertStruck(spoil);
-    }
-    if (!freed) {
+    Lease forced = longHeldBy(other);
+    Optional<Boolean> freed = spoiled(() -> client.forceRelease(name));
+    assertTrue(freed.orElse(true), "a held lock was reported as free");
+    if (freed.isEmpty()) {
       var unused = test.answer(() -> client.forceRelease(name));
     }
     LockClient third = test.client(options());
@@ -378,13 +366,10 @@ final class SpoiledAnswers {
       return;
     }
     Lease revoked = test.acquireNow(other.lock(name));
-    try (Spoil spoil = spoil()) {
-      try {
-        assertTrue(client.revoke(name), "a held lock was reported as free");
-      } catch (LockException e) {
-        var unused = test.answer(() -> client.revoke(name));
-      }
-      assertStruck(spoil);
+    Optional<Boolean> seen = spoiled(() -> client.revoke(name));
+    assertTrue(seen.orElse(true), "a held lock was reported as free");
+    if (seen.isEmpty()) {
+      var unused = test.answer(() -> client.revoke(name));
     }
     LockClient third = test.client(options());
     Lease next =
@@ -399,7 +384,7 @@ final class SpoiledAnswers {
     if (earlier > 0) {
       return;
     }
-    Lease held = test.acquireNow(client.lock(name, RuleTest.renewed(test.timing().longTtl())));
+    Lease held = longHeldBy(client);
     String second = test.newName();
     Lease given = test.acquireNow(client.lock(second, RuleTest.renewed(test.timing().longTtl())));
     released.add(given.lost());
@@ -408,7 +393,7 @@ final class SpoiledAnswers {
     CompletableFuture<Optional<Lease>> waiter =
         client.lock(third).tryAcquireAsync(untilExpired().multipliedBy(2));
     ReleaseOutcome outcome;
-    try (Spoil spoil = spoil()) {
+    try (ActiveFault spoil = spoil()) {
       outcome = given.release();
       for (String each : List.of(name, third, test.newName())) {
         try {

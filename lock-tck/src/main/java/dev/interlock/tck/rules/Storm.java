@@ -40,6 +40,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
 /**
@@ -131,42 +132,50 @@ final class Storm {
   }
 
   /** Locks and releases until the storm is over. */
-  private void work(DistributedLock lock, LeaseRecorder recorder, Random own) throws Exception {
-    while (!over.get()) {
-      try {
-        long requestedAt = System.nanoTime();
-        Optional<Lease> acquired = lock.tryAcquire(Duration.ofMillis(500 + own.nextInt(1_000)));
-        if (acquired.isPresent()) {
-          use(acquired.get(), recorder.granted(acquired.get(), requestedAt), own);
+  private record Work(
+      DistributedLock lock,
+      LeaseRecorder recorder,
+      Random random,
+      Duration bound,
+      BooleanSupplier over) {
+
+    void run() throws Exception {
+      while (!over.getAsBoolean()) {
+        try {
+          long requestedAt = System.nanoTime();
+          Optional<Lease> acquired =
+              lock.tryAcquire(Duration.ofMillis(500 + random.nextInt(1_000)));
+          if (acquired.isPresent()) {
+            use(acquired.get(), recorder.granted(acquired.get(), requestedAt));
+          }
+        } catch (LockException e) {
+          TimeUnit.MILLISECONDS.sleep(10); // the store is out of reach
         }
-      } catch (LockException e) {
-        TimeUnit.MILLISECONDS.sleep(10); // the store is out of reach
       }
     }
-  }
 
-  private void use(Lease lease, LeaseRecorder.Recorded recorded, Random own) throws Exception {
-    int kind = own.nextInt(10);
-    if (kind == 0) {
-      for (int i = 0; i < 20 && lease.isHeld() && !over.get(); i++) {
-        recorded.extend(lease);
-        TimeUnit.MILLISECONDS.sleep(50);
+    private void use(Lease lease, LeaseRecorder.Recorded recorded) throws Exception {
+      if (random.nextInt(10) == 0) {
+        for (int i = 0; i < 20 && lease.isHeld() && !over.getAsBoolean(); i++) {
+          recorded.extend(lease);
+          TimeUnit.MILLISECONDS.sleep(50);
+        }
+        if (!lease.isHeld()) {
+          assertLossReported(lease);
+        }
+      } else {
+        TimeUnit.MICROSECONDS.sleep(random.nextInt(2_000));
       }
-      if (!lease.isHeld()) {
-        assertLossReported(lease);
-      }
-    } else {
-      TimeUnit.MICROSECONDS.sleep(own.nextInt(2_000));
+      recorded.ends();
+      lease.release();
     }
-    recorded.ends();
-    lease.release();
-  }
 
-  private void assertLossReported(Lease lease) throws Exception {
-    try {
-      lease.lost().get(test.bound().toMillis(), TimeUnit.MILLISECONDS);
-    } catch (TimeoutException | ExecutionException e) {
-      throw new AssertionError("a lease ended in the storm, and its loss was not reported", e);
+    private void assertLossReported(Lease lease) throws Exception {
+      try {
+        lease.lost().get(bound.toMillis(), TimeUnit.MILLISECONDS);
+      } catch (TimeoutException | ExecutionException e) {
+        throw new AssertionError("a lease ended in the storm, and its loss was not reported", e);
+      }
     }
   }
 
@@ -174,47 +183,41 @@ final class Storm {
   static final class LockInAStorm implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
-      DistributedLock lock = worker.client().lock(arguments.get(0));
       boolean fenced = worker.client().backend().has(Capability.FENCING);
       long end = System.nanoTime() + Long.parseLong(arguments.get(2));
       try (Journal journal = Journal.create(Path.of(arguments.get(1)))) {
-        LeaseRecorder recorder =
-            new LeaseRecorder("process-" + ProcessHandle.current().pid(), fenced, journal::record);
-        while (System.nanoTime() - end < 0) {
-          try {
-            long requestedAt = System.nanoTime();
-            Optional<Lease> acquired = lock.tryAcquire(Duration.ofMillis(500));
-            if (acquired.isPresent()) {
-              LeaseRecorder.Recorded recorded = recorder.granted(acquired.get(), requestedAt);
-              TimeUnit.MILLISECONDS.sleep(1);
-              recorded.ends();
-              acquired.get().release();
-            }
-          } catch (LockException e) {
-            TimeUnit.MILLISECONDS.sleep(10);
-          }
-        }
+        new Work(
+                worker.client().lock(arguments.get(0)),
+                new LeaseRecorder(
+                    "process-" + ProcessHandle.current().pid(), fenced, journal::record),
+                new Random(),
+                Duration.parse(arguments.get(3)),
+                () -> System.nanoTime() - end >= 0)
+            .run();
       }
       return "";
     }
   }
 
   void run(Duration duration) throws Exception {
-    boolean fenced = test.has(Capability.FENCING);
     for (int c = 0; c < CLIENTS; c++) {
-      LeaseRecorder recorder = new LeaseRecorder("client-" + c, fenced, history::add);
+      LeaseRecorder recorder = test.recorder("client-" + c, history);
       for (int t = 0; t < THREADS_PER_CLIENT; t++) {
-        DistributedLock lock = clients.get(c).lock(names.get(t % names.size()));
-        Random own = new Random(random.nextLong());
+        Work work =
+            new Work(
+                clients.get(c).lock(names.get(t % names.size())),
+                recorder,
+                new Random(random.nextLong()),
+                test.bound(),
+                over::get);
         workers.add(
-            test.inThread(
+            test.doInThread(
                 () -> {
                   try {
-                    work(lock, recorder, own);
+                    work.run();
                   } catch (Throwable e) {
                     failure.compareAndSet(null, e);
                   }
-                  return null;
                 }));
       }
     }
@@ -225,9 +228,7 @@ final class Storm {
     networks.forEach(Network::heal);
     over.set(true);
     Duration limit = test.renewed().ttl().plus(test.bound().multipliedBy(3));
-    for (Future<?> worker : workers) {
-      test.within(limit, worker, "a thread is stuck after the storm: " + this);
-    }
+    test.allWithin(limit, workers, "a thread is stuck after the storm: " + this);
     process.ifPresent(OtherProcess::kill);
     if (failure.get() != null) {
       fail("in the storm: " + failure.get() + System.lineSeparator() + this, failure.get());
@@ -273,7 +274,8 @@ final class Storm {
           LockInAStorm.class,
           names.get(random.nextInt(names.size())),
           log.toString(),
-          Long.toString(left.toNanos()));
+          Long.toString(left.toNanos()),
+          test.bound().toString());
       process = Optional.of(started);
     } else if (random.nextBoolean() && survives(Fault.CLIENT_STOPPED)) {
       process.get().stop();

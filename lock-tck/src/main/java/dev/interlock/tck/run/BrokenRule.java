@@ -55,7 +55,8 @@ public final class BrokenRule extends AssertionFailedError {
       if (notOffered.isPresent()) {
         throw notOffered.get();
       }
-      List<String> rules = context.getTestMethod().map(TestResults::rulesOf).orElse(List.of());
+      List<String> rules =
+          RuleTests.rulesOf(context.getRequiredTestClass(), context.getRequiredTestMethod());
       boolean broken = !(thrown instanceof TestAbortedException) && !rules.isEmpty();
       throw broken ? of(rules, thrown) : thrown;
     }

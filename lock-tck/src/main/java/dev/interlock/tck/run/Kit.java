@@ -15,6 +15,7 @@ import dev.interlock.tck.StoreView;
 import dev.interlock.tck.Timing;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.RedisErrors;
+import dev.interlock.tck.fault.RedisKeys;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;
@@ -154,7 +155,12 @@ public final class Kit implements AutoCloseable {
   public OptionalLong countEntries(List<String> names) throws Exception {
     Optional<StoreView> view = server.view();
     if (view.isEmpty()) {
-      return RedisKeys.count(server.uri(), defaultPort(server.uri()));
+      String uri = server.uri();
+      return StoreUri.parse(uri, defaultPort(uri))
+          .map(StoreUri::addresses)
+          .filter(addresses -> addresses.size() == 1)
+          .map(addresses -> RedisKeys.count(addresses.get(0), StoreUri.credentials(uri)))
+          .orElse(OptionalLong.empty());
     }
     String anyName = "tck-" + run + "-";
     return OptionalLong.of(

@@ -3,17 +3,19 @@ package dev.interlock.tck.run;
 import dev.interlock.Capability;
 import java.lang.annotation.Documented;
 import java.lang.annotation.ElementType;
+import java.lang.annotation.Inherited;
 import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Restricts a test to backends that declare a capability, or to those that do not. Every rule that
- * requires a capability has a test of either kind, so that a backend cannot avoid tests by
- * declaring less.
+ * Restricts a test, or all tests of a class that say nothing else themselves, to backends that
+ * declare a capability, or to those that do not. Every rule that requires a capability has a test
+ * of either kind, so that a backend cannot avoid tests by declaring less.
  */
 @Documented
-@Target(ElementType.METHOD)
+@Inherited
+@Target({ElementType.METHOD, ElementType.TYPE})
 @Retention(RetentionPolicy.RUNTIME)
 public @interface Requires {
   /** {@return the capability} */

@@ -1,7 +1,12 @@
 package dev.interlock.tck.run;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.URLDecoder;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -63,6 +68,17 @@ final class StoreUri {
     return host.isEmpty() || port < 1 || port > 65_535
         ? Optional.empty()
         : Optional.of(new InetSocketAddress(host, port));
+  }
+
+  /** {@return user and password of a URI, a password, or nothing} */
+  static List<String> credentials(String uri) {
+    String userInfo = URI.create(uri).getRawUserInfo();
+    return userInfo == null
+        ? List.of()
+        : Arrays.stream(userInfo.split(":", 2))
+            .filter(part -> !part.isEmpty())
+            .map(part -> URLDecoder.decode(part.replace("+", "%2B"), UTF_8))
+            .toList();
   }
 
   List<InetSocketAddress> addresses() {

@@ -79,7 +79,8 @@ final class TckLauncher {
   private static List<String> rulesOf(TestDescriptor test) {
     return test.getSource()
         .filter(MethodSource.class::isInstance)
-        .map(source -> TestResults.rulesOf(((MethodSource) source).getJavaMethod()))
+        .map(MethodSource.class::cast)
+        .map(source -> RuleTests.rulesOf(source.getJavaClass(), source.getJavaMethod()))
         .orElse(List.of());
   }
 

@@ -4,7 +4,6 @@ import dev.interlock.tck.report.TestResult;
 import dev.interlock.tck.report.TestResult.Status;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.lang.reflect.Method;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -20,12 +19,6 @@ import org.junit.platform.launcher.TestIdentifier;
 final class TestResults {
   private final Map<String, Long> started = new ConcurrentHashMap<>();
   private final List<TestResult> results = new ArrayList<>();
-
-  /** {@return the rules that a test tests} */
-  static List<String> rulesOf(Method test) {
-    Rule rule = test.getAnnotation(Rule.class);
-    return rule == null ? List.of() : List.of(rule.value());
-  }
 
   void started(TestIdentifier test) {
     started.put(test.getUniqueId(), System.nanoTime());
@@ -60,9 +53,9 @@ final class TestResults {
         Duration.ofNanos(
             System.nanoTime() - started.getOrDefault(test.getUniqueId(), System.nanoTime()));
     return new TestResult(
-        source.getJavaMethod().getDeclaringClass().getSimpleName() + "." + source.getMethodName(),
+        source.getJavaClass().getSuperclass().getSimpleName() + "." + source.getMethodName(),
         test.getDisplayName(),
-        rulesOf(source.getJavaMethod()),
+        RuleTests.rulesOf(source.getJavaClass(), source.getJavaMethod()),
         status(result, cause),
         cause == null ? null : reason(cause),
         cause == null ? null : trace(cause),

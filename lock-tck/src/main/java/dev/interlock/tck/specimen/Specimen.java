@@ -24,16 +24,25 @@ import org.jspecify.annotations.Nullable;
  * <p>The rules that {@link Builder#refusedBy} names are run, and must fail. With the system
  * property {@code interlock.specimens.whole} all others are run as well, unless {@link
  * Builder#onlyRules} or {@link Builder#exceptRules} leaves them out, and must not fail.
+ *
+ * @param name its name
+ * @param source a publication, or {@code mutant}
+ * @param fault what is wrong with it
+ * @param maker creates a harness for one run
+ * @param rules the rules that are run, as patterns
+ * @param except rules that are not run, as patterns
+ * @param reasonForRules why some rules are not run
+ * @param refusals the rules that must refuse it, in the order of their description
  */
-public final class Specimen {
-  private final String name;
-  private final String source;
-  private final String fault;
-  private final Supplier<? extends Harness> harness;
-  private final List<String> rules;
-  private final List<String> except;
-  private final String reasonForRules;
-  private final Map<String, Refusal> refusals;
+public record Specimen(
+    String name,
+    String source,
+    String fault,
+    Supplier<? extends Harness> maker,
+    List<String> rules,
+    List<String> except,
+    String reasonForRules,
+    Map<String, Refusal> refusals) {
 
   /**
    * The refusal of a specimen by a rule.
@@ -41,21 +50,7 @@ public final class Specimen {
    * @param message what the message of the failure must contain
    * @param sinceJava the oldest Java on which the rule can be tested
    */
-  record Refusal(String message, int sinceJava) {}
-
-  private Specimen(Builder builder) {
-    this.name = builder.name;
-    this.source = builder.source;
-    this.fault = requireNonNull(builder.fault, "what is wrong with it");
-    this.harness = requireNonNull(builder.harness, "harness");
-    this.rules = builder.rules;
-    this.except = builder.except;
-    this.reasonForRules = builder.reasonForRules;
-    this.refusals = new LinkedHashMap<>(builder.refusals);
-    if (refusals.isEmpty()) {
-      throw new IllegalArgumentException(name + " is refused by nothing");
-    }
-  }
+  public record Refusal(String message, int sinceJava) {}
 
   /**
    * Starts the description of a lock that has been published, or is in use.
@@ -78,21 +73,6 @@ public final class Specimen {
     return new Builder(name, "mutant");
   }
 
-  /** {@return its name} */
-  public String name() {
-    return name;
-  }
-
-  /** {@return its source: a publication, or {@code mutant}} */
-  public String source() {
-    return source;
-  }
-
-  /** {@return what is wrong with it} */
-  public String fault() {
-    return fault;
-  }
-
   /** {@return the rules that must refuse it} */
   public List<String> refusedBy() {
     return List.copyOf(refusals.keySet());
@@ -104,23 +84,7 @@ public final class Specimen {
    * @return a new harness for each call
    */
   public Harness harness() {
-    return harness.get();
-  }
-
-  List<String> rules() {
-    return rules;
-  }
-
-  List<String> except() {
-    return except;
-  }
-
-  String reasonForRules() {
-    return reasonForRules;
-  }
-
-  Map<String, Refusal> refusals() {
-    return refusals;
+    return maker.get();
   }
 
   @Override
@@ -225,7 +189,18 @@ public final class Specimen {
      * @return the specimen
      */
     public Specimen build() {
-      return new Specimen(this);
+      if (refusals.isEmpty()) {
+        throw new IllegalArgumentException(name + " is refused by nothing");
+      }
+      return new Specimen(
+          name,
+          source,
+          requireNonNull(fault, "what is wrong with it"),
+          requireNonNull(harness, "harness"),
+          rules,
+          except,
+          reasonForRules,
+          new LinkedHashMap<>(refusals));
     }
   }
 }

@@ -25,20 +25,17 @@ class BrokenRuleTest {
 
     @Nested
     class Tests {
-      @Test
       @Rule("EXCL-02")
       void fails() {
         throw new AssertionError("two names, one lock");
       }
 
-      @Test
       @Rule("EXCL-02")
       void callsWhatIsNotOffered() {
         throw new AssertionError(
             "another exception than expected", new NotOfferedException("a fencing token"));
       }
 
-      @Test
       @Rule("EXCL-02")
       void isAborted() {
         Assumptions.abort("no second server");

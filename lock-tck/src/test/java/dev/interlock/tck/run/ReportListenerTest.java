@@ -35,8 +35,11 @@ class ReportListenerTest {
                 test.isContainer()
                     || test.getSource()
                         .filter(MethodSource.class::isInstance)
-                        .map(source -> ((MethodSource) source).getJavaMethod())
-                        .filter(method -> TestResults.rulesOf(method).contains(rule))
+                        .map(MethodSource.class::cast)
+                        .map(
+                            source ->
+                                RuleTests.rulesOf(source.getJavaClass(), source.getJavaMethod()))
+                        .filter(rules -> rules.contains(rule))
                         .isPresent());
     LauncherFactory.create()
         .execute(

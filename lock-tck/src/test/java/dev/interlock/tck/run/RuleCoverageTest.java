@@ -12,41 +12,51 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Nested;
 import org.junit.jupiter.api.Test;
+import org.junit.platform.commons.support.AnnotationSupport;
+import org.junit.platform.commons.support.HierarchyTraversalMode;
+import org.junit.platform.commons.support.ReflectionSupport;
 
 /** The contract and the kit agree. */
 class RuleCoverageTest {
   private final Contract contract = Contract.load();
-  private final List<Method> tests = tests();
+  private final List<SectionTest> tests = tests();
 
-  private static List<Method> tests() {
-    List<Method> tests = new ArrayList<>();
+  /** A test, and the section that has or inherits it. */
+  private record SectionTest(Class<?> section, Method method) {
+    List<String> rules() {
+      return RuleTests.rulesOf(section, method);
+    }
+
+    @Nullable Requires requires() {
+      return RuleTests.requirementOf(section, method);
+    }
+  }
+
+  private static List<SectionTest> tests() {
+    List<SectionTest> tests = new ArrayList<>();
     for (Class<?> section : LockTck.class.getDeclaredClasses()) {
       if (section.isAnnotationPresent(Nested.class)) {
-        for (Method method : section.getSuperclass().getDeclaredMethods()) {
-          if (method.isAnnotationPresent(Test.class)) {
-            tests.add(method);
-          }
-        }
+        ReflectionSupport.findMethods(
+                section,
+                method -> AnnotationSupport.isAnnotated(method, Test.class),
+                HierarchyTraversalMode.TOP_DOWN)
+            .forEach(method -> tests.add(new SectionTest(section, method)));
       }
     }
     return tests;
-  }
-
-  private static List<String> rules(Method test) {
-    Rule rule = test.getAnnotation(Rule.class);
-    return rule == null ? List.of() : List.of(rule.value());
   }
 
   private Set<String> tested(boolean absent) {
     return tests.stream()
         .filter(
             test -> {
-              Requires requires = test.getAnnotation(Requires.class);
+              Requires requires = test.requires();
               return (requires != null && requires.absent()) == absent;
             })
-        .flatMap(test -> rules(test).stream())
+        .flatMap(test -> test.rules().stream())
         .collect(Collectors.toCollection(TreeSet::new));
   }
 
@@ -86,12 +96,12 @@ class RuleCoverageTest {
   @Test
   void everyTestNamesRulesOfTheContract() {
     List<String> wrong = new ArrayList<>();
-    for (Method test : tests) {
+    for (SectionTest test : tests) {
       boolean known =
-          !rules(test).isEmpty()
-              && rules(test).stream().allMatch(id -> contract.find(id).isPresent());
+          !test.rules().isEmpty()
+              && test.rules().stream().allMatch(id -> contract.find(id).isPresent());
       if (!known) {
-        wrong.add(test.getName() + " " + rules(test));
+        wrong.add(test.method().getName() + " " + test.rules());
       }
     }
     assertEquals(List.of(), wrong, "tests that name no rule, or one that is not in the contract");
@@ -100,15 +110,15 @@ class RuleCoverageTest {
   @Test
   void capabilitiesOfTestsAndRulesAgree() {
     List<String> wrong = new ArrayList<>();
-    for (Method test : tests) {
-      Requires requires = test.getAnnotation(Requires.class);
+    for (SectionTest test : tests) {
+      Requires requires = test.requires();
       if (requires != null && !requires.absent()) {
         boolean agrees =
-            rules(test).stream()
+            test.rules().stream()
                 .map(id -> contract.find(id).orElseThrow())
                 .anyMatch(rule -> isAbout(rule, requires.value()));
         if (!agrees) {
-          wrong.add(test.getName());
+          wrong.add(test.method().getName());
         }
       }
     }
