@@ -58,10 +58,7 @@ final class TckCommand implements Callable<Integer> {
 
   @Override
   public Integer call() {
-    Tck tck = new Tck(uri, spec.commandLine().getOut(), spec.commandLine().getErr()).rules(rules);
-    if (report != null) {
-      tck.report(report);
-    }
-    return tck.run();
+    return new Tck(uri, rules, report, spec.commandLine().getOut(), spec.commandLine().getErr())
+        .run();
   }
 }

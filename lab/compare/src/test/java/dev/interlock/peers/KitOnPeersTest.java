@@ -39,7 +39,10 @@ class KitOnPeersTest {
   void theResultsAreKept(PeerHarness peer) throws Exception {
     ContractRun run =
         ContractRun.of(
-            peer, List.of(RULES.split(",", -1)), new PrintWriter(System.out, true, UTF_8));
+            peer,
+            List.of(RULES.split(",", -1)),
+            List.of(),
+            new PrintWriter(System.out, true, UTF_8));
     assertFalse(run.tests().isEmpty());
     StringBuilder log = new StringBuilder();
     for (TestResult test : run.tests()) {

@@ -23,7 +23,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
-import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -36,7 +35,6 @@ import java.util.function.Function;
 @Requires(Capability.FIFO)
 public abstract class FairnessRules extends RuleTest {
 
-  private static final String OUT_OF_ORDER = "not served in the order of arrival";
   private static final String SERVED_BEFORE = "waiters served before an attempt that did not wait";
 
   /**
@@ -90,10 +88,12 @@ public abstract class FairnessRules extends RuleTest {
       awaitEnd(closed);
     }
 
-    void awaitEnds(int... numbers) throws InterruptedException {
+    /** Waits until these have been served, and checks that they were in this order. */
+    void assertServed(Integer... numbers) throws InterruptedException {
       for (int number : numbers) {
         awaitEnd(number);
       }
+      assertEquals(List.of(numbers), List.copyOf(served), "not served in the order of arrival");
     }
 
     private void awaitEnd(int number) throws InterruptedException {
@@ -109,8 +109,7 @@ public abstract class FairnessRules extends RuleTest {
     WaitingQueue queue = new WaitingQueue(5);
     Future<Integer> before = attemptsPast(queue);
     queue.first.close();
-    queue.awaitEnds(0, 1, 2, 3, 4);
-    assertEquals(List.of(0, 1, 2, 3, 4), List.copyOf(queue.served), OUT_OF_ORDER);
+    queue.assertServed(0, 1, 2, 3, 4);
     assertEquals(5, within(before, "the lock is not free"), SERVED_BEFORE);
   }
 
@@ -143,8 +142,7 @@ public abstract class FairnessRules extends RuleTest {
               return client(same, new ShiftedClock(() -> ahead));
             });
     queue.first.close();
-    queue.awaitEnds(0, 1, 2, 3);
-    assertEquals(List.of(0, 1, 2, 3), List.copyOf(queue.served), OUT_OF_ORDER);
+    queue.assertServed(0, 1, 2, 3);
   }
 
   @Rule("FAIR-01")
@@ -152,8 +150,7 @@ public abstract class FairnessRules extends RuleTest {
     WaitingQueue queue = new WaitingQueue(4);
     Future<Integer> before = attemptsPast(queue);
     forceRelease(client(), queue.name, "a held lock was reported as free");
-    queue.awaitEnds(0, 1, 2, 3);
-    assertEquals(List.of(0, 1, 2, 3), List.copyOf(queue.served), OUT_OF_ORDER);
+    queue.assertServed(0, 1, 2, 3);
     assertEquals(4, within(before, "the lock is not free"), SERVED_BEFORE);
   }
 
@@ -162,8 +159,7 @@ public abstract class FairnessRules extends RuleTest {
     WaitingQueue queue = new WaitingQueue(6);
     queue.leave(1, 3);
     queue.first.close();
-    queue.awaitEnds(0, 2, 4, 5);
-    assertEquals(List.of(0, 2, 4, 5), List.copyOf(queue.served), OUT_OF_ORDER);
+    queue.assertServed(0, 2, 4, 5);
   }
 
   @Rule("FAIR-01")
@@ -300,8 +296,7 @@ public abstract class FairnessRules extends RuleTest {
         answer(() -> observer.inspect(queue.name)).waiters(),
         "other waiters lost their places");
     queue.first.close();
-    queue.awaitEnds(0, 2, 4, 5);
-    assertEquals(Set.of(0, 2, 4, 5), Set.copyOf(queue.served));
+    queue.assertServed(0, 2, 4, 5);
   }
 
   @Rule("FAIR-02")
@@ -377,7 +372,8 @@ public abstract class FairnessRules extends RuleTest {
     WaitingQueue queue = new WaitingQueue(4);
     queue.leave(1, 2);
     queue.first.close();
-    queue.awaitEnds(0, 3);
+    queue.awaitEnd(0);
+    queue.awaitEnd(3);
     assertEquals(2, queue.served.size());
   }
 }

@@ -37,6 +37,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.Function;
 
 /** WAIT: a waiter acquires the lock, or learns in time that it does not. */
@@ -252,13 +253,9 @@ public abstract class LivenessRules extends RuleTest {
 
   @Rule("WAIT-06")
   void aWaiterWhoseConnectionWasResetIsServed() throws Exception {
-    String name = newName();
+    Lease held = acquireNow(client().lock(newName()));
     Network network = network();
-    LockClient waiting = client(network, lasting());
-    Lease held = acquireNow(client().lock(name));
-    Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
-    awaitQueued(client(), name, 1);
-    never(MOMENT, waiter, "the lock was acquired while it was held");
+    Future<Lease> waiter = waitBehind(held, client(network, lasting()));
     if (network.reset() == 0) {
       throw new NotTestedException("the waiter has no connection through the proxy");
     }
@@ -268,13 +265,10 @@ public abstract class LivenessRules extends RuleTest {
 
   @Rule("WAIT-06")
   void aWaiterWhoseConnectionFellSilentIsServed() throws Exception {
-    String name = newName();
+    Lease held = acquireNow(client().lock(newName()));
     Network network = network();
     LockClient waiting = client(network, renewed());
-    Lease held = acquireNow(client().lock(name));
-    Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
-    awaitQueued(client(), name, 1);
-    never(MOMENT, waiter, "the lock was acquired while it was held");
+    Future<Lease> waiter = waitBehind(held, waiting);
     try (Disturbance silence = network.everywhere(FaultProxy::silenceOpenConnections)) {
       held.release();
       if (!silence.awaitHit(bound())) {
@@ -286,6 +280,13 @@ public abstract class LivenessRules extends RuleTest {
               "a waiter whose connection fell silent did not get the lock")
           .release();
     }
+  }
+
+  private Future<Lease> waitBehind(Lease held, LockClient client) throws Exception {
+    Future<Lease> waiter = inThread(client.lock(held.name())::acquire);
+    awaitQueued(client(), held.name(), 1);
+    never(MOMENT, waiter, "the lock was acquired while it was held");
+    return waiter;
   }
 
   /** {@return how long the store may keep the session of a client that is cut off} */
@@ -503,11 +504,9 @@ public abstract class LivenessRules extends RuleTest {
   private long requestsOfWaiters(int count, Way holder, Way waiter) throws Exception {
     String name = newName();
     Lease held = acquireNow(holder.of(client(), name));
-    List<Network> networks = new ArrayList<>();
+    List<Network> networks = networks(count);
     List<CompletableFuture<Lease>> waiters = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      Network network = network();
-      networks.add(network);
+    for (Network network : networks) {
       waiters.add(waiter.of(client(network, quiet()), name).acquireAsync());
     }
     awaitQueued(client(), name, count);
@@ -550,67 +549,58 @@ public abstract class LivenessRules extends RuleTest {
   @Rule("WAIT-10")
   @Requires(value = Capability.SINGLE_WAKEUP, absent = true)
   void waitersDoNotPollAndAllAreServed() throws Exception {
-    String name = newName();
-    Lease held = acquireNow(client().lock(name));
-    List<Network> networks = new ArrayList<>();
-    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
-    for (int i = 0; i < WAITERS; i++) {
-      if (!cannotHappen(Fault.PARTITION)) {
-        networks.add(network());
-        waiters.add(client(networks.get(i), lasting()).lock(name).acquireAsync());
-      } else {
-        waiters.add(client().lock(name).acquireAsync());
-      }
-    }
-    assertQuiet(networks);
-    held.release();
-    assertAllServed(waiters);
+    Lease held = acquireNow(client().lock(newName()));
+    assertQuietAndServed(held, networks(cannotHappen(Fault.PARTITION) ? 0 : WAITERS), way -> {});
   }
 
   @Rule("WAIT-10")
   void waitersDoNotPollWhenTheHolderLacksSomeNodes() throws Exception {
-    String name = newName();
-    Network holders = networkOfSeveral();
+    Network holders = network();
+    requireSeveral(holders);
     loseMinority(holders);
     Lease held =
         acquireWithin(
-            client(holders, lasting()).lock(name),
+            client(holders, lasting()).lock(newName()),
             "no lock was acquired with a minority of the nodes out of reach");
-    List<Network> networks = new ArrayList<>();
-    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
-    for (int i = 0; i < WAITERS; i++) {
-      networks.add(network());
-      waiters.add(client(networks.get(i), lasting()).lock(name).acquireAsync());
-    }
-    assertQuiet(networks);
-    held.release();
-    assertAllServed(waiters);
+    assertQuietAndServed(held, networks(WAITERS), way -> {});
   }
 
   @Rule("WAIT-10")
   void waitersDoNotPollWithAMinorityOutOfReach() throws Exception {
-    String name = newName();
-    Lease held = acquireNow(client().lock(name));
+    requireSeveral(network());
+    Lease held = acquireNow(client().lock(newName()));
+    assertQuietAndServed(held, networks(WAITERS), LivenessRules::loseMinority);
+  }
+
+  private List<Network> networks(int count) throws Exception {
     List<Network> networks = new ArrayList<>();
+    while (networks.size() < count) {
+      networks.add(network());
+    }
+    return networks;
+  }
+
+  /** Lets a client wait behind each network, in which something happens, and others anywhere. */
+  private void assertQuietAndServed(Lease held, List<Network> networks, Consumer<Network> event)
+      throws Exception {
     List<CompletableFuture<Lease>> waiters = new ArrayList<>();
-    for (int i = 0; i < WAITERS; i++) {
-      Network network = networkOfSeveral();
-      networks.add(network);
+    for (Network network : networks) {
       LockClient waiting = client(network, lasting());
-      loseMinority(network);
-      waiters.add(waiting.lock(name).acquireAsync());
+      event.accept(network);
+      waiters.add(waiting.lock(held.name()).acquireAsync());
+    }
+    while (waiters.size() < WAITERS) {
+      waiters.add(client().lock(held.name()).acquireAsync());
     }
     assertQuiet(networks);
     held.release();
     assertAllServed(waiters);
   }
 
-  private Network networkOfSeveral() throws Exception {
-    Network network = network();
+  private static void requireSeveral(Network network) {
     if (network.proxies().size() < 3) {
       throw new NotApplicableException("the URI has fewer than three addresses");
     }
-    return network;
   }
 
   private static void loseMinority(Network network) {

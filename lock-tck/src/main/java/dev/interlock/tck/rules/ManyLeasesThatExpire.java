@@ -8,13 +8,9 @@ import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Pattern;
 import javax.management.JMException;
@@ -35,7 +31,6 @@ final class ManyLeasesThatExpire implements RemoteTask {
   static final String NOT_COUNTED = "not counted";
 
   private static final int ROUNDS = 3;
-  private static final int THREADS = 16;
   private static final int LATE_ANSWERS = 3;
   private static final Pattern BLANKS = Pattern.compile("\\s+");
 
@@ -61,18 +56,11 @@ final class ManyLeasesThatExpire implements RemoteTask {
   }
 
   private static void letExpire(Worker worker, String prefix) throws Exception {
-    ExecutorService executor = Executors.newFixedThreadPool(THREADS);
-    List<Future<Lease>> leases = new ArrayList<>();
-    for (int i = 0; i < LEASES; i++) {
-      DistributedLock lock = worker.client().lock(prefix + "-" + i);
-      leases.add(executor.submit(() -> renewed(acquired(lock))));
-    }
-    for (Future<Lease> lease : leases) {
-      var unused = lease.get().lost().get(1, TimeUnit.MINUTES);
-    }
-    executor.shutdown();
-    if (!executor.awaitTermination(1, TimeUnit.MINUTES)) {
-      throw new IllegalStateException("the threads do not end");
+    List<Lease> leases =
+        UseManyNames.forEach(
+            LEASES, i -> renewed(acquired(worker.client().lock(prefix + "-" + i))));
+    for (Lease lease : leases) {
+      var unused = lease.lost().get(1, TimeUnit.MINUTES);
     }
   }
 

@@ -8,10 +8,12 @@ import dev.interlock.tck.process.Worker;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 
 /**
  * Uses many names, and returns how much more heap and how many more threads are in use afterwards.
@@ -34,24 +36,32 @@ final class UseManyNames implements RemoteTask {
   }
 
   private static void use(LockClient client, String prefix, int names) throws Exception {
+    forEach(
+        names,
+        i -> {
+          client.lock(prefix + "-" + i).acquire().release();
+          return i;
+        });
+  }
+
+  /** Does something with a number. */
+  interface NumberedWork<T> {
+    T with(int number) throws Exception;
+  }
+
+  /** Does something with each number below a limit, on some threads, which end. */
+  static <T> List<T> forEach(int limit, NumberedWork<T> work) throws Exception {
     ExecutorService executor = Executors.newFixedThreadPool(THREADS);
-    List<Future<?>> parts = new ArrayList<>();
-    for (int t = 0; t < THREADS; t++) {
-      int first = t;
-      parts.add(
-          executor.submit(
-              () -> {
-                for (int i = first; i < names; i += THREADS) {
-                  client.lock(prefix + "-" + i).acquire().release();
-                }
-                return null;
-              }));
-    }
-    for (Future<?> part : parts) {
-      part.get();
+    List<Future<T>> futures =
+        executor.invokeAll(
+            IntStream.range(0, limit).<Callable<T>>mapToObj(i -> () -> work.with(i)).toList());
+    List<T> results = new ArrayList<>();
+    for (Future<T> future : futures) {
+      results.add(future.get());
     }
     executor.shutdown();
     assertTrue(executor.awaitTermination(1, TimeUnit.MINUTES), "the threads do not end");
+    return results;
   }
 
   /**

@@ -14,7 +14,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import org.jspecify.annotations.Nullable;
 
 /**
  * The rules that every backend must keep. They are read from the project's {@code
@@ -50,39 +49,31 @@ public final class Contract {
 
   static Contract parse(String document) {
     Map<String, ContractRule> rules = new LinkedHashMap<>();
-    String id = null;
-    String title = "";
-    Map<String, String> fields = new LinkedHashMap<>();
-    for (String line : document.lines().toList()) {
-      Matcher heading = HEADING.matcher(line);
-      Matcher field = FIELD.matcher(line);
-      if (line.startsWith("#")) {
-        add(rules, id, title, fields);
-        fields.clear();
-        id = null;
-        if (heading.matches()) {
-          id = heading.group(1);
-          title = heading.group(2);
-        } else if (line.startsWith("###")) {
-          throw new IllegalArgumentException("not the heading of a rule: " + line);
+    for (String section : document.split("(?m)^(?=#)")) {
+      List<String> lines = section.lines().toList();
+      Matcher heading = HEADING.matcher(lines.isEmpty() ? "" : lines.get(0));
+      if (heading.matches()) {
+        ContractRule rule =
+            rule(heading.group(1), heading.group(2), lines.subList(1, lines.size()));
+        if (rules.put(rule.id(), rule) != null) {
+          throw new IllegalArgumentException("rule " + rule.id() + " occurs twice");
         }
-      } else if (id != null && field.matches()) {
-        fields.put(field.group(1), field.group(2));
-      } else if (id != null && !line.isBlank()) {
-        throw new IllegalArgumentException("not a field of rule " + id + ": " + line);
+      } else if (section.startsWith("###")) {
+        throw new IllegalArgumentException("not the heading of a rule: " + lines.get(0));
       }
     }
-    add(rules, id, title, fields);
     return new Contract(rules);
   }
 
-  private static void add(
-      Map<String, ContractRule> rules,
-      @Nullable String id,
-      String title,
-      Map<String, String> fields) {
-    if (id == null) {
-      return;
+  private static ContractRule rule(String id, String title, List<String> lines) {
+    Map<String, String> fields = new LinkedHashMap<>();
+    for (String line : lines) {
+      Matcher field = FIELD.matcher(line);
+      if (field.matches()) {
+        fields.put(field.group(1), field.group(2));
+      } else if (!line.isBlank()) {
+        throw new IllegalArgumentException("not a field of rule " + id + ": " + line);
+      }
     }
     String level = required(id, fields, "level");
     Capability capability = null;
@@ -91,19 +82,15 @@ public final class Contract {
     } else if (!level.equals("MUST")) {
       throw new IllegalArgumentException("rule " + id + ": unknown level " + level);
     }
-    ContractRule rule =
-        new ContractRule(
-            id,
-            title,
-            capability,
-            required(id, fields, "rule"),
-            required(id, fields, "why"),
-            required(id, fields, "test"),
-            required(id, fields, "check"),
-            capability == null ? null : required(id, fields, "without"));
-    if (rules.put(id, rule) != null) {
-      throw new IllegalArgumentException("rule " + id + " occurs twice");
-    }
+    return new ContractRule(
+        id,
+        title,
+        capability,
+        required(id, fields, "rule"),
+        required(id, fields, "why"),
+        required(id, fields, "test"),
+        required(id, fields, "check"),
+        capability == null ? null : required(id, fields, "without"));
   }
 
   private static String required(String id, Map<String, String> fields, String name) {

@@ -15,7 +15,7 @@ import java.util.Optional;
  * LockTck}, concurrently, and returns their results as data.
  *
  * <pre>{@code
- * ContractRun run = ContractRun.of(harness, List.of("EXCL-*", "WAIT-03"), progress);
+ * ContractRun run = ContractRun.of(harness, List.of("EXCL-*"), List.of(), progress);
  * run.rules().forEach(rule -> System.out.println(rule.rule().id() + " " + rule.outcome()));
  * }</pre>
  *
@@ -33,19 +33,6 @@ public record ContractRun(List<RuleResult> rules, List<TestResult> tests) {
   public ContractRun {
     rules = List.copyOf(rules);
     tests = List.copyOf(tests);
-  }
-
-  /**
-   * Runs the tests of some rules, and waits until they have ended.
-   *
-   * @param harness gives access to the backend
-   * @param rules the rules' identifiers, or {@linkplain Contract#matching patterns} of them
-   * @param progress receives a line for every test that ends
-   * @return the results
-   * @throws IllegalArgumentException if there is no such rule
-   */
-  public static ContractRun of(Harness harness, List<String> rules, PrintWriter progress) {
-    return of(harness, rules, List.of(), progress);
   }
 
   /**
@@ -75,10 +62,7 @@ public record ContractRun(List<RuleResult> rules, List<TestResult> tests) {
     List<String> left = contract.matching(except);
     List<String> asked =
         contract.matching(rules).stream().filter(rule -> !left.contains(rule)).toList();
-    TckLauncher launcher = new TckLauncher(progress, junitXml);
-    try (HarnessTck.Offer offer = new HarnessTck.Offer(harness)) {
-      launcher.run(HarnessTck.class, offer.parameters(), asked, left);
-    }
-    return new ContractRun(Report.byRule(contract, asked, launcher.results()), launcher.results());
+    List<TestResult> tests = TckLauncher.run(harness, asked, left, progress, junitXml);
+    return new ContractRun(Report.byRule(contract, asked, tests), tests);
   }
 }

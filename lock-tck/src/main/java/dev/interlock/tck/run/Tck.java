@@ -4,35 +4,35 @@ import dev.interlock.BackendInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
-import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.report.Report;
 import java.io.IOException;
 import java.io.PrintWriter;
-import java.net.MalformedURLException;
-import java.net.URL;
-import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Runs the contract against a URI, and prints the results, as {@code interlock tck} does.
+ * A run of the contract against a URI that prints the results, as {@code interlock tck} does.
  *
- * <pre>{@code
- * int exit = new Tck("mystore://localhost:1234", out, err).rules(List.of("EXCL-*")).run();
- * }</pre>
+ * <p>{@link java.util.ServiceLoader} finds the provider, through the thread's class loader. The
+ * tests are those of {@link LockTck}.
  *
- * <p>{@link java.util.ServiceLoader} finds the provider, on the class path and in what {@link
- * #classPath} adds. The tests are those of {@link LockTck}.
+ * @param uri the store's URI
+ * @param rules identifiers of rules, with {@code *} for any characters; none means all
+ * @param folder where to write {@code report.md}, {@code report.json} and JUnit's own {@code
+ *     TEST-junit-jupiter.xml}, created if it does not exist; null for no report
+ * @param out receives progress and results
+ * @param err receives one line with the reason if the run is impossible
  */
-public final class Tck {
+public record Tck(
+    String uri, List<String> rules, @Nullable Path folder, PrintWriter out, PrintWriter err) {
   /** Exit code: nothing failed. The verdict says whether everything was tested. */
   public static final int PASSED = 0;
 
@@ -41,61 +41,6 @@ public final class Tck {
 
   /** Exit code: there was nothing to run, or the run was impossible. */
   public static final int COULD_NOT_RUN = 2;
-
-  private static final String SERVICES = "META-INF/services/" + LockProvider.class.getName();
-
-  private final String uri;
-  private final PrintWriter out;
-  private final PrintWriter err;
-  private List<Path> classPath = List.of();
-  private List<String> rules = List.of();
-  private Optional<Path> folder = Optional.empty();
-
-  /**
-   * Prepares a run of all rules.
-   *
-   * @param uri the store's URI
-   * @param out receives progress and results
-   * @param err receives one line with the reason if the run is impossible
-   */
-  public Tck(String uri, PrintWriter out, PrintWriter err) {
-    this.uri = uri;
-    this.out = out;
-    this.err = err;
-  }
-
-  /**
-   * Adds jars, or folders of classes, to search for the provider.
-   *
-   * @param entries the files
-   * @return this
-   */
-  public Tck classPath(List<Path> entries) {
-    this.classPath = List.copyOf(entries);
-    return this;
-  }
-
-  /**
-   * Runs only some of the rules.
-   *
-   * @param patterns identifiers, with {@code *} for any characters; none means all
-   * @return this
-   */
-  public Tck rules(List<String> patterns) {
-    this.rules = List.copyOf(patterns);
-    return this;
-  }
-
-  /**
-   * Writes {@code report.md}, {@code report.json} and JUnit's own {@code TEST-junit-jupiter.xml}.
-   *
-   * @param where the folder, created if it does not exist
-   * @return this
-   */
-  public Tck report(Path where) {
-    this.folder = Optional.of(where);
-    return this;
-  }
 
   /** A run is impossible; the message is for people. */
   private static final class Impossible extends Exception {
@@ -112,51 +57,18 @@ public final class Tck {
    * @return {@link #PASSED}, {@link #FAILED} or {@link #COULD_NOT_RUN}
    */
   public int run() {
-    ClassLoader before = Thread.currentThread().getContextClassLoader();
-    try (URLClassLoader loader = classLoader(before)) {
-      Thread.currentThread().setContextClassLoader(loader);
-      return runWithProviders();
+    try {
+      return runOrThrow();
     } catch (Impossible | IOException e) {
       String message = e instanceof Impossible ? e.getMessage() : e.toString();
       err.println(
           "interlock: " + LockUri.redact(String.valueOf(message).replaceAll("\\s*\\R\\s*", " ")));
       err.flush();
       return COULD_NOT_RUN;
-    } finally {
-      Thread.currentThread().setContextClassLoader(before);
     }
   }
 
-  private URLClassLoader classLoader(ClassLoader parent) throws Impossible, IOException {
-    List<URL> urls = new ArrayList<>();
-    for (Path entry : classPath) {
-      if (!Files.exists(entry)) {
-        throw new Impossible(entry + " does not exist; --classpath takes jars and folders");
-      }
-      urls.add(url(entry));
-    }
-    URLClassLoader loader = new URLClassLoader(urls.toArray(URL[]::new), parent);
-    if (!urls.isEmpty() && loader.findResource(SERVICES) == null) {
-      loader.close();
-      throw new Impossible(
-          "no lock backend in "
-              + String.join(", ", classPath.stream().map(Path::toString).toList())
-              + ": a file "
-              + SERVICES
-              + " must name the class that implements LockProvider");
-    }
-    return loader;
-  }
-
-  private static URL url(Path entry) throws Impossible {
-    try {
-      return entry.toUri().toURL();
-    } catch (MalformedURLException e) {
-      throw new Impossible(entry + " cannot be put on a class path");
-    }
-  }
-
-  private int runWithProviders() throws Impossible, IOException {
+  private int runOrThrow() throws Impossible, IOException {
     Contract contract = Contract.load();
     List<String> asked = asked(contract);
     BackendInfo backend;
@@ -169,14 +81,15 @@ public final class Tck {
     } catch (RuntimeException | LinkageError e) {
       throw new Impossible("the backend cannot be opened; its provider failed: " + e);
     }
-    if (folder.isPresent()) {
-      Files.createDirectories(folder.get()); // fails before the run, not after it
+    if (folder != null) {
+      Files.createDirectories(folder); // fails before the run, not after it
     }
     out.println("Testing " + backend.name() + " at " + endpoint + ": " + asked.size() + " rules");
     out.flush();
     Instant started = Instant.now();
     long start = System.nanoTime();
-    ContractRun run = ContractRun.of(Harness.at(uri), asked, List.of(), out, folder);
+    ContractRun run =
+        ContractRun.of(Harness.at(uri), asked, List.of(), out, Optional.ofNullable(folder));
     Report report =
         new Report(
             backend,
@@ -190,10 +103,11 @@ public final class Tck {
     out.print(report.table());
     out.println();
     out.println(report.summary());
-    out.flush();
-    if (folder.isPresent()) {
-      write(folder.get(), report);
+    if (folder != null) {
+      report.writeTo(folder);
+      out.println("Report: " + folder.resolve(Report.MARKDOWN));
     }
+    out.flush();
     return switch (report.verdict()) {
       case PASSED, PARTIAL -> PASSED;
       case FAILED -> FAILED;
@@ -209,11 +123,5 @@ public final class Tck {
     } catch (IllegalArgumentException e) {
       throw new Impossible(String.valueOf(e.getMessage()));
     }
-  }
-
-  private void write(Path where, Report report) throws IOException {
-    report.writeTo(where);
-    out.println("Report: " + where.resolve(Report.MARKDOWN));
-    out.flush();
   }
 }

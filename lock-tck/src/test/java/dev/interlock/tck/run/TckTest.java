@@ -13,15 +13,20 @@ import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.QueueingBackend;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
+import java.net.URL;
+import java.net.URLClassLoader;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.function.IntSupplier;
 import javax.xml.parsers.DocumentBuilderFactory;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -31,8 +36,23 @@ class TckTest {
 
   @TempDir Path folder;
 
-  private Tck tck(String uri) {
-    return new Tck(uri, new PrintWriter(out), new PrintWriter(err));
+  private int run(String uri, String... rules) {
+    return run(uri, null, rules);
+  }
+
+  private int run(String uri, @Nullable Path report, String... rules) {
+    return new Tck(uri, List.of(rules), report, new PrintWriter(out), new PrintWriter(err)).run();
+  }
+
+  /** Runs something with another entry on the class path. */
+  private static int with(Path entry, IntSupplier run) throws IOException {
+    ClassLoader before = Thread.currentThread().getContextClassLoader();
+    try (URLClassLoader loader = new URLClassLoader(new URL[] {entry.toUri().toURL()}, before)) {
+      Thread.currentThread().setContextClassLoader(loader);
+      return run.getAsInt();
+    } finally {
+      Thread.currentThread().setContextClassLoader(before);
+    }
   }
 
   private void assertRefused(int exit, String... words) {
@@ -44,11 +64,11 @@ class TckTest {
   }
 
   /** {@return a class path entry that names a provider of this class path} */
-  private List<Path> provider(Class<? extends LockProvider> type) throws Exception {
+  private Path provider(Class<? extends LockProvider> type) throws Exception {
     Path services = folder.resolve("META-INF/services");
     Files.createDirectories(services);
     Files.writeString(services.resolve(LockProvider.class.getName()), type.getName() + "\n");
-    return List.of(folder);
+    return folder;
   }
 
   /** Reports the wrong holder of a lock, or fails in other ways. */
@@ -100,18 +120,18 @@ class TckTest {
 
   @Test
   void aUriWithoutAProviderIsRefusedAndTheProvidersAreListed() {
-    assertRefused(tck("nosuch://localhost").run(), "nosuch", "memory:demo");
+    assertRefused(run("nosuch://localhost"), "nosuch", "memory:demo");
   }
 
   @Test
   void aUriThatIsNoneIsRefused() {
-    assertRefused(tck("no scheme").run(), "scheme");
+    assertRefused(run("no scheme"), "scheme");
   }
 
   @Test
   void aProviderThatThrowsIsNamedInOneLine() throws Exception {
     assertRefused(
-        tck("throwing:x").classPath(provider(Broken.class)).run(),
+        with(provider(Broken.class), () -> run("throwing:x")),
         "provider failed",
         "IllegalStateException: out of luck");
   }
@@ -119,46 +139,26 @@ class TckTest {
   @Test
   void aServerThatIsNotThereIsNamed() throws Exception {
     assertRefused(
-        tck("absent:x").classPath(provider(Broken.class)).run(), "host:1", "connection refused");
-  }
-
-  @Test
-  void aClassPathWithoutAServiceEntryIsRefused() {
-    assertRefused(
-        tck("memory:x").classPath(List.of(folder)).run(),
-        folder.toString(),
-        "META-INF/services/dev.interlock.spi.LockProvider");
+        with(provider(Broken.class), () -> run("absent:x")), "host:1", "connection refused");
   }
 
   @Test
   void aServiceEntryThatNamesNoClassIsRefused() throws Exception {
-    List<Path> entries = provider(Broken.class);
+    Path entry = provider(Broken.class);
     Files.writeString(
         folder.resolve("META-INF/services/" + LockProvider.class.getName()), "no.such.Provider");
-    assertRefused(tck("nosuch:x").classPath(entries).run(), "no.such.Provider");
-  }
-
-  @Test
-  void aClassPathThatDoesNotExistIsRefused() {
-    assertRefused(
-        tck("memory:x").classPath(List.of(folder.resolve("no.jar"))).run(),
-        "no.jar",
-        "does not exist");
+    assertRefused(with(entry, () -> run("nosuch:x")), "no.such.Provider");
   }
 
   @Test
   void aRuleThatDoesNotExistIsRefusedAndTheRulesAreListed() {
-    assertRefused(tck("memory:x").rules(List.of("EXCL-99")).run(), "EXCL-99", "EXCL-01, EXCL-02");
+    assertRefused(run("memory:x", "EXCL-99"), "EXCL-99", "EXCL-01, EXCL-02");
   }
 
   @Test
   void rulesThatHoldPassAndAreReported() throws Exception {
     Path reports = folder.resolve("some/where");
-    int exit =
-        tck("memory:tck-test")
-            .rules(List.of("excl-06", "FENCE-04", "API-0*"))
-            .report(reports)
-            .run();
+    int exit = run("memory:tck-test", reports, "excl-06", "FENCE-04", "API-0*");
     assertEquals(Tck.PASSED, exit, () -> out + "\n" + err);
     assertEquals("", err.toString());
     String text = out.toString();
@@ -180,11 +180,9 @@ class TckTest {
   @Test
   void aRuleThatDoesNotHoldFailsTheRunAndSaysWhy() throws Exception {
     int exit =
-        tck("lying:tck-test")
-            .classPath(provider(Broken.class))
-            .rules(List.of("ADMIN-01", "WAIT-01"))
-            .report(folder.resolve("reports"))
-            .run();
+        with(
+            provider(Broken.class),
+            () -> run("lying:tck-test", folder.resolve("reports"), "ADMIN-01", "WAIT-01"));
     assertEquals(Tck.FAILED, exit, () -> out + "\n" + err);
     assertTrue(out.toString().contains("ADMIN-01  FAILED"), out::toString);
     assertTrue(out.toString().contains("not held while a lease was"), out::toString);
@@ -197,6 +195,6 @@ class TckTest {
   @Test
   void nothingTestedIsNoSuccess() {
     // memory: has no network and no processes, so nothing of this rule can be tested
-    assertRefused(tck("memory:x").rules(List.of("EXCL-05")).run(), "none of the rules");
+    assertRefused(run("memory:x", "EXCL-05"), "none of the rules");
   }
 }
