@@ -29,7 +29,8 @@ final class Names {
   static String checkedPrefix(String name) {
     requireNonNull(name, "prefix");
     for (int at = 0; at < name.length(); at = name.offsetByCodePoints(at, 1)) {
-      if (Character.getType(name.codePointAt(at)) == Character.SURROGATE) {
+      int character = name.codePointAt(at);
+      if (Character.isBmpCodePoint(character) && Character.isSurrogate((char) character)) {
         throw new IllegalArgumentException(
             "a lock's name must be well-formed Unicode: unpaired surrogate at index " + at);
       }
