@@ -52,14 +52,25 @@ final class Notifier extends Timer.Event {
     @Override
     public void run() {
       boolean interrupted = false;
-      Runnable call;
-      while ((call = next()) != null) {
-        interrupted |= Thread.interrupted();
-        survive(call);
+      try {
+        Runnable call;
+        while ((call = next()) != null) {
+          interrupted |= Thread.interrupted();
+          survive(call);
+        }
+      } catch (Throwable e) {
+        // The stack was full even here. The next call starts the rest.
+        giveUp();
+        throw e;
+      } finally {
+        if (interrupted) {
+          Thread.currentThread().interrupt();
+        }
       }
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+    }
+
+    private synchronized void giveUp() {
+      started = false;
     }
 
     private synchronized @Nullable Runnable next() {
