@@ -40,7 +40,7 @@ final class BackendOpener {
             server.endpoint,
             server.database == JdbcDatabase.POSTGRESQL ? PostgreSqlListener.MIN_CONNECTIONS : 2);
       }
-      return JdbcBackend.open(
+      return new JdbcBackend(
           server.database, server.endpoint, settings, connections, connections, () -> {}, context);
     } catch (RuntimeException | Error e) {
       connections.close();

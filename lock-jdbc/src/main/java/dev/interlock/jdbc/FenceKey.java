@@ -3,8 +3,7 @@ package dev.interlock.jdbc;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
+import com.google.common.hash.Hashing;
 import java.util.HexFormat;
 
 /**
@@ -35,15 +34,7 @@ final class FenceKey {
     if (key.length() <= LONGEST) {
       return key.toString();
     }
-    String hash = "%~" + HEX.formatHex(sha256(key.toString()));
+    String hash = "%~" + HEX.formatHex(Hashing.sha256().hashString(key, US_ASCII).asBytes());
     return key.substring(0, LONGEST - hash.length()) + hash;
-  }
-
-  private static byte[] sha256(String text) {
-    try {
-      return MessageDigest.getInstance("SHA-256").digest(text.getBytes(US_ASCII));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
-    }
   }
 }

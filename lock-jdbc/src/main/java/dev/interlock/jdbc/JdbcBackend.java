@@ -94,14 +94,21 @@ final class JdbcBackend implements LockBackend {
     }
   }
 
-  private JdbcBackend(
+  /**
+   * Opens a backend, and creates its table if it is missing.
+   *
+   * @param listening where the connection comes from that listens to releases
+   * @param closing what to do when the client is closed
+   */
+  JdbcBackend(
       JdbcDatabase database,
       String endpoint,
       JdbcSettings settings,
       Connections connections,
       Connections listening,
       Runnable closing,
-      TimeSource time) {
+      BackendContext context) {
+    this.time = context.time();
     this.database = database;
     this.endpoint = endpoint;
     this.failures = new Failures(database.scheme(), endpoint, settings.table());
@@ -116,36 +123,15 @@ final class JdbcBackend implements LockBackend {
             ? new PostgreSqlListener(listening, settings.table(), endpoint, time)
             : null;
     this.closing = closing;
-    this.time = time;
     nextPurge.set(
         time.nanoTime() + ThreadLocalRandom.current().nextLong(MAX_PURGE_INTERVAL.toNanos()));
-  }
-
-  /**
-   * Opens a backend, and creates its table if it is missing.
-   *
-   * @param listening where the connection comes from that listens to releases
-   * @param closing what to do when the client is closed
-   */
-  static JdbcBackend open(
-      JdbcDatabase database,
-      String endpoint,
-      JdbcSettings settings,
-      Connections connections,
-      Connections listening,
-      Runnable closing,
-      BackendContext context) {
-    TimeSource time = context.time();
-    JdbcBackend backend =
-        new JdbcBackend(database, endpoint, settings, connections, listening, closing, time);
     Deadline deadline = Deadline.in(time, context.options().requestTimeout());
     try {
-      backend.schema.ensure(backend.requests, deadline);
-      backend.failures.noteAdmission();
-      backend.requests.detectPooler(deadline);
-      return backend;
+      schema.ensure(requests, deadline);
+      failures.noteAdmission();
+      requests.detectPooler(deadline);
     } catch (InterruptedException e) {
-      throw backend.failures.interrupted(e);
+      throw failures.interrupted(e);
     }
   }
 

@@ -47,7 +47,7 @@ abstract class JdbcProvider implements LockProvider {
     // Its connections come from outside of the pool.
     Connections listening = Connections.ofProgram(pool.driver(), context.time());
     try {
-      return JdbcBackend.open(
+      return new JdbcBackend(
           jdbc.database(),
           jdbc.endpoint(),
           jdbc.settings(),

@@ -9,21 +9,18 @@ import java.sql.SQLException;
 import java.time.Duration;
 import javax.sql.DataSource;
 
-/** The connections of a client that was opened by a URI. */
-final class OwnPool {
+/**
+ * The connections of a client that was opened by a URI.
+ *
+ * @param driver where to get connections that are not counted
+ * @param connections where to borrow connections
+ */
+record OwnPool(DriverDataSource driver, HikariDataSource connections) {
 
   private static final Duration LONGEST_REST = Duration.ofMinutes(1);
 
   /** The pool's own least. */
   private static final long SHORTEST_WAIT_MILLIS = 250;
-
-  private final DriverDataSource driver;
-  private final HikariDataSource connections;
-
-  private OwnPool(DriverDataSource driver, HikariDataSource connections) {
-    this.driver = driver;
-    this.connections = connections;
-  }
 
   /**
    * Connects once, because a pool reports a wrong password only when its time is over.
@@ -90,16 +87,6 @@ final class OwnPool {
 
   private static long wait(Duration time) {
     return Math.max(SHORTEST_WAIT_MILLIS, Math.min(Integer.MAX_VALUE, time.toMillis()));
-  }
-
-  /** {@return where to borrow connections} */
-  DataSource connections() {
-    return connections;
-  }
-
-  /** {@return where to get connections that are not counted} */
-  DataSource driver() {
-    return driver;
   }
 
   void close() {
