@@ -5,7 +5,9 @@ import dev.interlock.redis.server.PoolClosedException;
 import dev.interlock.spi.Deadline;
 import redis.clients.jedis.Connection;
 
-/** Connections to one server, lent to one thread at a time. Equal if the connections are the same. */
+/**
+ * Connections to one server, lent to one thread at a time. Equal if the connections are the same.
+ */
 interface Connections {
 
   /**

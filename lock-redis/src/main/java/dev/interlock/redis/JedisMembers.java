@@ -44,7 +44,10 @@ final class JedisMembers implements ClusterMembers {
   @Override
   public List<PooledNode> known() {
     List<PooledNode> nodes = new ArrayList<>();
-    pools.get().values().forEach(pool -> nodes.add(new PooledNode(new ClientPool(pool, returning))));
+    pools
+        .get()
+        .values()
+        .forEach(pool -> nodes.add(new PooledNode(new ClientPool(pool, returning))));
     return nodes;
   }
 

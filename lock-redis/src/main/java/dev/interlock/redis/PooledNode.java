@@ -144,7 +144,8 @@ final class PooledNode {
                 TimeSource.system(), Duration.ofMillis(ours.config().getConnectionTimeoutMillis()));
         ours.reserve(deadline);
         try {
-          Link link = new Link(OwnConnection.forPipeline(ours.address(), ours.config(), deadline), "");
+          Link link =
+              new Link(OwnConnection.forPipeline(ours.address(), ours.config(), deadline), "");
           made = true;
           return link;
         } finally {

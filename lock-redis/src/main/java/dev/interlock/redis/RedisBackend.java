@@ -1,5 +1,6 @@
 package dev.interlock.redis;
 
+import static dev.interlock.redis.server.ScriptCall.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.BackendInfo;
@@ -11,7 +12,8 @@ import dev.interlock.redis.Wire.Call;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
-import dev.interlock.redis.server.StoredShare;
+import dev.interlock.redis.server.ScriptCall;
+import dev.interlock.redis.server.StoredClaim;
 import dev.interlock.redis.server.StoredValue;
 import dev.interlock.redis.server.Subscriber;
 import dev.interlock.spi.Attempt;
@@ -21,7 +23,6 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.Renewal;
-import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.time.Instant;
@@ -50,6 +51,8 @@ final class RedisBackend implements LockBackend {
 
   /** Below this, drift and rounding would take most of the TTL. */
   static final Duration MIN_TTL = Duration.ofMillis(20);
+
+  private static final byte[] LISTENING = {'1'};
 
   private static final List<?> UNCONFIRMED = List.of("unconfirmed".getBytes(UTF_8));
 
@@ -93,31 +96,27 @@ final class RedisBackend implements LockBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    Entry entry = entry(claim);
+    StoredClaim entry = entry(claim);
     Duration ttl = effectiveTtl(claim);
     Call acquire =
-        entry.acquire(
-            Entry.number(ttl.toMillis()),
-            retention(ttl),
-            waiter,
-            subscriber.isWatching(entry.keys));
+        acquire(entry, number(ttl.toMillis()), retention(ttl), subscriber.isWatching(entry.keys()));
     Object reply;
     do {
       reply =
           settings.waitReplicas() == 0
               ? run(acquire, deadline)
-              : acquireOnReplicas(acquire, entry.release(), deadline);
+              : acquireOnReplicas(acquire, call(entry, entry.release()), deadline);
     } while (mayHaveRoom(reply) && !deadline.hasPassed());
     if (reply instanceof Long token) {
       return new Attempt.Granted(Grant.forTtl(claim, token, ttl));
     }
     List<?> words = (List<?>) reply;
     if (word(words).equals("foreign")) {
-      throw inTheWay(claim, words);
+      throw inTheWay(entry, words);
     }
     expect("busy", words);
     long left = Math.max(0, (Long) words.get(1));
-    if (!claim.reservation().isZero() && !subscriber.hears(entry.keys)) {
+    if (!claim.reservation().isZero() && !subscriber.hears(entry.keys())) {
       left = Math.min(left, Subscriber.DEAF_POLL_MILLIS);
     }
     // Rounded up: the last fraction of a millisecond is the holder's.
@@ -134,12 +133,37 @@ final class RedisBackend implements LockBackend {
         && hold.length == 0;
   }
 
+  /**
+   * Asks for the lock.
+   *
+   * @param listening whether a watch hears of releases
+   */
+  private Call acquire(StoredClaim entry, byte[] ttl, byte[] retention, boolean listening) {
+    boolean isExclusive = entry.isExclusive();
+    Script script = isExclusive ? Script.ACQUIRE : Script.SHARE_ACQUIRE;
+    ScriptCall call =
+        new ScriptCall(script, entry.keys().of(script), entry.identity()).with(ttl, retention);
+    if (!isExclusive) {
+      // Who waits is in the line, whether it hears of releases yet or not.
+      call = call.with(entry.reservation());
+      return call(entry, entry.isInLine() ? call.with(waiter) : call);
+    }
+    if (listening) {
+      call = call.with(waiter, entry.reservation(), LISTENING);
+    } else if (entry.isInLine()) {
+      call = call.with(waiter, entry.reservation());
+    }
+    return call(entry, call);
+  }
+
+  private static Call call(StoredClaim entry, ScriptCall call) {
+    return new Call(call, entry.keys());
+  }
+
   /** Returns why the key of a claim cannot be used: another kind of lock, or something foreign. */
-  private LockConfigurationException inTheWay(Claim claim, List<?> reply) {
-    Share present = StoredShare.use(Wire.text(reply.get(2)));
-    return present == null
-        ? failures.foreign(reply)
-        : claim.share().disagreement(claim.name(), present);
+  private LockConfigurationException inTheWay(StoredClaim entry, List<?> reply) {
+    LockConfigurationException other = entry.disagreement(Wire.text(reply.get(2)));
+    return other == null ? failures.foreign(reply) : other;
   }
 
   /** Over one connection, because replicas confirm what was written on it. */
@@ -197,7 +221,7 @@ final class RedisBackend implements LockBackend {
     List<Object> replies =
         nodes.callAll(
             grants,
-            grant -> entry(grant.claim()).keys,
+            grant -> entry(grant.claim()).keys(),
             deadline,
             some -> {
               List<Call> calls = some.stream().map(this::renewal).toList();
@@ -216,14 +240,19 @@ final class RedisBackend implements LockBackend {
   }
 
   private Call renewal(Grant grant) {
-    Entry entry = entry(grant.claim());
+    StoredClaim entry = entry(grant.claim());
     Duration ttl = grant.effectiveTtl();
-    return entry.renew(Entry.number(ttl.toMillis()), retention(ttl));
+    return new Call(
+        entry.isExclusive() ? Script.RENEW : Script.SHARE_RENEW,
+        entry.keys(),
+        entry.owner(),
+        number(ttl.toMillis()),
+        retention(ttl));
   }
 
   /** The fence outlives the lease whose token it holds. */
   private byte[] retention(Duration ttl) {
-    return Entry.number(ttl.plus(settings.fenceRetention()).toMillis());
+    return number(ttl.plus(settings.fenceRetention()).toMillis());
   }
 
   private Renewal outcome(Object reply) {
@@ -269,7 +298,8 @@ final class RedisBackend implements LockBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    Call release = entry(claim).release();
+    StoredClaim entry = entry(claim);
+    Call release = call(entry, entry.release());
     return released(release, words(run(release, deadline)));
   }
 
@@ -277,7 +307,8 @@ final class RedisBackend implements LockBackend {
   public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
       throws InterruptedException {
     Duration kept = Duration.ofMillis(delay.plusNanos(999_999).toMillis());
-    Call release = entry(claim).releaseAfter(claim, Entry.number(kept.toMillis()), retention(kept));
+    StoredClaim entry = entry(claim);
+    Call release = call(entry, entry.releaseAfter(number(kept.toMillis()), retention(kept)));
     Object reply;
     if (settings.waitReplicas() == 0) {
       reply = run(release, deadline);
@@ -507,11 +538,11 @@ final class RedisBackend implements LockBackend {
     return LockKeys.of(settings.namespace(), name);
   }
 
-  private Entry entry(Claim claim) {
-    if (claim.attachment() instanceof Entry entry) {
+  private StoredClaim entry(Claim claim) {
+    if (claim.attachment() instanceof StoredClaim entry) {
       return entry;
     }
-    Entry entry = Entry.of(claim, keys(claim.name()));
+    StoredClaim entry = StoredClaim.of(claim, settings.namespace());
     claim.attach(entry);
     return entry;
   }

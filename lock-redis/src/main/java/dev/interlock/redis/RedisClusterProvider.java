@@ -55,7 +55,6 @@ public final class RedisClusterProvider implements LockProvider {
         .on(
             () ->
                 new ClusterNodes(
-                    new OwnMembers(nodes, node -> redis.pool(node, config)),
-                    context.time()));
+                    new OwnMembers(nodes, node -> redis.pool(node, config)), context.time()));
   }
 }

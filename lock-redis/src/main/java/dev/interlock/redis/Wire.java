@@ -41,9 +41,13 @@ final class Wire {
    *
    * @param unanswered how many times it was sent without its reply being read
    */
-  record Call(Script script, LockKeys keys, List<byte[]> arguments, AtomicInteger unanswered) {
+  record Call(ScriptCall call, LockKeys keys, AtomicInteger unanswered) {
+    Call(ScriptCall call, LockKeys keys) {
+      this(call, keys, new AtomicInteger());
+    }
+
     Call(Script script, LockKeys keys, byte[]... arguments) {
-      this(script, keys, List.of(arguments), new AtomicInteger());
+      this(new ScriptCall(script, keys.of(script), List.of(arguments)), keys);
     }
 
     /** Whether a request whose reply was never read may have carried it out. */
@@ -54,10 +58,7 @@ final class Wire {
     /** Returns it as it is sent, and counts it as sent. */
     ScriptCall toSend() {
       unanswered.incrementAndGet();
-      return new ScriptCall(
-          script,
-          script.needsFence() ? List.of(keys.lock(), keys.fence()) : List.of(keys.lock()),
-          arguments);
+      return call;
     }
 
     void noteAnswer() {
@@ -66,11 +67,13 @@ final class Wire {
 
     /** Returns the call that undoes this one; null if there is nothing to undo. */
     @Nullable Call undo() {
-      if (script == Script.ACQUIRE) {
-        return new Call(Script.RELEASE, keys, arguments.get(0));
+      List<byte[]> lock = List.of(keys.lock());
+      if (call.script() == Script.ACQUIRE) {
+        return new Call(new ScriptCall(Script.RELEASE, lock, call.arguments().subList(0, 1)), keys);
       }
-      return script == Script.SHARE_ACQUIRE
-          ? new Call(Script.SHARE_RELEASE, keys, arguments.subList(0, 5), new AtomicInteger())
+      return call.script() == Script.SHARE_ACQUIRE
+          ? new Call(
+              new ScriptCall(Script.SHARE_RELEASE, lock, call.arguments().subList(0, 5)), keys)
           : null;
     }
   }

@@ -76,8 +76,7 @@ class ConnectionsTest {
     LockKeys keys = LockKeys.of("interlock", "job");
     try (PooledNodes nodes =
         PooledNodes.of(
-            new LockPool(
-                uri.server(), uri.servers.clientConfig(0), 16, Duration.ofMillis(50)))) {
+            new LockPool(uri.server(), uri.servers.clientConfig(0), 16, Duration.ofMillis(50)))) {
       int many = 8;
       CyclicBarrier together = new CyclicBarrier(many);
       Nodes.Talk<Boolean> talk =

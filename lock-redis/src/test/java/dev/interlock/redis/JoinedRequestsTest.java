@@ -190,7 +190,7 @@ class JoinedRequestsTest {
     caller(CALLERS + 10).assertGrantedOnServer();
   }
 
-  /** Returns callers that wait for a connection that is being made, until the fault ends. */
+  /** Returns callers whose requests cannot reach the server until the fault ends. */
   private List<Caller> queued() throws Exception {
     List<Caller> callers = callers(0, CALLERS);
     for (Caller caller : callers) {
@@ -254,8 +254,8 @@ class JoinedRequestsTest {
   @Test
   void aConnectionThatIsCutAmongTheRepliesIsReplacedAndOnlyTheRestRepeated() throws Exception {
     warmUp();
-    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
-    List<Caller> callers = carriedOut();
+    NetworkFault held = proxy.hold(Direction.CLIENT_TO_SERVER);
+    List<Caller> callers = queued();
     proxy.dropAfter(Direction.SERVER_TO_CLIENT, 140);
     held.close();
     for (Caller caller : callers) {
@@ -273,12 +273,13 @@ class JoinedRequestsTest {
   @Test
   void whereTheConnectionCannotBeReplacedTheUnreadAreInDoubtAndTheReadAreNot() throws Exception {
     warmUp();
-    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
-    List<Caller> callers = carriedOut();
+    NetworkFault held = proxy.hold(Direction.CLIENT_TO_SERVER);
+    List<Caller> callers = queued();
     try (NetworkFault refused = proxy.refuse()) {
       proxy.dropAfter(Direction.SERVER_TO_CLIENT, 140);
       held.close();
-      Eventually.holds("all know", () -> callers.stream().allMatch(caller -> caller.token.isDone()));
+      Eventually.holds(
+          "all know", () -> callers.stream().allMatch(caller -> caller.token.isDone()));
     }
     int inDoubt = 0;
     for (Caller caller : callers) {

@@ -15,6 +15,9 @@ import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.redis.server.LockKeys;
+import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.ScriptCall;
+import dev.interlock.redis.server.StoredClaim;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
@@ -362,10 +365,15 @@ class SharesTest {
     Claim other = permits(1, 3);
     take(backend, other);
     try (Nodes nodes =
-        PooledNodes.of(
-            uri.pool(uri.server(), uri.servers.clientConfig(0)), PooledNode.NEVER)) {
-      byte[] minute = Entry.number(60_000);
-      Wire.Call acquire = Entry.of(permits(2, 3), keys).acquire(minute, minute, new byte[0], false);
+        PooledNodes.of(uri.pool(uri.server(), uri.servers.clientConfig(0)), PooledNode.NEVER)) {
+      byte[] minute = ScriptCall.number(60_000);
+      ScriptCall call =
+          new ScriptCall(
+                  Script.SHARE_ACQUIRE,
+                  keys.of(Script.SHARE_ACQUIRE),
+                  StoredClaim.of(permits(2, 3), "interlock").identity())
+              .with(minute, minute, ScriptCall.number(0));
+      Wire.Call acquire = new Wire.Call(call, keys);
       assertInstanceOf(Long.class, nodes.run(acquire, soon()));
       assertBusy(permits(1, 3));
       assertEquals("released", Wire.text(nodes.run(acquire.undo(), soon())));

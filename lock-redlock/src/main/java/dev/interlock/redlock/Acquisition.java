@@ -1,13 +1,13 @@
 package dev.interlock.redlock;
 
-import static dev.interlock.redlock.Cluster.number;
+import static dev.interlock.redis.server.ScriptCall.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 
-import dev.interlock.redis.server.Request;
-import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
+import dev.interlock.redis.server.Request;
+import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.redlock.VoteCount.Outcome;
 import dev.interlock.spi.Deadline;
@@ -250,7 +250,7 @@ final class Acquisition {
     public void answered(Object reply) {
       Answer answer = cluster.answer(node, reply);
       if (answer.silence() != null && reply instanceof List<?> foreign) {
-        LockConfigurationException other = requests.disagreement(Round.text(foreign.get(2)));
+        LockConfigurationException other = requests.stored.disagreement(Round.text(foreign.get(2)));
         if (other != null) {
           disagreement = other;
           answer = new Answer(null, new Vote.Failed(other));

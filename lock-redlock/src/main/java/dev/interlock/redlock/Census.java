@@ -1,14 +1,14 @@
 package dev.interlock.redlock;
 
-import static dev.interlock.redlock.Cluster.number;
+import static dev.interlock.redis.server.ScriptCall.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.redis.server.Request;
-import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
+import dev.interlock.redis.server.Request;
 import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.redlock.NodeStatus.Kind;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.spi.DaemonThreads;

@@ -2,12 +2,13 @@ package dev.interlock.redlock;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.interlock.redis.server.Request;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Pipelines;
+import dev.interlock.redis.server.Request;
+import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.redis.server.Subscriber;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.spi.TimeSource;
@@ -54,8 +55,8 @@ final class Cluster implements AutoCloseable {
     this.failures = new Failures(RedlockBackend.NAME, endpoint, false);
     this.census = new Census(this, settings, time);
     this.record = (settings.namespace() + ":redlock").getBytes(UTF_8);
-    this.longest = number(settings.maxTtl().toMillis());
-    this.number = number(places.size());
+    this.longest = ScriptCall.number(settings.maxTtl().toMillis());
+    this.number = ScriptCall.number(places.size());
     Map<String, String> nodeOfRun = new ConcurrentHashMap<>();
     for (Place place : places) {
       Failures own = new Failures("redis", place.name(), place.tls());
@@ -76,10 +77,6 @@ final class Cluster implements AutoCloseable {
             "interlock-redlock",
             nodes.stream().map(Node::connections).toList(),
             settings.nodeTimeout());
-  }
-
-  static byte[] number(long value) {
-    return Long.toString(value).getBytes(UTF_8);
   }
 
   int size() {

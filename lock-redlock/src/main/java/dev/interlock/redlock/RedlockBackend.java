@@ -1,9 +1,8 @@
 package dev.interlock.redlock;
 
-import static dev.interlock.redlock.Cluster.number;
+import static dev.interlock.redis.server.ScriptCall.number;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.FailureModel;
@@ -17,6 +16,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.Script;
+import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.redis.server.Subscriber;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.redlock.VoteCount.Outcome;
@@ -233,7 +233,7 @@ final class RedlockBackend implements LockBackend {
   }
 
   private Requests requests(Claim claim, Entry entry) {
-    return Requests.of(cluster, settings, claim, entry, effectiveTtl(claim));
+    return new Requests(cluster, settings, claim, entry, effectiveTtl(claim));
   }
 
   private Acquisition ask(Requests requests, Deadline deadline) {
@@ -305,9 +305,9 @@ final class RedlockBackend implements LockBackend {
     }
     looks.put(claim.name(), new Look(inRow, mayBeShort, since, until));
     if (holder != null) {
-      String label = requests.holder(holder.value());
+      String label = requests.stored.holder(holder.value());
       boolean isNotified =
-          !claim.reservation().isZero() && cluster.subscriber(0).isWatching(requests.keys);
+          !claim.reservation().isZero() && cluster.subscriber(0).isWatching(requests.keys());
       return !isExclusive || isNotified
           ? busyFor(requests, holder.leftMillis(), label)
           : new Attempt.Busy(Duration.ofNanos(random(LEAST_PAUSE, MOST_PAUSE)), label);
@@ -325,7 +325,7 @@ final class RedlockBackend implements LockBackend {
 
   private Attempt.Busy busyFor(Requests requests, long leftMillis, @Nullable String holder) {
     long left = Math.max(0, leftMillis);
-    if (!requests.claim.reservation().isZero() && !cluster.hears(requests.keys)) {
+    if (!requests.claim.reservation().isZero() && !cluster.hears(requests.keys())) {
       left = Math.min(left, Subscriber.DEAF_POLL_MILLIS);
     }
     // Rounded up: the last fraction of a millisecond is the holder's.
@@ -516,7 +516,7 @@ final class RedlockBackend implements LockBackend {
             inDoubt |= asked || entry.mayBeForgottenBy(node, run);
             asked = true;
             Vote.Granted grant = inDoubt ? null : entry.quietlyLeaving(node);
-            return grant == null ? requests.release() : requests.withdraw(grant);
+            return grant == null ? requests.stored.release() : requests.withdraw(grant);
           }
 
           /** A missing lock says nothing if it may have been released before, or forgotten. */
@@ -528,7 +528,7 @@ final class RedlockBackend implements LockBackend {
 
           @Override
           public String releaseId() {
-            return requests.id;
+            return requests.stored.id();
           }
         });
   }
@@ -571,14 +571,14 @@ final class RedlockBackend implements LockBackend {
               asked = true;
               long rest = TimeUnit.NANOSECONDS.toMillis(end - time.nanoTime() + 999_999);
               return rest > 0
-                  ? requests.releaseAfter(
+                  ? requests.stored.releaseAfter(
                       number(rest), number(rest + settings.fenceRetention().toMillis()))
-                  : requests.release();
+                  : requests.stored.release();
             }
 
             @Override
             public String releaseId() {
-              return requests.id;
+              return requests.stored.id();
             }
 
             /** As in a release, a missing lock may say nothing. */
@@ -619,7 +619,7 @@ final class RedlockBackend implements LockBackend {
         new Round(cluster, time).new Question(on, until) {
           @Override
           public ScriptCall call(String run) {
-            return requests.releaseDeferred();
+            return requests.stored.releaseDeferred();
           }
 
           @Override

@@ -1,7 +1,7 @@
 package dev.interlock.redlock;
 
-import dev.interlock.redis.server.Request;
 import dev.interlock.LockException;
+import dev.interlock.redis.server.Request;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;

@@ -41,7 +41,9 @@ class NodeConnectionsTest {
     Connection connection =
         new Answering(server + "\r\nrun_id:736f3853ac38\r\nuptime_in_seconds:1");
     return new NodeConnections(
-            "a", () -> connection, new Failures("redlock", "a", false),
+            "a",
+            () -> connection,
+            new Failures("redlock", "a", false),
             new HashMap<>(),
             Duration.ofMillis(100),
             () -> {})

@@ -1,6 +1,5 @@
 package dev.interlock.redis.server;
 
-import dev.interlock.redis.server.VirtualThreads;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.concurrent.atomic.AtomicInteger;

@@ -46,8 +46,7 @@ final class ChannelTransport extends Transport {
 
   @Override
   void write(ScriptCall call, boolean withSource) {
-    Protocol.sendCommand(
-        encoder, call.script().command(withSource, call.keys(), call.arguments()));
+    Protocol.sendCommand(encoder, call.script().command(withSource, call.keys(), call.arguments()));
   }
 
   @Override

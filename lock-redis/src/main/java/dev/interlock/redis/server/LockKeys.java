@@ -3,6 +3,7 @@ package dev.interlock.redis.server;
 import com.google.common.primitives.Bytes;
 import dev.interlock.spi.NameEncoding;
 import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
@@ -77,6 +78,15 @@ public final class LockKeys {
   /** {@return the key of the last fencing token} */
   public byte[] fence() {
     return Bytes.concat(lock, FENCE);
+  }
+
+  /**
+   * {@return the keys that a script takes}
+   *
+   * @param script a script about one lock
+   */
+  public List<byte[]> of(Script script) {
+    return script.needsFence() ? List.of(lock, fence()) : List.of(lock);
   }
 
   /** {@return the channel on which releases are published: named like the lock's key} */

@@ -13,20 +13,19 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /**
- * A client's pipelines, one to each of its servers: a queue of requests, and a connection over which
- * all that are queued are sent together, without waiting for the replies to those before.
+ * A client's pipelines, one to each of its servers: a queue of requests, and a connection over
+ * which all that are queued are sent together, without waiting for the replies to those before.
  *
- * <p>One thread at a time serves all pipelines: sends what is queued, and delivers the replies. That
- * is the thread of this object, or a caller that {@linkplain #begin leads}: its request and the reply
- * need no switch of threads then. What others ask meanwhile is served by the caller, too; when it
- * ends, the thread of this object goes on. All others wait without touching a connection, so that
- * an interrupt breaks none.
+ * <p>One thread at a time serves all pipelines: sends what is queued, and delivers the replies.
+ * That is the thread of this object, or a caller that {@linkplain #begin leads}: its request and
+ * the reply need no switch of threads then. What others ask meanwhile is served by the caller, too;
+ * when it ends, the thread of this object goes on. All others wait without touching a connection,
+ * so that an interrupt breaks none.
  *
- * <p>A caller that leads ends as soon as it knows enough. The replies that are still missing are read
- * by the next one, or a little later by the thread.
+ * <p>A caller that leads ends as soon as it knows enough. The replies that are still missing are
+ * read by the next one, or a little later by the thread.
  *
  * <p>All requests to a server stay in order, so that a release never overtakes the acquisition that
  * it undoes.
@@ -66,8 +65,7 @@ public final class Pipelines implements AutoCloseable {
    * @param servers the other ends
    * @param timeout how long to wait for an answer
    */
-  public Pipelines(
-      String name, List<? extends Server> servers, Duration timeout) {
+  public Pipelines(String name, List<? extends Server> servers, Duration timeout) {
     this.timeoutMillis = Math.toIntExact(timeout.toMillis());
     try {
       this.selector = Selector.open();
@@ -134,16 +132,13 @@ public final class Pipelines implements AutoCloseable {
   // --- a caller that leads ----------------------------------------------------------------------
 
   /**
-   * Lets the calling thread lead if no other one serves. A virtual thread never does: it would block
-   * its carrier while it waits.
+   * Lets the calling thread lead if no other one serves. A virtual thread never does: it would
+   * block its carrier while it waits.
    *
    * @return whether it leads, and then has to {@linkplain #end end} that
    */
   public boolean begin() {
-    if (closed
-        || VirtualThreads.isCurrent()
-        || lock.isHeldByCurrentThread()
-        || !lock.tryLock()) {
+    if (closed || VirtualThreads.isCurrent() || lock.isHeldByCurrentThread() || !lock.tryLock()) {
       return false;
     }
     if (closed) {

@@ -1,5 +1,8 @@
 package dev.interlock.redis.server;
 
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -9,4 +12,26 @@ import java.util.List;
  * @param keys its keys
  * @param arguments its arguments
  */
-public record ScriptCall(Script script, List<byte[]> keys, List<byte[]> arguments) {}
+public record ScriptCall(Script script, List<byte[]> keys, List<byte[]> arguments) {
+
+  /**
+   * {@return the same call with more arguments behind}
+   *
+   * @param more the arguments
+   */
+  public ScriptCall with(byte[]... more) {
+    List<byte[]> all = new ArrayList<>(arguments.size() + more.length);
+    all.addAll(arguments);
+    Collections.addAll(all, more);
+    return new ScriptCall(script, keys, all);
+  }
+
+  /**
+   * {@return a number as an argument}
+   *
+   * @param value the number
+   */
+  public static byte[] number(long value) {
+    return Long.toString(value).getBytes(StandardCharsets.US_ASCII);
+  }
+}

@@ -17,9 +17,7 @@ public interface Server {
   /** {@return its name in messages} */
   String name();
 
-  /**
-   * {@return a connection that is ready for use} Blocks. Throws exceptions of Jedis, or ours.
-   */
+  /** {@return a connection that is ready for use} Blocks. Throws exceptions of Jedis, or ours. */
   Link connect();
 
   /**

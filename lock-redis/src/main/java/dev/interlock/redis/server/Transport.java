@@ -12,8 +12,8 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Sends calls over one connection, for one thread at a time, and does not wait for the replies. They
- * come in the order of the calls.
+ * Sends calls over one connection, for one thread at a time, and does not wait for the replies.
+ * They come in the order of the calls.
  */
 abstract class Transport {
 
@@ -64,8 +64,8 @@ abstract class Transport {
   }
 
   /**
-   * Over any connection of Jedis, such as one with TLS, or of a client of the program: with a thread
-   * that waits for its replies.
+   * Over any connection of Jedis, such as one with TLS, or of a client of the program: with a
+   * thread that waits for its replies.
    */
   private static final class StreamTransport extends Transport {
     private final Connection connection;

@@ -38,6 +38,7 @@ class PipelinesTest {
   private static final Script LENGTH = new Script(0, "return {#ARGV[1], ARGV[1]}");
 
   private final List<RedisServer> nodes = new ArrayList<>();
+
   /** Whether connections are made as by Jedis clients, in place of channels. */
   private final AtomicBoolean onStreams = new AtomicBoolean();
 
@@ -287,7 +288,8 @@ class PipelinesTest {
     begin();
     List<Ask> left = send("left");
     Thread.currentThread().interrupt();
-    assertThrows(InterruptedException.class, () -> pipelines.await(new WakeUp(TimeSource.system()), soon()));
+    assertThrows(
+        InterruptedException.class, () -> pipelines.await(new WakeUp(TimeSource.system()), soon()));
     pipelines.end();
     assertFalse(Thread.interrupted());
     for (Ask each : left) {

@@ -1,0 +1,149 @@
+package dev.interlock.redis.server;
+
+import static dev.interlock.redis.server.ScriptCall.number;
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.LockConfigurationException;
+import dev.interlock.spi.Claim;
+import dev.interlock.spi.Share;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A claim as it is stored: alone as the value of the lock's key, or as one of several holds in a
+ * sorted set. Makes what a server is asked for it, as far as that is the same on every backend.
+ */
+public final class StoredClaim {
+
+  private final Claim claim;
+  private final LockKeys keys;
+  private final String id;
+  private final byte[] owner;
+
+  private StoredClaim(Claim claim, LockKeys keys) {
+    this.claim = claim;
+    this.keys = keys;
+    this.id = claim.id();
+    String text = isExclusive() ? id + '|' + claim.holder() : StoredShare.hold(claim);
+    this.owner = text.getBytes(UTF_8);
+  }
+
+  /**
+   * {@return a claim as it is stored}
+   *
+   * @param claim any claim
+   * @param namespace what all keys begin with
+   */
+  public static StoredClaim of(Claim claim, String namespace) {
+    return new StoredClaim(claim, LockKeys.of(namespace, claim.name()));
+  }
+
+  /** {@return whether the claim has the key to itself} */
+  public boolean isExclusive() {
+    return claim.share().isExclusive();
+  }
+
+  /** {@return the keys of the lock} */
+  public LockKeys keys() {
+    return keys;
+  }
+
+  /** {@return the claim's id, which the claim renders each time that it is asked} */
+  public String id() {
+    return id;
+  }
+
+  /** {@return by what scripts recognize the claim: the whole value, or its hold} */
+  public byte[] owner() {
+    return owner;
+  }
+
+  /** {@return what scripts that grant or end the claim are told of it} */
+  public List<byte[]> identity() {
+    return isExclusive() ? List.of(owner) : identity(id, owner);
+  }
+
+  private List<byte[]> identity(String id, byte[] hold) {
+    Share share = claim.share();
+    return List.of(
+        StoredShare.head(share).getBytes(UTF_8),
+        hold,
+        id.getBytes(UTF_8),
+        number(share.weight()),
+        number(share.capacity()));
+  }
+
+  /** {@return whether the claim has a place in the line of those who wait} */
+  public boolean isInLine() {
+    return isExclusive() ? !claim.reservation().isZero() : StoredShare.isInLine(claim);
+  }
+
+  /** {@return for how long the claim is to be waited for, in milliseconds} */
+  public byte[] reservation() {
+    return number(claim.reservation().plusNanos(999_999).toMillis());
+  }
+
+  /** {@return what frees the lock, if the claim has it} */
+  public ScriptCall release() {
+    return release(identity());
+  }
+
+  /** {@return what frees the lock, if it is {@linkplain #releaseAfter kept}} */
+  public ScriptCall releaseDeferred() {
+    return release(isExclusive() ? List.of(deferred()) : identity(claim.deferredId(), deferred()));
+  }
+
+  private ScriptCall release(List<byte[]> arguments) {
+    return new ScriptCall(
+        isExclusive() ? Script.RELEASE : Script.SHARE_RELEASE, List.of(keys.lock()), arguments);
+  }
+
+  /**
+   * {@return what keeps the lock for a time without the claim, if the claim has it}
+   *
+   * @param delay for how long, in milliseconds
+   * @param retention for how long the fence is kept, in milliseconds
+   */
+  public ScriptCall releaseAfter(byte[] delay, byte[] retention) {
+    List<byte[]> lock = List.of(keys.lock());
+    if (isExclusive()) {
+      return new ScriptCall(
+          Script.RELEASE_AFTER, lock, List.of(owner, deferred(), delay, retention));
+    }
+    byte[] deferredId = claim.deferredId().getBytes(UTF_8);
+    return new ScriptCall(
+        Script.SHARE_RELEASE_AFTER,
+        lock,
+        List.of(owner, id.getBytes(UTF_8), deferred(), deferredId, delay, retention));
+  }
+
+  private byte[] deferred() {
+    String text =
+        isExclusive() ? claim.deferredId() + '|' + claim.holder() : StoredShare.deferredHold(claim);
+    return text.getBytes(UTF_8);
+  }
+
+  /**
+   * {@return the label of who is in the way; null if there is none}
+   *
+   * @param stored what a busy answer gives
+   */
+  public @Nullable String holder(String stored) {
+    if (isExclusive()) {
+      return stored.isEmpty() ? null : StoredValue.holder(stored);
+    }
+    StoredHold present = StoredHold.read(stored);
+    return present == null ? null : present.holder();
+  }
+
+  /**
+   * {@return the failure of the claim if the name is in use as another kind of lock; null if a
+   * script means something else}
+   *
+   * @param found what the key holds, in the reply of a script
+   */
+  public @Nullable LockConfigurationException disagreement(String found) {
+    Share present = StoredShare.use(found);
+    return present == null ? null : claim.share().disagreement(claim.name(), present);
+  }
+}
