@@ -2,6 +2,7 @@ package dev.interlock.tck.process;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.gson.Gson;
 import dev.interlock.LockOptions;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.run.NotOfferedException;
@@ -218,7 +219,7 @@ public final class OtherProcess implements AutoCloseable {
     List<String> message = new ArrayList<>();
     message.add(task.getName());
     message.addAll(List.of(arguments));
-    orders.write((Message.encode(message) + "\n").getBytes(UTF_8));
+    orders.write((new Gson().toJson(message) + "\n").getBytes(UTF_8)); // in one line
     orders.flush();
   }
 
@@ -246,7 +247,7 @@ public final class OtherProcess implements AutoCloseable {
     if (text == null) {
       throw new IOException(this + " has died; its output: " + log());
     }
-    List<String> answer = Message.decode(text);
+    List<String> answer = List.of(new Gson().fromJson(text, String[].class));
     if (answer.get(0).equals("not offered")) {
       throw new NotOfferedException(answer.get(1));
     }

@@ -2,6 +2,7 @@ package dev.interlock.tck.process;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.gson.Gson;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
@@ -105,7 +106,7 @@ public final class Worker {
     BufferedReader orders = new BufferedReader(new InputStreamReader(System.in, UTF_8));
     answer(answers, "ready", Long.toString(System.nanoTime()));
     for (String line = orders.readLine(); line != null; line = orders.readLine()) {
-      List<String> order = Message.decode(line);
+      List<String> order = List.of(new Gson().fromJson(line, String[].class));
       try {
         RemoteTask task = instance(order.get(0), RemoteTask.class);
         answer(answers, "done", task.run(worker, order.subList(1, order.size())));
@@ -144,7 +145,7 @@ public final class Worker {
   }
 
   private static void answer(PrintStream answers, String kind, String text) {
-    byte[] line = (Message.encode(List.of(kind, text)) + "\n").getBytes(UTF_8);
+    byte[] line = (new Gson().toJson(List.of(kind, text)) + "\n").getBytes(UTF_8);
     answers.write(line, 0, line.length);
     answers.flush();
   }

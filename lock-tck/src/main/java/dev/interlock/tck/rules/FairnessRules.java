@@ -27,7 +27,6 @@ import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
@@ -164,8 +163,9 @@ public abstract class FairnessRules extends RuleTest {
 
   @Rule("FAIR-01")
   void aBusyClientEndsItsTurnWhenAnotherWaits() throws Exception {
-    Busy busy = new Busy(client());
-    DistributedLock other = labelled("the other").lock(busy.name);
+    String name = newName();
+    Busy busy = busyClient(client(), name);
+    DistributedLock other = labelled("the other").lock(name);
     LockClient observer = client();
     CountDownLatch queued = busy.hold();
     Future<Integer> served =
@@ -178,7 +178,7 @@ public abstract class FairnessRules extends RuleTest {
             });
     eventually(
         bound().multipliedBy(2),
-        () -> observer.inspect(busy.name).waiters().contains("the other"),
+        () -> observer.inspect(name).waiters().contains("the other"),
         "a waiter is not shown in the queue");
     int whenQueued = busy.grants.get();
     queued.countDown();
@@ -194,8 +194,9 @@ public abstract class FairnessRules extends RuleTest {
   @Rule("FAIR-01")
   @Requires(value = Capability.FIFO, absent = true)
   void aBusyClientCannotKeepAnotherWaitingForEver() throws Exception {
-    Busy busy = new Busy(client(renewed()));
-    DistributedLock other = client(renewed()).lock(busy.name);
+    String name = newName();
+    Busy busy = busyClient(client(renewed()), name);
+    DistributedLock other = client(renewed()).lock(name);
     acquireWithin(
             timing().renewedTtl().multipliedBy(8).plus(bound()),
             other,
@@ -214,16 +215,8 @@ public abstract class FairnessRules extends RuleTest {
     for (Direction direction : Direction.values()) {
       Disturbance unused = distance.delay(direction, Duration.ofMillis(5));
     }
-    AtomicBoolean stop = new AtomicBoolean();
-    Future<?> competing =
-        doInThread(
-            () -> {
-              while (!stop.get()) {
-                try (Lease lease = near.acquire()) {
-                  letPass(Duration.ofMillis(200));
-                }
-              }
-            });
+    Busy competing = new Busy(() -> letPass(Duration.ofMillis(200)));
+    competing.acquire(near, 1);
     for (int turn = 1; turn <= 5; turn++) {
       acquireWithin(
               timing().renewedTtl().multipliedBy(3).plus(bound()),
@@ -231,56 +224,15 @@ public abstract class FairnessRules extends RuleTest {
               "a client that acquires again at once kept one that is farther away waiting")
           .close();
     }
-    stop.set(true);
-    within(timing().longTtl(), competing, "the near client was stuck");
+    competing.stop();
   }
 
   /** Many threads of one client that acquire a lock again and again. */
-  private final class Busy {
-    final String name = newName();
-    final AtomicInteger grants = new AtomicInteger();
-    private final AtomicBoolean stop = new AtomicBoolean();
-    private volatile CountDownLatch held = new CountDownLatch(0);
-    private volatile CountDownLatch goOn = new CountDownLatch(0);
-    private final List<Future<?>> threads = new ArrayList<>();
-
-    Busy(LockClient client) {
-      DistributedLock lock = client.lock(name);
-      for (int i = 0; i < 8; i++) {
-        threads.add(
-            doInThread(
-                () -> {
-                  while (!stop.get()) {
-                    try (Lease lease = lock.acquire()) {
-                      grants.incrementAndGet();
-                      CountDownLatch latch = goOn;
-                      if (latch.getCount() > 0) {
-                        held.countDown();
-                        latch.await();
-                      }
-                      assertTrue(lease.remainingValidity().toNanos() >= 0);
-                    }
-                  }
-                }));
-      }
-      eventually(
-          timing().longTtl(),
-          () -> grants.get() > Grant.LEASES_PER_GRANT,
-          "the client is not busy");
-    }
-
-    /** Makes one of the threads keep the lock until the returned latch is opened. */
-    CountDownLatch hold() {
-      held = new CountDownLatch(1);
-      goOn = new CountDownLatch(1);
-      eventually(timing().longTtl(), () -> held.getCount() == 0, "the client is no longer busy");
-      return goOn;
-    }
-
-    void stop() throws Exception {
-      stop.set(true);
-      allWithin(timing().longTtl(), threads, "a thread of the busy client was stuck");
-    }
+  private Busy busyClient(LockClient client, String name) {
+    Busy busy = new Busy(() -> {});
+    busy.acquire(client.lock(name), 8);
+    busy.awaitGrants(Grant.LEASES_PER_GRANT + 1);
+    return busy;
   }
 
   @Rule("FAIR-02")

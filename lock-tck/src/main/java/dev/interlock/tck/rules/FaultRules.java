@@ -24,7 +24,6 @@ import dev.interlock.tck.fault.RedisErrors;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.history.HistoryChecker;
 import dev.interlock.tck.history.Violation;
-import dev.interlock.tck.run.NotApplicableException;
 import dev.interlock.tck.run.NotTestedException;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
@@ -99,9 +98,7 @@ public abstract class FaultRules extends RuleTest {
     Server server = ownServerWithNodes();
     List<ServerNode> nodes = server.nodes();
     int minority = (nodes.size() - 1) / 2;
-    if (minority == 0) {
-      throw new NotTestedException("the harness has " + nodes.size() + " node, not at least 3");
-    }
+    assumeTestable(minority > 0, "the harness has " + nodes.size() + " node, not at least 3");
     LockClient client = client(server.uri(), lasting());
     String name = newName();
     Lease before = acquireNow(client.lock(name));
@@ -170,9 +167,7 @@ public abstract class FaultRules extends RuleTest {
   @Rule("FAULT-03")
   @Requires(Capability.REPLICATED)
   void aChangeOfLeaderCostsNoLease() throws Exception {
-    if (cannotHappen(Fault.LEADER_CHANGED)) {
-      throw new NotApplicableException(info().name() + " has no leader");
-    }
+    assumeApplicable(!cannotHappen(Fault.LEADER_CHANGED), info().name() + " has no leader");
     Server server = ownServerWithNodes();
     LockClient client = client(server.uri(), lasting());
     String name = newName();
@@ -194,10 +189,9 @@ public abstract class FaultRules extends RuleTest {
   @Rule("FAULT-03")
   @Requires(value = Capability.REPLICATED, absent = true)
   void aRestartWithDataCostsNoLeaseIfTheModelSaysSo() throws Exception {
-    if (!info().failureModel().keepsExclusion(Fault.SERVER_RESTARTED)) {
-      throw new NotApplicableException(
-          info().name() + " does not promise exclusion across a restart");
-    }
+    assumeApplicable(
+        info().failureModel().keepsExclusion(Fault.SERVER_RESTARTED),
+        info().name() + " does not promise exclusion across a restart");
     Server server = ownServerWithNodes();
     LockClient client = client(server.uri(), lasting());
     String name = newName();
@@ -297,9 +291,8 @@ public abstract class FaultRules extends RuleTest {
       Future<Optional<Lease>> attempt;
       try (RedisErrors.Spoiled spoiled = way.answer(error, 0, Integer.MAX_VALUE)) {
         attempt = inThread(() -> lock.tryAcquire(bound().multipliedBy(2)));
-        if (!spoiled.awaitHit(bound())) {
-          throw new NotTestedException("the client sent no command that could be refused");
-        }
+        assumeTestable(
+            spoiled.awaitHit(bound()), "the client sent no command that could be refused");
         letPass(Duration.ofMillis(200));
       }
       within(bound().multipliedBy(3), attempt, "an attempt did not end")
@@ -396,9 +389,8 @@ public abstract class FaultRules extends RuleTest {
     Lease held = acquireNow(client.lock(newName()));
     CompletableFuture<Lease> waiter = other.lock(held.name()).acquireAsync();
     awaitQueued(client, held.name(), 1);
-    if (!permissions.changePassword()) {
-      throw new NotTestedException("the harness cannot change the password of a client");
-    }
+    assumeTestable(
+        permissions.changePassword(), "the harness cannot change the password of a client");
     eventuallyRenewed(held, "after a change of the password");
     acquireWithin(bound().multipliedBy(2), client.lock(newName()), "the client is shut out")
         .release();

@@ -21,7 +21,6 @@ import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.NetworkFault;
 import dev.interlock.tck.process.OtherProcess;
-import dev.interlock.tck.run.NotApplicableException;
 import dev.interlock.tck.run.NotTestedException;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
@@ -130,9 +129,8 @@ public abstract class LivenessRules extends RuleTest {
     Network network = network();
     LockClient client = client(network, lasting());
     acquireNow(client.lock(newName())).release();
-    if (network.traffic().toServer().received() == 0) {
-      throw new NotTestedException("the client's requests do not pass the proxy");
-    }
+    assumeTestable(
+        network.traffic().toServer().received() > 0, "the client's requests do not pass the proxy");
     Duration patience = Duration.ofSeconds(1);
     DistributedLock lock = client.lock(newName());
     try (Disturbance unreachable = network.everywhere(fault)) {
@@ -256,9 +254,7 @@ public abstract class LivenessRules extends RuleTest {
     Lease held = acquireNow(client().lock(newName()));
     Network network = network();
     Future<Lease> waiter = waitBehind(held, client(network, lasting()));
-    if (network.reset() == 0) {
-      throw new NotTestedException("the waiter has no connection through the proxy");
-    }
+    assumeTestable(network.reset() > 0, "the waiter has no connection through the proxy");
     held.release();
     within(waiter, "a waiter whose connection was reset did not get the lock").release();
   }
@@ -271,9 +267,7 @@ public abstract class LivenessRules extends RuleTest {
     Future<Lease> waiter = waitBehind(held, waiting);
     try (Disturbance silence = network.everywhere(FaultProxy::silenceOpenConnections)) {
       held.release();
-      if (!silence.awaitHit(bound())) {
-        throw new NotTestedException("nothing was dropped on the waiter's connections");
-      }
+      assumeTestable(silence.awaitHit(bound()), "nothing was dropped on the waiter's connections");
       within(
               sessionTtl(waiting).plus(bound()),
               waiter,
@@ -598,9 +592,7 @@ public abstract class LivenessRules extends RuleTest {
   }
 
   private static void requireSeveral(Network network) {
-    if (network.proxies().size() < 3) {
-      throw new NotApplicableException("the URI has fewer than three addresses");
-    }
+    assumeApplicable(network.proxies().size() >= 3, "the URI has fewer than three addresses");
   }
 
   private static void loseMinority(Network network) {

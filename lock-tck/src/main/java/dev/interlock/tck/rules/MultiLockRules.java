@@ -13,7 +13,6 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.tck.run.NotTestedException;
 import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.Rule;
 import java.time.Duration;
@@ -139,9 +138,7 @@ public abstract class MultiLockRules extends RuleTest {
         within(gathering, "the set was not acquired after the release").release();
         assertTrue(
             unanswered.get(), "the first member was freed while the set waited for the second");
-        if (lastAttempt) {
-          throw new NotTestedException("the store left renewals unanswered each time");
-        }
+        assumeTestable(!lastAttempt, "the store left renewals unanswered each time");
         return false;
       }
       letPass(Duration.ofMillis(100));

@@ -240,11 +240,10 @@ public abstract class ReleaseRules extends RuleTest {
     DistributedLock free = client.lock(newName());
     List<String> names = List.of(name, free.name());
     OptionalLong before = kit().countEntries(names);
-    if (before.isEmpty()) {
-      throw new NotTestedException(
-          "the harness has no view of the store's contents, and the address alone does not allow"
-              + " to count them");
-    }
+    assumeTestable(
+        before.isPresent(),
+        "the harness has no view of the store's contents, and the address alone does not allow"
+            + " to count them");
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < attempts; i++) {
       assertRefused(client.lock(name), "a held lock was acquired");
@@ -448,9 +447,7 @@ public abstract class ReleaseRules extends RuleTest {
     int clients = 60;
     String name = newName();
     OptionalLong before = kit().countEntries(List.of(name));
-    if (before.isEmpty()) {
-      throw new NotTestedException("nothing counts the entries on the store");
-    }
+    assumeTestable(before.isPresent(), "nothing counts the entries on the store");
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < clients; i++) {
       try (LockClient client = client()) {

@@ -40,6 +40,7 @@ import dev.interlock.tck.run.Requires;
 import dev.interlock.tck.run.RuleTests;
 import java.time.Duration;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
@@ -54,6 +55,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -162,16 +164,24 @@ public abstract class RuleTest {
     return info().has(capability);
   }
 
-  final void require(Capability capability) {
-    if (!has(capability)) {
-      throw new NotApplicableException(info().name() + " does not declare " + capability);
+  static void assumeTestable(boolean condition, String otherwise) {
+    if (!condition) {
+      throw new NotTestedException(otherwise);
     }
   }
 
-  static void requireSignals() {
-    if (!ProcessSignals.supported()) {
-      throw new NotTestedException("processes can be stopped on Linux only");
+  static void assumeApplicable(boolean condition, String otherwise) {
+    if (!condition) {
+      throw new NotApplicableException(otherwise);
     }
+  }
+
+  final void require(Capability capability) {
+    assumeApplicable(has(capability), info().name() + " does not declare " + capability);
+  }
+
+  static void requireSignals() {
+    assumeTestable(ProcessSignals.supported(), "processes can be stopped on Linux only");
   }
 
   final boolean cannotHappen(Fault fault) {
@@ -268,9 +278,7 @@ public abstract class RuleTest {
   }
 
   final Network network(Server server) throws Exception {
-    if (cannotHappen(Fault.PARTITION)) {
-      throw new NotApplicableException(info().name() + " has no network");
-    }
+    assumeApplicable(!cannotHappen(Fault.PARTITION), info().name() + " has no network");
     Network network = throughProxies(kit().network(server.uri()));
     networks.add(network);
     return network;
@@ -278,50 +286,36 @@ public abstract class RuleTest {
 
   /** Checks that clients cannot bypass the proxies. */
   private <T extends AutoCloseable> T throughProxies(Optional<T> way) throws Exception {
-    if (way.isEmpty()) {
-      throw new NotTestedException("the URI has no host and port for a proxy");
-    }
+    assumeTestable(way.isPresent(), "the URI has no host and port for a proxy");
     closing(way.get());
-    if (!kit().staysBehindProxies()) {
-      throw new NotTestedException(
-          "the servers direct clients to their own addresses, past the kit's proxies");
-    }
+    assumeTestable(
+        kit().staysBehindProxies(),
+        "the servers direct clients to their own addresses, past the kit's proxies");
     return way.get();
   }
 
   /** {@return proxies in front of the shared server that can refuse Redis commands} */
   final RedisErrors redisErrors() throws Exception {
-    if (cannotHappen(Fault.PARTITION)) {
-      throw new NotApplicableException(info().name() + " has no network");
-    }
+    assumeApplicable(!cannotHappen(Fault.PARTITION), info().name() + " has no network");
     RedisErrors way = throughProxies(kit().redisErrors(kit().server().uri()));
     acquireNow(client(way.uri(), lasting()).lock(newName())).release();
-    if (way.encrypted()) {
-      throw new NotTestedException("the kit's proxies cannot answer encrypted requests");
-    }
-    if (!way.speaksRedis()) {
-      throw new NotApplicableException(info().name() + " does not speak the Redis protocol");
-    }
+    assumeTestable(!way.encrypted(), "the kit's proxies cannot answer encrypted requests");
+    assumeApplicable(way.speaksRedis(), info().name() + " does not speak the Redis protocol");
     return way;
   }
 
   /** {@return a server that no other test uses} */
   final Server ownServer() throws Exception {
-    if (cannotHappen(Fault.SERVER_STOPPED)) {
-      throw new NotApplicableException(info().name() + " has no server process");
-    }
-    if (!kit().harness().startsServers()) {
-      throw new NotTestedException("the harness starts no servers that the kit may stop");
-    }
+    assumeApplicable(!cannotHappen(Fault.SERVER_STOPPED), info().name() + " has no server process");
+    assumeTestable(
+        kit().harness().startsServers(), "the harness starts no servers that the kit may stop");
     return closing(kit().harness().start());
   }
 
   /** {@return a server that no other test uses, and whose processes may be stopped} */
   final Server ownServerWithNodes() throws Exception {
     Server server = ownServer();
-    if (server.nodes().isEmpty()) {
-      throw new NotTestedException("the harness cannot stop and kill its servers");
-    }
+    assumeTestable(!server.nodes().isEmpty(), "the harness cannot stop and kill its servers");
     return server;
   }
 
@@ -337,9 +331,8 @@ public abstract class RuleTest {
   }
 
   private void requireOtherProcesses() {
-    if (cannotHappen(Fault.CLIENT_KILLED)) {
-      throw new NotApplicableException(info().name() + " lives within one process");
-    }
+    assumeApplicable(
+        !cannotHappen(Fault.CLIENT_KILLED), info().name() + " lives within one process");
   }
 
   /** Loads the classes that a client needs, so that no test measures class loading. */
@@ -379,11 +372,10 @@ public abstract class RuleTest {
 
   private OtherProcess.Settings settings(
       String uri, LockOptions options, boolean trace, String... jvmArguments) {
-    if (!OtherProcess.canMake(kit().harness())) {
-      throw new NotTestedException(
-          "other processes cannot create the harness: it must be a class with a constructor without"
-              + " parameters");
-    }
+    assumeTestable(
+        OtherProcess.canMake(kit().harness()),
+        "other processes cannot create the harness: it must be a class with a constructor without"
+            + " parameters");
     return new OtherProcess.Settings(kit().harness(), uri, options, List.of(jvmArguments), trace);
   }
 
@@ -441,6 +433,57 @@ public abstract class RuleTest {
     threads.add(thread);
     thread.start();
     return thread;
+  }
+
+  /** Threads that acquire and release without a break, until they are stopped. */
+  final class Busy {
+    final AtomicInteger grants = new AtomicInteger();
+    private final AtomicBoolean stopped = new AtomicBoolean();
+    private final List<Future<?>> threads = new ArrayList<>();
+    private volatile Work whileHeld;
+
+    Busy(Work whileHeld) {
+      this.whileHeld = whileHeld;
+    }
+
+    /** Starts some threads. */
+    void acquire(Acquirable<Lease> lock, int count) {
+      for (int i = 0; i < count; i++) {
+        threads.add(
+            doInThread(
+                () -> {
+                  while (!stopped.get()) {
+                    try (Lease lease = lock.acquire()) {
+                      grants.incrementAndGet();
+                      whileHeld.run();
+                      assertTrue(lease.remainingValidity().toNanos() >= 0);
+                    }
+                  }
+                }));
+      }
+    }
+
+    void awaitGrants(int count) {
+      eventually(timing().longTtl(), () -> grants.get() >= count, "nothing is granted");
+    }
+
+    /** Makes the next thread keep its lock until the returned latch is opened. */
+    CountDownLatch hold() {
+      CountDownLatch held = new CountDownLatch(1);
+      CountDownLatch goOn = new CountDownLatch(1);
+      whileHeld =
+          () -> {
+            held.countDown();
+            goOn.await();
+          };
+      eventually(timing().longTtl(), () -> held.getCount() == 0, "no thread is busy any more");
+      return goOn;
+    }
+
+    void stop() throws Exception {
+      stopped.set(true);
+      allWithin(timing().longTtl(), threads, "a busy thread is stuck");
+    }
   }
 
   // --- waiting ---
@@ -674,9 +717,8 @@ public abstract class RuleTest {
 
   /** Waits until a request that names the lock has lost its answer. */
   final void assertAnswerLost(Disturbance lost) throws InterruptedException {
-    if (!lost.awaitHit(bound())) {
-      throw new NotTestedException("the lock's name was not seen in any request of the client");
-    }
+    assumeTestable(
+        lost.awaitHit(bound()), "the lock's name was not seen in any request of the client");
   }
 
   /** How somebody acquires a name. */
@@ -897,10 +939,9 @@ public abstract class RuleTest {
   }
 
   static void assertStruck(Duration within, Disturbance disturbance) throws InterruptedException {
-    if (!disturbance.awaitHit(within)) {
-      throw new NotTestedException(
-          "the fault had no effect: the client's requests do not pass the proxy");
-    }
+    assumeTestable(
+        disturbance.awaitHit(within),
+        "the fault had no effect: the client's requests do not pass the proxy");
   }
 
   static String text(Duration duration) {

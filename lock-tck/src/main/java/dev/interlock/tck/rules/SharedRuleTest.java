@@ -28,8 +28,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
-import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.stream.Stream;
 
 /** Base of the rules about names that several can hold together. */
@@ -128,34 +126,18 @@ abstract class SharedRuleTest extends RuleTest {
   }
 
   /** Three clients, each with two threads, come and go; another has to be served all the same. */
-  private void testStarvation(Way busy, Duration hold, Way other, String otherwise)
+  private void testStarvation(Way acquired, Duration hold, Way other, String otherwise)
       throws Exception {
     String name = newName();
-    AtomicBoolean stop = new AtomicBoolean();
-    AtomicInteger grants = new AtomicInteger();
-    List<Future<?>> threads = new ArrayList<>();
+    Busy busy = new Busy(() -> letPass(hold));
     for (int c = 0; c < 3; c++) {
-      Acquirable<Lease> lock = busy.of(client(renewed()), name);
-      for (int t = 0; t < 2; t++) {
-        threads.add(
-            doInThread(
-                () -> {
-                  while (!stop.get()) {
-                    try (Lease lease = lock.acquire()) {
-                      grants.incrementAndGet();
-                      letPass(hold);
-                      assertTrue(lease.remainingValidity().toNanos() >= 0);
-                    }
-                  }
-                }));
-      }
+      busy.acquire(acquired.of(client(renewed()), name), 2);
     }
-    eventually(timing().longTtl(), () -> grants.get() >= threads.size(), "nothing is granted");
+    busy.awaitGrants(6);
     Duration limit = renewed().ttl().multipliedBy(3).plus(bound());
     Lease served = acquireWithin(limit, other.of(client(renewed()), name), otherwise);
-    stop.set(true);
     served.release();
-    allWithin(timing().longTtl(), threads, "a busy thread is stuck");
+    busy.stop();
   }
 
   // --- each hold by itself ---
