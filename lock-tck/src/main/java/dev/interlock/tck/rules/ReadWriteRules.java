@@ -9,9 +9,9 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.Lease;
-import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockKind;
+import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Share;
 import dev.interlock.tck.history.Event;
@@ -183,22 +183,15 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     String name = newName();
     LockClient client = client();
     LockClient observer = client();
-    for (boolean reads : List.of(true, false)) {
-      Lock one = (reads ? reader(client, name) : writer(client, name)).asLock();
-      Lock two = (reads ? reader(client, name) : writer(client, name)).asLock();
-      one.lock();
-      assertTrue(two.tryLock(), "a nested tryLock through another view failed");
-      two.lockInterruptibly();
-      assertTrue(one.tryLock(1, TimeUnit.SECONDS));
-      assertEquals(
-          1, answer(() -> observer.inspect(name)).holders().size(), "the holds on the store");
-      for (int i = 0; i < 3; i++) {
-        one.unlock();
-        assertRefused(writer(observer, name), "the lock was free before the last unlock");
-      }
-      two.unlock();
-      assertThrows(IllegalMonitorStateException.class, one::unlock);
-      acquireWithin(writer(observer, name), "not free after the last unlock").release();
+    for (DistributedLock side : List.of(reader(client, name), writer(client, name))) {
+      Lock view = side.asLock();
+      testReentrancy(view, side.asLock(), writer(observer, name));
+      view.lock();
+      view.lock();
+      LockState state = answer(() -> observer.inspect(name));
+      assertEquals(1, state.holders().size(), "the holds on the store");
+      view.unlock();
+      view.unlock();
     }
   }
 
@@ -235,23 +228,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
   @Rule("RW-07")
   void aViewWhoseReaderWasLostReportsIt() throws Exception {
     String name = newName();
-    Lock view = reader(client(passing()), name).asLock();
-    Future<?> checks =
-        doInThread(
-            () -> {
-              view.lock();
-              acquireWithin(
-                      passing().ttl().plus(info().minTtl()).plus(bound()),
-                      writer(client(), name),
-                      "a hold did not expire")
-                  .release();
-              assertThrows(LeaseLostException.class, view::lock);
-              assertThrows(LeaseLostException.class, view::unlock);
-              assertThrows(IllegalMonitorStateException.class, view::unlock);
-              view.lock();
-              view.unlock();
-            });
-    within(timing().longTtl(), checks, "the calls did not end");
+    testLossInView(reader(client(expiring()), name).asLock(), writer(client(), name));
   }
 
   // --- RW-09 ---

@@ -3,6 +3,7 @@ package dev.interlock.tck.rules;
 import static java.util.Objects.requireNonNull;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -12,6 +13,7 @@ import dev.interlock.Capability;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
@@ -56,6 +58,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
@@ -664,6 +667,54 @@ public abstract class RuleTest {
   }
 
   // --- leases ---
+
+  // --- views ---
+
+  /** Checks that two views of one lock count their holds together. */
+  @SuppressWarnings("LockNotBeforeTry") // each step is looked at
+  final void testReentrancy(Lock one, Lock two, Acquirable<Lease> whole) throws Exception {
+    one.lock();
+    assertTrue(two.tryLock(), "a nested tryLock through another view failed");
+    two.lockInterruptibly();
+    assertTrue(one.tryLock(1, TimeUnit.SECONDS), "a nested timed tryLock failed");
+    for (int held = 4; held > 0; held--) {
+      assertRefused(whole, "another client acquired the lock with " + held + " unlocks to go");
+      one.unlock();
+    }
+    assertThrows(IllegalMonitorStateException.class, two::unlock);
+    acquireWithin(whole, "not free after the last unlock").release();
+  }
+
+  /** {@return options for a view whose lease expires, but not before its first unlock} */
+  final LockOptions expiring() {
+    return options(timing().renewedTtl(), false);
+  }
+
+  /** Checks that every call of a view reports a loss until the last unlock. */
+  @SuppressWarnings("LockNotBeforeTry") // each step is looked at
+  final void testLossInView(Lock view, Acquirable<Lease> whole) throws Exception {
+    Duration ttl = expiring().ttl();
+    Future<?> checks =
+        doInThread(
+            () -> {
+              view.lock();
+              view.lock();
+              view.lock();
+              view.unlock();
+              // not renewed, so it is over when another client acquires the lock
+              acquireWithin(
+                      ttl.plus(bound()).plus(info().minTtl()), whole, "the lease did not expire")
+                  .close();
+              assertThrows(LeaseLostException.class, view::lock);
+              assertThrows(LeaseLostException.class, view::tryLock);
+              assertThrows(LeaseLostException.class, view::unlock);
+              assertThrows(LeaseLostException.class, view::unlock);
+              assertThrows(IllegalMonitorStateException.class, view::unlock);
+              view.lock();
+              view.unlock();
+            });
+    within(ttl.multipliedBy(2).plus(bound().multipliedBy(2)), checks, "the calls did not end");
+  }
 
   // --- lost answers ---
 
