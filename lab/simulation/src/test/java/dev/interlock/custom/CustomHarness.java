@@ -8,16 +8,11 @@ import dev.interlock.spi.LockUri;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Server;
-import dev.interlock.tck.ServerNode;
-import dev.interlock.tck.StoreView;
 import dev.interlock.tck.Timing;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.kit.RedisStore;
 import dev.interlock.testbed.redis.RedisServer;
-import java.io.IOException;
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.List;
-import java.util.Optional;
 
 /**
  * Gives the kit a right or a wrong backend. The URI's path says which, for other processes, too.
@@ -82,59 +77,19 @@ public class CustomHarness implements Harness {
   }
 
   /** Under the names that these backends give to keys. */
-  private record CustomServer(RedisServer redis, String path)
-      implements Server, ServerNode, StoreView {
-    @Override
-    public String uri() {
-      return redis.uri() + path;
+  private static final class CustomServer extends RedisStore {
+    CustomServer(RedisServer redis, String path) {
+      super(
+          redis,
+          "",
+          path,
+          new Keys(name -> "custom:lock:" + name, key -> key.startsWith("custom:tokens")));
     }
 
+    /** Leaves it to the backend, whose faults may be there. */
     @Override
-    public List<ServerNode> nodes() {
-      return redis.canBeHurt() ? List.of(this) : List.of();
-    }
-
-    @Override
-    public Optional<StoreView> view() {
-      return Optional.of(this);
-    }
-
-    @Override
-    public List<Entry> entries() throws IOException {
-      List<Entry> entries = new ArrayList<>();
-      redis
-          .keys()
-          .forEach(
-              (key, left) -> {
-                Kind kind = key.startsWith("custom:tokens") ? Kind.FENCE : Kind.HOLDER;
-                entries.add(new Entry(kind, "key " + key, left >= 0));
-              });
-      return entries;
-    }
-
-    @Override
-    public void pause() {
-      redis.pause();
-    }
-
-    @Override
-    public void resume() {
-      redis.resume();
-    }
-
-    @Override
-    public void kill() {
-      redis.kill();
-    }
-
-    @Override
-    public void restart() {
-      redis.restart();
-    }
-
-    @Override
-    public void close() {
-      redis.close();
+    public boolean delete(String name) {
+      return false;
     }
   }
 }

@@ -1,0 +1,127 @@
+package dev.interlock.testbed.kit;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.tck.Permissions;
+import dev.interlock.testbed.etcd.EtcdCluster;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** An etcd cluster, on which the queue of each lock has its keys below a prefix. */
+public class EtcdStore extends StoreUnderTest {
+  // Of a key in the gateway's answer; what is zero, such as no lease, is left out.
+  private static final Pattern KEY =
+      Pattern.compile(
+          "\\{\"key\":\"([^\"]+)\"(?:(?!\"lease\")[^{}])*(\"lease\":\"\\d+\")?[^{}]*\\}");
+
+  private static final String ALL_KEYS = "{\"key\":\"AA==\",\"range_end\":\"AA==\"";
+
+  private final EtcdCluster etcd;
+  private final UnaryOperator<String> prefix;
+
+  /** Changes the permission of a user for the keys of locks. */
+  @FunctionalInterface
+  protected interface Grant {
+    /**
+     * Replaces the permission.
+     *
+     * @param type {@code READ} or {@code READWRITE}
+     */
+    void replaceBy(String type) throws IOException;
+  }
+
+  /**
+   * Makes a store of servers of ours.
+   *
+   * @param uri where clients connect
+   * @param prefix the prefix of the keys of the lock with a name; ends with a slash
+   */
+  public EtcdStore(EtcdCluster etcd, String uri, UnaryOperator<String> prefix) {
+    super(etcd, uri);
+    this.etcd = etcd;
+    this.prefix = prefix;
+  }
+
+  /** Deletes the holders' keys, and those of all who wait. */
+  @Override
+  public boolean delete(String name) throws IOException {
+    return call("/v3/kv/deleterange", range(name) + "}").contains("\"deleted\"");
+  }
+
+  /** Deletes the oldest key of a lock, which is the holder's if there can be only one. */
+  protected final boolean deleteOldest(String name) throws IOException {
+    String oldest = ",\"limit\":1,\"sort_order\":\"ASCEND\",\"sort_target\":\"CREATE\"}";
+    Matcher key = KEY.matcher(call("/v3/kv/range", range(name) + oldest));
+    return key.find()
+        && call("/v3/kv/deleterange", "{\"key\":\"" + key.group(1) + "\"}").contains("\"deleted\"");
+  }
+
+  @Override
+  public List<Entry> entries() throws IOException {
+    List<Entry> entries = new ArrayList<>();
+    Matcher keys = KEY.matcher(call("/v3/kv/range", ALL_KEYS + ",\"keys_only\":true}"));
+    while (keys.find()) {
+      String key = new String(Base64.getDecoder().decode(keys.group(1)), UTF_8);
+      entries.add(new Entry(Kind.HOLDER, "key " + key, keys.group(2) != null));
+    }
+    return entries;
+  }
+
+  private String call(String path, String json) throws IOException {
+    return etcd.leader().call(path, json);
+  }
+
+  /** The beginning of a request for the keys of a lock. */
+  private String range(String name) {
+    String from = prefix.apply(name);
+    String to = from.substring(0, from.length() - 1) + '0';
+    return "{\"key\":\"" + base64(from) + "\",\"range_end\":\"" + base64(to) + "\"";
+  }
+
+  private static String base64(String text) {
+    return Base64.getEncoder().encodeToString(text.getBytes(UTF_8));
+  }
+
+  /** Makes permissions of a user that exists; from now on the password is one of a file. */
+  protected final Permissions permissionsOf(String user, Grant grant) throws IOException {
+    return new User(user, grant);
+  }
+
+  private final class User extends UserPermissions {
+    private final Grant grant;
+
+    User(String name, Grant grant) throws IOException {
+      super(name);
+      this.grant = grant;
+      setPassword();
+    }
+
+    @Override
+    public void take() throws IOException {
+      grant.replaceBy("READ");
+    }
+
+    @Override
+    public void giveBack() throws IOException {
+      grant.replaceBy("READWRITE");
+    }
+
+    /** Ends the tokens of the user as well. */
+    @Override
+    public boolean changePassword() throws IOException {
+      file.change(); // first: etcd has one password of a user
+      setPassword();
+      return true;
+    }
+
+    private void setPassword() throws IOException {
+      String login = "{\"name\":\"" + user + "\",\"password\":\"" + file.password() + "\"}";
+      String unused = call("/v3/auth/user/changepw", login);
+    }
+  }
+}
