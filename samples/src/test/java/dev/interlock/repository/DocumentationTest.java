@@ -13,7 +13,7 @@ import dev.interlock.Capability;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.spi.LockProvider;
-import dev.interlock.storm.FaultKind;
+import dev.interlock.storm.nemesis.FaultKind;
 import java.io.File;
 import java.io.IOException;
 import java.io.StringReader;

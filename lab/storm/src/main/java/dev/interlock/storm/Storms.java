@@ -8,6 +8,8 @@ import dev.interlock.report.Failures;
 import dev.interlock.report.Machine;
 import dev.interlock.report.Progress;
 import dev.interlock.report.ReportDirectory;
+import dev.interlock.storm.report.StormReport;
+import dev.interlock.storm.report.StormResult;
 import dev.interlock.testbed.process.Directories;
 import java.io.IOException;
 import java.io.PrintWriter;

@@ -2,6 +2,7 @@ package dev.interlock.storm;
 
 import static org.junit.jupiter.api.Assertions.fail;
 
+import dev.interlock.storm.report.StormResult;
 import dev.interlock.tck.Harness;
 import dev.interlock.testbed.Testbed;
 import java.nio.file.Path;

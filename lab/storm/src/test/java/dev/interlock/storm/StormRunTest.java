@@ -3,6 +3,8 @@ package dev.interlock.storm;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.storm.nemesis.Plan;
+import dev.interlock.storm.report.StormResult;
 import dev.interlock.testbed.Testbed;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -1,0 +1,146 @@
+package dev.interlock.storm.nemesis;
+
+import dev.interlock.FailureModel;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import dev.interlock.storm.nemesis.FaultKind.Scope;
+import dev.interlock.storm.workers.Client;
+import dev.interlock.tck.process.ProcessSignals;
+import dev.interlock.testbed.server.Deployment;
+import dev.interlock.testbed.server.DisposableServer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+
+/**
+ * The faults that can hit one store and its clients, and which of them the failure model covers.
+ * Faults under which not even the order of tokens is promised are left out: nothing could be
+ * checked after them.
+ *
+ * @param model what the backend promises
+ * @param store the faults of the store; none if other programs use it
+ * @param lanes the faults of each client
+ */
+record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKind>> lanes) {
+
+  /** The possible faults, in the order of {@link FaultKind}. */
+  static FaultCatalog of(
+      FailureModel model, Optional<Deployment> servers, boolean ours, List<Client> clients) {
+    List<FaultKind> toStore = possible(model, Scope.STORE, kind -> can(kind, model, servers, ours));
+    List<List<FaultKind>> lanes = new ArrayList<>();
+    for (Client client : clients) {
+      List<FaultKind> lane = new ArrayList<>();
+      boolean process = client.isProcess() && ProcessSignals.supported();
+      lane.addAll(possible(model, Scope.PROCESS, kind -> process));
+      int ways = client.network().map(network -> network.proxies().size()).orElse(0);
+      lane.addAll(
+          possible(
+              model,
+              Scope.NETWORK,
+              kind -> kind == FaultKind.MOVE_ADDRESSES ? canMove(model, ways) : ways > 0));
+      lanes.add(List.copyOf(lane));
+    }
+    return new FaultCatalog(model, toStore, List.copyOf(lanes));
+  }
+
+  /** Addresses may lead to another server only where all servers are equivalent. */
+  private static boolean canMove(FailureModel model, int ways) {
+    return ways > 1 && isByVote(model);
+  }
+
+  /** Whether every write of the store is known to a majority of its servers. */
+  private static boolean isByVote(FailureModel model) {
+    return model.under(Fault.ASYNC_FAILOVER) == Survives.NOT_APPLICABLE;
+  }
+
+  private static List<FaultKind> possible(
+      FailureModel model, Scope scope, Predicate<FaultKind> can) {
+    return Stream.of(FaultKind.values())
+        .filter(kind -> kind.scope() == scope)
+        .filter(kind -> model.under(kind.fault()) != Survives.NOT_APPLICABLE)
+        .filter(kind -> model.keepsTokenOrder(kind.fault()))
+        .filter(can)
+        .toList();
+  }
+
+  private static boolean can(
+      FaultKind kind, FailureModel model, Optional<Deployment> deployment, boolean ours) {
+    if (kind == FaultKind.DELETE) {
+      return ours;
+    }
+    if (!ours || deployment.isEmpty() || !canBeHurt(deployment.get())) {
+      return false;
+    }
+    Deployment servers = deployment.get();
+    boolean byVote = isByVote(model);
+    return switch (kind) {
+      case DEMOTE_SERVER -> StoreFaults.canBeDemoted(servers);
+      case LOSE_MINORITY -> byVote && minority(servers.members().size()) > 0;
+      case CUT_OFF_SERVER -> byVote && servers.canCutOff();
+      case CUT_OFF_PRIMARY -> !byVote && servers.canCutOff();
+      case LOSE_LEADER -> byVote && servers.canChangeLeader();
+      case CHANGE_LEADER, FAIL_OVER -> servers.canChangeLeader();
+      case END_SESSION -> servers.hasSessions();
+      case STEP_CLOCK -> servers.members().stream().anyMatch(StoreFaults::hasMovableClock);
+      default -> true;
+    };
+  }
+
+  private static boolean canBeHurt(Deployment servers) {
+    return !servers.members().isEmpty()
+        && servers.members().stream().allMatch(DisposableServer::canBeHurt);
+  }
+
+  /** How many of the members can be missing with a majority left. */
+  static int minority(int members) {
+    return (members - 1) / 2;
+  }
+
+  int clients() {
+    return lanes.size();
+  }
+
+  /** The faults of a lane that the failure model covers. */
+  List<FaultKind> within(int lane) {
+    return all(lane).stream().filter(this::covers).toList();
+  }
+
+  /** The faults of a lane after which exclusion is no longer promised. */
+  List<FaultKind> beyond(int lane) {
+    return all(lane).stream().filter(kind -> !covers(kind)).toList();
+  }
+
+  boolean covers(FaultKind kind) {
+    return model.keepsExclusion(kind.fault());
+  }
+
+  boolean hasWithin() {
+    return everything().anyMatch(this::covers);
+  }
+
+  boolean hasBeyond() {
+    return everything().anyMatch(kind -> !covers(kind));
+  }
+
+  /** The same with the faults that the failure model covers only. */
+  FaultCatalog withinModel() {
+    return new FaultCatalog(
+        model, within(Plan.STORE), IntStream.range(0, clients()).mapToObj(this::within).toList());
+  }
+
+  /** The same without a kind that hits the store. */
+  FaultCatalog without(FaultKind kind) {
+    return new FaultCatalog(model, store.stream().filter(one -> one != kind).toList(), lanes);
+  }
+
+  private List<FaultKind> all(int lane) {
+    return lane == Plan.STORE ? store : lanes.get(lane);
+  }
+
+  private Stream<FaultKind> everything() {
+    return Stream.concat(store.stream(), lanes.stream().flatMap(List::stream));
+  }
+}

@@ -1,0 +1,41 @@
+package dev.interlock.storm.nemesis;
+
+import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
+
+/**
+ * A fault that is in force until it is closed.
+ *
+ * @param target the client or servers that it hits, for example {@code client-1} or {@code
+ *     redlock-3}
+ * @param effect whether it was seen to take effect: a byte swallowed, a connection reset, a process
+ *     seen to stand still; asked before it is closed
+ * @param details further details; may be empty
+ * @param undo ends it, and returns when that can be seen
+ */
+record Injection(String target, BooleanSupplier effect, Supplier<String> details, Undo undo)
+    implements AutoCloseable {
+
+  /** Ends an injection. */
+  interface Undo {
+    void run() throws Exception;
+  }
+
+  /** A fault that was seen to take effect when it was injected. */
+  Injection(String target, String note, Undo undo) {
+    this(target, () -> true, () -> note, undo);
+  }
+
+  boolean tookEffect() {
+    return effect.getAsBoolean();
+  }
+
+  String note() {
+    return details.get();
+  }
+
+  @Override
+  public void close() throws Exception {
+    undo.run();
+  }
+}

@@ -1,0 +1,278 @@
+package dev.interlock.storm.report;
+
+import com.google.gson.annotations.SerializedName;
+import dev.interlock.report.Table;
+import dev.interlock.report.Template;
+import dev.interlock.report.Unit;
+import dev.interlock.storm.nemesis.InjectedFault;
+import dev.interlock.storm.verdict.Verdict.Finding;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+
+/**
+ * A report in every form. Its components are {@code results.json}, as {@code docs/storm.md}
+ * describes it.
+ *
+ * @param format the version of {@code results.json}
+ * @param version of the program
+ * @param took all in all
+ * @param duration for how long faults were to be injected
+ * @param seed from which the plans were made
+ * @param command the command that repeats these storms
+ * @param stopped whether they were ended early
+ * @param passed whether no rule was broken
+ * @param machine where they took place
+ * @param gaps contenders whose storm could not take place
+ */
+public record StormReport(
+    int format,
+    @SerializedName("interlock") String version,
+    Instant started,
+    @SerializedName("seconds") Duration took,
+    long seed,
+    @SerializedName("forSeconds") Duration duration,
+    String command,
+    boolean stopped,
+    boolean passed,
+    Map<String, String> machine,
+    List<StormResult> storms,
+    List<Gap> gaps) {
+  public static final int FORMAT = 1;
+
+  /** Recoveries in a report for people. */
+  private static final int SHOWN = 8;
+
+  /** A backend over which there was no storm, and why. */
+  public record Gap(String backend, String why) {}
+
+  /** {@return the report for a terminal} */
+  public String text() {
+    StringBuilder text = new StringBuilder("\n");
+    text.append(verdicts().text()).append('\n').append(writes().text()).append('\n');
+    for (StormResult storm : storms) {
+      for (Finding finding : storm.findings()) {
+        text.append(storm.name()).append(": ").append(finding.rule()).append(": ");
+        text.append(finding.what().strip()).append("\n\n");
+      }
+      if (storm.counterExample() != null) {
+        text.append(storm.name()).append(", the shortest counter-example:\n");
+        text.append(storm.counterExample().strip().indent(2)).append('\n');
+      }
+    }
+    return text.append(sentence()).append('\n').toString();
+  }
+
+  /** {@return the report in Markdown, {@code results.md}} */
+  public String markdown() {
+    StringBuilder text = new StringBuilder("# Lock backends in a storm\n\n");
+    text.append(Table.escape(sentence())).append("\n\n");
+    text.append(verdicts().markdown()).append('\n').append(writes().markdown());
+    for (StormResult storm : storms) {
+      text.append("\n## ").append(storm.name()).append("\n\n");
+      text.append(Table.escape(storm.where())).append("\n\n");
+      for (Finding finding : storm.findings()) {
+        text.append("- **").append(finding.rule()).append("**: ");
+        text.append(Table.escape(finding.what().strip().replace("\n", "\n  "))).append('\n');
+      }
+      if (storm.counterExample() != null) {
+        text.append("\n```\n").append(storm.counterExample().strip()).append("\n```\n\n");
+      }
+      text.append(faults(storm).markdown());
+      if (!storm.slowest().isEmpty()) {
+        text.append('\n').append(recoveries(storm).markdown());
+      }
+    }
+    return text.toString();
+  }
+
+  /** What {@code storm.mustache} shows. */
+  private record Page(
+      String sentence, Table verdicts, Table writes, List<Section> storms, Table machine) {}
+
+  private record Section(StormResult result, TimeLine timeLine, List<Figure> figures) {}
+
+  private record Figure(String title, Table table) {}
+
+  /** {@return the report for a browser, {@code index.html}: one file that needs nothing else} */
+  public String html() {
+    List<List<String>> facts = new ArrayList<>();
+    machine.forEach((name, value) -> facts.add(List.of(name, value)));
+    facts.add(List.of("program", version));
+    facts.add(List.of("started", started.toString()));
+    return Template.render(
+        StormReport.class,
+        "storm.mustache",
+        new Page(
+            sentence(),
+            verdicts().words(),
+            writes().words(),
+            storms.stream().map(StormReport::section).toList(),
+            new Table("words", List.of("machine", ""), facts, List.of())));
+  }
+
+  private static Section section(StormResult storm) {
+    return new Section(
+        storm,
+        new TimeLine(storm),
+        Stream.of(
+                new Figure("Faults", faults(storm).words()),
+                new Figure("Slowest recoveries", recoveries(storm).words()),
+                new Figure("Threads and connections, from start to end", resources(storm).words()))
+            .filter(figure -> figure.table().shown())
+            .toList());
+  }
+
+  /** {@return how a storm ended, in a line} */
+  public static String verdict(StormResult storm) {
+    String verdict = storm.passed() ? "the contract was kept" : "BROKEN: " + storm.rules();
+    return "%s: %s (%d faults, %d leases)"
+        .formatted(
+            storm.name(), verdict, storm.faultsThatTookEffect(), storm.operations().grants());
+  }
+
+  private Table verdicts() {
+    List<String> head =
+        List.of(
+            "",
+            "verdict",
+            "faults",
+            "leases",
+            "shared",
+            "lost",
+            "reported in time",
+            "overlaps within",
+            "overlaps beyond",
+            "exposed by tokens",
+            "slowest recovery");
+    return new Table(
+        head,
+        storms.stream()
+            .map(
+                one ->
+                    List.of(
+                        one.name(),
+                        one.passed() ? "kept" : "broken: " + one.rules(),
+                        count(one.faultsThatTookEffect()),
+                        count(one.operations().grants()),
+                        count(one.operations().shared()),
+                        count(one.operations().lost()),
+                        count(one.operations().reported()),
+                        count(
+                            one.findings().stream()
+                                .filter(finding -> finding.rule().startsWith("EXCL"))
+                                .count()),
+                        count(one.overlapsOutside()),
+                        count(one.overlapsExposed()),
+                        one.slowest().isEmpty() ? "–" : seconds(one.slowest().get(0).took())))
+            .toList(),
+        gaps.stream().map(gap -> gap.backend() + ": no storm: " + gap.why()).toList());
+  }
+
+  /** How many writes the token has saved. */
+  private Table writes() {
+    List<String> head =
+        List.of(
+            "",
+            "writes with a token",
+            "refused as stale",
+            "lost",
+            "writes without",
+            "lost without a token");
+    return new Table(
+        head,
+        storms.stream()
+            .map(
+                one ->
+                    List.of(
+                        one.name(),
+                        count(one.writes().guarded()),
+                        count(one.writes().refused()),
+                        count(one.writes().guardedLost()),
+                        count(one.writes().unguarded()),
+                        count(one.writes().unguardedLost())))
+            .toList(),
+        List.of());
+  }
+
+  /** How often each kind of fault was injected, and how often it was seen to take effect. */
+  private static Table faults(StormResult storm) {
+    Map<String, List<InjectedFault>> byKind = new TreeMap<>();
+    for (InjectedFault fault : storm.faults()) {
+      byKind.computeIfAbsent(fault.kind(), kind -> new ArrayList<>()).add(fault);
+    }
+    List<List<String>> rows = new ArrayList<>();
+    byKind.forEach(
+        (kind, faults) ->
+            rows.add(
+                List.of(
+                    kind,
+                    faults.get(0).insideModel() ? "covered" : "beyond",
+                    Integer.toString(faults.size()),
+                    Long.toString(faults.stream().filter(InjectedFault::tookEffect).count()))));
+    return new Table(List.of("fault", "failure model", "injected", "took effect"), rows, List.of());
+  }
+
+  /** The faults after which the next lease took longest. */
+  private static Table recoveries(StormResult storm) {
+    return new Table(
+        List.of("after", "recovery", "over at", "lock", "client"),
+        storm.slowest().stream()
+            .limit(SHOWN)
+            .map(
+                one ->
+                    List.of(
+                        one.fault() + (one.target().isEmpty() ? "" : ", ") + one.target(),
+                        seconds(one.took()),
+                        at(one.overAt()),
+                        "lock " + (storm.names().indexOf(one.name()) + 1),
+                        one.client()))
+            .toList(),
+        List.of());
+  }
+
+  private static Table resources(StormResult storm) {
+    return new Table(
+        List.of("client", "threads", "connections"),
+        storm.resources().stream()
+            .map(
+                one ->
+                    List.of(
+                        one.client(),
+                        one.threadsBefore() + " → " + one.threadsAfter(),
+                        one.connectionsBefore() + " → " + one.connectionsAfter()))
+            .toList(),
+        List.of());
+  }
+
+  /** A sentence on duration, seed and machine. */
+  private String sentence() {
+    return String.format(
+        Locale.ROOT,
+        "Faults for %s with seed %d%s, on %s × %s. Repeat with: %s",
+        seconds(duration),
+        seed,
+        stopped ? ", ended early" : "",
+        machine.getOrDefault("processors", "?"),
+        machine.getOrDefault("processor", "?"),
+        command);
+  }
+
+  /** {@return a time of a storm, counted from its beginning} */
+  static String at(Duration time) {
+    return String.format(Locale.ROOT, "%.1f s", time.toNanos() / 1e9);
+  }
+
+  private static String seconds(Duration duration) {
+    return Unit.SECONDS.format(duration.toNanos() / 1e9);
+  }
+
+  private static String count(long number) {
+    return Unit.COUNT.format((double) number);
+  }
+}

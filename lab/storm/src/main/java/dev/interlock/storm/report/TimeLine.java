@@ -1,0 +1,253 @@
+package dev.interlock.storm.report;
+
+import dev.interlock.report.Html;
+import dev.interlock.storm.nemesis.InjectedFault;
+import dev.interlock.storm.verdict.Verdict.HeldLease;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import java.util.stream.Stream;
+
+/**
+ * A storm as a picture, in SVG: above, the faults of the store and of each client; below, who held
+ * which lock. A mark shows where two clients held it at once.
+ */
+final class TimeLine {
+  private static final int LEFT = 84;
+  private static final int WIDTH = 1_000;
+  private static final int RIGHT = 12;
+  private static final int ROW = 20;
+  private static final int BAR = 13;
+  private static final int TOP = 6;
+  private static final int AXIS = 26;
+  private static final int TICKS = 10;
+  private static final int SHADES = 4;
+  private static final String STORE = "store";
+
+  private final StormResult storm;
+  private final long end;
+  private final StringBuilder svg = new StringBuilder();
+
+  TimeLine(StormResult storm) {
+    this.storm = storm;
+    this.end =
+        Stream.of(
+                Stream.of(storm.lasted().toNanos()),
+                storm.faults().stream().map(fault -> fault.until().toNanos()),
+                storm.leases().stream().map(HeldLease::until))
+            .flatMap(Function.identity())
+            .max(Comparator.naturalOrder())
+            .orElseThrow();
+  }
+
+  /** The picture, in SVG. */
+  String picture() {
+    List<String> rows = new ArrayList<>();
+    rows.add(STORE);
+    rows.addAll(storm.clients());
+    int faults = rows.size();
+    int height = TOP + ROW * (faults + storm.names().size()) + AXIS + 8;
+    svg.append("<svg class=\"storm\" viewBox=\"0 0 " + WIDTH + " " + height + "\" role=\"img\"")
+        .append(" aria-label=\"")
+        .append(Html.text(storm.name() + ": faults and leases over time"))
+        .append("\">\n");
+    beyond(height);
+    axis(height);
+    for (int row = 0; row < faults; row++) {
+      label(row, rows.get(row));
+    }
+    for (InjectedFault fault : storm.faults()) {
+      fault(Math.max(0, rows.indexOf(fault.target())), fault);
+    }
+    for (int i = 0; i < storm.names().size(); i++) {
+      int row = faults + i;
+      label(row, "lock " + (i + 1));
+      leases(row, storm.names().get(i));
+    }
+    return svg.append("</svg>\n").toString();
+  }
+
+  /** What the colours mean: a shape in SVG, 14 wide and high, and a text. */
+  record Key(String shape, String meaning) {}
+
+  List<Key> legend() {
+    List<Key> legend = new ArrayList<>();
+    legend.add(key("fault in", "a fault that the failure model covers"));
+    if (storm.faults().stream().anyMatch(fault -> !fault.insideModel())) {
+      legend.add(key("fault out", "a fault beyond it"));
+    }
+    if (storm.faults().stream().anyMatch(fault -> !fault.tookEffect())) {
+      legend.add(key("fault missed", "no effect seen"));
+    }
+    for (int i = 0; i < storm.clients().size(); i++) {
+      String shape = "<rect width=\"14\" height=\"14\" fill=\"" + colour(i) + "\"/>";
+      legend.add(new Key(shape, "held by " + storm.clients().get(i)));
+    }
+    legend.add(new Key("<path class=\"twice\" d=\"M7 2L13 13H1Z\"/>", "held by two at once"));
+    return legend;
+  }
+
+  private static Key key(String style, String meaning) {
+    return new Key(
+        "<rect class=\"" + style + "\" x=\"1\" y=\"1\" width=\"12\" height=\"12\"/>", meaning);
+  }
+
+  private void draw(String format, Object... values) {
+    svg.append(String.format(Locale.ROOT, format, values));
+  }
+
+  /** Shades the part in which faults beyond the failure model are injected. */
+  private void beyond(int height) {
+    long from = storm.beyondAt().toNanos();
+    long until = storm.lasted().toNanos();
+    if (from < until && storm.faults().stream().anyMatch(fault -> !fault.insideModel())) {
+      double x = x(from);
+      draw(
+          "<rect class=\"beyond\" x=\"%.1f\" y=\"0\" width=\"%.1f\" height=\"%d\"/>%n",
+          x, x(until) - x, height - AXIS);
+    }
+  }
+
+  private void axis(int height) {
+    double seconds = end / 1e9;
+    double step = step(seconds / TICKS);
+    for (double at = 0; at <= seconds; at += step) {
+      double x = x((long) (at * 1e9));
+      draw(
+          "<line class=\"grid\" x1=\"%.1f\" y1=\"0\" x2=\"%.1f\" y2=\"%d\"/>%n"
+              + "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>%n",
+          x,
+          x,
+          height - AXIS,
+          x,
+          height - 8,
+          step < 60 ? Math.round(at) + " s" : Math.round(at / 60) + " min");
+    }
+  }
+
+  /** The smallest usual step that is not below the given one, in seconds. */
+  private static double step(double least) {
+    for (double step : new double[] {1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600}) {
+      if (step >= least) {
+        return step;
+      }
+    }
+    return 3_600 * Math.ceil(least / 3_600);
+  }
+
+  private void label(int row, String text) {
+    draw(
+        "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s</text>%n",
+        LEFT - 8, TOP + row * ROW + BAR - 2, Html.text(text));
+  }
+
+  private void fault(int row, InjectedFault fault) {
+    double x = x(fault.from().toNanos());
+    String style = !fault.tookEffect() ? "missed" : fault.insideModel() ? "in" : "out";
+    draw(
+        "<rect class=\"fault %s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\">"
+            + "<title>%s</title></rect>%n",
+        style,
+        x,
+        TOP + row * ROW,
+        Math.max(2, x(fault.until().toNanos()) - x),
+        BAR,
+        Html.text(says(fault)));
+  }
+
+  private static String says(InjectedFault fault) {
+    return StormReport.at(fault.from())
+        + " to "
+        + StormReport.at(fault.until())
+        + ": "
+        + fault.kind()
+        + ", "
+        + fault.target()
+        + (fault.note().isEmpty() ? "" : " (" + fault.note() + ")")
+        + (fault.tookEffect() ? "" : "; no effect seen")
+        + (fault.insideModel() ? "" : "; beyond the failure model");
+  }
+
+  /**
+   * There are far more leases than can be reported apart: each column shows the client that held
+   * the lock for most of that time, the paler the less of it.
+   */
+  private void leases(int row, String name) {
+    int columns = WIDTH - LEFT - RIGHT;
+    long[][] held = new long[columns][storm.clients().size()];
+    List<HeldLease> leases =
+        storm.leases().stream()
+            .filter(one -> one.name().equals(name) && one.until() > one.from())
+            .sorted(Comparator.comparingLong(HeldLease::from))
+            .toList();
+    long column = Math.max(1, end / columns);
+    for (HeldLease one : leases) {
+      int client = storm.clients().indexOf(one.client());
+      for (long at = Math.max(0, one.from()); client >= 0 && at < one.until(); ) {
+        int index = (int) Math.min(columns - 1, at / column);
+        long next =
+            index == columns - 1 ? one.until() : Math.min(one.until(), (index + 1) * column);
+        held[index][client] += next - at;
+        at = next;
+      }
+    }
+    int y = TOP + row * ROW;
+    for (int from = 0, until; from < columns; from = until) {
+      int look = look(held[from], column);
+      for (until = from + 1; until < columns && look(held[until], column) == look; until++) {}
+      if (look >= 0) {
+        draw(
+            "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\""
+                + " opacity=\"%.2f\"/>%n",
+            LEFT + from,
+            y,
+            until - from,
+            BAR,
+            colour(look / SHADES),
+            (look % SHADES + 1.0) / SHADES);
+      }
+    }
+    marks(y, leases);
+  }
+
+  /** Client and shade of a column as one number; -1 if no client held the lock. */
+  private static int look(long[] held, long column) {
+    int most = 0;
+    long sum = 0;
+    for (int client = 0; client < held.length; client++) {
+      sum += held[client];
+      most = held[client] > held[most] ? client : most;
+    }
+    int shade = (int) Math.min(SHADES - 1, sum * SHADES / column);
+    return sum == 0 ? -1 : most * SHADES + shade;
+  }
+
+  private void marks(int y, List<HeldLease> inOrder) {
+    long valid = Long.MIN_VALUE;
+    double last = -10;
+    for (HeldLease one : inOrder) {
+      double x = x(one.from());
+      if (one.from() < valid && x - last >= 4) { // marks on top of each other add nothing
+        last = x;
+        draw(
+            "<path class=\"twice\" d=\"M%.1f %dl5 8h-10Z\"><title>%s</title></path>%n",
+            x,
+            y + BAR - 4,
+            Html.text("held by two at once, at " + StormReport.at(Duration.ofNanos(one.from()))));
+      }
+      valid = Math.max(valid, one.until());
+    }
+  }
+
+  private double x(long nanos) {
+    double share = (double) nanos / Math.max(1, end);
+    return LEFT + Math.max(0, Math.min(1, share)) * (WIDTH - LEFT - RIGHT);
+  }
+
+  private static String colour(int client) {
+    return "var(--s" + client % 7 + ")";
+  }
+}

@@ -1,0 +1,476 @@
+package dev.interlock.storm.verdict;
+
+import com.google.gson.annotations.SerializedName;
+import dev.interlock.Fault;
+import dev.interlock.spi.Grant;
+import dev.interlock.storm.nemesis.FaultKind;
+import dev.interlock.storm.nemesis.InjectedFault;
+import dev.interlock.storm.verdict.RecordedHistory.Lease;
+import dev.interlock.storm.workers.Client.Stop;
+import dev.interlock.storm.workers.Entry;
+import dev.interlock.storm.workers.GuardedStore.Writes;
+import dev.interlock.tck.history.Event;
+import dev.interlock.tck.history.HistoryChecker;
+import dev.interlock.tck.history.Violation;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Decides what held in a storm.
+ *
+ * <ul>
+ *   <li>EXCL-01: at no moment more of a name was held than there is, except for what a fault
+ *       outside the failure model explains; see {@link #mayBeFrom}. Two leases of a lock are too
+ *       much, as are a writer and a reader, or more permits than the semaphore has.
+ *   <li>FENCE-01: tokens are unique and rise, under every fault, and expose every overlap. After a
+ *       fault outside the failure model a lease counts as requested when its place in the queue may
+ *       have been entered.
+ *   <li>LEASE-04: no renewal was confirmed that was sent after a successor had been granted. A
+ *       confirmed renewal makes a lease valid for an effective TTL, at most, from when it was sent;
+ *       so a lease that is valid for longer than an effective TTL after its successor's grant was
+ *       renewed after that grant. That is borne while a fault outside the failure model may make
+ *       two primaries at once, of which neither knows of the other's grants.
+ *   <li>LOSS-02 and LOSS-03: losses were reported by the end of validity plus bound, not counting
+ *       times in which the client's process was stopped; nothing but losses was reported.
+ *   <li>FENCE-04: no guarded write was lost.
+ *   <li>The rules that clients saw broken themselves, and the residue.
+ * </ul>
+ */
+public final class Verdict {
+  private static final int SLOWEST = 20;
+
+  private static final Set<String> LEADER_FAULTS =
+      Stream.of(FaultKind.values())
+          .filter(
+              kind -> kind.fault() == Fault.ASYNC_FAILOVER || kind.fault() == Fault.LEADER_CHANGED)
+          .map(FaultKind::label)
+          .collect(Collectors.toUnmodifiableSet());
+
+  /** More findings of one rule add nothing. */
+  private static final int MOST_OF_A_RULE = 5;
+
+  /**
+   * A violation of the contract.
+   *
+   * @param rule the rule of the contract that was broken
+   * @param what what was seen; may have several lines
+   */
+  public record Finding(String rule, String what) {}
+
+  /**
+   * How often the clients did what, by their histories.
+   *
+   * @param grants leases that were acquired
+   * @param handedOver how many of these by a handoff inside a process
+   * @param shared how many did not exclude all others: those of readers, and of some permits
+   * @param released leases that were released
+   * @param renewals explicit renewals that were confirmed
+   * @param abandoned leases left to expire on purpose
+   * @param cancelled attempts that were cancelled on purpose
+   * @param timedOut attempts that timed out while another client held the lock
+   * @param unavailable attempts that failed because the store could not be reached
+   * @param lost leases that were lost
+   * @param reported how many of these losses were reported in time
+   */
+  public record Operations(
+      long grants,
+      long handedOver,
+      long shared,
+      long released,
+      long renewals,
+      long abandoned,
+      long cancelled,
+      long timedOut,
+      long unavailable,
+      long lost,
+      long reported) {}
+
+  /**
+   * How long after a fault a lock was acquired again.
+   *
+   * @param fault the kind of fault
+   * @param target what it hit
+   * @param overAt when it ended
+   * @param name the lock's name
+   * @param client which client acquired it
+   * @param took from the end of the fault until the grant
+   */
+  public record Recovery(
+      String fault,
+      String target,
+      Duration overAt,
+      String name,
+      String client,
+      @SerializedName("seconds") Duration took) {}
+
+  /**
+   * The time in which one lease was certainly held, in nanoseconds.
+   *
+   * @param name the lock's name
+   * @param client its holder, such as {@code client-2}
+   * @param from when it was granted
+   * @param until when it ended
+   */
+  public record HeldLease(String name, String client, long from, long until) {}
+
+  private final RecordedHistory records;
+  private final List<InjectedFault> faults;
+  private final long bound;
+  private final long origin;
+  private final List<Finding> findings = new ArrayList<>();
+  private final List<InjectedFault> outside;
+  private long overlapsOutside;
+  private long overlapsExposed;
+  private @Nullable Violation counterExample;
+
+  /**
+   * Prepares a verdict.
+   *
+   * @param records what the clients recorded
+   * @param faults what was done to them
+   * @param bound by how much anything may be late
+   * @param origin {@link System#nanoTime()} at the beginning of the storm
+   */
+  public Verdict(RecordedHistory records, List<InjectedFault> faults, Duration bound, long origin) {
+    this.records = records;
+    this.faults = faults;
+    this.bound = bound.toNanos();
+    this.origin = origin;
+    this.outside = faults.stream().filter(fault -> !fault.insideModel()).toList();
+  }
+
+  /** Looks at everything, once. */
+  public Verdict decide(Map<String, List<Stop>> stops, Writes writes, List<String> residue) {
+    checkExclusion();
+    checkTokens();
+    checkRenewals();
+    checkLosses(stops);
+    if (writes.guardedLost() != 0) {
+      find("FENCE-04", writes.guardedLost() + " writes guarded by tokens were lost");
+    }
+    for (Entry.Broken broken : records.entries(Entry.Broken.class)) {
+      find(broken.rule(), broken.what());
+    }
+    if (!residue.isEmpty()) {
+      find(
+          "REL-03",
+          "%d entries are left on the store: %s"
+              .formatted(
+                  residue.size(),
+                  residue.stream().limit(MOST_OF_A_RULE).collect(Collectors.joining("; "))));
+    }
+    if (records.leases.isEmpty()) {
+      find("FAULT-01", "no client ever got a lock");
+    }
+    return this;
+  }
+
+  public List<Finding> findings() {
+    return List.copyOf(findings);
+  }
+
+  /** Pairs of leases that were valid at once because of a fault outside the failure model. */
+  public long overlapsOutside() {
+    return overlapsOutside;
+  }
+
+  /** How many of these overlaps the tokens expose. */
+  public long overlapsExposed() {
+    return overlapsExposed;
+  }
+
+  /** The shortest counter-example to exclusion or the order of tokens, as the checker prints it. */
+  public @Nullable String counterExample() {
+    return counterExample == null ? null : counterExample.toString();
+  }
+
+  private void find(String rule, String what) {
+    if (findings.stream().filter(one -> one.rule().equals(rule)).count() < MOST_OF_A_RULE) {
+      findings.add(new Finding(rule, what));
+    }
+  }
+
+  private void found(String rule, Violation violation) {
+    find(rule, violation.toString());
+    if (counterExample == null || distance(violation) < distance(counterExample)) {
+      counterExample = violation;
+    }
+  }
+
+  private static long distance(Violation violation) {
+    return violation.second().at() - violation.first().at();
+  }
+
+  private Map<String, List<Lease>> by(Function<Lease, String> property) {
+    return records.leases.stream()
+        .collect(Collectors.groupingBy(property, TreeMap::new, Collectors.toList()));
+  }
+
+  private Map<String, List<Lease>> byName() {
+    return by(lease -> lease.grant.name());
+  }
+
+  /** The beginning of a fault, by the clock of the leases. */
+  private long from(InjectedFault fault) {
+    return origin + fault.from().toNanos();
+  }
+
+  private long until(InjectedFault fault) {
+    return origin + fault.until().toNanos();
+  }
+
+  /** Each lease together with those before it that are still valid. */
+  private void checkExclusion() {
+    List<Violation> violations = new ArrayList<>();
+    for (List<Lease> leases : byName().values()) {
+      PriorityQueue<Lease> valid = new PriorityQueue<>(Comparator.comparingLong(Lease::until));
+      long held = 0;
+      for (Lease lease : leases) {
+        if (lease.until() <= lease.from()) {
+          continue;
+        }
+        for (Lease first = valid.peek();
+            first != null && first.until() <= lease.from();
+            first = valid.peek()) {
+          valid.remove();
+          held -= first.grant.weight();
+        }
+        if (!valid.isEmpty() && held + lease.grant.weight() > lease.grant.capacity()) {
+          Lease longest = Collections.max(valid, Comparator.comparingLong(Lease::until));
+          Violation overlap =
+              new Violation(Violation.Kind.OVERLAP, longest.grant, longest.until(), lease.grant);
+          if (outsideExplains(longest, lease)) {
+            overlapsOutside++;
+            if (lease.token() != longest.token()) {
+              overlapsExposed++;
+            } else {
+              found("FENCE-01", overlap);
+            }
+          } else {
+            violations.add(overlap);
+          }
+        }
+        valid.add(lease);
+        held += lease.grant.weight();
+      }
+    }
+    violations.sort(Comparator.comparingLong(Verdict::distance));
+    violations.forEach(violation -> found("EXCL-01", violation));
+  }
+
+  private boolean outsideExplains(Lease first, Lease second) {
+    return outside.stream().anyMatch(fault -> mayBeFrom(fault, first, second));
+  }
+
+  /**
+   * Whether a fault may be why the second lease was granted while the first was valid. The second
+   * was granted after the fault began and before every client that lost a lease by it must have
+   * noticed, and the first was acquired before the fault had ended.
+   */
+  private boolean mayBeFrom(InjectedFault fault, Lease first, Lease second) {
+    long noticed = until(fault) + records.effectiveTtl + bound;
+    return second.from() >= from(fault)
+        && second.from() <= noticed
+        && first.grant.requestedAt() <= until(fault) + bound;
+  }
+
+  /** Checks what was granted before the first fault outside the model as strictly as possible. */
+  private void checkTokens() {
+    long first = outside.stream().mapToLong(this::from).min().orElse(Long.MAX_VALUE);
+    Set<String> before = new HashSet<>();
+    for (Lease lease : records.leases) {
+      if (lease.from() < first) {
+        before.add(lease.grant.lease());
+      }
+    }
+    checkTokens(
+        HistoryChecker.withinFailureModel(),
+        records.events.stream().filter(event -> before.contains(event.lease())).toList());
+    if (!outside.isEmpty()) {
+      checkTokens(HistoryChecker.outsideFailureModel(), records.eventsFromPlaces);
+    }
+  }
+
+  private void checkTokens(HistoryChecker checker, List<Event> events) {
+    for (Violation violation : checker.check(events)) {
+      if (violation.kind() != Violation.Kind.OVERLAP) {
+        found("FENCE-01", violation);
+      }
+    }
+  }
+
+  private void checkRenewals() {
+    for (List<Lease> leases : byName().values()) {
+      List<Lease> falling =
+          leases.stream()
+              .filter(lease -> lease.token() != 0)
+              .sorted(Comparator.comparingLong(Lease::token).reversed())
+              .toList();
+      // The earliest grants among those of later turns, and among these of all of the name.
+      Lease any = null;
+      Lease whole = null;
+      Lease ofThisTurn = null;
+      long turn = -1;
+      for (Lease lease : falling) {
+        if (lease.token() / Grant.LEASES_PER_GRANT != turn) {
+          turn = lease.token() / Grant.LEASES_PER_GRANT;
+          any = earlier(any, ofThisTurn);
+          whole = ofThisTurn != null && ofThisTurn.isWhole() ? earlier(whole, ofThisTurn) : whole;
+          ofThisTurn = null;
+        }
+        ofThisTurn = mayBeOfAnotherPrimary(lease) ? ofThisTurn : earlier(ofThisTurn, lease);
+        // Those that hold together renew their leases side by side.
+        Lease successor = lease.isWhole() ? any : whole;
+        if (successor != null
+            && successor.from() > lease.from()
+            && lease.validUntil - records.effectiveTtl > successor.from()) {
+          Violation violation =
+              new Violation(Violation.Kind.OVERLAP, lease.grant, lease.until(), successor.grant);
+          if (counterExample == null) {
+            counterExample = violation;
+          }
+          find(
+              "LEASE-04", "a lease was renewed after its successor had been granted: " + violation);
+        }
+      }
+    }
+  }
+
+  /** Whether there may have been two primaries at once, neither of which knows of the other. */
+  private boolean mayBeOfAnotherPrimary(Lease lease) {
+    return outside.stream()
+        .filter(fault -> LEADER_FAULTS.contains(fault.kind()))
+        .anyMatch(fault -> lease.from() >= from(fault) && lease.from() <= until(fault) + bound);
+  }
+
+  private static @Nullable Lease earlier(@Nullable Lease a, @Nullable Lease b) {
+    if (a == null || b == null) {
+      return a == null ? b : a;
+    }
+    return a.from() <= b.from() ? a : b;
+  }
+
+  private void checkLosses(Map<String, List<Stop>> stops) {
+    for (Lease lease : records.leases) {
+      if (!lease.isLost()) {
+        continue;
+      }
+      if (lease.isReleased()) {
+        find("LOSS-03", lease.grant + " was released, and reported as lost");
+      }
+      long late = lease.reported - lease.validUntil;
+      for (Stop stop : stops.getOrDefault(lease.client, List.of())) {
+        long from = Math.max(stop.from(), lease.validUntil);
+        late -= Math.max(0, Math.min(stop.until(), lease.reported) - from);
+      }
+      if (late > bound) {
+        find(
+            "LOSS-02",
+            lease.grant + " was reported as lost " + late / 1_000_000 + " ms after its end");
+      }
+    }
+    for (Entry.LossNotReported silent : records.entries(Entry.LossNotReported.class)) {
+      find(
+          "LOSS-02",
+          "the loss of lease "
+              + silent.lease()
+              + " was not reported within "
+              + Duration.ofNanos(bound));
+    }
+  }
+
+  /** What the clients did. */
+  public Operations operations() {
+    Map<Entry.Why, Long> without = new LinkedHashMap<>();
+    for (Entry.NoLease none : records.entries(Entry.NoLease.class)) {
+      without.merge(none.why(), 1L, Long::sum);
+    }
+    return new Operations(
+        records.leases.size(),
+        count(lease -> lease.token() % Grant.LEASES_PER_GRANT != 0),
+        count(lease -> !lease.isWhole()),
+        count(Lease::isReleased),
+        records.entries(Entry.Renewed.class).size(),
+        records.entries(Entry.Abandoned.class).size(),
+        without.getOrDefault(Entry.Why.CANCELLED, 0L),
+        without.getOrDefault(Entry.Why.BUSY, 0L),
+        without.getOrDefault(Entry.Why.UNAVAILABLE, 0L),
+        count(Lease::isLost) + records.entries(Entry.LossNotReported.class).size(),
+        count(Lease::isLost));
+  }
+
+  private long count(Predicate<Lease> condition) {
+    return records.leases.stream().filter(condition).count();
+  }
+
+  /** All leases, in order of their grants. */
+  public List<HeldLease> held() {
+    return records.leases.stream()
+        .map(
+            lease ->
+                new HeldLease(
+                    lease.grant.name(),
+                    lease.client,
+                    lease.from() - origin,
+                    lease.until() - origin))
+        .toList();
+  }
+
+  /**
+   * The slowest recoveries: for each fault that took effect, from its end to the next grant of each
+   * name, and to the next grant that the client got which was hit.
+   */
+  public List<Recovery> slowest() {
+    List<Recovery> recoveries = new ArrayList<>();
+    Map<String, List<Lease>> byName = byName();
+    Map<String, List<Lease>> byClient = by(lease -> lease.client);
+    for (InjectedFault fault : faults) {
+      if (fault.tookEffect()) {
+        byName.values().forEach(leases -> addFirstAfter(fault, leases, recoveries));
+        addFirstAfter(fault, byClient.getOrDefault(fault.target(), List.of()), recoveries);
+      }
+    }
+    return recoveries.stream()
+        .distinct()
+        .sorted(Comparator.comparing(Recovery::took).reversed())
+        .limit(SLOWEST)
+        .toList();
+  }
+
+  private void addFirstAfter(InjectedFault fault, List<Lease> inOrder, List<Recovery> recoveries) {
+    int low = 0;
+    for (int high = inOrder.size(); low < high; ) {
+      int middle = (low + high) >>> 1;
+      if (inOrder.get(middle).from() < until(fault)) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    if (low < inOrder.size()) {
+      Lease next = inOrder.get(low);
+      recoveries.add(
+          new Recovery(
+              fault.kind(),
+              fault.target(),
+              fault.until(),
+              next.grant.name(),
+              next.client,
+              Duration.ofNanos(next.from() - until(fault))));
+    }
+  }
+}

@@ -1,0 +1,5 @@
+/** The clients of a storm: threads and processes that use locks, and record what they saw. */
+@NullMarked
+package dev.interlock.storm.workers;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,189 @@
+package dev.interlock.storm.nemesis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import dev.interlock.FailureModel;
+import dev.interlock.FailureModel.Survives;
+import dev.interlock.Fault;
+import dev.interlock.storm.workers.Client;
+import dev.interlock.storm.workers.ClientWorkers;
+import dev.interlock.tck.fault.Network;
+import dev.interlock.tck.run.Proxies;
+import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.redis.RedisSentinels;
+import dev.interlock.testbed.redis.RedisServer;
+import dev.interlock.testbed.redis.RedlockNodes;
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import org.junit.jupiter.api.Test;
+
+/** What can be done follows from the deployment, and what of it is fair from the failure model. */
+class FaultCatalogTest {
+  private static final FailureModel EVERYTHING_SURVIVES =
+      FailureModel.builder()
+          .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.values())
+          .build();
+
+  /** Only its properties are asked for. */
+  private record FakeClient(String name, boolean isProcess, Optional<Network> network)
+      implements Client {
+    @Override
+    public void perform(ClientWorkers.Phase phase) {
+      throw new AssertionError(phase + " of a client that does not work");
+    }
+
+    @Override
+    public List<Path> journals() {
+      return List.of();
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  /** Two clients: a process behind a network, and one in this process without. */
+  private static final class TwoClients implements AutoCloseable {
+    private final Network network;
+
+    TwoClients() throws Exception {
+      this("redis://127.0.0.1:1");
+    }
+
+    TwoClients(String uri) throws Exception {
+      network = Proxies.network(uri, 0).orElseThrow();
+    }
+
+    List<Client> all() {
+      return List.of(
+          new FakeClient("client-1", true, Optional.of(network)),
+          new FakeClient("client-2", false, Optional.empty()));
+    }
+
+    @Override
+    public void close() {
+      network.close();
+    }
+  }
+
+  @Test
+  void nothingIsDoneToAStoreThatIsNotOurs() throws Exception {
+    try (TwoClients clients = new TwoClients()) {
+      FaultCatalog catalog =
+          FaultCatalog.of(EVERYTHING_SURVIVES, Optional.empty(), false, clients.all());
+      assertEquals(List.of(), catalog.store());
+      assertTrue(catalog.within(0).contains(FaultKind.KILL_CLIENT));
+      assertTrue(catalog.within(0).contains(FaultKind.PARTITION));
+      assertEquals(List.of(), catalog.within(1));
+    }
+  }
+
+  @Test
+  void aSingleServerHasNeitherMinorityNorLeaderToLose() throws Exception {
+    try (TwoClients clients = new TwoClients();
+        RedisServer redis = Testbed.redis().forFaults().start()) {
+      List<FaultKind> store =
+          FaultCatalog.of(EVERYTHING_SURVIVES, Optional.of(redis), true, clients.all()).store();
+      assertEquals(
+          EnumSet.of(
+              FaultKind.STOP_SERVER,
+              FaultKind.DEMOTE_SERVER,
+              FaultKind.RESTART_SERVER,
+              FaultKind.EMPTY_SERVER,
+              FaultKind.DELETE),
+          EnumSet.copyOf(store));
+    }
+  }
+
+  @Test
+  void ofThreeNodesOneMayDie() throws Exception {
+    try (TwoClients clients = new TwoClients();
+        RedlockNodes redlock = Testbed.redlockNodes().forFaults().nodes(3).start()) {
+      FailureModel model =
+          FailureModel.builder()
+              .under(Survives.EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST)
+              .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+              .build();
+      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redlock), true, clients.all());
+      assertEquals(List.of(FaultKind.LOSE_MINORITY), catalog.store());
+      assertEquals(1, FaultCatalog.minority(3));
+      assertEquals(2, FaultCatalog.minority(5));
+    }
+  }
+
+  @Test
+  void onlyAMasterWithReplicasIsCutOffFromThemBeyondTheModel() throws Exception {
+    try (TwoClients clients = new TwoClients();
+        RedisSentinels redis = Testbed.redisSentinels().forFaults().separable().start()) {
+      FailureModel model =
+          FailureModel.builder()
+              .under(Survives.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
+              .build();
+      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients.all());
+      assertEquals(
+          List.of(FaultKind.FAIL_OVER, FaultKind.CUT_OFF_PRIMARY), catalog.beyond(Plan.STORE));
+      assertEquals(List.of(), catalog.within(Plan.STORE));
+    }
+  }
+
+  @Test
+  void addressesAreMovedToAnotherServerWhereThatIsAsGood() throws Exception {
+    FailureModel equals =
+        FailureModel.builder()
+            .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST)
+            .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER)
+            .build();
+    try (TwoClients one = new TwoClients();
+        TwoClients three = new TwoClients("redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")) {
+      assertTrue(canMove(equals, three));
+      assertFalse(canMove(equals, one), "there is no other");
+      assertFalse(canMove(EVERYTHING_SURVIVES, three), "another may be a replica");
+      Set<String> moves = new TreeSet<>();
+      for (int choice = 0; choice < 100; choice++) {
+        try (Injection injection =
+            ClientFaults.inject(FaultKind.MOVE_ADDRESSES, three.all().get(0), choice)) {
+          moves.add(injection.note());
+          assertFalse(injection.tookEffect(), "no client has connected");
+        }
+      }
+      assertEquals(
+          Set.of(
+              "server 1 has 2 addresses",
+              "server 1 has 3 addresses",
+              "server 2 has 2 addresses",
+              "server 2 has 3 addresses",
+              "server 3 has 2 addresses",
+              "server 3 has 3 addresses"),
+          moves);
+    }
+  }
+
+  private static boolean canMove(FailureModel model, TwoClients clients) {
+    return FaultCatalog.of(model, Optional.empty(), false, clients.all())
+        .within(0)
+        .contains(FaultKind.MOVE_ADDRESSES);
+  }
+
+  @Test
+  void whatNothingSurvivesIsLeftOutAndWhatOnlyTokensSurviveIsBeyond() throws Exception {
+    FailureModel model =
+        FailureModel.builder()
+            .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
+            .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
+            .build();
+    try (TwoClients clients = new TwoClients();
+        RedisServer redis = Testbed.redis().forFaults().start()) {
+      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients.all());
+      assertEquals(
+          List.of(FaultKind.STOP_SERVER, FaultKind.DEMOTE_SERVER), catalog.within(Plan.STORE));
+      assertEquals(List.of(FaultKind.DELETE), catalog.beyond(Plan.STORE));
+      assertEquals(List.of(), catalog.lanes().get(0), "nothing is promised there");
+      assertFalse(catalog.withinModel().hasBeyond());
+    }
+  }
+}

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.storm.nemesis;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.storm.verdict;
+
+import org.jspecify.annotations.NullMarked;

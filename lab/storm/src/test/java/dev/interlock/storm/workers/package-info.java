@@ -1,0 +1,4 @@
+@NullMarked
+package dev.interlock.storm.workers;
+
+import org.jspecify.annotations.NullMarked;
