@@ -1,7 +1,5 @@
 package dev.interlock;
 
-import java.util.concurrent.locks.Lock;
-
 /**
  * A lock of one name. Has no state, costs little to create, and needs no closing.
  *
@@ -20,18 +18,8 @@ public interface DistributedLock extends Acquirable<Lease> {
   String name();
 
   /**
-   * Returns a view of the lock as {@link Lock}, which is reentrant per client, name and thread,
-   * whichever view object is used. The store sees one acquisition.
-   *
-   * <p>{@code lock} and {@code tryLock} follow {@link #acquire()} and {@link #tryAcquire()}; {@code
-   * lock} ignores interrupts and keeps the interrupt status. {@code unlock} by a thread that does
-   * not hold the lock throws {@link IllegalMonitorStateException}. When the lease has been lost, a
-   * nested {@code lock} and every remaining {@code unlock} throw {@link LeaseLostException}; the
-   * last {@code unlock} ends the hold. {@code newCondition} throws {@link
-   * UnsupportedOperationException}. If a thread ends while it holds the lock, renewal stops and a
-   * warning is logged.
-   *
-   * @return a view
+   * {@return the lock as a {@link java.util.concurrent.locks.Lock}, which is reentrant for each
+   * thread}
    */
-  Lock asLock();
+  LeasedLock asLock();
 }

@@ -1,9 +1,9 @@
 package dev.interlock.internal;
 
 import dev.interlock.DistributedLock;
+import dev.interlock.LeasedLock;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Share;
-import java.util.concurrent.locks.Lock;
 
 /** A lock, or one side of a read-write lock. */
 final class LockHandle extends ShareHandle implements DistributedLock {
@@ -13,7 +13,7 @@ final class LockHandle extends ShareHandle implements DistributedLock {
   }
 
   @Override
-  public Lock asLock() {
+  public LeasedLock asLock() {
     return new LockView(this);
   }
 

@@ -1,12 +1,15 @@
 package dev.interlock.internal;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.interlock.Lease;
+import dev.interlock.LeasedLock;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.Lock;
 
-/** A lock as {@link Lock}: reentrant per client, name and thread. */
-final class LockView implements Lock {
+/** A view of a lock, whose holds are in {@link ThreadHolds}. */
+final class LockView implements LeasedLock {
 
   private final LockHandle lock;
   private final ThreadHolds holds;
@@ -22,6 +25,7 @@ final class LockView implements Lock {
     return holds.reenter(lock.name, lock.share);
   }
 
+  @CanIgnoreReturnValue
   private boolean acquire(Request request) throws InterruptedException {
     return BlockingAcquisition.acquire(lock.acquirer, request, holds::begin) != null;
   }
@@ -41,7 +45,7 @@ final class LockView implements Lock {
     try {
       while (true) {
         try {
-          var unused = acquire(request);
+          acquire(request);
           return;
         } catch (InterruptedException e) {
           interrupted = true;
@@ -59,7 +63,7 @@ final class LockView implements Lock {
   public void lockInterruptibly() throws InterruptedException {
     requireUninterrupted();
     if (!reentered()) {
-      var unused = acquire(lock.untilHad(Thread.currentThread()));
+      acquire(lock.untilHad(Thread.currentThread()));
     }
   }
 
@@ -86,6 +90,11 @@ final class LockView implements Lock {
   @Override
   public void unlock() {
     holds.leave(lock.name, lock.share);
+  }
+
+  @Override
+  public Optional<Lease> lease() {
+    return holds.lease(lock.name, lock.share);
   }
 
   @Override

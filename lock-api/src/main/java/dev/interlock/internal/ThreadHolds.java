@@ -1,10 +1,14 @@
 package dev.interlock.internal;
 
+import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Share;
+import java.lang.ref.Reference;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
 
 /** What the threads of a client hold through {@link LockView}s, by name and thread. */
 final class ThreadHolds {
@@ -13,15 +17,23 @@ final class ThreadHolds {
 
   /** One thread's hold. Only that thread uses it. */
   private static final class Hold {
-    private final LeaseState lease;
+    private final LeaseState state;
+    private @Nullable Lease lease;
     private long count = 1;
 
-    Hold(LeaseState lease) {
-      this.lease = lease;
+    Hold(LeaseState state) {
+      this.state = state;
     }
 
     boolean isOf(Share share) {
-      return lease.request().share().equals(share);
+      return state.request().share().equals(share);
+    }
+
+    Lease lease() {
+      if (lease == null) {
+        lease = new LeaseHandle(state);
+      }
+      return lease;
     }
   }
 
@@ -47,7 +59,7 @@ final class ThreadHolds {
           "thread %s holds \"%s\" in another mode; unlock that first"
               .formatted(key.thread().getName(), name));
     }
-    hold.lease.ensureHeld();
+    hold.state.ensureHeld();
     hold.count = Math.incrementExact(hold.count);
     return true;
   }
@@ -92,14 +104,24 @@ final class ThreadHolds {
           "thread " + key.thread().getName() + " does not hold the lock \"" + name + "\"");
     }
     if (--hold.count > 0) {
-      hold.lease.ensureHeld();
+      hold.state.ensureHeld();
       return;
     }
     holds.remove(key);
     lost.remove(key);
-    if (hold.lease.release(null) == ReleaseOutcome.ALREADY_LOST) {
-      hold.lease.ensureHeld();
+    try {
+      if (hold.state.release(null) == ReleaseOutcome.ALREADY_LOST) {
+        hold.state.ensureHeld();
+      }
+    } finally {
+      Reference.reachabilityFence(hold); // keeps the lease from being found forgotten
     }
+  }
+
+  /** Returns the lease of the current thread's hold; empty if it has none. */
+  Optional<Lease> lease(String name, Share share) {
+    Hold hold = holds.get(new Key(name, Thread.currentThread()));
+    return hold != null && hold.isOf(share) ? Optional.of(hold.lease()) : Optional.empty();
   }
 
   int size() {

@@ -2,12 +2,16 @@ package dev.interlock.internal;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
+import dev.interlock.LeasedLock;
 import dev.interlock.LockTimeoutException;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
@@ -103,6 +107,50 @@ class LockViewTest extends EngineFixture {
     assertThrows(LeaseLostException.class, view::unlock);
     assertThrows(IllegalMonitorStateException.class, view::unlock);
     view.lock();
+    view.unlock();
+  }
+
+  @Test
+  void theHolderHasOneLeaseUntilItsLastUnlock() throws Exception {
+    LeasedLock view = engine.lock("a").asLock();
+    assertEquals(Optional.empty(), view.lease());
+    view.lock();
+    Lease lease = view.lease().orElseThrow();
+    view.lock();
+    assertSame(lease, engine.lock("a").asLock().lease().orElseThrow());
+    assertEquals(Optional.empty(), inBackground(view::lease).get());
+    view.unlock();
+    assertTrue(lease.isHeld());
+    view.unlock();
+    assertFalse(lease.isHeld());
+    assertEquals(Optional.empty(), view.lease());
+  }
+
+  @Test
+  void aLostLeaseIsShownUntilTheLastUnlock() {
+    LeasedLock view = engine.lock("a", like(FIXED)).asLock();
+    view.lock();
+    Lease lease = view.lease().orElseThrow();
+    time.advance(TTL);
+    assertSame(lease, view.lease().orElseThrow());
+    assertFalse(lease.isHeld());
+    assertThrows(LeaseLostException.class, view::unlock);
+    assertEquals(Optional.empty(), view.lease());
+  }
+
+  @Test
+  void aReleaseOfTheLeaseLeavesTheHoldToItsLastUnlock() throws Exception {
+    LeasedLock view = engine.lock("a").asLock();
+    view.lock();
+    view.lock();
+    view.lease().orElseThrow().release();
+    assertFalse(store.holds("a"));
+    assertThrows(IllegalStateException.class, view::lock);
+    assertThrows(IllegalStateException.class, view::unlock);
+    view.unlock();
+    assertThrows(IllegalMonitorStateException.class, view::unlock);
+    view.lock();
+    assertTrue(store.holds("a"));
     view.unlock();
   }
 }

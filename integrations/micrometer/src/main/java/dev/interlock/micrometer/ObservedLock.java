@@ -2,8 +2,8 @@ package dev.interlock.micrometer;
 
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
+import dev.interlock.LeasedLock;
 import dev.interlock.LockKind;
-import java.util.concurrent.locks.Lock;
 
 /** Observes the acquisitions of a lock. */
 final class ObservedLock extends ObservedAcquirable<Lease> implements DistributedLock {
@@ -21,7 +21,7 @@ final class ObservedLock extends ObservedAcquirable<Lease> implements Distribute
   }
 
   @Override
-  public Lock asLock() {
+  public LeasedLock asLock() {
     return right.asLock();
   }
 }

@@ -7,6 +7,7 @@ import dev.interlock.DistributedSemaphore;
 import dev.interlock.Election;
 import dev.interlock.Lease;
 import dev.interlock.LeaseInfo;
+import dev.interlock.LeasedLock;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockException;
@@ -25,6 +26,8 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.Condition;
 import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
@@ -300,9 +303,46 @@ final class AdaptedClient implements LockClient {
     }
 
     @Override
-    public Lock asLock() {
+    public LeasedLock asLock() {
       checkOpen();
-      return peer.view(name, terms);
+      return new View(peer.view(name, terms));
+    }
+  }
+
+  private record View(Lock right) implements LeasedLock {
+    @Override
+    public void lock() {
+      right.lock();
+    }
+
+    @Override
+    public void lockInterruptibly() throws InterruptedException {
+      right.lockInterruptibly();
+    }
+
+    @Override
+    public boolean tryLock() {
+      return right.tryLock();
+    }
+
+    @Override
+    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
+      return right.tryLock(time, unit);
+    }
+
+    @Override
+    public void unlock() {
+      right.unlock();
+    }
+
+    @Override
+    public Condition newCondition() {
+      return right.newCondition();
+    }
+
+    @Override
+    public Optional<Lease> lease() {
+      throw new NotOfferedException("the lease of a java.util.concurrent.locks.Lock");
     }
   }
 }

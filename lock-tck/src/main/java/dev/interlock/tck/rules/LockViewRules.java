@@ -2,14 +2,19 @@ package dev.interlock.tck.rules;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LeasedLock;
 import dev.interlock.LockClient;
 import dev.interlock.tck.run.Rule;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
@@ -176,6 +181,51 @@ public abstract class LockViewRules extends RuleTest {
   void everyCallReportsALossUntilTheLastUnlock() throws Exception {
     String name = newName();
     testLossInView(client(expiring()).lock(name).asLock(), client().lock(name));
+  }
+
+  @Test
+  @Rule("JUC-05")
+  void theHolderHasOneLeaseUntilItsLastUnlock() throws Exception {
+    String name = newName();
+    LockClient client = client();
+    LeasedLock view = client.lock(name).asLock();
+    LeasedLock sameLock = client.lock(name).asLock();
+    assertEquals(Optional.empty(), view.lease(), "a lease of a lock that is not held");
+    view.lock();
+    Lease lease = view.lease().orElseThrow();
+    assertEquals(name, lease.name());
+    assertTrue(lease.isHeld(), "the holder has a lease that is not held");
+    sameLock.lock();
+    assertSame(lease, sameLock.lease().orElseThrow(), "a nested hold has a lease of its own");
+    assertEquals(
+        Optional.empty(),
+        within(inThread(view::lease), "lease did not return"),
+        "a thread that does not hold the lock has a lease of it");
+    sameLock.unlock();
+    assertSame(lease, view.lease().orElseThrow(), "the lease has changed");
+    view.unlock();
+    assertEquals(Optional.empty(), view.lease(), "a lease after the last unlock");
+    assertFalse(lease.isHeld(), "held after the last unlock");
+    view.lock();
+    assertTrue(view.lease().orElseThrow().isHeld(), "the next hold has a lease that is not held");
+    view.unlock();
+  }
+
+  @Test
+  @Rule("JUC-05")
+  void theHolderHasItsLeaseAfterALoss() throws Exception {
+    LeasedLock view = client(passing()).lock(newName()).asLock();
+    view.lock();
+    Lease lease = view.lease().orElseThrow();
+    eventually(passing().ttl().plus(bound()), () -> !lease.isHeld(), "the lease did not expire");
+    assertSame(
+        lease, view.lease().orElse(null), "the holder has no lease from which to learn of a loss");
+    try {
+      view.unlock();
+    } catch (LeaseLostException e) {
+      // JUC-04 is about that.
+    }
+    assertEquals(Optional.empty(), view.lease(), "a lease after the last unlock");
   }
 
   private interface Throwing {

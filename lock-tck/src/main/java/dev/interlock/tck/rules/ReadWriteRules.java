@@ -9,6 +9,8 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.Lease;
+import dev.interlock.LeaseLostException;
+import dev.interlock.LeasedLock;
 import dev.interlock.LockClient;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
@@ -21,6 +23,7 @@ import dev.interlock.tck.run.Section;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Future;
@@ -209,7 +212,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     acquireWithin(writer(client(), name), "a refused change of sides left a hold").release();
   }
 
-  private static void assertNoChange(Lock held, Lock other) {
+  private static void assertNoChange(LeasedLock held, LeasedLock other) {
     held.lock();
     try {
       String otherwise = "a thread changed sides";
@@ -219,6 +222,8 @@ public abstract class ReadWriteRules extends SharedRuleTest {
       assertThrows(
           IllegalStateException.class, () -> other.tryLock(1, TimeUnit.SECONDS), otherwise);
       assertThrows(IllegalMonitorStateException.class, other::unlock);
+      assertEquals(Optional.empty(), other.lease(), "a lease of the other side");
+      assertTrue(held.lease().isPresent(), "the holder has no lease");
     } finally {
       held.unlock();
     }

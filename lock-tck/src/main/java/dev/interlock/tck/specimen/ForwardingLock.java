@@ -2,10 +2,10 @@ package dev.interlock.tck.specimen;
 
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
+import dev.interlock.LeasedLock;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.locks.Lock;
 
 /** Forwards every call to another lock. */
 public abstract class ForwardingLock implements DistributedLock {
@@ -66,7 +66,7 @@ public abstract class ForwardingLock implements DistributedLock {
   }
 
   @Override
-  public Lock asLock() {
+  public LeasedLock asLock() {
     return right.asLock();
   }
 }

@@ -5,6 +5,7 @@ import dev.interlock.DistributedLock;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
+import dev.interlock.LeasedLock;
 import dev.interlock.LockClient;
 import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
@@ -17,8 +18,6 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.Lock;
 
 /** Clients that share names wrongly. */
 final class SharedLockMutants {
@@ -199,7 +198,7 @@ final class SharedLockMutants {
     public DistributedLock writeLock() {
       return new ForwardingLock(right.writeLock()) {
         @Override
-        public Lock asLock() {
+        public LeasedLock asLock() {
           return new UpgradingView(super.asLock());
         }
       };
@@ -207,11 +206,15 @@ final class SharedLockMutants {
   }
 
   /** A view whose thread goes on if it already reads. */
-  private record UpgradingView(Lock right) implements Lock {
+  private static final class UpgradingView extends ForwardingView {
+    UpgradingView(LeasedLock right) {
+      super(right);
+    }
+
     @Override
     public void lock() {
       try {
-        right.lock();
+        super.lock();
       } catch (IllegalStateException e) {
         // goes on
       }
@@ -220,7 +223,7 @@ final class SharedLockMutants {
     @Override
     public void lockInterruptibly() throws InterruptedException {
       try {
-        right.lockInterruptibly();
+        super.lockInterruptibly();
       } catch (IllegalStateException e) {
         // goes on
       }
@@ -229,7 +232,7 @@ final class SharedLockMutants {
     @Override
     public boolean tryLock() {
       try {
-        return right.tryLock();
+        return super.tryLock();
       } catch (IllegalStateException e) {
         return true;
       }
@@ -238,20 +241,10 @@ final class SharedLockMutants {
     @Override
     public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
       try {
-        return right.tryLock(time, unit);
+        return super.tryLock(time, unit);
       } catch (IllegalStateException e) {
         return true;
       }
-    }
-
-    @Override
-    public void unlock() {
-      right.unlock();
-    }
-
-    @Override
-    public Condition newCondition() {
-      return right.newCondition();
     }
   }
 }

@@ -3,15 +3,13 @@ package dev.interlock.tck.specimen;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
+import dev.interlock.LeasedLock;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.Lock;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Views that violate {@link Lock}. */
+/** Views that violate {@link LeasedLock}. */
 final class ViewMutants {
   private ViewMutants() {}
 
@@ -93,6 +91,25 @@ final class ViewMutants {
                               }
                             }))
             .refusedBy("JUC-04", "LeaseLostException")
+            .build(),
+        Specimen.mutant("view that keeps a lease for everybody")
+            .fault("A view shows the lease of its last holder to every thread.")
+            .harness(() -> ofView(SharedLease::new))
+            .refusedBy("JUC-05", "a thread that does not hold the lock has a lease of it")
+            .build(),
+        Specimen.mutant("view that forgets a lost lease")
+            .fault("A view shows a lease only while it is held.")
+            .harness(
+                () ->
+                    ofView(
+                        view ->
+                            new ForwardingView(view) {
+                              @Override
+                              public Optional<Lease> lease() {
+                                return super.lease().filter(Lease::isHeld);
+                              }
+                            }))
+            .refusedBy("JUC-05", "the holder has no lease from which to learn of a loss")
             .build());
   }
 
@@ -100,52 +117,37 @@ final class ViewMutants {
     return MemoryMutant.ofLock(fault);
   }
 
-  private static MemoryMutant ofView(UnaryOperator<Lock> fault) {
+  private static MemoryMutant ofView(UnaryOperator<LeasedLock> fault) {
     return ofLock(
         lock ->
             new ForwardingLock(lock) {
               @Override
-              public Lock asLock() {
+              public LeasedLock asLock() {
                 return fault.apply(super.asLock());
               }
             });
   }
 
-  private abstract static class ForwardingView implements Lock {
-    private final Lock right;
+  private static final class SharedLease extends ForwardingView {
+    private volatile Optional<Lease> last = Optional.empty();
 
-    ForwardingView(Lock right) {
-      this.right = right;
+    SharedLease(LeasedLock right) {
+      super(right);
     }
 
     @Override
-    public void lock() {
-      right.lock();
-    }
-
-    @Override
-    public void lockInterruptibly() throws InterruptedException {
-      right.lockInterruptibly();
-    }
-
-    @Override
-    public boolean tryLock() {
-      return right.tryLock();
-    }
-
-    @Override
-    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-      return right.tryLock(time, unit);
+    public Optional<Lease> lease() {
+      Optional<Lease> own = super.lease();
+      if (own.isPresent()) {
+        last = own;
+      }
+      return last;
     }
 
     @Override
     public void unlock() {
-      right.unlock();
-    }
-
-    @Override
-    public Condition newCondition() {
-      return right.newCondition();
+      super.unlock();
+      last = super.lease();
     }
   }
 
@@ -155,7 +157,7 @@ final class ViewMutants {
     }
 
     @Override
-    public Lock asLock() {
+    public LeasedLock asLock() {
       DistributedLock lock = this;
       return new ForwardingView(super.asLock()) {
         private @Nullable Lease nested;
