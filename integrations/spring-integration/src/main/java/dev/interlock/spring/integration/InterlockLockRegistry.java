@@ -5,6 +5,7 @@ import static java.util.Objects.requireNonNull;
 
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
+import dev.interlock.LeasedLock;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
@@ -13,9 +14,7 @@ import java.nio.charset.CharacterCodingException;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.HashMap;
 import java.util.HexFormat;
-import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
@@ -40,14 +39,14 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * one. The name of the lock is the prefix and the key; where that has 255 characters (code points)
  * or more, its end is replaced by the SHA-256 of the whole. The locks have no state that could be
  * evicted; {@link #obtain} may be called each time, and returns equal locks for equal keys. They
- * are reentrant for each thread, whichever object is used. Use one registry for each client and
- * prefix, because a thread that holds a key through one registry would wait for itself in another.
+ * are reentrant for each thread, whichever object is used, as the {@link LeasedLock} of the same
+ * client and name is.
  *
  * <p>The client's {@linkplain LockClient#options() options} apply. By default leases are renewed in
  * the background until they are unlocked, and the TTL only says when the lock of a dead process is
  * free. With {@link LockOptions#autoRenew()} off, a lock ends at its TTL, as those of Spring's own
  * registries do without a {@code renewalTaskScheduler}. If a thread ends while it holds a lock, it
- * is no longer renewed once the thread's memory has been reclaimed.
+ * is no longer renewed.
  *
  * <p>After a loss:
  *
@@ -77,10 +76,6 @@ public final class InterlockLockRegistry
 
   private final LockClient client;
   private final String prefix;
-
-  /** By lock name. Only its thread sees a map, and the holds are dropped with the thread. */
-  @SuppressWarnings("ThreadLocalUsage") // each registry has holds of its own
-  private final ThreadLocal<@Nullable Map<String, Hold>> holds = new ThreadLocal<>();
 
   /**
    * Creates a registry whose locks have their keys as names.
@@ -121,7 +116,8 @@ public final class InterlockLockRegistry
           "the key of a lock must be a String, was "
               + (lockKey == null ? "null" : lockKey.getClass().getName()));
     }
-    return new RegistryLock(this, key, client.lock(nameOf(key)));
+    String name = nameOf(key);
+    return new RegistryLock(this, name, client.lock(name).asLock());
   }
 
   private String nameOf(String key) {
@@ -158,7 +154,7 @@ public final class InterlockLockRegistry
    * @throws IllegalStateException if the client is closed
    */
   public Optional<Lease> lease(Object lockKey) {
-    return Optional.ofNullable(hold(lockOf(lockKey).name())).map(hold -> hold.lease);
+    return lockOf(lockKey).lease();
   }
 
   /**
@@ -193,25 +189,22 @@ public final class InterlockLockRegistry
   }
 
   private void renew(Object lockKey, @Nullable Duration ttl) {
-    RegistryLock lock = lockOf(lockKey);
-    Hold hold = hold(lock.name());
-    if (hold == null) {
-      throw lock.notHeld();
-    }
-    Duration kept = hold.lease.effectiveTtl();
+    Lease lease =
+        lease(lockKey)
+            .orElseThrow(
+                () ->
+                    new IllegalMonitorStateException(
+                        "thread %s does not hold the lock \"%s\""
+                            .formatted(Thread.currentThread().getName(), lockKey)));
+    Duration kept = lease.effectiveTtl();
     if (ttl != null && ttl.compareTo(kept) > 0 && !client.options().autoRenew()) {
       throw new IllegalArgumentException(
-          "lock \""
-              + lock.name()
-              + "\" was acquired for "
-              + kept
-              + " at a time and is not renewed"
-              + " automatically, so it cannot be renewed for "
-              + ttl
-              + "; acquire it with lock(ttl) or tryLock(waitTime, ttl)");
+          ("lock \"%s\" was acquired for %s at a time and is not renewed automatically, so it cannot"
+                  + " be renewed for %s; acquire it with lock(ttl) or tryLock(waitTime, ttl)")
+              .formatted(lease.name(), kept, ttl));
     }
     try {
-      hold.lease.renewAsync().join();
+      lease.renewAsync().join();
     } catch (CompletionException e) {
       if (e.getCause() instanceof LeaseLostException loss) {
         throw new IllegalStateException("could not renew the lock: " + loss.getMessage(), loss);
@@ -232,43 +225,13 @@ public final class InterlockLockRegistry
   @Override
   public void expireUnusedOlderThan(long age) {}
 
-  @Nullable Hold hold(String name) {
-    Map<String, Hold> ofThread = holds.get();
-    return ofThread == null ? null : ofThread.get(name);
-  }
-
-  void begin(Lease lease) {
-    Map<String, Hold> ofThread = holds.get();
-    if (ofThread == null) {
-      ofThread = new HashMap<>();
-      holds.set(ofThread);
-    }
-    ofThread.put(lease.name(), new Hold(lease));
-  }
-
-  void end(String name) {
-    Map<String, Hold> ofThread = holds.get();
-    if (ofThread != null && ofThread.remove(name) != null && ofThread.isEmpty()) {
-      holds.remove();
-    }
-  }
-
-  dev.interlock.DistributedLock lock(String name, Duration ttl) {
-    return client.lock(name, options -> options.ttl(ttl));
+  LeasedLock lockWithTtl(String name, Duration ttl) {
+    requireNonNull(ttl, "ttl");
+    return client.lock(name, options -> options.ttl(ttl)).asLock();
   }
 
   @Override
   public String toString() {
     return "InterlockLockRegistry[" + prefix + "* on " + client.endpoint() + "]";
-  }
-
-  /** What one thread holds; only that thread uses it. */
-  static final class Hold {
-    final Lease lease;
-    long count = 1;
-
-    Hold(Lease lease) {
-      this.lease = lease;
-    }
   }
 }

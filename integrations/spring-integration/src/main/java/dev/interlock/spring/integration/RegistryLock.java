@@ -1,11 +1,9 @@
 package dev.interlock.spring.integration;
 
-import static java.util.Objects.requireNonNull;
-
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
+import dev.interlock.LeasedLock;
 import dev.interlock.LockException;
-import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.util.ConcurrentModificationException;
 import java.util.Optional;
@@ -15,109 +13,54 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.dao.CannotAcquireLockException;
 import org.springframework.integration.support.locks.DistributedLock;
 
-/** The lock of one key. The registry keeps which threads hold it. */
+/** The lock of one key: Interlock's, with the exceptions of Spring. */
 final class RegistryLock implements DistributedLock {
 
   private final InterlockLockRegistry registry;
-  private final String key;
-  private final dev.interlock.DistributedLock lock;
+  private final String name;
+  private final LeasedLock lock;
 
-  RegistryLock(InterlockLockRegistry registry, String key, dev.interlock.DistributedLock lock) {
+  RegistryLock(InterlockLockRegistry registry, String name, LeasedLock lock) {
     this.registry = registry;
-    this.key = key;
+    this.name = name;
     this.lock = lock;
   }
 
-  String name() {
-    return lock.name();
-  }
-
-  /** Returns whether the current thread already held the lock, and adds a hold if so. */
-  private boolean reentered() {
-    InterlockLockRegistry.Hold hold = registry.hold(name());
-    if (hold == null) {
-      return false;
-    }
-    try {
-      hold.lease.ensureHeld();
-    } catch (LeaseLostException e) {
-      throw notAcquired(e);
-    }
-    hold.count++;
-    return true;
-  }
-
-  private boolean begun(Optional<Lease> lease) {
-    lease.ifPresent(registry::begin);
-    return lease.isPresent();
-  }
-
-  private CannotAcquireLockException notAcquired(LockException why) {
-    return new CannotAcquireLockException("could not acquire the lock: " + why.getMessage(), why);
-  }
-
-  IllegalMonitorStateException notHeld() {
-    return new IllegalMonitorStateException(
-        "thread "
-            + Thread.currentThread().getName()
-            + " does not hold the lock \""
-            + name()
-            + "\"");
+  Optional<Lease> lease() {
+    return lock.lease();
   }
 
   @Override
   public void lock() {
-    lockUninterruptibly(lock);
+    lock(lock);
   }
 
   @Override
   public void lock(Duration ttl) {
-    lockUninterruptibly(withTtl(ttl));
+    lock(registry.lockWithTtl(name, ttl));
   }
 
-  private dev.interlock.DistributedLock withTtl(Duration ttl) {
-    return registry.lock(name(), requireNonNull(ttl, "ttl"));
-  }
-
-  private void lockUninterruptibly(dev.interlock.DistributedLock acquired) {
-    boolean interrupted = false;
+  private static void lock(LeasedLock lock) {
     try {
-      while (true) {
-        try {
-          lockInterruptibly(acquired);
-          return;
-        } catch (InterruptedException e) {
-          interrupted = true;
-        }
-      }
-    } finally {
-      if (interrupted) {
-        Thread.currentThread().interrupt();
-      }
+      lock.lock();
+    } catch (LockException e) {
+      throw notAcquired(e);
     }
   }
 
   @Override
   public void lockInterruptibly() throws InterruptedException {
-    requireUninterrupted();
-    lockInterruptibly(lock);
-  }
-
-  private void lockInterruptibly(dev.interlock.DistributedLock acquired)
-      throws InterruptedException {
-    if (!reentered()) {
-      try {
-        registry.begin(acquired.acquire());
-      } catch (LockException e) {
-        throw notAcquired(e);
-      }
+    try {
+      lock.lockInterruptibly();
+    } catch (LockException e) {
+      throw notAcquired(e);
     }
   }
 
   @Override
   public boolean tryLock() {
     try {
-      return reentered() || begun(lock.tryAcquire());
+      return lock.tryLock();
     } catch (LockException e) {
       throw notAcquired(e);
     }
@@ -125,77 +68,61 @@ final class RegistryLock implements DistributedLock {
 
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-    return tryLock(lock, Duration.ofNanos(unit.toNanos(time)));
+    return tryLock(lock, time, unit);
   }
 
   @Override
   public boolean tryLock(Duration waitTime, Duration ttl) throws InterruptedException {
-    return tryLock(withTtl(ttl), waitTime);
+    TimeUnit unit = TimeUnit.NANOSECONDS;
+    return tryLock(registry.lockWithTtl(name, ttl), unit.convert(waitTime), unit);
   }
 
-  private boolean tryLock(dev.interlock.DistributedLock acquired, Duration waitTime)
+  private static boolean tryLock(LeasedLock lock, long time, TimeUnit unit)
       throws InterruptedException {
-    requireUninterrupted();
     try {
-      return reentered()
-          || begun(acquired.tryAcquire(waitTime.isNegative() ? Duration.ZERO : waitTime));
+      return lock.tryLock(time, unit);
     } catch (LockException e) {
       throw notAcquired(e);
     }
   }
 
-  private static void requireUninterrupted() throws InterruptedException {
-    if (Thread.interrupted()) {
-      throw new InterruptedException();
-    }
+  private static CannotAcquireLockException notAcquired(LockException why) {
+    return new CannotAcquireLockException("could not acquire the lock: " + why.getMessage(), why);
   }
 
   @Override
   public void unlock() {
-    InterlockLockRegistry.Hold hold = registry.hold(name());
-    if (hold == null) {
-      throw notHeld();
+    try {
+      lock.unlock();
+    } catch (LeaseLostException e) {
+      throw new ConcurrentModificationException(
+          "lock \""
+              + name
+              + "\" had ended before it was unlocked, so what it protects may have been changed by"
+              + " another holder",
+          e);
     }
-    if (--hold.count > 0) {
-      try {
-        hold.lease.ensureHeld();
-      } catch (LeaseLostException e) {
-        throw lost(e);
-      }
-      return;
-    }
-    registry.end(name());
-    if (hold.lease.release() == ReleaseOutcome.ALREADY_LOST) {
-      throw lost(hold.lease.lost().getNow(null));
-    }
-  }
-
-  private ConcurrentModificationException lost(@Nullable LeaseLostException why) {
-    return new ConcurrentModificationException(
-        "lock \""
-            + name()
-            + "\" had ended before it was unlocked, so what it protects may have been changed by"
-            + " another holder",
-        why);
   }
 
   @Override
   public Condition newCondition() {
-    throw new UnsupportedOperationException("a distributed lock has no conditions");
+    return lock.newCondition();
   }
 
   @Override
   public boolean equals(@Nullable Object other) {
-    return other instanceof RegistryLock that && registry == that.registry && key.equals(that.key);
+    return other instanceof RegistryLock that
+        && registry == that.registry
+        && name.equals(that.name);
   }
 
   @Override
   public int hashCode() {
-    return key.hashCode();
+    return name.hashCode();
   }
 
   @Override
   public String toString() {
-    return "Lock[" + key + " of " + registry + "]";
+    return "Lock[" + name + " of " + registry + "]";
   }
 }
