@@ -4,49 +4,74 @@ import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.compare.rounds.OwnProcess;
+import dev.interlock.report.Contender;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.server.Deployment;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
+import java.util.List;
 import java.util.Locale;
+import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.ITypeConverter;
+import picocli.CommandLine.Parameters;
 
 /**
  * Acquires and releases very often. Shows ten times how fast that is and what client and server
  * hold: growth is a leak, and a falling speed is wear. Then leaves the client idle, and shows what
  * that costs.
  *
- * <p>Arguments: a backend, whose server is started, or a URI; how many pairs; over how many names,
- * by default 1. What the server holds is shown for a single Redis only.
+ * <p>What the server holds is shown for a single Redis only.
  */
-public final class Soak {
+@Command(
+    name = "soak",
+    description = "Acquires and releases very often: what grows is a leak.",
+    mixinStandardHelpOptions = true)
+final class Soak implements Callable<Integer> {
   private static final int REPORTS = 10;
   private static final Duration REST = Duration.ofSeconds(10);
 
-  private Soak() {}
+  @Parameters(
+      paramLabel = "BACKEND|URI",
+      description = "A backend, whose server is started, or the URI of a store.")
+  private String where = "";
 
-  /** Runs it. */
-  public static void main(String[] arguments) throws IOException, InterruptedException {
-    if (arguments.length < 2) {
-      System.err.println("usage: soak memory|redis|redlock|zookeeper|etcd|URI PAIRS [NAMES]");
-      System.exit(2);
-    }
-    int pairs = Integer.parseInt(arguments[1].replace("_", ""));
-    int names = arguments.length > 2 ? Integer.parseInt(arguments[2].replace("_", "")) : 1;
-    Backend backend = Backend.find(arguments[0]).orElse(null);
-    if (backend == null) {
-      run(arguments[0].equals("memory") ? "memory:soak" : arguments[0], null, pairs, names);
-    } else {
-      try (Deployment deployment = backend.start()) {
-        System.out.println(arguments[0] + " " + deployment.version() + ", " + deployment.how());
-        RedisServer redis = deployment instanceof RedisServer single ? single : null;
-        run(deployment.uri(), redis, pairs, names);
-      }
+  @Parameters(paramLabel = "PAIRS", converter = Grouped.class, description = "How many pairs.")
+  private int pairs;
+
+  @Parameters(
+      paramLabel = "NAMES",
+      converter = Grouped.class,
+      defaultValue = "1",
+      description = "Over how many names. Default: 1.")
+  private int names;
+
+  /** A number that may be written as in Java, such as {@code 100_000}. */
+  static final class Grouped implements ITypeConverter<Integer> {
+    @Override
+    public Integer convert(String value) {
+      return Integer.valueOf(value.replace("_", ""));
     }
   }
 
-  private static void run(String uri, @Nullable RedisServer redis, int pairs, int names)
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    Contender contender =
+        where.contains(":") ? Contender.at(List.of(where)).get(0) : Contender.named(where);
+    try (Deployment deployment = contender.startServers().orElse(null)) {
+      if (deployment == null) {
+        run(String.valueOf(contender.uri()), null);
+      } else {
+        System.out.println(where + " " + deployment.version() + ", " + deployment.how());
+        run(deployment.uri(), deployment instanceof RedisServer single ? single : null);
+      }
+    }
+    return 0;
+  }
+
+  private void run(String uri, @Nullable RedisServer redis)
       throws IOException, InterruptedException {
     try (LockClient client = LockClient.open(uri)) {
       int share = pairs / REPORTS;

@@ -9,21 +9,23 @@ import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Set;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.stream.Stream;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Parameters;
 
 /**
  * The weight of a client that holds 10,000 renewed leases, and of one with 1,000 waiters for one
  * name: heap after collection beyond what it was before, threads beyond those of the client, the
  * processor time of three renewals of every lease, and the requests to a single Redis meanwhile.
- *
- * <p>Arguments: backends; all by default.
  */
-public final class Weight {
+@Command(
+    name = "weight",
+    description = "What 10,000 held leases and 1,000 waiters for one name weigh.",
+    mixinStandardHelpOptions = true)
+final class Weight implements Callable<Integer> {
   private static final int LEASES = 10_000;
   private static final int WAITERS = 1_000;
   private static final int WARM_UP = 500;
@@ -33,26 +35,24 @@ public final class Weight {
 
   private static final Duration REST = Duration.ofSeconds(10);
 
-  private Weight() {}
+  @Parameters(
+      paramLabel = "BACKEND",
+      arity = "0..*",
+      description = "${COMPLETION-CANDIDATES}. Default: all.")
+  private List<Store> stores = List.of();
 
-  /** Runs it. */
-  public static void main(String[] arguments) throws Exception {
-    Set<Backend> backends = EnumSet.noneOf(Backend.class);
-    try {
-      Stream.of(arguments).map(Backend::named).forEach(backends::add);
-    } catch (IllegalArgumentException e) {
-      System.err.println("weight: " + e.getMessage());
-      System.exit(2);
-    }
+  @Override
+  public Integer call() throws IOException, InterruptedException {
     System.out.println(
         "| | heap per held lease | threads more | processor time, of one core | requests a second"
             + " | heap per waiter | requests a second |");
     System.out.println("|---|---:|---:|---:|---:|---:|---:|");
-    for (Backend backend : backends.isEmpty() ? EnumSet.allOf(Backend.class) : backends) {
-      try (Deployment servers = backend.start()) {
-        System.out.println("| " + backend + held(servers) + waiting(servers) + " |");
+    for (Store store : Store.named(stores)) {
+      try (Deployment servers = store.start()) {
+        System.out.println("| " + store + held(servers) + waiting(servers) + " |");
       }
     }
+    return 0;
   }
 
   private static String held(Deployment servers) throws IOException, InterruptedException {

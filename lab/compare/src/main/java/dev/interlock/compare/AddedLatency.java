@@ -101,7 +101,8 @@ final class AddedLatency extends Scenario {
     }
     network.delay(Direction.SERVER_TO_CLIENT, added);
     String name = contender.newName();
-    return new PairTrial(client.over(network), 1, run.profile().slice(), number -> name, null);
+    return new PairTrial(
+        List.of(client.over(network)), 1, run.profile().slice(), number -> name, null);
   }
 
   private void roundTrips(Run run) {

@@ -7,7 +7,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
-import dev.interlock.compare.rounds.BareDriver;
+import dev.interlock.compare.baseline.BareDriver;
 import dev.interlock.compare.rounds.Locking;
 import dev.interlock.report.Contender;
 import dev.interlock.tck.Harness;
@@ -23,8 +23,6 @@ import org.jspecify.annotations.Nullable;
 
 /** A contender whose store has answered: our own servers, or the user's store. */
 final class OpenContender implements AutoCloseable {
-  static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(5);
-
   /** Long enough for every interleaved round, so that no renewal is measured by accident. */
   private static final Duration LONG_TTL = Duration.ofSeconds(30);
 
@@ -48,7 +46,7 @@ final class OpenContender implements AutoCloseable {
 
   /** Starts its servers, if it has any, and acquires a lock to see that they serve. */
   static OpenContender open(Contender contender) throws Exception {
-    Deployment deployment = contender.start() == null ? null : contender.start().get();
+    Deployment deployment = contender.startServers().orElse(null);
     try {
       String where = deployment == null ? contender.uri() : deployment.uri();
       if (where == null) {
@@ -137,7 +135,7 @@ final class OpenContender implements AutoCloseable {
   }
 
   static LockOptions options(Duration ttl) {
-    return LockOptions.builder().ttl(ttl).requestTimeout(REQUEST_TIMEOUT).build();
+    return LockOptions.builder().ttl(ttl).requestTimeout(BareDriver.REQUEST_TIMEOUT).build();
   }
 
   LockClient open() {

@@ -108,7 +108,7 @@ final class SharedNames extends Scenario {
 
   private static PairTrial pairs(Run run, OpenContender contender, Locking client, int threads) {
     String name = contender.newName();
-    return new PairTrial(client, threads, run.profile().slice(), number -> name, null);
+    return new PairTrial(List.of(client), threads, run.profile().slice(), number -> name, null);
   }
 
   /** One thread that writes, and some of another client that read. */

@@ -78,7 +78,7 @@ final class Uncontended extends Scenario {
 
   private static PairTrial trial(Run run, OpenContender contender, Pairs pairs) {
     String name = contender.newName();
-    return new PairTrial(pairs, 1, run.profile().slice(), number -> name, null);
+    return new PairTrial(List.of(pairs), 1, run.profile().slice(), number -> name, null);
   }
 
   private void distribution(Run run, OpenContender contender, Histogram all) {

@@ -13,11 +13,9 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.state.ConnectionState;
 import org.apache.curator.framework.state.ConnectionStateListener;
-import org.apache.curator.retry.ExponentialBackoffRetry;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -34,17 +32,7 @@ final class CuratorPeer implements Peer {
     if (!terms.renewed()) {
       throw new NotOfferedException("a lock that ends although its session goes on");
     }
-    this.curator =
-        CuratorFrameworkFactory.builder()
-            .connectString(String.join(",", addresses))
-            .sessionTimeoutMs(Math.toIntExact(terms.ttl().toMillis()))
-            .retryPolicy(new ExponentialBackoffRetry(1_000, 3))
-            .build();
-    curator.start();
-    if (!curator.blockUntilConnected(10, TimeUnit.SECONDS)) {
-      curator.close();
-      throw new IllegalStateException("no connection to " + addresses);
-    }
+    this.curator = Clients.curator(addresses, terms.ttl());
   }
 
   /** Encodes a name, since not every name is a path. */
@@ -134,11 +122,7 @@ final class CuratorPeer implements Peer {
     public ReleaseOutcome unlock() throws Exception {
       curator.getConnectionStateListenable().removeListener(listener);
       try {
-        owner.call(
-            () -> {
-              mutex.release();
-              return true;
-            });
+        owner.run(mutex::release);
       } catch (IllegalMonitorStateException e) {
         return ReleaseOutcome.ALREADY_LOST;
       } finally {

@@ -11,7 +11,6 @@ import io.etcd.jetcd.lease.LeaseKeepAliveResponse;
 import io.etcd.jetcd.lock.LockResponse;
 import io.etcd.jetcd.support.CloseableClient;
 import io.grpc.stub.StreamObserver;
-import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -34,10 +33,7 @@ final class JetcdPeer implements Peer {
   private final Client client;
 
   JetcdPeer(List<String> addresses) {
-    this.client =
-        Client.builder()
-            .endpoints(addresses.stream().map(at -> URI.create("http://" + at)).toList())
-            .build();
+    this.client = Clients.jetcd(addresses);
   }
 
   private static <T> T await(CompletableFuture<T> answer) throws Exception {

@@ -12,6 +12,12 @@ import org.jspecify.annotations.Nullable;
  * that lock, so that the lease can be used by any thread.
  */
 final class OwnerThread implements AutoCloseable {
+
+  /** A call without a result. */
+  interface Action {
+    void run() throws Exception;
+  }
+
   private final BlockingQueue<Runnable> calls = new LinkedBlockingQueue<>();
   private final Thread thread = new Thread(this::work, "lock-owner");
   private boolean ended; // of the thread alone
@@ -76,6 +82,15 @@ final class OwnerThread implements AutoCloseable {
         Thread.currentThread().interrupt();
       }
     }
+  }
+
+  /** Makes a call without a result in the same way. */
+  void run(Action action) throws Exception {
+    call(
+        () -> {
+          action.run();
+          return true;
+        });
   }
 
   private synchronized void begin() {

@@ -15,21 +15,36 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 
 /** Gives the kit one lock of one library, with a server of its own. */
 abstract class PeerHarness implements Harness {
   private final String name;
+  private final String setUp;
   private final Set<Capability> capabilities;
   private final Duration granularity;
   private final Duration minTtl;
+  private final Duration patience;
 
-  PeerHarness(String name, Set<Capability> capabilities, Duration granularity, Duration minTtl) {
+  /**
+   * Describes a lock.
+   *
+   * @param setUp the version of the library and of its server, and how it is set up
+   * @param patience how long a call of the library may take with its default settings, with retries
+   */
+  PeerHarness(
+      String name,
+      String setUp,
+      Set<Capability> capabilities,
+      Duration granularity,
+      Duration minTtl,
+      Duration patience) {
     this.name = name;
+    this.setUp = setUp;
     this.capabilities = capabilities;
     this.granularity = granularity;
     this.minTtl = minTtl;
+    this.patience = patience;
   }
 
   /** {@return the name of the lock} */
@@ -43,13 +58,9 @@ abstract class PeerHarness implements Harness {
   }
 
   /** {@return the version of the library and of its server, and how it is set up} */
-  abstract String setUp();
-
-  /**
-   * {@return the rules that ask for something that the library says it does not do, with what it
-   * says}
-   */
-  abstract Map<String, String> notOffered();
+  final String setUp() {
+    return setUp;
+  }
 
   /**
    * Opens the library's client.
@@ -68,7 +79,7 @@ abstract class PeerHarness implements Harness {
   final BackendInfo info() {
     return new BackendInfo(
         name,
-        setUp(),
+        setUp,
         capabilities,
         granularity,
         minTtl,
@@ -85,7 +96,7 @@ abstract class PeerHarness implements Harness {
   @Override
   public Timing timing(BackendInfo info) {
     Timing usual = Timing.of(info, slack());
-    Duration bound = usual.bound().plus(patience()).minus(usual.requestTimeout());
+    Duration bound = usual.bound().plus(patience).minus(usual.requestTimeout());
     return new Timing(
         usual.ttl(),
         usual.renewedTtl(),
@@ -93,9 +104,6 @@ abstract class PeerHarness implements Harness {
         usual.requestTimeout(),
         bound);
   }
-
-  /** {@return how long a call of the library may take with its default settings, with retries} */
-  abstract Duration patience();
 
   @Override
   public LockClient open(String uri, LockOptions options) {

@@ -1,22 +1,396 @@
 package dev.interlock.peers;
 
-import java.util.List;
+import static java.nio.charset.StandardCharsets.UTF_8;
 
-/** The locks under test, in the order of the page. */
+import com.zaxxer.hikari.HikariDataSource;
+import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
+import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
+import dev.interlock.jdbc.JdbcDatabase;
+import dev.interlock.jdbc.JdbcLocks;
+import dev.interlock.jdbc.JdbcSettings;
+import dev.interlock.shedlock.InterlockLockProvider;
+import dev.interlock.spring.integration.InterlockLockRegistry;
+import dev.interlock.tck.Server;
+import dev.interlock.tck.Timing;
+import dev.interlock.testbed.database.PostgresServer;
+import io.etcd.jetcd.Client;
+import io.lettuce.core.RedisClient;
+import java.io.IOException;
+import java.sql.Connection;
+import java.time.Duration;
+import java.util.List;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.UnaryOperator;
+import net.javacrumbs.shedlock.core.LockProvider;
+import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.redisson.Redisson;
+import org.springframework.core.io.ClassPathResource;
+import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
+import org.springframework.integration.jdbc.lock.DefaultLockRepository;
+import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
+import org.springframework.integration.redis.util.RedisLockRegistry;
+import org.springframework.integration.support.locks.LockRegistry;
+import org.springframework.jdbc.datasource.init.ScriptUtils;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
+
+/** The locks under test. Each has a class of its own, so that another JVM can create it. */
 final class Peers {
+  private static final Duration SHORT = Duration.ofMillis(20);
+  private static final Duration TEN_SECONDS = Duration.ofSeconds(10);
+
   private Peers() {}
 
+  /** {@return all of them, in the order of the page} */
   static List<PeerHarness> all() {
     return List.of(
-        new RedissonHarness.RLockHarness(),
-        new RedissonHarness.RFencedLockHarness(),
-        new RedissonHarness.RedLockHarness(),
+        new RLockHarness(),
+        new RFencedLockHarness(),
+        new RedLockHarness(),
         new SpringRedisHarness(),
         new SpringJdbcHarness(),
         new SpringInterlockHarness(),
-        new ShedLockHarness.ShedLockJdbcHarness(),
-        new ShedLockHarness.ShedLockInterlockHarness(),
+        new ShedLockJdbcHarness(),
+        new ShedLockInterlockHarness(),
         new CuratorHarness(),
         new JetcdHarness());
+  }
+
+  /** Redisson's locks. */
+  abstract static class RedissonHarness extends PeerHarness {
+    private final RedissonPeer.Kind kind;
+    private final int servers;
+
+    RedissonHarness(
+        String name, RedissonPeer.Kind kind, int servers, Set<Capability> capabilities) {
+      super(
+          name,
+          "Redisson "
+              + Jars.version(Redisson.class)
+              + (servers == 1 ? " on one Redis" : " on " + servers + " independent Redis servers")
+              + "; without a lease time, the watchdog renews the lock",
+          capabilities,
+          Duration.ofMillis(100),
+          SHORT,
+          TEN_SECONDS);
+      this.kind = kind;
+      this.servers = servers;
+    }
+
+    @Override
+    public Server start() {
+      return RedisStore.start(servers, "");
+    }
+
+    @Override
+    Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
+      return new RedissonPeer(kind, addresses, terms, requestTimeout);
+    }
+  }
+
+  /** {@code RLock}. */
+  static final class RLockHarness extends RedissonHarness {
+    RLockHarness() {
+      super("Redisson RLock", RedissonPeer.Kind.LOCK, 1, Set.of());
+    }
+  }
+
+  /** {@code RFencedLock}. */
+  static final class RFencedLockHarness extends RedissonHarness {
+    RFencedLockHarness() {
+      super("Redisson RFencedLock", RedissonPeer.Kind.FENCED, 1, Set.of(Capability.FENCING));
+    }
+  }
+
+  /** {@code RedissonRedLock}. */
+  static final class RedLockHarness extends RedissonHarness {
+    RedLockHarness() {
+      super("RedissonRedLock", RedissonPeer.Kind.RED, 3, Set.of(Capability.REPLICATED));
+    }
+  }
+
+  /** Spring Integration's {@code RedisLockRegistry}. */
+  static final class SpringRedisHarness extends PeerHarness {
+    private static final String REGISTRY = "spring";
+
+    SpringRedisHarness() {
+      super(
+          "Spring RedisLockRegistry",
+          "Spring Integration "
+              + Jars.version(RedisLockRegistry.class)
+              + " with Lettuce "
+              + Jars.version(RedisClient.class)
+              + " on one Redis; spin locks, with a renewalTaskScheduler where leases are to be"
+              + " renewed",
+          Set.of(),
+          Duration.ofMillis(200),
+          SHORT,
+          Duration.ofSeconds(5));
+    }
+
+    @Override
+    public Server start() {
+      return RedisStore.start(1, REGISTRY + ":");
+    }
+
+    @Override
+    Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
+      LettuceConnectionFactory connections = Clients.lettuce(addresses.get(0), requestTimeout);
+      RedisLockRegistry registry =
+          new RedisLockRegistry(connections, REGISTRY, terms.ttl().toMillis());
+      ThreadPoolTaskScheduler scheduler = Clients.scheduler();
+      if (terms.renewed()) {
+        registry.setRenewalTaskScheduler(scheduler);
+      }
+      return new SpringPeer(
+          registry,
+          terms,
+          () -> {
+            registry.destroy();
+            scheduler.shutdown();
+            connections.destroy();
+          });
+    }
+  }
+
+  /** Spring Integration's {@code JdbcLockRegistry}, on PostgreSQL. */
+  static final class SpringJdbcHarness extends PeerHarness {
+    SpringJdbcHarness() {
+      super(
+          "Spring JdbcLockRegistry",
+          "Spring Integration "
+              + Jars.version(JdbcLockRegistry.class)
+              + " with a DefaultLockRepository on one PostgreSQL; with a renewalTaskScheduler where"
+              + " leases are to be renewed",
+          Set.of(),
+          Duration.ofMillis(500),
+          SHORT,
+          TEN_SECONDS);
+    }
+
+    @Override
+    public Server start() throws Exception {
+      PostgresStore store =
+          PostgresStore.start(
+              new PostgresStore.Table(
+                  "SELECT LOCK_KEY, true AS HELD FROM INT_LOCK",
+                  false,
+                  "DELETE FROM INT_LOCK WHERE LOCK_KEY = ?",
+                  name -> UUID.nameUUIDFromBytes(name.getBytes(UTF_8)).toString()));
+      try (Connection connection = store.connect()) {
+        ScriptUtils.executeSqlScript(
+            connection,
+            new ClassPathResource("org/springframework/integration/jdbc/schema-postgresql.sql"));
+      }
+      return store;
+    }
+
+    @Override
+    Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
+      HikariDataSource pool = Clients.postgres(addresses.get(0), requestTimeout);
+      DefaultLockRepository repository = Clients.repository(pool);
+      JdbcLockRegistry registry = new JdbcLockRegistry(repository, terms.ttl());
+      ThreadPoolTaskScheduler scheduler = Clients.scheduler();
+      if (terms.renewed()) {
+        registry.setRenewalTaskScheduler(scheduler);
+      }
+      return new SpringPeer(
+          registry,
+          terms,
+          () -> {
+            scheduler.shutdown();
+            repository.stop();
+            repository.close();
+            pool.close();
+          });
+    }
+  }
+
+  /** Interlock behind Spring Integration's interface, with the adapter of Spring's registries. */
+  static final class SpringInterlockHarness extends PeerHarness {
+    SpringInterlockHarness() {
+      super(
+          "Interlock's LockRegistry",
+          "`InterlockLockRegistry` of this version on one Redis, through the interfaces of Spring"
+              + " Integration "
+              + Jars.version(LockRegistry.class)
+              + " alone",
+          Set.of(),
+          Duration.ofMillis(200),
+          SHORT,
+          Duration.ofSeconds(5));
+    }
+
+    @Override
+    public Server start() {
+      return RedisStore.start(1, "interlock:{", "}");
+    }
+
+    @Override
+    Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
+      LockOptions options =
+          LockOptions.builder()
+              .ttl(terms.ttl())
+              .autoRenew(terms.renewed())
+              .requestTimeout(requestTimeout)
+              .build();
+      LockClient client = LockClient.open("redis://" + addresses.get(0), options);
+      return new SpringPeer(new InterlockLockRegistry(client), terms, client);
+    }
+  }
+
+  /** ShedLock's interface, on PostgreSQL. */
+  abstract static class ShedLockHarness extends PeerHarness {
+    ShedLockHarness(String name, String setUp, Duration granularity) {
+      super(
+          name,
+          setUp + "; with a KeepAliveLockProvider where leases are to be renewed",
+          Set.of(),
+          granularity,
+          SHORT,
+          TEN_SECONDS);
+    }
+
+    @Override
+    public Timing timing(BackendInfo info) {
+      Timing usual = super.timing(info);
+      return new Timing(
+          usual.ttl(),
+          ShedLockPeer.SHORTEST_KEPT_ALIVE,
+          usual.longTtl(),
+          usual.requestTimeout(),
+          usual.bound());
+    }
+  }
+
+  /** ShedLock's own provider. */
+  static final class ShedLockJdbcHarness extends ShedLockHarness {
+    ShedLockJdbcHarness() {
+      super(
+          "ShedLock JdbcTemplateLockProvider",
+          "ShedLock "
+              + Jars.version(JdbcTemplateLockProvider.class)
+              + " with usingDbTime() on one PostgreSQL",
+          Duration.ofMillis(500));
+    }
+
+    /** The table is that of ShedLock's documents, which forbid to delete its rows. */
+    @Override
+    public Server start() throws Exception {
+      return PostgresStore.start(
+              new PostgresStore.Table(
+                  "SELECT name, lock_until > timezone('utc', now()) FROM shedlock",
+                  false,
+                  "UPDATE shedlock SET lock_until = timezone('utc', now()) WHERE name = ?",
+                  UnaryOperator.identity()))
+          .execute(
+              "CREATE TABLE shedlock (name VARCHAR(64) NOT NULL PRIMARY KEY, lock_until TIMESTAMP"
+                  + " NOT NULL, locked_at TIMESTAMP NOT NULL, locked_by VARCHAR(255) NOT NULL)");
+    }
+
+    @Override
+    Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
+      HikariDataSource pool = Clients.postgres(addresses.get(0), requestTimeout);
+      return new ShedLockPeer(Clients.shedLock(pool), UnaryOperator.identity(), pool);
+    }
+  }
+
+  /** Interlock behind the same interface. */
+  static final class ShedLockInterlockHarness extends ShedLockHarness {
+
+    /** The store keeps a lock for a second longer than lockAtMostFor, and a five-hundredth. */
+    ShedLockInterlockHarness() {
+      super(
+          "Interlock's LockProvider",
+          "`InterlockLockProvider` of this version on one PostgreSQL, through the interfaces of"
+              + " ShedLock "
+              + Jars.version(LockProvider.class)
+              + " alone",
+          Duration.ofMillis(1_500));
+    }
+
+    @Override
+    public Server start() throws Exception {
+      return PostgresStore.start(
+              new PostgresStore.Table(
+                  "SELECT encode(name, 'escape'), expires_at > extract(epoch FROM now()) *"
+                      + " 1000000 FROM interlock_lock",
+                  true,
+                  "DELETE FROM interlock_lock WHERE name = convert_to(?, 'UTF8')",
+                  UnaryOperator.identity()))
+          .execute(JdbcLocks.schema(JdbcDatabase.POSTGRESQL, JdbcSettings.defaults()));
+    }
+
+    @Override
+    Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
+      LockClient client =
+          LockClient.open(
+              "postgresql://%s:%s@%s/%s"
+                  .formatted(
+                      PostgresServer.USER,
+                      PostgresServer.PASSWORD,
+                      addresses.get(0),
+                      PostgresServer.DATABASE),
+              LockOptions.builder().requestTimeout(requestTimeout).build());
+      return new ShedLockPeer(
+          new InterlockLockProvider(client),
+          atMost -> atMost.plusSeconds(1).plus(atMost.dividedBy(500)),
+          client);
+    }
+  }
+
+  /** Curator's {@code InterProcessMutex}, which promises the order of requests. */
+  static final class CuratorHarness extends PeerHarness {
+    CuratorHarness() {
+      super(
+          "Curator InterProcessMutex",
+          "Curator "
+              + Jars.version(InterProcessMutex.class)
+              + " on one ZooKeeper; the session's time-out is the TTL,"
+              + " ExponentialBackoffRetry(1000, 3)",
+          Set.of(Capability.FIFO),
+          ZooKeeperStore.TICK,
+          ZooKeeperStore.TICK.multipliedBy(2),
+          Duration.ofSeconds(15));
+    }
+
+    @Override
+    public Server start() throws IOException {
+      return ZooKeeperStore.start();
+    }
+
+    @Override
+    Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) throws Exception {
+      return new CuratorPeer(addresses, terms);
+    }
+  }
+
+  /** jetcd's {@code Lock}. */
+  static final class JetcdHarness extends PeerHarness {
+    JetcdHarness() {
+      super(
+          "jetcd Lock",
+          "jetcd "
+              + Jars.version(Client.class)
+              + " on one etcd; an etcd lease for each acquisition, kept alive where it is to be"
+              + " renewed",
+          Set.of(),
+          Duration.ofSeconds(2),
+          Duration.ofSeconds(3),
+          TEN_SECONDS);
+    }
+
+    @Override
+    public Server start() {
+      return EtcdStore.start();
+    }
+
+    @Override
+    Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
+      return new JetcdPeer(addresses);
+    }
   }
 }

@@ -1,7 +1,5 @@
 package dev.interlock.peers;
 
-import com.zaxxer.hikari.HikariConfig;
-import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.StoreView;
 import dev.interlock.testbed.Testbed;
@@ -12,7 +10,6 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -36,29 +33,8 @@ record PostgresStore(PostgresServer server, Table table) implements Server, Stor
         Testbed.postgresql().config("max_connections = 600").withoutSync().start(), table);
   }
 
-  /**
-   * {@return the URL for JDBC}
-   *
-   * @param uri the store's URI, or an address
-   */
-  static String jdbcUrl(String uri) {
-    String address = uri.replaceFirst("^[^/]*//", "").replaceFirst("/.*", "");
-    return "jdbc:postgresql://%s/%s?user=%s&password=%s"
-        .formatted(address, PostgresServer.DATABASE, PostgresServer.USER, PostgresServer.PASSWORD);
-  }
-
-  /** Opens a pool of connections to an address. */
-  static HikariDataSource pool(String address, Duration requestTimeout) {
-    HikariConfig config = new HikariConfig();
-    config.setJdbcUrl(
-        jdbcUrl(address) + "&connectTimeout=2&socketTimeout=" + requestTimeout.toSeconds());
-    config.setConnectionTimeout(requestTimeout.toMillis());
-    config.setMinimumIdle(0);
-    return new HikariDataSource(config);
-  }
-
   Connection connect() throws SQLException {
-    return DriverManager.getConnection(jdbcUrl(uri()));
+    return DriverManager.getConnection(Clients.postgresUrl(uri()));
   }
 
   /** Executes statements, such as those that create the table. */

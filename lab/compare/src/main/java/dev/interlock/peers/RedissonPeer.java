@@ -13,7 +13,6 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
-import org.redisson.Redisson;
 import org.redisson.RedissonRedLock;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RFuture;
@@ -51,10 +50,9 @@ final class RedissonPeer implements Peer {
         config.setNettyThreads(4); // each needs open files, and the kit opens dozens of clients
         config
             .useSingleServer()
-            .setAddress("redis://" + address)
             .setTimeout(Math.toIntExact(requestTimeout.toMillis()))
             .setConnectionMinimumIdleSize(1); // of many clients that start at once
-        clients.add(Redisson.create(config));
+        clients.add(Clients.redisson(address, config));
       }
     } catch (RuntimeException e) {
       close();
@@ -62,14 +60,11 @@ final class RedissonPeer implements Peer {
     }
   }
 
-  @SuppressWarnings("deprecation") // it is what Redisson has for several servers
   private RLock lock(String name) {
     return switch (kind) {
       case LOCK -> clients.get(0).getLock(name);
       case FENCED -> clients.get(0).getFencedLock(name);
-      case RED ->
-          new RedissonRedLock(
-              clients.stream().map(client -> client.getLock(name)).toArray(RLock[]::new));
+      case RED -> Clients.redLock(clients, name);
     };
   }
 
@@ -232,17 +227,13 @@ final class RedissonPeer implements Peer {
     }
 
     @Override
-    @SuppressWarnings("deprecation") // as above
+    @SuppressWarnings("deprecation") // it is what Redisson has for several servers
     public ReleaseOutcome unlock() throws Exception {
       try {
         if (thread == null) {
           lock.unlockAsync(owner).toCompletableFuture().get();
         } else {
-          thread.call(
-              () -> {
-                lock.unlock();
-                return true;
-              });
+          thread.run(lock::unlock);
           thread.close();
         }
         // RedissonRedLock's returns in the same way if no server held the lock any more.

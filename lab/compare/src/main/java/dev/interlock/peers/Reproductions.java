@@ -1,5 +1,7 @@
 package dev.interlock.peers;
 
+import dev.interlock.tck.run.Proxies;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
@@ -25,28 +27,22 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
+import javax.sql.DataSource;
 import net.javacrumbs.shedlock.core.ClockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
 import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
-import org.apache.curator.retry.ExponentialBackoffRetry;
-import org.redisson.Redisson;
-import org.redisson.RedissonRedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
-import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry;
 import org.springframework.integration.support.locks.LockRegistry;
 import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
-import org.springframework.jdbc.support.JdbcTransactionManager;
-import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
 /**
  * What the page calls broken, by the library's own API and nothing else. Each method is a program
@@ -78,14 +74,19 @@ final class Reproductions {
       }
     }
 
-    @SuppressWarnings("deprecation") // it is what Redisson has for several servers
+    RLock ofOne(String kind) {
+      return lock(kind, one);
+    }
+
+    RLock ofOther(String kind) {
+      return lock(kind, other);
+    }
+
     static RLock lock(String kind, List<RedissonClient> clients) {
       return switch (kind) {
         case "RLock" -> clients.get(0).getLock("job");
         case "RFencedLock" -> clients.get(0).getFencedLock("fenced job");
-        default ->
-            new RedissonRedLock(
-                clients.stream().map(client -> client.getLock("red job")).toArray(RLock[]::new));
+        default -> Clients.redLock(clients, "red job");
       };
     }
 
@@ -102,8 +103,7 @@ final class Reproductions {
   private static RedissonClient redisson(String address) {
     Config config = new Config();
     config.setLockWatchdogTimeout(WATCHDOG_SECONDS * 1_000);
-    config.useSingleServer().setAddress("redis://" + address);
-    return Redisson.create(config);
+    return Clients.redisson(address, config);
   }
 
   private static String address(RedisServer server) {
@@ -116,16 +116,22 @@ final class Reproductions {
 
   /** Starts a thread, and waits until it has ended. */
   private static void inThread(Runnable work) throws InterruptedException {
+    started(work).join();
+  }
+
+  /** {@return a thread that has been started, and may be left behind} */
+  private static Thread started(Runnable work) {
     Thread thread = new Thread(work);
+    thread.setDaemon(true);
     thread.start();
-    thread.join();
+    return thread;
   }
 
   /** A thread that is interrupted before it asks for the lock holds it for ever. */
   static void redissonInterruptBeforeTheCall(PrintWriter out) throws Exception {
     try (RedissonPrograms programs = new RedissonPrograms()) {
       for (String kind : REDISSON) {
-        RLock lock = RedissonPrograms.lock(kind, programs.one);
+        RLock lock = programs.ofOne(kind);
         AtomicReference<Exception> thrown = new AtomicReference<>();
         // The call returns, with the lock, if the server's answer is there before it looks for it.
         int tries = kind.equals("RedissonRedLock") ? 1 : 20;
@@ -148,8 +154,7 @@ final class Reproductions {
         }
         out.println(kind + ": lockInterruptibly of an interrupted thread threw " + thrown.get());
         TimeUnit.SECONDS.sleep(4 * WATCHDOG_SECONDS);
-        boolean free =
-            RedissonPrograms.lock(kind, programs.other).tryLock(WATCHDOG_SECONDS, TimeUnit.SECONDS);
+        boolean free = programs.ofOther(kind).tryLock(WATCHDOG_SECONDS, TimeUnit.SECONDS);
         out.println(
             "  the thread has ended; after five times the watchdog's time-out another client"
                 + (free ? " acquires the lock" : " cannot acquire the lock"));
@@ -161,11 +166,11 @@ final class Reproductions {
   static void redissonInterruptWhileWaiting(PrintWriter out) throws Exception {
     try (RedissonPrograms programs = new RedissonPrograms()) {
       for (String kind : REDISSON) {
-        RLock held = RedissonPrograms.lock(kind, programs.one);
-        RLock waiting = RedissonPrograms.lock(kind, programs.other);
+        RLock held = programs.ofOne(kind);
+        RLock waiting = programs.ofOther(kind);
         held.lock();
         Thread interruptible =
-            new Thread(
+            started(
                 () -> {
                   try {
                     waiting.lockInterruptibly();
@@ -174,8 +179,6 @@ final class Reproductions {
                     out.println(kind + ": lockInterruptibly threw " + e);
                   }
                 });
-        interruptible.setDaemon(true);
-        interruptible.start();
         TimeUnit.SECONDS.sleep(2);
         interruptible.interrupt();
         interruptible.join(5_000);
@@ -183,7 +186,7 @@ final class Reproductions {
           out.println(kind + ": lockInterruptibly still waits 5 s after the interrupt");
         } else {
           Thread patient =
-              new Thread(
+              started(
                   () -> {
                     waiting.lock();
                     out.println(
@@ -192,8 +195,6 @@ final class Reproductions {
                             + Thread.currentThread().isInterrupted());
                     waiting.unlock();
                   });
-          patient.setDaemon(true);
-          patient.start();
           TimeUnit.SECONDS.sleep(2);
           patient.interrupt();
           TimeUnit.SECONDS.sleep(1);
@@ -208,11 +209,9 @@ final class Reproductions {
   static void redissonLostNotification(PrintWriter out) throws Exception {
     try (RedissonPrograms programs = new RedissonPrograms()) {
       for (String kind : List.of("RLock", "RFencedLock")) {
-        RLock held = RedissonPrograms.lock(kind, programs.one);
+        RLock held = programs.ofOne(kind);
         held.lock(20, TimeUnit.SECONDS);
-        Thread waiter = new Thread(() -> RedissonPrograms.lock(kind, programs.other).lock());
-        waiter.setDaemon(true);
-        waiter.start();
+        Thread waiter = started(() -> programs.ofOther(kind).lock());
         TimeUnit.SECONDS.sleep(2);
         var killed = programs.servers.get(0).call("CLIENT", "KILL", "TYPE", "pubsub");
         out.println(kind + ": CLIENT KILL TYPE pubsub has closed " + killed + " connection");
@@ -244,8 +243,7 @@ final class Reproductions {
         boolean acquired = lock.tryLock(8_000, 500, TimeUnit.MILLISECONDS);
         out.println(kind + ": tryLock with a lease time of 500 ms, answers take 1 s: " + acquired);
         out.println(
-            "  tryLock of another client at that moment: "
-                + RedissonPrograms.lock(kind, programs.other).tryLock());
+            "  tryLock of another client at that moment: " + programs.ofOther(kind).tryLock());
       }
       networks.forEach(Network::heal);
       slow.forEach(RedissonClient::shutdown);
@@ -257,10 +255,8 @@ final class Reproductions {
   static void redissonThreadThatHasEnded(PrintWriter out) throws Exception {
     try (RedissonPrograms programs = new RedissonPrograms()) {
       for (String kind : REDISSON) {
-        inThread(() -> RedissonPrograms.lock(kind, programs.one).lock());
-        boolean free =
-            RedissonPrograms.lock(kind, programs.other)
-                .tryLock(4 * WATCHDOG_SECONDS, TimeUnit.SECONDS);
+        inThread(() -> programs.ofOne(kind).lock());
+        boolean free = programs.ofOther(kind).tryLock(4 * WATCHDOG_SECONDS, TimeUnit.SECONDS);
         out.println(
             kind
                 + ": the thread that locked has ended; another client waits for four times the"
@@ -274,18 +270,16 @@ final class Reproductions {
   static void redissonShutdownWhileWaiting(PrintWriter out) throws Exception {
     for (String kind : REDISSON) {
       try (RedissonPrograms programs = new RedissonPrograms()) {
-        RedissonPrograms.lock(kind, programs.one).lock(40, TimeUnit.SECONDS);
+        programs.ofOne(kind).lock(40, TimeUnit.SECONDS);
         Thread waiter =
-            new Thread(
+            started(
                 () -> {
                   try {
-                    RedissonPrograms.lock(kind, programs.other).lockInterruptibly();
+                    programs.ofOther(kind).lockInterruptibly();
                   } catch (InterruptedException | RuntimeException e) {
                     out.println("  lockInterruptibly threw " + e.getClass().getName());
                   }
                 });
-        waiter.setDaemon(true);
-        waiter.start();
         TimeUnit.SECONDS.sleep(2);
         programs.other.forEach(RedissonClient::shutdown);
         long shutdown = System.nanoTime();
@@ -303,7 +297,7 @@ final class Reproductions {
   /** An unlock by a thread that does not hold the lock is not refused. */
   static void redissonRedLockUnlockByAnother(PrintWriter out) throws Exception {
     try (RedissonPrograms programs = new RedissonPrograms()) {
-      RLock lock = RedissonPrograms.lock("RedissonRedLock", programs.one);
+      RLock lock = programs.ofOne("RedissonRedLock");
       try {
         lock.unlock();
         out.println("unlock of a lock that nobody holds returned");
@@ -320,16 +314,14 @@ final class Reproductions {
               out.println("unlock by a thread that does not hold the lock threw " + e);
             }
           });
-      out.println(
-          "tryLock of another client: "
-              + RedissonPrograms.lock("RedissonRedLock", programs.other).tryLock());
+      out.println("tryLock of another client: " + programs.ofOther("RedissonRedLock").tryLock());
     }
   }
 
   /** An attempt without any server looks like one on a held lock. */
   static void redissonRedLockWithoutServers(PrintWriter out) throws Exception {
     try (RedissonPrograms programs = new RedissonPrograms()) {
-      RLock lock = RedissonPrograms.lock("RedissonRedLock", programs.one);
+      RLock lock = programs.ofOne("RedissonRedLock");
       out.println("tryLock of a free lock: " + lock.tryLock());
       lock.unlock();
       programs.servers.forEach(RedisServer::kill);
@@ -380,9 +372,7 @@ final class Reproductions {
 
   private static void attempt(PrintWriter out, String what, Callable<?> call) throws Exception {
     FutureTask<?> task = new FutureTask<>(call);
-    Thread thread = new Thread(task);
-    thread.setDaemon(true);
-    thread.start();
+    started(task);
     try {
       out.println(what + " returned " + task.get(10, TimeUnit.SECONDS));
     } catch (TimeoutException e) {
@@ -392,22 +382,11 @@ final class Reproductions {
     }
   }
 
-  private static CuratorFramework curator(String addresses) throws InterruptedException {
-    CuratorFramework curator =
-        CuratorFrameworkFactory.builder()
-            .connectString(addresses)
-            .sessionTimeoutMs(10_000)
-            .retryPolicy(new ExponentialBackoffRetry(1_000, 3))
-            .build();
-    curator.start();
-    boolean unused = curator.blockUntilConnected(10, TimeUnit.SECONDS);
-    return curator;
-  }
-
   /** A timed acquisition takes many times its time when the server does not answer. */
   static void curatorTimedAcquireOnASilentServer(PrintWriter out) throws Exception {
     try (ZooKeeperEnsemble servers = Testbed.zookeeper().forFaults().start();
-        CuratorFramework curator = curator(servers.connectString())) {
+        CuratorFramework curator =
+            Clients.curator(List.of(servers.connectString()), Duration.ofSeconds(10))) {
       InterProcessMutex mutex = new InterProcessMutex(curator, "/job");
       mutex.acquire();
       mutex.release();
@@ -423,27 +402,20 @@ final class Reproductions {
     }
   }
 
-  private static LettuceConnectionFactory connections(RedisServer server) {
-    LettuceConnectionFactory connections =
-        new LettuceConnectionFactory(server.host(), server.port());
-    connections.afterPropertiesSet();
-    connections.start();
-    return connections;
+  private static LettuceConnectionFactory connections(String address) {
+    return Clients.lettuce(address, Duration.ofSeconds(60)); // Lettuce's own time-out
   }
 
-  private static RedisLockRegistry registry(LettuceConnectionFactory connections, long ttlMillis) {
+  private static RedisLockRegistry renewed(LettuceConnectionFactory connections, long ttlMillis) {
     RedisLockRegistry registry = new RedisLockRegistry(connections, "registry", ttlMillis);
-    ThreadPoolTaskScheduler scheduler = new ThreadPoolTaskScheduler();
-    scheduler.setDaemon(true);
-    scheduler.initialize();
-    registry.setRenewalTaskScheduler(scheduler);
+    registry.setRenewalTaskScheduler(Clients.scheduler());
     return registry;
   }
 
   /** A timed attempt that is interrupted does not throw InterruptedException. */
   static void springInterruptWhileWaiting(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
-      LettuceConnectionFactory connections = connections(server);
+      LettuceConnectionFactory connections = connections(address(server));
       interruptWhileWaiting(
           out,
           "RedisLockRegistry",
@@ -451,7 +423,7 @@ final class Reproductions {
           new RedisLockRegistry(connections, "registry").obtain("job"));
       connections.destroy();
     }
-    try (Server server = new SpringJdbcHarness().start()) {
+    try (Server server = new Peers.SpringJdbcHarness().start()) {
       Duration ttl = Duration.ofSeconds(60);
       interruptWhileWaiting(
           out,
@@ -461,21 +433,19 @@ final class Reproductions {
     }
   }
 
+  private static DataSource database(String uri) {
+    return new DriverManagerDataSource(Clients.postgresUrl(uri));
+  }
+
   private static JdbcLockRegistry jdbcRegistry(String uri, Duration ttl) {
-    DriverManagerDataSource source = new DriverManagerDataSource(PostgresStore.jdbcUrl(uri));
-    DefaultLockRepository repository = new DefaultLockRepository(source);
-    repository.setTransactionManager(new JdbcTransactionManager(source));
-    repository.afterPropertiesSet();
-    repository.afterSingletonsInstantiated();
-    repository.start();
-    return new JdbcLockRegistry(repository, ttl);
+    return new JdbcLockRegistry(Clients.repository(database(uri)), ttl);
   }
 
   private static void interruptWhileWaiting(PrintWriter out, String kind, Lock held, Lock waiting)
       throws InterruptedException {
     held.lock();
     Thread timed =
-        new Thread(
+        started(
             () -> {
               try {
                 boolean acquired = waiting.tryLock(60, TimeUnit.SECONDS);
@@ -486,7 +456,6 @@ final class Reproductions {
                 out.println("  interrupt status: " + Thread.currentThread().isInterrupted());
               }
             });
-    timed.start();
     // Between two attempts: what an interrupt does to a request depends on the driver.
     do {
       TimeUnit.MILLISECONDS.sleep(1);
@@ -508,12 +477,8 @@ final class Reproductions {
   static void springLateGrant(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start();
         Network network = Proxies.network(server.uri(), 6379).orElseThrow()) {
-      LettuceConnectionFactory direct = connections(server);
-      String[] proxy = network.uri().replaceFirst("^redis://", "").split(":", 2);
-      LettuceConnectionFactory slow =
-          new LettuceConnectionFactory(proxy[0], Integer.parseInt(proxy[1]));
-      slow.afterPropertiesSet();
-      slow.start();
+      LettuceConnectionFactory direct = connections(address(server));
+      LettuceConnectionFactory slow = connections(network.uri().replaceFirst("^redis://", ""));
       RedisLockRegistry registry = new RedisLockRegistry(slow, "registry", 500);
       Lock warm = registry.obtain("warm-up");
       warm.lock();
@@ -527,7 +492,7 @@ final class Reproductions {
       slow.destroy();
       direct.destroy();
     }
-    try (Server server = new SpringJdbcHarness().start();
+    try (Server server = new Peers.SpringJdbcHarness().start();
         Network network = Proxies.network(server.uri(), 5432).orElseThrow()) {
       JdbcLockRegistry registry = jdbcRegistry(network.uri(), Duration.ofMillis(500));
       Lock warm = registry.obtain("warm-up");
@@ -557,15 +522,13 @@ final class Reproductions {
   /** A lock of a thread that has ended is renewed. */
   static void springRedisThreadThatHasEnded(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
-      LettuceConnectionFactory connections = connections(server);
-      RedisLockRegistry one = registry(connections, 3_000);
-      Thread thread = new Thread(() -> one.obtain("job").lock());
-      thread.start();
-      thread.join();
+      LettuceConnectionFactory connections = connections(address(server));
+      RedisLockRegistry one = renewed(connections, 3_000);
+      inThread(() -> one.obtain("job").lock());
       out.println("the thread that locked has ended; the TTL is 3 s, with a renewalTaskScheduler");
       out.println(
           "tryLock(12 s) of another registry: "
-              + registry(connections, 3_000).obtain("job").tryLock(12, TimeUnit.SECONDS));
+              + renewed(connections, 3_000).obtain("job").tryLock(12, TimeUnit.SECONDS));
       connections.destroy();
     }
   }
@@ -573,7 +536,7 @@ final class Reproductions {
   /** A lock that has expired, and was not unlocked, stays locked in its own JVM. */
   static void springExpiredInItsOwnJvm(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
-      LettuceConnectionFactory connections = connections(server);
+      LettuceConnectionFactory connections = connections(address(server));
       expiredInItsOwnJvm(
           out,
           "RedisLockRegistry",
@@ -581,7 +544,7 @@ final class Reproductions {
           new RedisLockRegistry(connections, "registry", 2_000));
       connections.destroy();
     }
-    try (Server server = new SpringJdbcHarness().start()) {
+    try (Server server = new Peers.SpringJdbcHarness().start()) {
       expiredInItsOwnJvm(
           out,
           "JdbcLockRegistry",
@@ -608,7 +571,7 @@ final class Reproductions {
 
   /** A lock that has expired comes back if nobody else has taken it since. */
   static void springJdbcRenewalOfAnExpiredLock(PrintWriter out) throws Exception {
-    try (Server server = new SpringJdbcHarness().start()) {
+    try (Server server = new Peers.SpringJdbcHarness().start()) {
       JdbcLockRegistry one = jdbcRegistry(server.uri(), Duration.ofSeconds(2));
       one.obtain("job").lock();
       TimeUnit.SECONDS.sleep(5);
@@ -631,13 +594,12 @@ final class Reproductions {
   }
 
   private static LockProvider shedLocks(String uri) {
-    return ShedLockHarness.ShedLockJdbcHarness.provider(
-        new DriverManagerDataSource(PostgresStore.jdbcUrl(uri)));
+    return Clients.shedLock(database(uri));
   }
 
   /** A lock that has ended takes its successor's lock away. */
   static void shedlockUnlockOfASuccessor(PrintWriter out) throws Exception {
-    try (Server server = new ShedLockHarness.ShedLockJdbcHarness().start()) {
+    try (Server server = new Peers.ShedLockJdbcHarness().start()) {
       for (boolean extend : new boolean[] {false, true}) {
         String name = extend ? "other job" : "job";
         LockProvider one = shedLocks(server.uri());
@@ -664,7 +626,7 @@ final class Reproductions {
 
   /** A lock that has ended before the answer arrives is reported as acquired. */
   static void shedlockLateGrant(PrintWriter out) throws Exception {
-    try (Server server = new ShedLockHarness.ShedLockJdbcHarness().start();
+    try (Server server = new Peers.ShedLockJdbcHarness().start();
         Network network = Proxies.network(server.uri(), 5432).orElseThrow()) {
       LockProvider slow = shedLocks(network.uri());
       shedLock(slow, "warm-up", Duration.ofSeconds(60)).orElseThrow().unlock();
@@ -681,14 +643,14 @@ final class Reproductions {
 
   /** The names that were locked and unlocked keep their rows. */
   static void shedlockRows(PrintWriter out) throws Exception {
-    try (Server server = new ShedLockHarness.ShedLockJdbcHarness().start()) {
+    try (Server server = new Peers.ShedLockJdbcHarness().start()) {
       LockProvider provider = shedLocks(server.uri());
       for (int i = 0; i < 100; i++) {
         shedLock(provider, "job " + i, Duration.ofSeconds(60)).orElseThrow().unlock();
       }
       out.println(
           "rows after 100 names were locked and unlocked: "
-              + new JdbcTemplate(new DriverManagerDataSource(PostgresStore.jdbcUrl(server.uri())))
+              + new JdbcTemplate(database(server.uri()))
                   .queryForObject("SELECT count(*) FROM shedlock", Long.class));
     }
   }
@@ -696,8 +658,7 @@ final class Reproductions {
   /** A lock is in the way of another one whose name begins in the same way. */
   static void jetcdNamesWithASlash(PrintWriter out) throws Exception {
     try (EtcdCluster server = Testbed.etcd().start();
-        Client client =
-            Client.builder().endpoints(server.uri().replace("etcd:", "http:")).build()) {
+        Client client = Clients.jetcd(List.of(server.uri().replace("etcd://", "")))) {
       for (String[] names : new String[][] {{"job/1", "job"}, {"job", "job/1"}}) {
         long first = client.getLeaseClient().grant(60).get().getID();
         long second = client.getLeaseClient().grant(60).get().getID();
@@ -718,19 +679,6 @@ final class Reproductions {
   }
 
   private static ByteSequence bytes(String text) {
-    return ByteSequence.from(text, java.nio.charset.StandardCharsets.UTF_8);
-  }
-
-  /** Runs the programs whose names contain the argument. */
-  public static void main(String[] arguments) throws Exception {
-    PrintWriter out = new PrintWriter(System.out, true, java.nio.charset.StandardCharsets.UTF_8);
-    for (java.lang.reflect.Method method : Reproductions.class.getDeclaredMethods()) {
-      if (method.getParameterCount() == 1
-          && method.getParameterTypes()[0] == PrintWriter.class
-          && method.getName().contains(arguments[0])) {
-        out.println("== " + method.getName());
-        method.invoke(null, out);
-      }
-    }
+    return ByteSequence.from(text, UTF_8);
   }
 }

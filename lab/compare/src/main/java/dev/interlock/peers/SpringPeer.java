@@ -17,42 +17,35 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
 final class SpringPeer implements Peer {
   private final RenewableLockRegistry<DistributedLock> registry;
   private final Terms usual;
-  private final boolean renews;
   private final AutoCloseable resources;
 
   /**
    * Adapts a registry.
    *
    * @param registry the registry, whose locks have the usual TTL
-   * @param usual the usual terms
-   * @param renews whether it renews its locks
+   * @param usual the usual terms; whether it renews its locks is the same for all
    * @param resources what to close with it
    */
   SpringPeer(
-      RenewableLockRegistry<DistributedLock> registry,
-      Terms usual,
-      boolean renews,
-      AutoCloseable resources) {
+      RenewableLockRegistry<DistributedLock> registry, Terms usual, AutoCloseable resources) {
     this.registry = registry;
     this.usual = usual;
-    this.renews = renews;
     this.resources = resources;
   }
 
   @Override
   public @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost)
       throws Exception {
-    if (renews && !terms.renewed()) {
+    if (usual.renewed() && !terms.renewed()) {
       throw new NotOfferedException("locks with and without renewal in one registry");
     }
-    Terms granted = new Terms(terms.ttl(), renews);
     DistributedLock lock = registry.obtain(name);
     OwnerThread owner = new OwnerThread();
     boolean held = false;
     try {
       LeaseTime time = LeaseTime.startingNow(terms.ttl());
       held = owner.call(() -> acquire(lock, terms, atMost));
-      return held ? new Held(registry, lock, name, owner, new Time(time, granted)) : null;
+      return held ? new Held(name, lock, owner, time) : null;
     } finally {
       if (!held) {
         owner.close();
@@ -89,61 +82,47 @@ final class SpringPeer implements Peer {
     resources.close();
   }
 
-  /** Counts the time of the lease anew after each renewal by the program. */
-  private static final class Time {
-    private final Terms terms;
-    private volatile LeaseTime current;
+  /** A lock that was acquired by a thread of its own, with the time of its last renewal. */
+  private final class Held implements Hold {
+    private final String name;
+    private final DistributedLock lock;
+    private final OwnerThread owner;
+    private volatile LeaseTime time;
 
-    Time(LeaseTime first, Terms terms) {
-      this.current = first;
-      this.terms = terms;
+    Held(String name, DistributedLock lock, OwnerThread owner, LeaseTime time) {
+      this.name = name;
+      this.lock = lock;
+      this.owner = owner;
+      this.time = time;
     }
-  }
-
-  /** A lock that was acquired by a thread of its own. */
-  private record Held(
-      RenewableLockRegistry<DistributedLock> registry,
-      DistributedLock lock,
-      String name,
-      OwnerThread owner,
-      Time time)
-      implements Hold {
 
     @Override
     public Duration ttl() {
-      return time.terms.ttl();
+      return time.whole();
     }
 
     @Override
     public Duration validity() {
-      return time.terms.renewed() ? Hold.super.validity() : time.current.left();
+      return usual.renewed() ? Hold.super.validity() : time.left();
     }
 
     /** There is no query. A holder knows that it has locked, and when the TTL is over. */
     @Override
     public boolean isHeld() {
-      return time.terms.renewed() || !time.current.left().isZero();
+      return usual.renewed() || !time.left().isZero();
     }
 
     @Override
     public void renew() throws Exception {
       LeaseTime renewed = LeaseTime.startingNow(ttl());
-      owner.call(
-          () -> {
-            registry.renewLock(name, renewed.whole());
-            return true;
-          });
-      time.current = renewed;
+      owner.run(() -> registry.renewLock(name, renewed.whole()));
+      time = renewed;
     }
 
     @Override
     public ReleaseOutcome unlock() throws Exception {
       try {
-        owner.call(
-            () -> {
-              lock.unlock();
-              return true;
-            });
+        owner.run(lock::unlock);
         return ReleaseOutcome.RELEASED;
       } catch (ConcurrentModificationException | IllegalMonitorStateException e) {
         return ReleaseOutcome.ALREADY_LOST;

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.ServiceLoader;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -125,6 +126,20 @@ public record Contender(
       }
     }
     return distinct(wanted.isEmpty() ? usual : chosen(all, wanted));
+  }
+
+  /**
+   * {@return the first that is found by a name}
+   *
+   * @throws IllegalArgumentException if there is none
+   */
+  public static Contender named(String name) {
+    return found(/* clusters= */ false, List.of(name)).get(0);
+  }
+
+  /** {@return its servers, which have been started; empty if they are running already} */
+  public Optional<Deployment> startServers() {
+    return Optional.ofNullable(start).map(Supplier::get);
   }
 
   private static List<Contender> chosen(List<Contender> all, List<String> wanted) {

@@ -2,6 +2,7 @@ package dev.interlock.report;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /**
  * A table for a terminal, for Markdown, and, by {@code table.mustache}, for HTML.
@@ -12,6 +13,8 @@ import java.util.List;
  * @param notes lines that follow the table
  */
 public record Table(String style, List<String> head, List<List<String>> rows, List<String> notes) {
+  /** Outside of code, in which it stands for itself: an even number of backquotes follows. */
+  private static final Pattern LESS_THAN = Pattern.compile("<(?=([^`]*`[^`]*`)*[^`]*$)");
 
   /** A table of numbers. */
   public Table(List<String> head, List<List<String>> rows, List<String> notes) {
@@ -64,7 +67,8 @@ public record Table(String style, List<String> head, List<List<String>> rows, Li
     StringBuilder text = new StringBuilder();
     if (!rows.isEmpty()) {
       text.append(row(head));
-      text.append("|---|").append("---:|".repeat(head.size() - 1)).append('\n');
+      String rule = style.isEmpty() ? "---:|" : "---|"; // numbers are aligned to the right
+      text.append("|---|").append(rule.repeat(head.size() - 1)).append('\n');
       rows.forEach(row -> text.append(row(row)));
     }
     if (!notes.isEmpty()) {
@@ -82,6 +86,6 @@ public record Table(String style, List<String> head, List<List<String>> rows, Li
 
   /** {@return the text as it may stand in a cell of Markdown} */
   public static String escape(String text) {
-    return text.replace("|", "\\|").replace("<", "&lt;");
+    return LESS_THAN.matcher(text.replace("|", "\\|")).replaceAll("&lt;");
   }
 }

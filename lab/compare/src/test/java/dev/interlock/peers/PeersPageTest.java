@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.tck.run.Contract;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
@@ -19,7 +21,7 @@ class PeersPageTest {
 
   @Test
   void thePageShowsWhatWasFound() throws Exception {
-    String current = new Page(KitOnPeersTest.RESULTS).markdown();
+    String current = new PeersPage(KitOnPeersTest.RESULTS).markdown();
     if (System.getProperty("interlock.docs.write") != null) {
       Files.writeString(PAGE, current, UTF_8);
     }
@@ -35,6 +37,17 @@ class PeersPageTest {
       finding.rules().forEach(rule -> assertTrue(Contract.load().find(rule).isPresent(), rule));
       Path printed = KitOnPeersTest.RESULTS.resolve(finding.program() + ".txt");
       assertTrue(Files.exists(printed), printed + " is missing; see ReproductionsTest");
+    }
+  }
+
+  @Test
+  void reasonsAreAboutLocksAndRulesThatThereAre() throws Exception {
+    Set<String> keys = new HashSet<>(Set.of("any"));
+    Peers.all().forEach(peer -> keys.add(peer.key()));
+    Contract contract = Contract.load();
+    for (Verdicts.Reason reason : Verdicts.ALL) {
+      assertTrue(keys.containsAll(reason.locks()), reason::toString);
+      reason.rules().forEach(rule -> assertTrue(contract.find(rule).isPresent(), rule));
     }
   }
 }

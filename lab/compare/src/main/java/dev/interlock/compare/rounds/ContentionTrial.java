@@ -1,8 +1,6 @@
 package dev.interlock.compare.rounds;
 
 import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
@@ -37,7 +35,7 @@ public final class ContentionTrial implements Trial {
     this.waiters = waiters;
     this.contention = contention;
     this.requests = requests;
-    this.opened = new ArrayList<>(opened);
+    this.opened = opened;
   }
 
   /** {@return a trial with threads of several clients of this process} */
@@ -89,9 +87,6 @@ public final class ContentionTrial implements Trial {
 
   @Override
   public void close() throws Exception {
-    Collections.reverse(opened);
-    for (AutoCloseable each : opened) {
-      each.close();
-    }
+    Trial.closeAll(opened);
   }
 }

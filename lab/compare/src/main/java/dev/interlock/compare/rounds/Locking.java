@@ -48,15 +48,31 @@ public interface Locking extends Pairs {
   }
 
   private static Locking by(LockClient client, Function<String, Acquirable<Lease>> names) {
+    return of(client, (name, atMost) -> names.apply(name).tryAcquire(atMost));
+  }
+
+  /** Acquires a name, as {@link #acquire} does. */
+  @FunctionalInterface
+  interface Way {
+    /**
+     * {@return what releases the name, on the same thread; empty if it was not free in time}
+     *
+     * @throws Exception if the store fails
+     */
+    Optional<? extends AutoCloseable> acquire(String name, Duration atMost) throws Exception;
+  }
+
+  /** {@return locks that are acquired in some way; closing them closes the client} */
+  static Locking of(AutoCloseable client, Way way) {
     return new Locking() {
       @Override
       public Optional<? extends AutoCloseable> acquire(String name, Duration atMost)
-          throws InterruptedException {
-        return names.apply(name).tryAcquire(atMost);
+          throws Exception {
+        return way.acquire(name, atMost);
       }
 
       @Override
-      public void close() {
+      public void close() throws Exception {
         client.close();
       }
     };

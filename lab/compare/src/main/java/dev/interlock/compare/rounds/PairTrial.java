@@ -2,15 +2,16 @@ package dev.interlock.compare.rounds;
 
 import java.time.Duration;
 import java.util.EnumMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
 import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** Threads of one client that acquire and release uncontended names. */
+/** Threads that acquire and release uncontended names, spread evenly over some clients. */
 public final class PairTrial implements Trial {
-  private final Pairs client;
+  private final List<? extends Pairs> clients;
   private final int threads;
   private final Duration slice;
   private final IntFunction<String> names;
@@ -20,18 +21,19 @@ public final class PairTrial implements Trial {
   /**
    * Prepares a trial.
    *
-   * @param client closed with the trial
+   * @param clients closed with the trial
+   * @param threads how many of all clients together
    * @param slice how long a round lasts
    * @param names the next name of a thread
    * @param requests counts what reaches the server; null if requests are not counted
    */
   public PairTrial(
-      Pairs client,
+      List<? extends Pairs> clients,
       int threads,
       Duration slice,
       IntFunction<String> names,
       @Nullable RequestCounter requests) {
-    this.client = client;
+    this.clients = clients;
     this.threads = threads;
     this.slice = slice;
     this.names = names;
@@ -49,6 +51,7 @@ public final class PairTrial implements Trial {
             threads,
             slice,
             (number, goesOn) -> {
+              Pairs client = clients.get(number % clients.size());
               do {
                 String name = names.apply(number);
                 long before = System.nanoTime();
@@ -82,6 +85,6 @@ public final class PairTrial implements Trial {
 
   @Override
   public void close() throws Exception {
-    client.close();
+    Trial.closeAll(clients);
   }
 }

@@ -1,5 +1,6 @@
 package dev.interlock.compare.rounds;
 
+import java.util.List;
 import java.util.Map;
 
 /** What one contender does in each round. */
@@ -16,5 +17,15 @@ public interface Trial extends AutoCloseable {
   default void warmedUp() {}
 
   @Override
-  void close() throws Exception;
+  default void close() throws Exception {}
+
+  /** Closes all, the last one first, even if closing another one fails. */
+  static void closeAll(List<? extends AutoCloseable> opened) throws Exception {
+    if (!opened.isEmpty()) {
+      int last = opened.size() - 1;
+      try (AutoCloseable first = () -> closeAll(opened.subList(0, last))) {
+        opened.get(last).close();
+      }
+    }
+  }
 }

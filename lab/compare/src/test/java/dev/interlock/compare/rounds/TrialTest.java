@@ -25,7 +25,7 @@ class TrialTest {
         figures = contention.round();
       }
       assertTrue(figures.get(Figure.HANDOFFS) > 0, figures.toString());
-      PairTrial pairs = new PairTrial(one, 2, SLICE, number -> "own-" + number, null);
+      PairTrial pairs = new PairTrial(List.of(one), 2, SLICE, number -> "own-" + number, null);
       Map<Figure, Double> measured = pairs.round();
       assertTrue(measured.get(Figure.PAIRS) > 0, measured::toString);
       assertTrue(measured.get(Figure.PAIR_P50) > 0, measured::toString);

@@ -1,0 +1,27 @@
+package dev.interlock.bench;
+
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+
+/** The command line of {@code tools/bench}. */
+@Command(
+    name = "tools/bench",
+    mixinStandardHelpOptions = true,
+    subcommands = {PeersCommand.class, Weight.class, Soak.class})
+public final class Main {
+  private static final Logger GRPC = Logger.getLogger("io.grpc");
+
+  private Main() {}
+
+  /** Runs it. */
+  public static void main(String[] words) {
+    GRPC.setLevel(Level.WARNING);
+    System.exit(commandLine().execute(words)); // drivers leave threads behind
+  }
+
+  static CommandLine commandLine() {
+    return new CommandLine(new Main()).setCaseInsensitiveEnumValuesAllowed(true);
+  }
+}

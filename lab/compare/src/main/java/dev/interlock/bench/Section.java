@@ -1,0 +1,88 @@
+package dev.interlock.bench;
+
+import dev.interlock.compare.rounds.Figure;
+import dev.interlock.compare.rounds.Series;
+import dev.interlock.compare.rounds.Spread;
+import dev.interlock.report.Table;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/** What the report says of one store. */
+final class Section {
+  private final String title;
+  private final String servers;
+  private final List<List<String>> rows = new ArrayList<>();
+  private final List<Series<String>> measured = new ArrayList<>();
+  private final List<String> notes = new ArrayList<>();
+
+  /**
+   * Begins a section.
+   *
+   * @param title the store's name
+   * @param servers which servers, and how they were started
+   */
+  Section(String title, String servers) {
+    this.title = title;
+    this.servers = servers;
+  }
+
+  String title() {
+    return title;
+  }
+
+  String servers() {
+    return servers;
+  }
+
+  /** Compares what the rounds gave with its target. */
+  void row(String what, Target target, List<Double> rounds) {
+    Spread spread = Spread.of(rounds);
+    rows.add(
+        List.of(
+            what,
+            target.format(),
+            rounds.isEmpty() ? "not measured" : spread.format(target.unit()),
+            rounds.isEmpty() ? "–" : target.isMetBy(spread.median()) ? "yes" : "**no**"));
+  }
+
+  void add(Series<String> series) {
+    measured.add(series);
+  }
+
+  void note(String line) {
+    notes.add(line);
+  }
+
+  String markdown() {
+    Table targets =
+        new Table(List.of("", "target", "measured (lowest to highest)", "met"), rows, notes);
+    return "### "
+        + title
+        + "\n\n"
+        + targets.markdown()
+        + "\nThe medians behind it:\n\n"
+        + medians().markdown();
+  }
+
+  private Table medians() {
+    Set<String> contenders = new LinkedHashSet<>();
+    measured.forEach(series -> contenders.addAll(series.contenders()));
+    List<String> head = new ArrayList<>(List.of(""));
+    head.addAll(contenders);
+    List<List<String>> lines = new ArrayList<>();
+    for (Series<String> series : measured) {
+      for (Figure figure : Figure.values()) {
+        List<String> line = new ArrayList<>(List.of(series.name() + ": " + figure.label()));
+        for (String contender : contenders) {
+          line.add(figure.unit().format(Spread.of(series.values(contender, figure)).median()));
+        }
+        if (contenders.stream().anyMatch(one -> !series.values(one, figure).isEmpty())) {
+          lines.add(line);
+        }
+      }
+    }
+    return new Table(head, lines, List.of());
+  }
+}

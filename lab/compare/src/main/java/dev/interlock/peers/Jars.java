@@ -1,0 +1,25 @@
+package dev.interlock.peers;
+
+import java.net.URI;
+import java.nio.file.Path;
+import java.security.CodeSource;
+
+/** The jars of libraries, which have the versions in their names. */
+public final class Jars {
+  private Jars() {}
+
+  /** {@return the name of the file that a class comes from, without its ending} */
+  public static String of(Class<?> type) {
+    CodeSource source = type.getProtectionDomain().getCodeSource();
+    if (source == null) {
+      return type.getName();
+    }
+    Path file = Path.of(URI.create(source.getLocation().toString()));
+    return String.valueOf(file.getFileName()).replaceAll("\\.jar$", "");
+  }
+
+  /** {@return the version of the library that a class belongs to} */
+  static String version(Class<?> type) {
+    return of(type).replaceFirst("^.*?-(?=[0-9])", "");
+  }
+}

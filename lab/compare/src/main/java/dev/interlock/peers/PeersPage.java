@@ -1,0 +1,218 @@
+package dev.interlock.peers;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.interlock.peers.Verdicts.Cell;
+import dev.interlock.peers.Verdicts.Verdict;
+import dev.interlock.report.Table;
+import dev.interlock.tck.Contract;
+import dev.interlock.tck.ContractRule;
+import dev.interlock.tck.report.RuleResult.Outcome;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Writes {@code docs/peers.md} from what was found. */
+final class PeersPage {
+  private static final int LONGEST_MESSAGE = 200;
+
+  private final Path results;
+  private final List<ContractRule> rules = Contract.load().rules();
+  private final Map<PeerHarness, RunResult> runs = new LinkedHashMap<>();
+  private final List<PeerHarness> missing = new ArrayList<>();
+  private final StringBuilder text = new StringBuilder();
+
+  PeersPage(Path results) throws IOException {
+    this.results = results;
+    for (PeerHarness peer : Peers.all()) {
+      Path file = results.resolve(peer.key() + ".tsv");
+      if (Files.exists(file)) {
+        runs.put(peer, RunResult.read(file));
+      } else {
+        missing.add(peer);
+      }
+    }
+  }
+
+  private Verdict verdict(PeerHarness peer, String rule) {
+    RunResult run = runs.get(peer);
+    RunResult.Finding found = run == null ? null : run.rules().get(rule);
+    return Verdicts.of(peer, rule, found == null ? Verdicts.none() : found);
+  }
+
+  String markdown() throws IOException {
+    text.append(
+"""
+# Other locks under the kit
+
+Which rules of [the contract](contract.md) the locks of other libraries keep, tested by the same kit as Interlock's backends. This page is generated.
+
+- **kept**: all tests of the rule passed. **kept in part**: those passed that could be run.
+- **broken**: the library breaks the rule, and [a program](../lab/compare/src/main/java/dev/interlock/peers/Reproductions.java) that uses nothing but the library's own API and a real server shows it.
+- **no verdict**: a test failed, but its cause may be the adapter, or something that only Interlock promises; [the reason](#no-verdict) is below.
+- **not offered**: the tests need an operation that the library does not have. That is no fault: the contract is Interlock's, and these libraries never promised it. [The operations](#not-offered) are below.
+- **not tested**: the test could not be run here. **–**: the rule does not apply.
+
+"Broken" is about the rule, not about the library's promises, which are often weaker; each finding says what the library's documentation promises.
+
+The adapters are in `lab/compare`. They call the library's own API. The kit's TTL becomes the lease time where renewal is off, otherwise the watchdog's, the session's or the registry's time-out; its request time-out becomes the driver's. Everything else is the library's default, except for smaller pools of connections and I/O threads, since the kit opens dozens of clients at once. A lock that belongs to a thread gets a thread of its own for each lease.
+
+*Interlock's LockRegistry* is [Interlock behind Spring's interface](adapters.md#spring-integration), for comparison with Spring's own registries: the same adapter calls all three through that interface alone, so much of what Interlock has is not offered there.
+
+*Interlock's LockProvider* is [Interlock behind ShedLock's interface](adapters.md#shedlock), on the same database as ShedLock's own provider. That interface has no wait: ShedLock skips a task whose lock is held. So the adapter turns each wait into one attempt; if it fails, waiting counts as not offered, and many of the kit's tests end there. What remains is mostly about attempts, expiry and releases. The kit's TTL becomes `lockAtMostFor`; where it is to be renewed, ShedLock's `KeepAliveLockProvider` does so, with 30 s, the shortest time that it accepts.
+
+To repeat all of it, which takes about half an hour:
+
+```console
+$ ./verify --only KitOnPeersTest -Dinterlock.docs.write      # the kit; -Dinterlock.peers.only=RLock for one lock
+$ ./verify --only ReproductionsTest -Dinterlock.docs.write   # the programs
+$ ./verify --only PeersPageTest -Dinterlock.docs.write       # this page
+```
+""");
+    locks();
+    rules();
+    findings();
+    noVerdict();
+    notOffered();
+    return text.toString();
+  }
+
+  private void table(String title, List<String> head, List<List<String>> rows) {
+    text.append("\n## " + title + "\n\n");
+    text.append(new Table(head, rows, List.of()).words().markdown());
+  }
+
+  private void locks() {
+    List<List<String>> rows = new ArrayList<>();
+    runs.forEach(
+        (peer, run) ->
+            rows.add(
+                List.of(
+                    peer.name(),
+                    run.setUp(),
+                    count(peer, Cell.KEPT) + " + " + count(peer, Cell.PARTLY) + " in part",
+                    "" + count(peer, Cell.BROKEN),
+                    "" + count(peer, Cell.NO_VERDICT),
+                    "" + count(peer, Cell.NOT_OFFERED))));
+    missing.forEach(peer -> rows.add(List.of(peer.name(), "not yet tested", "", "", "", "")));
+    table("Locks", List.of("lock", "tested", "kept", "broken", "no verdict", "not offered"), rows);
+  }
+
+  private long count(PeerHarness peer, Cell cell) {
+    return rules.stream().filter(rule -> verdict(peer, rule.id()).cell() == cell).count();
+  }
+
+  private void rules() {
+    List<String> head = new ArrayList<>(List.of("rule"));
+    runs.keySet().forEach(peer -> head.add(peer.name()));
+    List<List<String>> rows = new ArrayList<>();
+    for (ContractRule rule : rules) {
+      List<String> row = new ArrayList<>(List.of(rule.id() + " " + rule.title()));
+      for (PeerHarness peer : runs.keySet()) {
+        StringBuilder cell = new StringBuilder(verdict(peer, rule.id()).cell().words());
+        for (Finding finding : Verdicts.findings(peer, rule.id())) {
+          int number = Finding.all().indexOf(finding) + 1;
+          cell.append(" [" + number + "](#finding-" + number + ")");
+        }
+        row.add(cell.toString());
+      }
+      rows.add(row);
+    }
+    table("Rules", head, rows);
+  }
+
+  private void findings() throws IOException {
+    text.append("\n## What is broken\n");
+    for (Finding finding : Finding.all()) {
+      text.append("\n### Finding " + (Finding.all().indexOf(finding) + 1));
+      text.append("\n\n**" + finding.title() + "**\n\n");
+      for (PeerHarness peer : runs.keySet()) {
+        if (finding.peers().contains(peer.key())) {
+          text.append("- ").append(peer.name()).append("\n");
+          for (String rule : finding.rules()) {
+            RunResult.Finding found = runs.get(peer).rules().getOrDefault(rule, Verdicts.none());
+            boolean seen = found.outcome() == Outcome.FAILED;
+            text.append("  - ").append(rule).append(": ");
+            text.append(seen ? "`" + shortest(found.reason()) + "`" : "the kit did not see it");
+            text.append("\n");
+          }
+        }
+      }
+      text.append("\n").append(finding.meaning()).append("\n\n");
+      text.append("Documented: ").append(finding.documented()).append(" ");
+      text.append(
+          String.join(
+              ", ",
+              finding.links().stream().map(link -> "[" + host(link) + "](" + link + ")").toList()));
+      text.append("\n\n`").append(finding.program()).append("` prints:\n\n```text\n");
+      Path output = results.resolve(finding.program() + ".txt");
+      text.append(Files.exists(output) ? Files.readString(output, UTF_8) : "not run yet\n");
+      text.append("```\n");
+    }
+  }
+
+  private static String host(String link) {
+    String[] parts = link.replaceFirst("https://", "").split("/");
+    String last = parts[parts.length - 1].replaceFirst("\\.(html|md)$", "");
+    String kind = link.contains("/pull/") ? "pull request " : "issue ";
+    return last.matches("\\d+") ? kind + last : parts[0] + " " + last;
+  }
+
+  /** {@return the shortest of the messages of a rule's tests} */
+  private static String shortest(String reason) {
+    String shortest = reason;
+    for (String message : reason.split("; ")) {
+      boolean whole = message.length() > 10 && !message.contains("KEYS[");
+      if (whole && message.length() < shortest.length()) {
+        shortest = message;
+      }
+    }
+    String plain =
+        shortest
+            .replaceAll("dev\\.interlock\\.|java\\.lang\\.|java\\.util\\.concurrent\\.", "")
+            .replaceAll("lock \"tck-[^\"]*\": ", "")
+            .replaceAll("tck-[0-9a-z]+-\\d+n", "NAME")
+            .replaceAll(" at 127\\.0\\.0\\.1:\\d+(,127\\.0\\.0\\.1:\\d+)*", "")
+            .replaceAll(" ==> .*", "")
+            .replace("`", "'");
+    return plain.length() > LONGEST_MESSAGE ? plain.substring(0, LONGEST_MESSAGE) + "…" : plain;
+  }
+
+  private void noVerdict() {
+    List<List<String>> rows = new ArrayList<>();
+    runs.forEach(
+        (peer, run) -> {
+          for (ContractRule rule : rules) {
+            Verdict verdict = verdict(peer, rule.id());
+            RunResult.Finding found = run.rules().get(rule.id());
+            if (verdict.cell() == Cell.NO_VERDICT && found != null) {
+              String said = "`" + shortest(found.reason()) + "`";
+              rows.add(List.of(peer.name(), rule.id(), said, verdict.reason()));
+            }
+          }
+        });
+    table(
+        "No verdict", List.of("lock", "rule", "what the kit said", "why this is no verdict"), rows);
+  }
+
+  private void notOffered() {
+    text.append("\n## Not offered\n\n");
+    text.append("What the tests asked for, and the rules that were not, or not wholly, tested.\n");
+    for (PeerHarness peer : runs.keySet()) {
+      Map<String, List<String>> byReason = new LinkedHashMap<>();
+      for (ContractRule rule : rules) {
+        Verdict verdict = verdict(peer, rule.id());
+        if (verdict.cell() == Cell.NOT_OFFERED) {
+          byReason.computeIfAbsent(verdict.reason(), reason -> new ArrayList<>()).add(rule.id());
+        }
+      }
+      text.append("\n**" + peer.name() + "**\n\n");
+      byReason.forEach(
+          (reason, ids) -> text.append("- " + reason + ": " + String.join(", ", ids) + "\n"));
+    }
+  }
+}

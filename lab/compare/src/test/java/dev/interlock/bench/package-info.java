@@ -1,0 +1,2 @@
+/** What can be tested of the measurements without servers. */
+package dev.interlock.bench;
