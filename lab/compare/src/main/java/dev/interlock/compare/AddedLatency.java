@@ -1,8 +1,6 @@
 package dev.interlock.compare;
 
-import dev.interlock.LockClient;
 import dev.interlock.compare.rounds.Figure;
-import dev.interlock.compare.rounds.Locking;
 import dev.interlock.compare.rounds.PairTrial;
 import dev.interlock.compare.rounds.Pairs;
 import dev.interlock.compare.rounds.Trial;
@@ -62,19 +60,10 @@ final class AddedLatency extends Scenario {
     run.oneByOne(contender -> run.onNetwork(contender, network -> distant.add(contender)));
     for (Duration added : run.profile().roundTrips()) {
       run.interleaved(
-          contender ->
-              !distant.contains(contender)
-                  ? null
-                  : () ->
-                      trial(
-                          run,
-                          contender,
-                          added,
-                          uri -> Locking.by(LockClient.open(uri, OpenContender.options()))),
-          contender ->
-              !distant.contains(contender)
-                  ? null
-                  : () -> trial(run, contender, added, uri -> contender.baseline(uri, 1)),
+          distant,
+          0,
+          contender -> trial(run, contender, added, OpenContender::locking),
+          contender -> trial(run, contender, added, uri -> contender.baseline(uri, 1)),
           (contender, series, lock, baseline) -> {
             run.measured(contender, P50, point(added), series.values(lock, Figure.PAIR_P50));
             run.measured(

@@ -73,23 +73,27 @@ final class HotLock extends Scenario {
   void run(Run run) throws InterruptedException {
     for (int waiters : run.profile().waiters()) {
       run.interleaved(
-          contender -> () -> inOneProcess(run, contender, waiters),
-          contender -> null,
+          run.contenders(),
+          0,
+          contender -> inOneProcess(run, contender, waiters),
+          null,
           (contender, series, lock, baseline) ->
               report(run, contender, new Point(WAITERS, waiters), series, lock));
     }
     Point at = new Point(PROCESSES, run.profile().processes());
-    List<OpenContender> alone = new ArrayList<>();
-    run.oneByOne(
-        contender -> {
-          if (!contender.isShared()) {
-            run.skip(contender, "other processes do not share its locks");
-            alone.add(contender);
-          }
-        });
+    List<OpenContender> shared = new ArrayList<>();
+    for (OpenContender contender : run.contenders()) {
+      if (contender.isShared()) {
+        shared.add(contender);
+      } else {
+        run.skip(contender, "other processes do not share its locks");
+      }
+    }
     run.interleaved(
-        contender -> alone.contains(contender) ? null : () -> inSeveralProcesses(run, contender),
-        contender -> null,
+        shared,
+        0,
+        contender -> inSeveralProcesses(run, contender),
+        null,
         (contender, series, lock, baseline) -> report(run, contender, at, series, lock));
   }
 

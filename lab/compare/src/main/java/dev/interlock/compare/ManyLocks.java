@@ -55,9 +55,10 @@ final class ManyLocks extends Scenario {
     for (int threads : run.profile().threads()) {
       Point at = new Point(THREADS, threads);
       run.interleaved(
-          contender -> () -> trial(run, contender, Locking.by(contender.open()), threads),
-          contender ->
-              () -> trial(run, contender, contender.baseline(contender.uri(), threads), threads),
+          run.contenders(),
+          0,
+          contender -> trial(run, contender, Locking.by(contender.open()), threads),
+          contender -> trial(run, contender, contender.baseline(contender.uri(), threads), threads),
           (contender, series, lock, baseline) -> {
             run.measured(contender, RATE, at, series.values(lock, Figure.PAIRS));
             run.measured(contender, BASELINE, at, series.values(baseline, Figure.PAIRS));

@@ -19,30 +19,29 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/** A contender whose store has answered: our own servers, or the user's store. */
-final class OpenContender implements AutoCloseable {
+/**
+ * A contender whose store has answered: our own servers, or the user's store.
+ *
+ * @param uri where the store is, passwords included: not for messages
+ * @param ours its servers; null if they are the user's
+ * @param gone whether it has stopped answering
+ */
+record OpenContender(
+    Contender contender,
+    String uri,
+    String endpoint,
+    Kit kit,
+    @Nullable Deployment ours,
+    AtomicBoolean gone)
+    implements AutoCloseable {
+
   /** Long enough for every interleaved round, so that no renewal is measured by accident. */
   private static final Duration LONG_TTL = Duration.ofSeconds(30);
 
   private static final Duration FIRST_ANSWER = Duration.ofSeconds(30);
-
-  private final Contender contender;
-  private final String uri;
-  private final String endpoint;
-  private final Kit kit;
-  private final @Nullable Deployment deployment;
-  private volatile boolean gone;
-
-  private OpenContender(
-      Contender contender, String uri, String endpoint, Kit kit, @Nullable Deployment deployment) {
-    this.contender = contender;
-    this.uri = uri;
-    this.endpoint = endpoint;
-    this.kit = kit;
-    this.deployment = deployment;
-  }
 
   /** Starts its servers, if it has any, and acquires a lock to see that they serve. */
   static OpenContender open(Contender contender) throws Exception {
@@ -69,7 +68,8 @@ final class OpenContender implements AutoCloseable {
       Kit kit = Kit.start(Harness.at(uri));
       try (LockClient client = LockClient.open(uri, options())) {
         client.lock(kit.newName()).tryAcquire(Locking.PATIENCE).ifPresent(Lease::release);
-        return new OpenContender(contender, uri, client.endpoint(), kit, deployment);
+        return new OpenContender(
+            contender, uri, client.endpoint(), kit, deployment, new AtomicBoolean());
       } catch (RuntimeException | InterruptedException e) {
         kit.close();
         if (deployment == null
@@ -86,11 +86,6 @@ final class OpenContender implements AutoCloseable {
     return contender.name();
   }
 
-  /** Where the store is, passwords included: not for messages. */
-  String uri() {
-    return uri;
-  }
-
   BackendInfo info() {
     return kit.info();
   }
@@ -100,14 +95,14 @@ final class OpenContender implements AutoCloseable {
     return Findings.Backend.of(
         contender,
         endpoint,
-        deployment == null ? "" : deployment.how() + ", version " + deployment.version(),
+        ours == null ? "" : ours.how() + ", version " + ours.version(),
         driver().map(BareDriver::summary).orElse(""),
         info());
   }
 
   /** Its servers, if they are ours. */
   Optional<Deployment> deployment() {
-    return Optional.ofNullable(deployment);
+    return Optional.ofNullable(ours);
   }
 
   /** Whether other processes see the same locks. */
@@ -117,11 +112,11 @@ final class OpenContender implements AutoCloseable {
 
   /** Whether it has stopped answering, so that nothing more is tried. */
   boolean isGone() {
-    return gone;
+    return gone.get();
   }
 
   void markGone() {
-    gone = true;
+    gone.set(true);
   }
 
   /** A lock name that is not used elsewhere. */
@@ -140,6 +135,11 @@ final class OpenContender implements AutoCloseable {
 
   LockClient open() {
     return LockClient.open(uri, options());
+  }
+
+  /** A client of ours that reaches the store by another URI. */
+  static Locking locking(String uri) {
+    return Locking.by(LockClient.open(uri, options()));
   }
 
   /** A network in front of the store, if its clients stay behind it. */
@@ -171,8 +171,8 @@ final class OpenContender implements AutoCloseable {
     try {
       kit.close();
     } finally {
-      if (deployment != null) {
-        deployment.close();
+      if (ours != null) {
+        ours.close();
       }
     }
   }

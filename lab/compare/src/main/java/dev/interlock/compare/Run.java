@@ -3,6 +3,7 @@ package dev.interlock.compare;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.compare.rounds.Rounds;
 import dev.interlock.compare.rounds.Series;
+import dev.interlock.compare.rounds.Trial;
 import dev.interlock.report.Failures;
 import dev.interlock.tck.fault.Network;
 import java.util.ArrayList;
@@ -26,22 +27,16 @@ final class Run {
   /** What takes part in interleaved rounds: a backend's lock, or the bare driver of its store. */
   record Side(OpenContender contender, boolean baseline) {}
 
-  /** Gets one backend ready; null if it takes no part. */
+  /** Gets one backend ready. */
   @FunctionalInterface
-  interface Entry {
-    Rounds.@Nullable Opener of(OpenContender contender);
+  interface Opener {
+    Trial open(OpenContender contender) throws Exception;
   }
 
-  /** Does something with one backend. */
+  /** Does something with a backend, or with the network in front of it. */
   @FunctionalInterface
-  interface Work {
-    void on(OpenContender contender) throws Exception;
-  }
-
-  /** Does something with the network in front of a backend. */
-  @FunctionalInterface
-  interface NetworkWork {
-    void on(Network network) throws Exception;
+  interface Work<T> {
+    void on(T it) throws Exception;
   }
 
   /** Records the results of the rounds for one backend. */
@@ -79,13 +74,17 @@ final class Run {
 
   /** The backends that still answer. */
   List<OpenContender> contenders() {
+    return answering(contenders);
+  }
+
+  private static List<OpenContender> answering(List<OpenContender> contenders) {
     return contenders.stream().filter(contender -> !contender.isGone()).toList();
   }
 
   /**
    * Does something with a network in front of a backend; where there is none, the report says so.
    */
-  void onNetwork(OpenContender contender, NetworkWork work) throws Exception {
+  void onNetwork(OpenContender contender, Work<Network> work) throws Exception {
     Optional<Network> found = contender.network();
     if (found.isEmpty()) {
       skip(contender, "it has no network, or its clients bypass the proxy");
@@ -155,34 +154,33 @@ final class Run {
   }
 
   /**
-   * Measures in interleaved rounds, each backend's lock and its baseline.
+   * Measures in interleaved rounds.
    *
-   * @param locks what the lock does
-   * @param baselines what the bare driver does, for the stores that have one
+   * @param among the backends that take part
+   * @param enough how many locks each acquires, at least, to warm up
+   * @param locks what a backend's lock does
+   * @param baselines what the bare driver does, for the stores that have one; null without
+   *     baselines
    */
-  void interleaved(Entry locks, Entry baselines, Report report) throws InterruptedException {
-    interleaved(0, locks, baselines, report);
-  }
-
-  /** As the other, and each warms up until it has acquired enough locks. */
-  void interleaved(int enough, Entry locks, Entry baselines, Report report)
+  void interleaved(
+      List<OpenContender> among,
+      int enough,
+      Opener locks,
+      @Nullable Opener baselines,
+      Report report)
       throws InterruptedException {
     Map<Side, Rounds.Opener> openers = new LinkedHashMap<>();
-    for (OpenContender contender : contenders()) {
-      Rounds.Opener lock = locks.of(contender);
-      Rounds.Opener baseline = contender.driver().isEmpty() ? null : baselines.of(contender);
-      if (lock != null) {
-        openers.put(new Side(contender, false), lock);
-      }
-      if (baseline != null) {
-        openers.put(new Side(contender, true), baseline);
+    for (OpenContender contender : answering(among)) {
+      openers.put(new Side(contender, false), () -> locks.open(contender));
+      if (baselines != null && contender.driver().isPresent()) {
+        openers.put(new Side(contender, true), () -> baselines.open(contender));
       }
     }
     Series<Side> series = new Series<>(scenario.id());
     try {
       new Rounds<>(profile.plan(enough), series, this::failed).measure(openers);
     } finally {
-      for (OpenContender contender : contenders()) {
+      for (OpenContender contender : answering(among)) {
         report.of(contender, series, new Side(contender, false), new Side(contender, true));
       }
     }
@@ -197,7 +195,7 @@ final class Run {
   }
 
   /** Does something with all backends at the same time: for scenarios that mostly wait. */
-  void together(Work work) throws InterruptedException {
+  void together(Work<OpenContender> work) throws InterruptedException {
     ExecutorService threads = Executors.newCachedThreadPool(Run::thread);
     try {
       List<OpenContender> started = contenders();
@@ -238,7 +236,7 @@ final class Run {
   }
 
   /** One backend after the other. */
-  void oneByOne(Work work) throws InterruptedException {
+  void oneByOne(Work<OpenContender> work) throws InterruptedException {
     for (OpenContender contender : contenders()) {
       try {
         work.on(contender);

@@ -2,7 +2,7 @@ package dev.interlock.compare;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.compare.rounds.BareDriver;
+import dev.interlock.compare.baseline.BareDriver;
 import dev.interlock.compare.rounds.Locking;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Network;
@@ -55,7 +55,7 @@ final class ServerCost extends Scenario {
   }
 
   private static void traffic(Run run, OpenContender contender, Network network) throws Exception {
-    try (Locking client = Locking.by(LockClient.open(network.uri(), OpenContender.options()))) {
+    try (Locking client = OpenContender.locking(network.uri())) {
       String name = contender.newName();
       for (int i = 0; i < WARM_UP; i++) {
         client.pair(name);

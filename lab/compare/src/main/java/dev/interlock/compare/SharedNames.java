@@ -73,7 +73,7 @@ final class SharedNames extends Scenario {
       measure(
           run,
           Capability.READ_WRITE,
-          contender -> () -> pairs(run, contender, Locking.readersBy(contender.open()), readers),
+          contender -> pairs(run, contender, Locking.readersBy(contender.open()), readers),
           RATE,
           new Point(READERS, readers),
           Figure.PAIRS);
@@ -82,26 +82,27 @@ final class SharedNames extends Scenario {
     measure(
         run,
         Capability.SEMAPHORE,
-        contender ->
-            () -> pairs(run, contender, Locking.permitsBy(contender.open(), PERMITS), threads),
+        contender -> pairs(run, contender, Locking.permitsBy(contender.open(), PERMITS), threads),
         PERMIT_RATE,
         new Point(THREADS, threads),
         Figure.PAIRS);
     measure(
         run,
         Capability.READ_WRITE,
-        contender -> () -> WriterAmongReaders.of(contender, run.profile().slice()),
+        contender -> WriterAmongReaders.of(contender, run.profile().slice()),
         WRITER,
         new Point(READERS, READERS_BESIDE_A_WRITER),
         Figure.WAIT_P99);
   }
 
   private static void measure(
-      Run run, Capability needed, Run.Entry entry, Metric metric, Point at, Figure figure)
+      Run run, Capability needed, Run.Opener opener, Metric metric, Point at, Figure figure)
       throws InterruptedException {
     run.interleaved(
-        contender -> contender.info().has(needed) ? entry.of(contender) : null,
-        contender -> null,
+        run.contenders().stream().filter(contender -> contender.info().has(needed)).toList(),
+        0,
+        opener,
+        null,
         (contender, series, lock, baseline) ->
             run.measured(contender, metric, at, series.values(lock, figure)));
   }

@@ -55,14 +55,14 @@ final class Uncontended extends Scenario {
   void run(Run run) throws InterruptedException {
     Map<OpenContender, PairTrial> trials = new ConcurrentHashMap<>();
     run.interleaved(
+        run.contenders(),
         WARM,
-        contender ->
-            () -> {
-              PairTrial trial = trial(run, contender, Locking.by(contender.open()));
-              trials.put(contender, trial);
-              return trial;
-            },
-        contender -> () -> trial(run, contender, contender.baseline(contender.uri(), 1)),
+        contender -> {
+          PairTrial trial = trial(run, contender, Locking.by(contender.open()));
+          trials.put(contender, trial);
+          return trial;
+        },
+        contender -> trial(run, contender, contender.baseline(contender.uri(), 1)),
         (contender, series, lock, baseline) -> {
           run.measured(contender, P50, null, series.values(lock, Figure.PAIR_P50));
           run.measured(contender, P99, null, series.values(lock, Figure.PAIR_P99));

@@ -2,27 +2,23 @@ package dev.interlock.peers;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.interlock.tck.Server;
-import dev.interlock.tck.ServerNode;
-import dev.interlock.tck.StoreView;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
-import dev.interlock.testbed.etcd.EtcdServer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /** One member of etcd. */
-final class EtcdStore implements Server, StoreView {
+final class EtcdStore extends PeerStore {
   private static final Pattern KEY = Pattern.compile("\"key\":\"([^\"]+)\"");
 
   private final EtcdCluster etcd;
 
   private EtcdStore(EtcdCluster etcd) {
+    super(etcd.members());
     this.etcd = etcd;
   }
 
@@ -33,16 +29,6 @@ final class EtcdStore implements Server, StoreView {
   @Override
   public String uri() {
     return etcd.uri();
-  }
-
-  @Override
-  public List<ServerNode> nodes() {
-    return etcd.members().stream().<ServerNode>map(Node::new).toList();
-  }
-
-  @Override
-  public Optional<StoreView> view() {
-    return Optional.of(this);
   }
 
   /** Deletes the holder's key, which is the oldest of those below the name. */
@@ -89,28 +75,5 @@ final class EtcdStore implements Server, StoreView {
   @Override
   public void close() {
     etcd.close();
-  }
-
-  /** The member's process. */
-  private record Node(EtcdServer server) implements ServerNode {
-    @Override
-    public void pause() {
-      server.pause();
-    }
-
-    @Override
-    public void resume() {
-      server.resume();
-    }
-
-    @Override
-    public void kill() {
-      server.kill();
-    }
-
-    @Override
-    public void restart() {
-      server.restart();
-    }
   }
 }

@@ -2,9 +2,6 @@ package dev.interlock.peers;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.interlock.tck.Server;
-import dev.interlock.tck.ServerNode;
-import dev.interlock.tck.StoreView;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.server.Servers;
@@ -12,16 +9,16 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.stream.IntStream;
 
 /** Independent Redis servers, of which a library uses one or several. */
-final class RedisStore implements Server, StoreView {
+final class RedisStore extends PeerStore {
   private final List<RedisServer> servers;
   private final String prefix;
   private final String suffix;
 
   private RedisStore(List<RedisServer> servers, String prefix, String suffix) {
+    super(servers);
     this.servers = servers;
     this.prefix = prefix;
     this.suffix = suffix;
@@ -45,23 +42,9 @@ final class RedisStore implements Server, StoreView {
         suffix);
   }
 
-  List<String> addresses() {
-    return servers.stream().map(server -> server.host() + ":" + server.port()).toList();
-  }
-
   @Override
   public String uri() {
     return "redis://" + Servers.addresses(servers);
-  }
-
-  @Override
-  public List<ServerNode> nodes() {
-    return servers.stream().filter(RedisServer::canBeHurt).<ServerNode>map(Node::new).toList();
-  }
-
-  @Override
-  public Optional<StoreView> view() {
-    return Optional.of(this);
   }
 
   @Override
@@ -95,28 +78,5 @@ final class RedisStore implements Server, StoreView {
   @Override
   public void close() {
     Servers.closeAll(servers);
-  }
-
-  /** One server. */
-  private record Node(RedisServer server) implements ServerNode {
-    @Override
-    public void pause() {
-      server.pause();
-    }
-
-    @Override
-    public void resume() {
-      server.resume();
-    }
-
-    @Override
-    public void kill() {
-      server.kill();
-    }
-
-    @Override
-    public void restart() {
-      server.restart();
-    }
   }
 }

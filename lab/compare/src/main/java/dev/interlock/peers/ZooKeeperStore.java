@@ -1,22 +1,19 @@
 package dev.interlock.peers;
 
-import dev.interlock.tck.Server;
-import dev.interlock.tck.ServerNode;
-import dev.interlock.tck.StoreView;
 import dev.interlock.testbed.Eventually;
 import dev.interlock.testbed.Testbed;
+import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import dev.interlock.testbed.zookeeper.ZooKeeperServer;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.apache.zookeeper.KeeperException;
 import org.apache.zookeeper.ZooKeeper;
 
 /** A ZooKeeper server. */
-final class ZooKeeperStore implements Server, StoreView {
+final class ZooKeeperStore extends PeerStore {
   /** Sessions last for 2 to 20 of these. */
   static final Duration TICK = Duration.ofSeconds(1);
 
@@ -24,6 +21,7 @@ final class ZooKeeperStore implements Server, StoreView {
   private final ZooKeeper observer;
 
   private ZooKeeperStore(ZooKeeperEnsemble ensemble) throws IOException {
+    super(ensemble.members());
     this.ensemble = ensemble;
     this.observer = new ZooKeeper(ensemble.connectString(), 30_000, event -> {});
   }
@@ -32,26 +30,9 @@ final class ZooKeeperStore implements Server, StoreView {
     return new ZooKeeperStore(Testbed.zookeeper().tick(TICK).start());
   }
 
-  String connectString() {
-    return ensemble.connectString();
-  }
-
   @Override
   public String uri() {
     return "zookeeper://" + ensemble.connectString();
-  }
-
-  @Override
-  public List<ServerNode> nodes() {
-    return ensemble.members().stream()
-        .filter(ZooKeeperServer::canBeHurt)
-        .<ServerNode>map(Node::new)
-        .toList();
-  }
-
-  @Override
-  public Optional<StoreView> view() {
-    return Optional.of(this);
   }
 
   @Override
@@ -102,35 +83,16 @@ final class ZooKeeperStore implements Server, StoreView {
     }
   }
 
-  /** The server's process. */
-  private record Node(ZooKeeperServer server) implements ServerNode {
-    @Override
-    public void pause() {
-      server.pause();
-    }
+  @Override
+  void awaitService(DisposableServer server) throws Exception {
+    Eventually.holds("the server serves", () -> serves((ZooKeeperServer) server));
+  }
 
-    @Override
-    public void resume() {
-      server.resume();
-    }
-
-    @Override
-    public void kill() {
-      server.kill();
-    }
-
-    @Override
-    public void restart() throws Exception {
-      server.restart();
-      Eventually.holds("the server serves", this::serves);
-    }
-
-    private boolean serves() {
-      try {
-        return server.ask("srvr").contains("Mode: ");
-      } catch (IOException e) {
-        return false;
-      }
+  private static boolean serves(ZooKeeperServer server) {
+    try {
+      return server.ask("srvr").contains("Mode: ");
+    } catch (IOException e) {
+      return false;
     }
   }
 }
