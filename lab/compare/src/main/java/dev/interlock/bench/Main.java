@@ -22,6 +22,14 @@ public final class Main {
   }
 
   static CommandLine commandLine() {
-    return new CommandLine(new Main()).setCaseInsensitiveEnumValuesAllowed(true);
+    return new CommandLine(new Main())
+        .setExecutionExceptionHandler(
+            (failure, command, words) -> {
+              if (failure instanceof IllegalArgumentException) {
+                command.getErr().println(command.getCommandName() + ": " + failure.getMessage());
+                return command.getCommandSpec().exitCodeOnInvalidInput();
+              }
+              throw failure;
+            });
   }
 }

@@ -12,11 +12,8 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /**
  * Measures our locks beside the bare calls and the locks of others, each store on a server of its
@@ -33,15 +30,11 @@ import picocli.CommandLine.Spec;
 final class PeersCommand implements Callable<Integer> {
   private static final int MOST_ROUNDS = 1_000;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private CommandSpec spec;
-
   @Parameters(
       paramLabel = "BACKEND",
       arity = "0..*",
-      description = "${COMPLETION-CANDIDATES}. Default: all.")
-  private List<Store> stores = List.of();
+      description = "redis, redlock, zookeeper or etcd. Default: all.")
+  private List<String> names = List.of();
 
   @Option(names = "--rounds", paramLabel = "N", description = "How many rounds count.")
   private @Nullable Integer rounds;
@@ -53,7 +46,7 @@ final class PeersCommand implements Callable<Integer> {
   private @Nullable Path out;
 
   Set<Store> stores() {
-    return Store.named(stores);
+    return Store.named(names);
   }
 
   Profile profile() {
@@ -63,15 +56,15 @@ final class PeersCommand implements Callable<Integer> {
 
   /** Rejects at once what would fail after a quarter of an hour. */
   void check() {
+    stores();
     if (rounds != null && (rounds < 1 || rounds > MOST_ROUNDS)) {
-      throw new ParameterException(
-          spec.commandLine(), "--rounds takes a number from 1 to " + MOST_ROUNDS);
+      throw new IllegalArgumentException("--rounds takes a number from 1 to " + MOST_ROUNDS);
     }
     if (out != null) {
       Path directory = out.toAbsolutePath().getParent();
       if (Files.isDirectory(out) || directory == null || !Files.isWritable(directory)) {
-        throw new ParameterException(
-            spec.commandLine(), "--out takes a file in a writable directory, not " + out);
+        throw new IllegalArgumentException(
+            "--out takes a file in a writable directory, not " + out);
       }
     }
   }

@@ -27,9 +27,23 @@ enum Store {
     this.targets = targets;
   }
 
-  /** {@return those that are named; all if none is} */
-  static Set<Store> named(List<Store> named) {
-    return named.isEmpty() ? EnumSet.allOf(Store.class) : EnumSet.copyOf(named);
+  /**
+   * {@return those that are named as on the command line; all if none is}
+   *
+   * @throws IllegalArgumentException if there is none of a name
+   */
+  static Set<Store> named(List<String> names) {
+    EnumSet<Store> all = EnumSet.allOf(Store.class);
+    EnumSet<Store> named = EnumSet.noneOf(Store.class);
+    for (String name : names) {
+      named.add(
+          all.stream()
+              .filter(store -> store.toString().equals(name))
+              .findFirst()
+              .orElseThrow(
+                  () -> new IllegalArgumentException("no backend " + name + "; there are " + all)));
+    }
+    return named.isEmpty() ? all : named;
   }
 
   /** {@return its name in a heading} */

@@ -11,6 +11,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import picocli.CommandLine.Command;
@@ -38,16 +39,17 @@ final class Weight implements Callable<Integer> {
   @Parameters(
       paramLabel = "BACKEND",
       arity = "0..*",
-      description = "${COMPLETION-CANDIDATES}. Default: all.")
-  private List<Store> stores = List.of();
+      description = "redis, redlock, zookeeper or etcd. Default: all.")
+  private List<String> names = List.of();
 
   @Override
   public Integer call() throws IOException, InterruptedException {
+    Set<Store> stores = Store.named(names);
     System.out.println(
         "| | heap per held lease | threads more | processor time, of one core | requests a second"
             + " | heap per waiter | requests a second |");
     System.out.println("|---|---:|---:|---:|---:|---:|---:|");
-    for (Store store : Store.named(stores)) {
+    for (Store store : stores) {
       try (Deployment servers = store.start()) {
         System.out.println("| " + store + held(servers) + waiting(servers) + " |");
       }
