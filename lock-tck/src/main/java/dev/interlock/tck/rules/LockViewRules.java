@@ -183,7 +183,6 @@ public abstract class LockViewRules extends RuleTest {
     testLossInView(client(expiring()).lock(name).asLock(), client().lock(name));
   }
 
-  @Test
   @Rule("JUC-05")
   void theHolderHasOneLeaseUntilItsLastUnlock() throws Exception {
     String name = newName();
@@ -211,7 +210,6 @@ public abstract class LockViewRules extends RuleTest {
     view.unlock();
   }
 
-  @Test
   @Rule("JUC-05")
   void theHolderHasItsLeaseAfterALoss() throws Exception {
     LeasedLock view = client(passing()).lock(newName()).asLock();
