@@ -15,8 +15,6 @@ import dev.interlock.compare.rounds.Locking;
 import dev.interlock.compare.rounds.Rounds;
 import dev.interlock.compare.rounds.Series;
 import dev.interlock.compare.rounds.Trial;
-import dev.interlock.report.Unit;
-import dev.interlock.tck.run.Proxies;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.run.Proxies;

@@ -1,7 +1,7 @@
 package dev.interlock.peers;
 
-import dev.interlock.tck.run.Proxies;
 import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.interlock.tck.Server;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;

@@ -9,7 +9,6 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.Lease;
-import dev.interlock.LeaseLostException;
 import dev.interlock.LeasedLock;
 import dev.interlock.LockClient;
 import dev.interlock.LockKind;
