@@ -168,7 +168,7 @@ final class LockPool implements Connections, AutoCloseable {
   private void closeLater() {
     if (!closingIsDue.get() && closingIsDue.compareAndSet(false, true)) {
       try {
-        closing.schedule(this::closeOld, maxRest / 2, TimeUnit.NANOSECONDS);
+        var unused = closing.schedule(this::closeOld, maxRest / 2, TimeUnit.NANOSECONDS);
       } catch (RejectedExecutionException | OutOfMemoryError e) {
         // Closed, or no thread can be created.
         closingIsDue.set(false);

@@ -149,10 +149,6 @@ class JoinedRequestsTest {
       assertTrue(Failures.isTimeout(failure()), () -> "left with " + token);
     }
 
-    boolean mayHaveSucceeded() {
-      return !token.isCompletedExceptionally();
-    }
-
     boolean succeeded() {
       return token.handle((granted, failure) -> failure == null).join();
     }

@@ -123,7 +123,7 @@ final class Pipeline {
     Problem known = problem;
     if (all.isClosed()) {
       request.failed(closed());
-    } else if (isTrying && isNews(known) && request.releaseId() == null) {
+    } else if (isTrying && known != null && isNews(known) && request.releaseId() == null) {
       request.failed(known.what());
     } else {
       queue.add(request);
@@ -135,8 +135,8 @@ final class Pipeline {
     return false;
   }
 
-  private static boolean isNews(@Nullable Problem known) {
-    return known != null && System.nanoTime() - known.at() < NEWS;
+  private static boolean isNews(Problem known) {
+    return System.nanoTime() - known.at() < NEWS;
   }
 
   private static NotSentException closed() {

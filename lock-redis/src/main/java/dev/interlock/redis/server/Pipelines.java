@@ -12,7 +12,6 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.function.Consumer;
 
 /**
  * A client's pipelines, one to each of its servers: a queue of requests, and a connection over
@@ -119,7 +118,7 @@ public final class Pipelines implements AutoCloseable {
   /** Makes the selector release closed channels, which stay half open until then. */
   void releaseClosed() {
     try {
-      selector.selectNow(noteReady);
+      selector.selectNow(Pipelines::noteReady);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -153,7 +152,7 @@ public final class Pipelines implements AutoCloseable {
     boolean left = true;
     try {
       serve();
-      left = pipelines.stream().anyMatch(Pipeline::isBusy);
+      left = isBusy();
     } finally {
       hasLeftovers |= left;
       lock.unlock();
@@ -201,17 +200,27 @@ public final class Pipelines implements AutoCloseable {
     return due;
   }
 
-  private final Consumer<SelectionKey> noteReady =
-      key -> ((ChannelTransport) key.attachment()).noteReady();
+  private boolean isBusy() {
+    for (int i = 0; i < pipelines.size(); i++) {
+      if (pipelines.get(i).isBusy()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static void noteReady(SelectionKey key) {
+    ((ChannelTransport) key.attachment()).noteReady();
+  }
 
   /** Waits for replies, or for news from other threads; not at all if the time is 0. */
   private void select(long nanos) {
     selecting = true;
     try {
       if (nanos <= 0 || hasNews) {
-        selector.selectNow(noteReady);
+        selector.selectNow(Pipelines::noteReady);
       } else {
-        selector.select(noteReady, TimeUnit.NANOSECONDS.toMillis(nanos) + 1);
+        selector.select(Pipelines::noteReady, TimeUnit.NANOSECONDS.toMillis(nanos) + 1);
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -226,7 +235,7 @@ public final class Pipelines implements AutoCloseable {
   private void workUntilClosed() {
     while (true) {
       try {
-        while (!closed || pipelines.stream().anyMatch(Pipeline::isBusy)) {
+        while (!closed || isBusy()) {
           rest(turn());
         }
         disconnect();
@@ -253,7 +262,7 @@ public final class Pipelines implements AutoCloseable {
         due = serve();
         awaited = pipelines.stream().anyMatch(Pipeline::isAwaited);
       }
-      hasLeftovers = pipelines.stream().anyMatch(Pipeline::isBusy);
+      hasLeftovers = isBusy();
       return due;
     } finally {
       lock.unlock();
@@ -273,7 +282,7 @@ public final class Pipelines implements AutoCloseable {
     }
   }
 
-  private void disconnect() throws UncheckedIOException {
+  private void disconnect() {
     lock.lock();
     try {
       pipelines.forEach(Pipeline::end);
