@@ -55,7 +55,16 @@ final class JoinedRequest implements Request {
 
   /** Sends it, and waits for the reply. */
   Object run(Pipelines pipeline) throws InterruptedException {
-    pipeline.send(0, this);
+    pipeline.beginWait();
+    try {
+      pipeline.send(0, this);
+      return await(pipeline);
+    } finally {
+      pipeline.endWait();
+    }
+  }
+
+  private Object await(Pipelines pipeline) throws InterruptedException {
     boolean interrupted = false;
     try {
       while (state.get() != State.ENDED) {

@@ -99,9 +99,6 @@ final class Pipeline {
   /** Releases that could not be delivered. */
   private final Map<Object, Request> pending = new LinkedHashMap<>();
 
-  /** Whether somebody waits for what is queued or in flight. */
-  private boolean awaited;
-
   private long usedAt;
   private long lastReplyAt = System.nanoTime();
   private long pause = FIRST_PAUSE;
@@ -152,16 +149,6 @@ final class Pipeline {
     return !(inFlight.isEmpty() && queue.isEmpty() && again.isEmpty());
   }
 
-  /** Whether somebody waits for something that is to be sent or read. */
-  boolean isAwaited() {
-    return awaited && isBusy();
-  }
-
-  /** Takes note that somebody waits for what is queued and in flight. */
-  void noteAwaited() {
-    awaited = true;
-  }
-
   /**
    * Does what can be done without waiting. Failures are those of the requests.
    *
@@ -170,7 +157,6 @@ final class Pipeline {
   long serve() {
     try {
       exchange();
-      awaited &= hasRequests();
       return untilNextChore();
     } catch (RuntimeException | Error e) {
       // The next reply may belong to an earlier request. It disconnects first, because there may be

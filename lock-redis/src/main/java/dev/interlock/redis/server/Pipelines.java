@@ -10,6 +10,7 @@ import java.nio.channels.Selector;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
@@ -48,10 +49,13 @@ public final class Pipelines implements AutoCloseable {
   /** Whether there is news for the thread that serves, so that it must not wait. */
   private volatile boolean hasNews;
 
-  /** Whether others than a leading caller have sent something since the thread looked last. */
+  /** Whether others than a leading caller have sent or waited since the thread looked last. */
   private volatile boolean wanted;
 
-  /** Whether there are leftovers of a leading caller. */
+  /** How many callers wait that do not lead. */
+  private final AtomicInteger waiting = new AtomicInteger();
+
+  /** Whether there are replies to read for which nobody waits. */
   private volatile boolean hasLeftovers;
 
   private volatile boolean resting;
@@ -172,7 +176,12 @@ public final class Pipelines implements AutoCloseable {
    */
   public boolean await(WakeUp wakeUp, Deadline deadline) throws InterruptedException {
     if (!lock.isHeldByCurrentThread()) {
-      return wakeUp.await(deadline);
+      beginWait();
+      try {
+        return wakeUp.await(deadline);
+      } finally {
+        endWait();
+      }
     }
     long due = serve();
     while (!wakeUp.take()) {
@@ -187,6 +196,18 @@ public final class Pipelines implements AutoCloseable {
       due = serve();
     }
     return true;
+  }
+
+  /** Makes the thread go on until the calling thread, which does not lead, has its replies. */
+  public void beginWait() {
+    waiting.incrementAndGet();
+    wanted = true;
+    LockSupport.unpark(thread);
+  }
+
+  /** Ends what {@link #beginWait} has begun. */
+  public void endWait() {
+    waiting.decrementAndGet();
   }
 
   // --- serving ----------------------------------------------------------------------------------
@@ -247,20 +268,21 @@ public final class Pipelines implements AutoCloseable {
     }
   }
 
-  /** Serves as long as somebody waits for a reply; returns for how many ns to rest. */
+  /** Serves as long as others wait; returns for how many ns to rest. */
   private long turn() {
-    lock.lock();
+    if (wanted || closed) {
+      lock.lock();
+    } else if (!lock.tryLock()) {
+      return SWEEP_NANOS; // a caller serves
+    }
     try {
       long due = 0;
-      boolean awaited = true;
-      while (awaited) {
+      boolean goesOn = true;
+      while (goesOn) {
         select(due);
-        if (wanted || closed) {
-          wanted = false;
-          pipelines.forEach(Pipeline::noteAwaited);
-        }
+        wanted = false;
         due = serve();
-        awaited = pipelines.stream().anyMatch(Pipeline::isAwaited);
+        goesOn = isBusy() && (waiting.get() > 0 || closed);
       }
       hasLeftovers = isBusy();
       return due;
