@@ -574,7 +574,10 @@ public abstract class LivenessRules extends RuleTest {
     return networks;
   }
 
-  /** Lets a client wait behind each network, in which something happens, and others anywhere. */
+  /**
+   * Lets a client wait behind each network, in which something happens then, and further clients
+   * without a network, and checks that they are quiet until they are served.
+   */
   private void assertQuietAndServed(Lease held, List<Network> networks, Consumer<Network> event)
       throws Exception {
     List<CompletableFuture<Lease>> waiters = new ArrayList<>();

@@ -327,7 +327,7 @@ public abstract class RuleTest {
     return separateProcess(options);
   }
 
-  /** Makes another process acquire a name and keep it. {@return the effective TTL} */
+  /** Makes another process acquire a name and keep it, and returns the effective TTL. */
   final Duration take(OtherProcess process, Kind kind, String name) throws Exception {
     return Duration.parse(
         process.call(bound().multipliedBy(2), Kind.Take.class, name, kind.name()));
@@ -782,7 +782,7 @@ public abstract class RuleTest {
     Lease acquire() throws InterruptedException;
   }
 
-  /** Acquires something on a thread. {@return whether others were held together with it} */
+  /** Acquires something on a thread, and tells whether others were held together with it. */
   final Future<Boolean> overlap(Acquisition acquisition, BooleanSupplier othersHeld) {
     return inThread(
         () -> {

@@ -165,7 +165,7 @@ final class SpoiledAnswers {
         "the client's requests do not pass the proxy that spoils their answers");
   }
 
-  /** Spoils an answer to a call. {@return its result; empty if it failed, so that it is unknown} */
+  /** Spoils an answer to a call, and returns its result; empty if it failed. */
   private <T> Optional<T> spoiled(Callable<T> call) throws Exception {
     try (ActiveFault spoil = spoil()) {
       Optional<T> result;
