@@ -8,6 +8,7 @@ import dev.interlock.report.Failures;
 import dev.interlock.report.Machine;
 import dev.interlock.report.Progress;
 import dev.interlock.report.ReportDirectory;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.storm.report.StormReport;
 import dev.interlock.storm.report.StormResult;
 import dev.interlock.testbed.process.Directories;
@@ -146,16 +147,7 @@ public record Storms(
     long begin = System.nanoTime();
     List<StormResult> results = new ArrayList<>();
     List<StormReport.Gap> gaps = new ArrayList<>();
-    ClassLoader loader = Thread.currentThread().getContextClassLoader();
-    ExecutorService storms =
-        Executors.newFixedThreadPool(
-            atOnce,
-            work -> {
-              Thread thread = new Thread(work, "storm");
-              thread.setContextClassLoader(loader);
-              thread.setDaemon(true);
-              return thread;
-            });
+    ExecutorService storms = Executors.newFixedThreadPool(atOnce, DaemonThreads.factory("storm"));
     int turns = (contenders.size() + atOnce - 1) / atOnce;
     Progress.Step step =
         new Progress.Step(

@@ -5,7 +5,8 @@ import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
-import java.io.IOException;
+import dev.interlock.spi.DaemonThreads;
+import dev.interlock.testbed.process.TestbedException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -74,13 +75,7 @@ public final class Nemesis {
     CountDownLatch over = new CountDownLatch(1);
     LockOptions options =
         LockOptions.builder().ttl(target.ttl()).requestTimeout(REQUEST_TIMEOUT).build();
-    ExecutorService lanes =
-        Executors.newCachedThreadPool(
-            work -> {
-              Thread thread = new Thread(work, "nemesis");
-              thread.setDaemon(true);
-              return thread;
-            });
+    ExecutorService lanes = Executors.newCachedThreadPool(DaemonThreads.factory("nemesis"));
     List<InjectedFault> faults = new ArrayList<>();
     try (LockClient past = target.kit().open(target.uri(), options)) {
       long start = System.nanoTime();
@@ -103,7 +98,7 @@ public final class Nemesis {
       store.heal(); // clients and networks are healed at the end of each fault
     } catch (ExecutionException e) {
       throw new IllegalStateException("the nemesis failed: " + e.getCause(), e.getCause());
-    } catch (IOException e) {
+    } catch (TestbedException e) {
       throw new IllegalStateException("the store was not healed: " + e.getMessage(), e);
     } finally {
       over.countDown();

@@ -2,6 +2,8 @@ package dev.interlock.storm.nemesis;
 
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
+import dev.interlock.spi.DaemonThreads;
+import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
 import dev.interlock.testbed.server.Deployment;
@@ -117,7 +119,7 @@ final class StoreFaults {
   }
 
   /** Heals the servers from all faults. */
-  void heal() throws IOException, InterruptedException {
+  void heal() {
     if (deployment == null) {
       return;
     }
@@ -127,35 +129,21 @@ final class StoreFaults {
     }
   }
 
-  private void awaitSuccessor(DisposableServer primary) throws Exception {
-    await(
-        () -> !servers().leaders().contains(primary),
+  private void awaitSuccessor(DisposableServer primary) {
+    Waiting.demandThat(
         SUCCESSION,
-        primary.name() + " was not replaced");
+        primary.name() + " was not replaced",
+        () -> !servers().leaders().contains(primary));
   }
 
   /**
    * A restarted node does not vote until every lock that it may have forgotten has ended; until
    * then it is missing as if it were dead.
    */
-  private static void awaitVotes(RedlockNodes redlock) throws IOException, InterruptedException {
+  private static void awaitVotes(RedlockNodes redlock) {
     for (RedisServer node : redlock.members()) {
-      await(() -> votes(node), ADMISSION, node.name() + " was not admitted to the vote");
-    }
-  }
-
-  private interface Condition {
-    boolean holds() throws IOException;
-  }
-
-  private static void await(Condition condition, Duration limit, String otherwise)
-      throws IOException, InterruptedException {
-    long end = System.nanoTime() + limit.toNanos();
-    while (!condition.holds()) {
-      if (System.nanoTime() - end > 0) {
-        throw new IllegalStateException(otherwise + " in " + limit);
-      }
-      TimeUnit.MILLISECONDS.sleep(20);
+      Waiting.demandThat(
+          ADMISSION, node.name() + " was not admitted to the vote", () -> votes(node));
     }
   }
 
@@ -193,21 +181,20 @@ final class StoreFaults {
     AtomicInteger deleted = new AtomicInteger();
     deleteAll(deleted);
     Thread thread =
-        new Thread(
-            () -> {
-              try {
-                while (true) {
-                  TimeUnit.NANOSECONDS.sleep(BETWEEN_DELETIONS.toNanos());
-                  deleteAll(deleted);
-                }
-              } catch (InterruptedException e) {
-                // The fault is over.
-              } catch (LockException e) {
-                // The store is out of reach, as for clients; what was deleted so far is enough.
-              }
-            },
-            "nemesis-deletes");
-    thread.setDaemon(true);
+        DaemonThreads.factory("nemesis-deletes")
+            .newThread(
+                () -> {
+                  try {
+                    while (true) {
+                      TimeUnit.NANOSECONDS.sleep(BETWEEN_DELETIONS.toNanos());
+                      deleteAll(deleted);
+                    }
+                  } catch (InterruptedException e) {
+                    // The fault is over.
+                  } catch (LockException e) {
+                    // The store is out of reach, as for clients; what was deleted is enough.
+                  }
+                });
     thread.start();
     return new Injection(
         "all locks",

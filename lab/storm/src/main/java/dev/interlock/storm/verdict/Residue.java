@@ -10,13 +10,9 @@ import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.zookeeper.ZooKeeperServer;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.List;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +20,6 @@ import org.jspecify.annotations.Nullable;
  * shows it, and as the storm's own servers show it. The counters behind fencing tokens may remain.
  */
 public final class Residue {
-  private static final Pattern ETCD_KEY = Pattern.compile("\"key\":\"([^\"]+)\"");
   private static final Duration LOOK = Duration.ofMillis(50);
 
   private Residue() {}
@@ -76,23 +71,16 @@ public final class Residue {
   private static List<String> entries(DisposableServer server) throws IOException {
     List<String> entries = new ArrayList<>();
     if (server instanceof RedisServer redis) {
-      for (String key : strings(redis.call("KEYS", "*"))) {
+      for (String key : redis.keys().keySet()) {
         if (!key.endsWith(":fence")) {
           entries.add("key " + key);
         }
       }
-      for (String channel : strings(redis.call("PUBSUB", "CHANNELS"))) {
-        entries.add("subscription " + channel);
+      if (redis.call("PUBSUB", "CHANNELS") instanceof List<?> channels) {
+        channels.forEach(channel -> entries.add("subscription " + channel));
       }
     } else if (server instanceof EtcdServer etcd) {
-      Matcher keys =
-          ETCD_KEY.matcher(
-              etcd.call(
-                  "/v3/kv/range", "{\"key\":\"AA==\",\"range_end\":\"AA==\",\"keys_only\":true}"));
-      while (keys.find()) {
-        entries.add(
-            "key " + new String(Base64.getDecoder().decode(keys.group(1)), StandardCharsets.UTF_8));
-      }
+      etcd.keys().keySet().forEach(key -> entries.add("key " + key));
     } else if (server instanceof ZooKeeperServer zookeeper) {
       for (String word : List.of("wchp", "dump")) {
         zookeeper
@@ -104,17 +92,5 @@ public final class Residue {
       }
     }
     return entries;
-  }
-
-  private static List<String> strings(@Nullable Object reply) {
-    return reply instanceof List<?> elements
-        ? elements.stream().map(Residue::string).toList()
-        : List.of();
-  }
-
-  private static String string(@Nullable Object element) {
-    return element instanceof byte[] bytes
-        ? new String(bytes, StandardCharsets.UTF_8)
-        : String.valueOf(element);
   }
 }

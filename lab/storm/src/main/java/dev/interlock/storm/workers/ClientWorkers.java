@@ -3,6 +3,7 @@ package dev.interlock.storm.workers;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockException;
+import dev.interlock.spi.DaemonThreads;
 import dev.interlock.tck.process.Journal;
 import java.io.IOException;
 import java.nio.file.DirectoryStream;
@@ -87,9 +88,7 @@ public final class ClientWorkers implements AutoCloseable {
       throws IOException {
     ClientWorkers work =
         new ClientWorkers(assignment, opener, ownProcess, Journal.create(assignment.journal()));
-    Thread first = new Thread(work::begin, assignment.client());
-    first.setDaemon(true);
-    first.start();
+    DaemonThreads.factory(assignment.client()).newThread(work::begin).start();
     return work;
   }
 

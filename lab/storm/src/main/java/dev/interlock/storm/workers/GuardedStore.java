@@ -2,6 +2,7 @@ package dev.interlock.storm.workers;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
+import dev.interlock.spi.DaemonThreads;
 import java.io.BufferedReader;
 import java.io.Closeable;
 import java.io.IOException;
@@ -14,6 +15,7 @@ import java.net.Socket;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.concurrent.ThreadFactory;
 
 /**
  * What the locks protect: two counters for each name, to which every lease adds one by reading,
@@ -26,6 +28,7 @@ import java.util.OptionalLong;
  */
 public final class GuardedStore implements Closeable {
   private static final String REFUSED = "refused";
+  private static final ThreadFactory THREADS = DaemonThreads.factory("storm-store-%d");
 
   private final ServerSocket socket;
   private final Map<String, Counters> counters = new HashMap<>();
@@ -68,14 +71,8 @@ public final class GuardedStore implements Closeable {
   public static GuardedStore start() throws IOException {
     GuardedStore store =
         new GuardedStore(new ServerSocket(0, 64, InetAddress.getLoopbackAddress()));
-    daemon(store::accept, "storm-store");
+    THREADS.newThread(store::accept).start();
     return store;
-  }
-
-  private static void daemon(Runnable work, String name) {
-    Thread thread = new Thread(work, name);
-    thread.setDaemon(true);
-    thread.start();
   }
 
   public int port() {
@@ -86,7 +83,7 @@ public final class GuardedStore implements Closeable {
     while (!socket.isClosed()) {
       try {
         Socket client = socket.accept();
-        daemon(() -> serve(client), "storm-store-" + client.getPort());
+        THREADS.newThread(() -> serve(client)).start();
       } catch (IOException e) {
         // Closed, or the client has gone again.
       }

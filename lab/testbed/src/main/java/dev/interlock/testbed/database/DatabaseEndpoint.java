@@ -1,8 +1,8 @@
 package dev.interlock.testbed.database;
 
+import dev.interlock.testbed.process.Sockets;
 import dev.interlock.testbed.server.EndpointUri;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -64,16 +64,7 @@ record DatabaseEndpoint(
 
   /** A bare connection, past the driver, for a question whose answer may not come. */
   Socket socket(Duration limit) throws IOException {
-    int millis = Math.toIntExact(Math.max(1, limit.toMillis()));
-    Socket socket = new Socket();
-    try {
-      socket.connect(new InetSocketAddress(host, port), millis);
-      socket.setSoTimeout(millis);
-      return socket;
-    } catch (IOException e) {
-      socket.close();
-      throw e;
-    }
+    return Sockets.connect(host, port, limit);
   }
 
   /** Leaves the password out. */

@@ -1,23 +1,15 @@
 package dev.interlock.testbed.database;
 
-import dev.interlock.testbed.process.Directories;
 import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DisposableServer;
-import dev.interlock.testbed.server.Place;
 import dev.interlock.testbed.server.Probe;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -40,6 +32,9 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
 
   /** The password of that user. */
   public static final String PASSWORD = "secret";
+
+  /** Protects nothing: the server listens on this machine only, and holds data of tests. */
+  static final String ADMINISTRATORS_PASSWORD = "of the administrator";
 
   private static final Pattern VERSION = Pattern.compile("\\d+(\\.\\d+)+");
 
@@ -163,29 +158,8 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
     return members();
   }
 
-  /**
-   * Prepares a server whose script is the resource of that name.
-   *
-   * @param files the files that it reads, with their contents
-   */
-  static Parts parts(
-      Place place,
-      DatabaseBuilder.Program program,
-      String script,
-      Map<String, List<String>> files) {
-    Path directory = place.directory();
-    try (InputStream text = DatabaseServer.class.getResourceAsStream(script)) {
-      for (Map.Entry<String, List<String>> file : files.entrySet()) {
-        Files.write(directory.resolve(file.getKey()), file.getValue());
-      }
-      String commands =
-          new String(Objects.requireNonNull(text, script).readAllBytes(), StandardCharsets.UTF_8);
-      return place.parts(
-          program.shell(),
-          List.of("-c", commands, script, program.path().toString()),
-          () -> Directories.delete(directory.resolve("data")));
-    } catch (IOException e) {
-      throw new UncheckedIOException("cannot write below " + directory, e);
-    }
+  /** Starts the server, or asks one of the user for its version. */
+  final void awaitStart() {
+    start();
   }
 }

@@ -2,8 +2,6 @@ package dev.interlock.testbed.database;
 
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.UnsuitableWayException;
-import dev.interlock.testbed.server.EndpointUri;
-import dev.interlock.testbed.server.Place;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.Socket;
@@ -17,7 +15,6 @@ import org.jspecify.annotations.Nullable;
 public final class MariaDbServer extends DatabaseServer {
   private static final String SCHEME = "mariadb";
   private static final String ADMINISTRATOR = "administrator";
-  private static final String ADMINISTRATORS_PASSWORD = "of the administrator";
   private static final int PROTOCOL = 10;
 
   private MariaDbServer(
@@ -46,16 +43,7 @@ public final class MariaDbServer extends DatabaseServer {
   /** What is wanted of a MariaDB server before it is started. */
   public static final class Builder extends DatabaseBuilder<Builder, MariaDbServer> {
     public Builder() {
-      super("MariaDB", "interlock.mariadb.uri");
-    }
-
-    @Override
-    protected MariaDbServer named(String text) {
-      EndpointUri uri = EndpointUri.parse(text, SCHEME, 3306);
-      DatabaseEndpoint endpoint = DatabaseEndpoint.of(uri, SCHEME);
-      MariaDbServer server = new MariaDbServer("endpoint " + uri, endpoint, endpoint, text, null);
-      server.start();
-      return server;
+      super("MariaDB", SCHEME, 3306, ADMINISTRATOR, MariaDbServer::new);
     }
 
     @Override
@@ -72,7 +60,7 @@ public final class MariaDbServer extends DatabaseServer {
     }
 
     @Override
-    MariaDbServer launch(Program program, Place place, int port, List<String> more) {
+    Map<String, List<String>> files(int port, List<String> more) {
       List<String> settings =
           new ArrayList<>(
               List.of(
@@ -86,38 +74,16 @@ public final class MariaDbServer extends DatabaseServer {
                   "max_connections = 200",
                   "innodb_log_file_size = 16M"));
       settings.addAll(more);
-      Parts parts =
-          parts(
-              place,
-              program,
-              "mariadb.sh",
-              Map.of(
-                  "settings.cnf",
-                  settings,
-                  "users.sql",
-                  List.of(
-                      "DELETE FROM global_priv;",
-                      "FLUSH PRIVILEGES;",
-                      "CREATE DATABASE " + DATABASE + ";",
-                      "CREATE USER " + USER + " IDENTIFIED BY '" + PASSWORD + "';",
-                      "GRANT ALL ON " + DATABASE + ".* TO " + USER + ";",
-                      "CREATE USER "
-                          + ADMINISTRATOR
-                          + " IDENTIFIED BY '"
-                          + ADMINISTRATORS_PASSWORD
-                          + "';",
-                      "GRANT ALL ON *.* TO " + ADMINISTRATOR + " WITH GRANT OPTION;")));
-      DatabaseEndpoint clients =
-          new DatabaseEndpoint(SCHEME, "127.0.0.1", port, DATABASE, USER, PASSWORD);
-      MariaDbServer server =
-          new MariaDbServer(
-              program.shell().how(),
-              clients,
-              clients.as(ADMINISTRATOR, ADMINISTRATORS_PASSWORD),
-              clients.uri(),
-              parts);
-      server.start();
-      return server;
+      List<String> users =
+          List.of(
+              "DELETE FROM global_priv;",
+              "FLUSH PRIVILEGES;",
+              "CREATE DATABASE " + DATABASE + ";",
+              "CREATE USER " + USER + " IDENTIFIED BY '" + PASSWORD + "';",
+              "GRANT ALL ON " + DATABASE + ".* TO " + USER + ";",
+              "CREATE USER " + ADMINISTRATOR + " IDENTIFIED BY '" + ADMINISTRATORS_PASSWORD + "';",
+              "GRANT ALL ON *.* TO " + ADMINISTRATOR + " WITH GRANT OPTION;");
+      return Map.of("settings.cnf", settings, "users.sql", users);
     }
   }
 }

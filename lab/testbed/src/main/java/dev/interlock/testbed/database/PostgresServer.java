@@ -2,8 +2,6 @@ package dev.interlock.testbed.database;
 
 import dev.interlock.testbed.install.BinaryInstallation;
 import dev.interlock.testbed.install.UnsuitableWayException;
-import dev.interlock.testbed.server.EndpointUri;
-import dev.interlock.testbed.server.Place;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -23,7 +21,6 @@ public final class PostgresServer extends DatabaseServer {
   static final String SCHEME = "postgresql";
 
   private static final String ADMINISTRATOR = "postgres";
-  private static final String ADMINISTRATORS_PASSWORD = "of the superuser";
 
   private PostgresServer(
       String how,
@@ -59,16 +56,7 @@ public final class PostgresServer extends DatabaseServer {
   /** What is wanted of a PostgreSQL server before it is started. */
   public static final class Builder extends DatabaseBuilder<Builder, PostgresServer> {
     public Builder() {
-      super("PostgreSQL", "interlock.postgresql.uri");
-    }
-
-    @Override
-    protected PostgresServer named(String text) {
-      EndpointUri uri = EndpointUri.parse(text, SCHEME, 5432);
-      DatabaseEndpoint endpoint = DatabaseEndpoint.of(uri, SCHEME);
-      PostgresServer server = new PostgresServer("endpoint " + uri, endpoint, endpoint, text, null);
-      server.start();
-      return server;
+      super("PostgreSQL", SCHEME, 5432, ADMINISTRATOR, PostgresServer::new);
     }
 
     @Override
@@ -83,7 +71,7 @@ public final class PostgresServer extends DatabaseServer {
     }
 
     @Override
-    PostgresServer launch(Program program, Place place, int port, List<String> more) {
+    Map<String, List<String>> files(int port, List<String> more) {
       List<String> settings =
           new ArrayList<>(
               List.of(
@@ -92,32 +80,13 @@ public final class PostgresServer extends DatabaseServer {
                   "unix_socket_directories = ''",
                   "max_connections = 200"));
       settings.addAll(more);
-      Parts parts =
-          parts(
-              place,
-              program,
-              "postgresql.sh",
-              Map.of(
-                  "settings.conf",
-                  settings,
-                  "password",
-                  List.of(ADMINISTRATORS_PASSWORD),
-                  "users.sql",
-                  // One line is one statement.
-                  List.of(
-                      "CREATE ROLE " + USER + " LOGIN PASSWORD '" + PASSWORD + "';",
-                      "CREATE DATABASE " + DATABASE + " OWNER " + USER + ";")));
-      DatabaseEndpoint clients =
-          new DatabaseEndpoint(SCHEME, "127.0.0.1", port, DATABASE, USER, PASSWORD);
-      PostgresServer server =
-          new PostgresServer(
-              program.shell().how(),
-              clients,
-              clients.as(ADMINISTRATOR, ADMINISTRATORS_PASSWORD),
-              clients.uri(),
-              parts);
-      server.start();
-      return server;
+      // One line is one statement.
+      List<String> users =
+          List.of(
+              "CREATE ROLE " + USER + " LOGIN PASSWORD '" + PASSWORD + "';",
+              "CREATE DATABASE " + DATABASE + " OWNER " + USER + ";");
+      List<String> password = List.of(ADMINISTRATORS_PASSWORD);
+      return Map.of("settings.conf", settings, "password", password, "users.sql", users);
     }
   }
 }

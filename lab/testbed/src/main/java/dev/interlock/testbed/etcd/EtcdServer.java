@@ -5,8 +5,12 @@ import dev.interlock.testbed.server.DisposableServer;
 import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Place;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Base64;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -25,6 +29,11 @@ public final class EtcdServer extends DisposableServer {
    */
   private static final Pattern SENDER =
       Pattern.compile("X-Peerurls: http://127\\.0\\.0\\.1:(\\d+)\r\n");
+
+  // Of a key in the gateway's answer; what is zero, such as no lease, is left out.
+  private static final Pattern KEY =
+      Pattern.compile(
+          "\\{\"key\":\"([^\"]+)\"(?:(?!\"lease\")[^{}])*(\"lease\":\"\\d+\")?[^{}]*\\}");
 
   private final EtcdEndpoint endpoint;
   private final EtcdEndpoint peer;
@@ -95,6 +104,22 @@ public final class EtcdServer extends DisposableServer {
    */
   public String call(String path, String json) throws IOException {
     return endpoint.call(path, json, ANSWER);
+  }
+
+  /**
+   * All keys, each with whether it ends with a lease.
+   *
+   * @throws IOException if the server answers with an error, or not within 5 seconds
+   */
+  public Map<String, Boolean> keys() throws IOException {
+    Map<String, Boolean> keys = new LinkedHashMap<>();
+    String all = "{\"key\":\"AA==\",\"range_end\":\"AA==\",\"keys_only\":true}";
+    Matcher key = KEY.matcher(call("/v3/kv/range", all));
+    while (key.find()) {
+      String name = new String(Base64.getDecoder().decode(key.group(1)), StandardCharsets.UTF_8);
+      keys.put(name, key.group(2) != null);
+    }
+    return keys;
   }
 
   /** To be called once, on a server that serves. */

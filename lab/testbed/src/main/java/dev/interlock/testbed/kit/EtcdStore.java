@@ -14,12 +14,7 @@ import java.util.regex.Pattern;
 
 /** An etcd cluster, on which the queue of each lock has its keys below a prefix. */
 public class EtcdStore extends StoreUnderTest {
-  // Of a key in the gateway's answer; what is zero, such as no lease, is left out.
-  private static final Pattern KEY =
-      Pattern.compile(
-          "\\{\"key\":\"([^\"]+)\"(?:(?!\"lease\")[^{}])*(\"lease\":\"\\d+\")?[^{}]*\\}");
-
-  private static final String ALL_KEYS = "{\"key\":\"AA==\",\"range_end\":\"AA==\"";
+  private static final Pattern KEY = Pattern.compile("\"key\":\"([^\"]+)\"");
 
   private final EtcdCluster etcd;
   private final UnaryOperator<String> prefix;
@@ -64,11 +59,9 @@ public class EtcdStore extends StoreUnderTest {
   @Override
   public List<Entry> entries() throws IOException {
     List<Entry> entries = new ArrayList<>();
-    Matcher keys = KEY.matcher(call("/v3/kv/range", ALL_KEYS + ",\"keys_only\":true}"));
-    while (keys.find()) {
-      String key = new String(Base64.getDecoder().decode(keys.group(1)), UTF_8);
-      entries.add(new Entry(Kind.HOLDER, "key " + key, keys.group(2) != null));
-    }
+    etcd.leader()
+        .keys()
+        .forEach((key, expires) -> entries.add(new Entry(Kind.HOLDER, "key " + key, expires)));
     return entries;
   }
 

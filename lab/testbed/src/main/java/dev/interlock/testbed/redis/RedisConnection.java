@@ -1,5 +1,6 @@
 package dev.interlock.testbed.redis;
 
+import dev.interlock.testbed.process.Sockets;
 import dev.interlock.testbed.server.TlsTrust;
 import java.io.BufferedInputStream;
 import java.io.BufferedOutputStream;
@@ -8,7 +9,6 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -30,11 +30,8 @@ final class RedisConnection implements Closeable {
 
   /** Connects; every later reply is waited for as long as the connecting was. */
   RedisConnection(RedisEndpoint endpoint, Duration limit) throws IOException {
-    int millis = Math.toIntExact(Math.max(1, limit.toMillis()));
-    Socket plain = new Socket();
+    Socket plain = Sockets.connect(endpoint.host(), endpoint.port(), limit);
     try {
-      plain.connect(new InetSocketAddress(endpoint.host(), endpoint.port()), millis);
-      plain.setSoTimeout(millis);
       plain.setTcpNoDelay(true);
       TlsTrust tls = endpoint.tls();
       socket = tls == null ? plain : tls.over(plain, endpoint.host(), endpoint.port());

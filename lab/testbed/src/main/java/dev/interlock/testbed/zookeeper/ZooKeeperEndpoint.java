@@ -1,7 +1,7 @@
 package dev.interlock.testbed.zookeeper;
 
+import dev.interlock.testbed.process.Sockets;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -19,10 +19,7 @@ record ZooKeeperEndpoint(String host, int port) {
 
   /** Sends a word and reads all that comes until the server closes the connection. */
   String ask(String word, Duration limit) throws IOException {
-    int millis = Math.toIntExact(Math.max(1, limit.toMillis()));
-    try (Socket socket = new Socket()) {
-      socket.connect(new InetSocketAddress(host, port), millis);
-      socket.setSoTimeout(millis);
+    try (Socket socket = Sockets.connect(host, port, limit)) {
       socket.getOutputStream().write(word.getBytes(StandardCharsets.US_ASCII));
       socket.getOutputStream().flush();
       String answer = new String(socket.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);

@@ -1,10 +1,10 @@
 package dev.interlock.testbed.zookeeper;
 
+import dev.interlock.testbed.process.Sockets;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.time.Duration;
 import java.util.Random;
@@ -31,10 +31,7 @@ final class ZooKeeperSession {
    * @throws IOException if the server does not let us in, or does not confirm within the limit
    */
   static void end(String host, int port, long session, Duration limit) throws IOException {
-    int millis = Math.toIntExact(Math.max(1, limit.toMillis()));
-    try (Socket socket = new Socket()) {
-      socket.connect(new InetSocketAddress(host, port), millis);
-      socket.setSoTimeout(millis);
+    try (Socket socket = Sockets.connect(host, port, limit)) {
       DataOutputStream out = new DataOutputStream(socket.getOutputStream());
       DataInputStream in = new DataInputStream(socket.getInputStream());
       send(out, connect(session));

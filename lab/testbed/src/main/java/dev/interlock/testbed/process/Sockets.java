@@ -1,0 +1,31 @@
+package dev.interlock.testbed.process;
+
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.time.Duration;
+
+/** Connections for questions whose answers may not come. */
+public final class Sockets {
+  private Sockets() {}
+
+  /**
+   * Connects.
+   *
+   * @param limit how long to wait for the connection, and later for each answer
+   * @throws java.net.ConnectException if the connection is refused
+   * @throws IOException if there is none within the limit
+   */
+  public static Socket connect(String host, int port, Duration limit) throws IOException {
+    int millis = Math.toIntExact(Math.max(1, limit.toMillis()));
+    Socket socket = new Socket();
+    try {
+      socket.connect(new InetSocketAddress(host, port), millis);
+      socket.setSoTimeout(millis);
+      return socket;
+    } catch (IOException e) {
+      socket.close();
+      throw e;
+    }
+  }
+}
