@@ -135,7 +135,7 @@ public final class Nemesis {
       this.start = start;
     }
 
-    public List<InjectedFault> run() throws Exception {
+    List<InjectedFault> run() throws Exception {
       for (PlannedFault fault : plan.faults()) {
         if (fault.client() == number && awaitTurn(fault)) {
           perform(fault);
