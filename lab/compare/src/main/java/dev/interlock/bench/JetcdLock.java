@@ -86,7 +86,7 @@ final class JetcdLock implements Locking {
   }
 
   private void release(ByteSequence held, long lease) throws Exception {
-    var unlocked = await(client.getLockClient().unlock(held));
+    var unused = await(client.getLockClient().unlock(held));
     if (pool == null) {
       revoke(lease);
     } else {
@@ -95,7 +95,7 @@ final class JetcdLock implements Locking {
   }
 
   private void revoke(long lease) throws Exception {
-    var revoked = await(client.getLeaseClient().revoke(lease));
+    var unused = await(client.getLeaseClient().revoke(lease));
   }
 
   @Override

@@ -7,6 +7,7 @@ import io.etcd.jetcd.Client;
 import io.lettuce.core.RedisClient;
 import java.lang.management.ManagementFactory;
 import java.time.LocalDateTime;
+import java.time.ZoneId;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -27,7 +28,8 @@ import redis.clients.jedis.UnifiedJedis;
 final class PeersReport {
   private final Profile profile;
   private final Map<String, String> machine = new LinkedHashMap<>(Machine.describe());
-  private final LocalDateTime began = LocalDateTime.now().truncatedTo(ChronoUnit.MINUTES);
+  private final LocalDateTime began =
+      LocalDateTime.now(ZoneId.systemDefault()).truncatedTo(ChronoUnit.MINUTES);
   private final List<Section> sections = new ArrayList<>();
 
   PeersReport(Profile profile) {

@@ -1,5 +1,6 @@
 package dev.interlock.bench;
 
+import com.google.errorprone.annotations.Immutable;
 import dev.interlock.report.Contender;
 import dev.interlock.testbed.server.Deployment;
 import java.util.EnumSet;
@@ -15,6 +16,7 @@ enum Store {
   ETCD("etcd", EtcdTargets::measure);
 
   /** Measures what the targets are about. */
+  @Immutable
   private interface Targets {
     void measure(Bench bench) throws InterruptedException;
   }

@@ -6,9 +6,11 @@ import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.run.NotOfferedException;
 import dev.interlock.tck.run.NotTestedException;
+import dev.interlock.testbed.kit.ZooKeeperStore;
 import java.net.URLDecoder;
 import java.net.URLEncoder;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -24,7 +26,15 @@ import org.jspecify.annotations.Nullable;
  * documentation recommends.
  */
 final class CuratorPeer implements Peer {
-  static final String ROOT = "/locks";
+  private static final String ROOT = "/locks";
+
+  /** Where on the store its locks are: the node with the lowest number is the holder's. */
+  static final ZooKeeperStore.Nodes NODES =
+      new ZooKeeperStore.Nodes(
+          ROOT,
+          CuratorPeer::node,
+          node -> URLDecoder.decode(node, UTF_8),
+          queue -> queue.stream().min(Comparator.comparing(CuratorPeer::number)).stream().toList());
 
   private final CuratorFramework curator;
 
@@ -36,12 +46,16 @@ final class CuratorPeer implements Peer {
   }
 
   /** Encodes a name, since not every name is a path. */
-  static String path(String name) {
-    return ROOT + "/" + URLEncoder.encode(name, UTF_8).replace(".", "%2E");
+  private static String node(String name) {
+    return URLEncoder.encode(name, UTF_8).replace(".", "%2E");
   }
 
-  static String name(String node) {
-    return URLDecoder.decode(node, UTF_8);
+  private static String path(String name) {
+    return ROOT + "/" + node(name);
+  }
+
+  private static String number(String node) {
+    return node.substring(Math.max(0, node.length() - 10));
   }
 
   @Override

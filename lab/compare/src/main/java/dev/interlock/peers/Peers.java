@@ -14,7 +14,14 @@ import dev.interlock.shedlock.InterlockLockProvider;
 import dev.interlock.spring.integration.InterlockLockRegistry;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
+import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.database.PostgresServer;
+import dev.interlock.testbed.etcd.EtcdCluster;
+import dev.interlock.testbed.kit.EtcdStore;
+import dev.interlock.testbed.kit.RedisStore;
+import dev.interlock.testbed.kit.ZooKeeperStore;
+import dev.interlock.testbed.redis.RedlockNodes;
+import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import io.etcd.jetcd.Client;
 import io.lettuce.core.RedisClient;
 import java.io.IOException;
@@ -42,6 +49,9 @@ final class Peers {
   private static final Duration SHORT = Duration.ofMillis(20);
   private static final Duration TEN_SECONDS = Duration.ofSeconds(10);
 
+  /** Sessions last for 2 to 20 of these. */
+  private static final Duration TICK = Duration.ofSeconds(1);
+
   private Peers() {}
 
   /** {@return all of them, in the order of the page} */
@@ -57,6 +67,16 @@ final class Peers {
         new ShedLockInterlockHarness(),
         new CuratorHarness(),
         new JetcdHarness());
+  }
+
+  /** Starts a Redis on which a lock's key is its name between two texts. */
+  private static Server redis(String prefix, String suffix) {
+    return new RedisStore(Testbed.redis().forFaults().start(), "", "", keys(prefix, suffix));
+  }
+
+  private static RedisStore.Keys keys(String prefix, String suffix) {
+    return new RedisStore.Keys(
+        name -> prefix + name + suffix, key -> key.contains("token") || key.endsWith(":fence"));
   }
 
   /** Redisson's locks. */
@@ -82,7 +102,11 @@ final class Peers {
 
     @Override
     public Server start() {
-      return RedisStore.start(servers, "");
+      if (servers == 1) {
+        return redis("", "");
+      }
+      RedlockNodes nodes = Testbed.redlockNodes().nodes(servers).forFaults().start();
+      return new RedisStore(nodes, nodes.members(), nodes.uri(), "", keys("", ""));
     }
 
     @Override
@@ -133,7 +157,7 @@ final class Peers {
 
     @Override
     public Server start() {
-      return RedisStore.start(1, REGISTRY + ":");
+      return redis(REGISTRY + ":", "");
     }
 
     @Override
@@ -226,7 +250,7 @@ final class Peers {
 
     @Override
     public Server start() {
-      return RedisStore.start(1, "interlock:{", "}");
+      return redis("interlock:{", "}");
     }
 
     @Override
@@ -352,14 +376,15 @@ final class Peers {
               + " on one ZooKeeper; the session's time-out is the TTL,"
               + " ExponentialBackoffRetry(1000, 3)",
           Set.of(Capability.FIFO),
-          ZooKeeperStore.TICK,
-          ZooKeeperStore.TICK.multipliedBy(2),
+          TICK,
+          TICK.multipliedBy(2),
           Duration.ofSeconds(15));
     }
 
     @Override
     public Server start() throws IOException {
-      return ZooKeeperStore.start();
+      ZooKeeperEnsemble ensemble = Testbed.zookeeper().tick(TICK).start();
+      return new ZooKeeperStore(ensemble, ensemble.uri(), CuratorPeer.NODES);
     }
 
     @Override
@@ -385,7 +410,13 @@ final class Peers {
 
     @Override
     public Server start() {
-      return EtcdStore.start();
+      EtcdCluster etcd = Testbed.etcd().forFaults().withoutSync().start();
+      return new EtcdStore(etcd, etcd.uri(), name -> name + "/") {
+        @Override
+        public boolean delete(String name) throws IOException {
+          return deleteOldest(name);
+        }
+      };
     }
 
     @Override
