@@ -1,5 +1,9 @@
 package dev.interlock.micrometer;
 
+import static io.micrometer.core.instrument.Meter.Type.COUNTER;
+import static io.micrometer.core.instrument.Meter.Type.GAUGE;
+import static io.micrometer.core.instrument.Meter.Type.TIMER;
+
 import dev.interlock.LockEvent;
 import dev.interlock.LockKind;
 import dev.interlock.LossReason;
@@ -17,8 +21,7 @@ public enum LockMeter implements MeterDocumentation {
   /** How long acquisitions took, from the call to the lease or to the failure. */
   ACQUIRE(
       "interlock.acquire",
-      Meter.Type.TIMER,
-      null,
+      TIMER,
       "Time from the call to the lease, or to the failure",
       Tag.LOCK_GROUP,
       Tag.OUTCOME),
@@ -26,67 +29,46 @@ public enum LockMeter implements MeterDocumentation {
   /** How long leases were held, until the end of their release or until they were lost. */
   HOLD(
       "interlock.hold",
-      Meter.Type.TIMER,
-      null,
+      TIMER,
       "Time from the grant to the end of the release, or to the loss",
       Tag.LOCK_GROUP,
       Tag.OUTCOME),
 
   /** Acquisitions that had to wait for a holder. */
   CONTENDED(
-      "interlock.contended",
-      Meter.Type.COUNTER,
-      null,
-      "Acquisitions that had to wait for others",
-      Tag.LOCK_GROUP),
+      "interlock.contended", COUNTER, "Acquisitions that had to wait for others", Tag.LOCK_GROUP),
 
   /** Attempts to acquire that failed because the store was unavailable, and were repeated. */
   RETRIES(
       "interlock.retries",
-      Meter.Type.COUNTER,
-      null,
+      COUNTER,
       "Attempts to acquire that found the store unavailable and were repeated",
       Tag.LOCK_GROUP),
 
   /** Renewals of leases. */
-  RENEWALS(
-      "interlock.renewals",
-      Meter.Type.COUNTER,
-      null,
-      "Renewals of leases",
-      Tag.LOCK_GROUP,
-      Tag.OUTCOME),
+  RENEWALS("interlock.renewals", COUNTER, "Renewals of leases", Tag.LOCK_GROUP, Tag.OUTCOME),
 
   /** Warnings that a lease will be lost unless a renewal succeeds. */
   AT_RISK(
       "interlock.at.risk",
-      Meter.Type.COUNTER,
-      null,
+      COUNTER,
       "Warnings that a lease will be lost unless a renewal succeeds",
       Tag.LOCK_GROUP),
 
   /** Leases that were lost. */
-  LOST(
-      "interlock.lost",
-      Meter.Type.COUNTER,
-      null,
-      "Leases that were lost",
-      Tag.LOCK_GROUP,
-      Tag.REASON),
+  LOST("interlock.lost", COUNTER, "Leases that were lost", Tag.LOCK_GROUP, Tag.REASON),
 
   /** The leases that are held at this moment. */
-  HELD("interlock.held", Meter.Type.GAUGE, null, "Leases held now"),
+  HELD("interlock.held", GAUGE, "Leases held now"),
 
   /** The age of the oldest lease that is held. */
-  HELD_LONGEST(
-      "interlock.held.longest", Meter.Type.GAUGE, "seconds", "Age of the oldest lease held now"),
+  HELD_LONGEST("interlock.held.longest", GAUGE, "Age of the oldest lease held now"),
 
   /** The acquisitions that are waiting at this moment. */
-  WAITING("interlock.waiting", Meter.Type.GAUGE, null, "Acquisitions waiting now"),
+  WAITING("interlock.waiting", GAUGE, "Acquisitions waiting now"),
 
   /** The longest of the waits that are in progress. */
-  WAITING_LONGEST(
-      "interlock.waiting.longest", Meter.Type.GAUGE, "seconds", "Longest of the waits in progress");
+  WAITING_LONGEST("interlock.waiting.longest", GAUGE, "Longest of the waits in progress");
 
   /** The keys of the tags. The set of values of each is small and bounded. */
   public enum Tag implements KeyName {
@@ -126,17 +108,14 @@ public enum LockMeter implements MeterDocumentation {
 
   private final String meter;
   private final Meter.Type type;
-  private final @Nullable String unit;
   private final String description;
 
   @SuppressWarnings("ImmutableEnumChecker") // It is only read.
   private final KeyName[] own;
 
-  LockMeter(
-      String meter, Meter.Type type, @Nullable String unit, String description, KeyName... own) {
+  LockMeter(String meter, Meter.Type type, String description, KeyName... own) {
     this.meter = meter;
     this.type = type;
-    this.unit = unit;
     this.description = description;
     this.own = own;
   }
@@ -153,7 +132,7 @@ public enum LockMeter implements MeterDocumentation {
 
   @Override
   public @Nullable String getBaseUnit() {
-    return unit;
+    return this == HELD_LONGEST || this == WAITING_LONGEST ? "seconds" : null;
   }
 
   @Override

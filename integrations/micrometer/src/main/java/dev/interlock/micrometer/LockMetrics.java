@@ -3,25 +3,15 @@ package dev.interlock.micrometer;
 import static java.util.Objects.requireNonNull;
 
 import dev.interlock.Capability;
-import dev.interlock.LeaseInfo;
 import dev.interlock.LockClient;
 import dev.interlock.LockKind;
-import dev.interlock.WaiterInfo;
-import io.micrometer.core.instrument.Gauge;
-import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Tags;
-import io.micrometer.core.instrument.TimeGauge;
 import io.micrometer.core.instrument.binder.MeterBinder;
-import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.TimeUnit;
-import java.util.function.ToDoubleFunction;
-import java.util.stream.Stream;
 
 /**
  * Metrics of a lock client: the meters of {@link LockMeter}.
@@ -51,7 +41,7 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
   private final LockClient client;
   private final Tags tags;
   private final LockGroups groups;
-  private final List<Binding> bindings = new ArrayList<>();
+  private final List<ClientMeters> bindings = new ArrayList<>();
 
   /**
    * Creates the metrics of a client with the name {@value #DEFAULT_CLIENT_NAME}, without groups.
@@ -105,7 +95,7 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
    */
   @Override
   public synchronized void bindTo(MeterRegistry registry) {
-    Binding binding = new Binding(registry);
+    ClientMeters binding = new ClientMeters(registry, tags, groups);
     try {
       synchronized (LockMetrics.class) {
         if (registry.find(LockMeter.HELD.getName()).tags(tags).meter() != null) {
@@ -115,9 +105,9 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
                   + "; give each client a name: new LockMetrics(client, \"orders\"). If the other"
                   + " client is closed, close its LockMetrics as well");
         }
-        kinds().forEach(binding::addGauges);
+        kinds().forEach(kind -> binding.addGauges(client, kind));
       }
-      binding.events.follow(client);
+      binding.follow(client);
     } catch (RuntimeException e) {
       binding.end();
       throw e;
@@ -132,52 +122,8 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
    */
   @Override
   public synchronized void close() {
-    bindings.forEach(Binding::end);
+    bindings.forEach(ClientMeters::end);
     bindings.clear();
-  }
-
-  /** The meters in one registry. */
-  private final class Binding {
-    private final MeterRegistry registry;
-    private final List<Meter> gauges = new ArrayList<>();
-    private final EventMeters events;
-
-    Binding(MeterRegistry registry) {
-      this.registry = registry;
-      this.events = new EventMeters(registry, tags, groups);
-    }
-
-    void addGauges(LockKind kind) {
-      add(LockMeter.HELD, kind, client -> held(client, kind).count());
-      addSeconds(
-          LockMeter.HELD_LONGEST, kind, client -> longest(held(client, kind).map(LeaseInfo::held)));
-      add(LockMeter.WAITING, kind, client -> waiting(client, kind).count());
-      addSeconds(
-          LockMeter.WAITING_LONGEST,
-          kind,
-          client -> longest(waiting(client, kind).map(WaiterInfo::waited)));
-    }
-
-    private void add(LockMeter meter, LockKind kind, ToDoubleFunction<LockClient> value) {
-      gauges.add(
-          Gauge.builder(meter.getName(), client, value)
-              .description(meter.description())
-              .tags(EventMeters.tagsOf(tags, kind))
-              .register(registry));
-    }
-
-    private void addSeconds(LockMeter meter, LockKind kind, ToDoubleFunction<LockClient> value) {
-      gauges.add(
-          TimeGauge.builder(meter.getName(), client, TimeUnit.SECONDS, value)
-              .description(meter.description())
-              .tags(EventMeters.tagsOf(tags, kind))
-              .register(registry));
-    }
-
-    void end() {
-      events.end();
-      gauges.forEach(registry::remove);
-    }
   }
 
   private Set<LockKind> kinds() {
@@ -189,18 +135,5 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
       kinds.add(LockKind.SEMAPHORE);
     }
     return kinds;
-  }
-
-  private static Stream<LeaseInfo> held(LockClient client, LockKind kind) {
-    return client.held().stream().filter(lease -> lease.kind() == kind);
-  }
-
-  private static Stream<WaiterInfo> waiting(LockClient client, LockKind kind) {
-    return client.waiting().stream().filter(waiter -> waiter.kind() == kind);
-  }
-
-  private static double longest(Stream<Duration> durations) {
-    Duration longest = durations.max(Comparator.naturalOrder()).orElse(Duration.ZERO);
-    return longest.toNanos() / 1e9;
   }
 }

@@ -81,7 +81,7 @@ public final class ObservedLocks {
    * @param name the lock's name
    */
   public DistributedLock lock(String name) {
-    return observed(client.lock(name));
+    return lock(name, options -> {});
   }
 
   /**
@@ -91,11 +91,7 @@ public final class ObservedLocks {
    * @param change changes the client's options
    */
   public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
-    return observed(client.lock(name, change));
-  }
-
-  private DistributedLock observed(DistributedLock lock) {
-    return new ObservedLock(lock, LockKind.EXCLUSIVE, observer);
+    return new ObservedLock(client.lock(name, change), LockKind.EXCLUSIVE, observer);
   }
 
   /**
@@ -105,7 +101,7 @@ public final class ObservedLocks {
    * @param names their names
    */
   public MultiLock lockAll(Collection<String> names) {
-    return observed(client.lockAll(names));
+    return lockAll(names, options -> {});
   }
 
   /**
@@ -116,11 +112,7 @@ public final class ObservedLocks {
    * @param change changes the client's options
    */
   public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
-    return observed(client.lockAll(names, change));
-  }
-
-  private MultiLock observed(MultiLock locks) {
-    return new ObservedMultiLock(locks, observer);
+    return new ObservedMultiLock(client.lockAll(names, change), observer);
   }
 
   /**
@@ -130,7 +122,7 @@ public final class ObservedLocks {
    * @param name the lock's name
    */
   public DistributedReadWriteLock readWriteLock(String name) {
-    return observed(client.readWriteLock(name));
+    return readWriteLock(name, options -> {});
   }
 
   /**
@@ -142,11 +134,7 @@ public final class ObservedLocks {
    */
   public DistributedReadWriteLock readWriteLock(
       String name, Consumer<? super LockOptions.Builder> change) {
-    return observed(client.readWriteLock(name, change));
-  }
-
-  private DistributedReadWriteLock observed(DistributedReadWriteLock lock) {
-    return new ObservedReadWriteLock(lock, observer);
+    return new ObservedReadWriteLock(client.readWriteLock(name, change), observer);
   }
 
   /**
@@ -156,7 +144,7 @@ public final class ObservedLocks {
    * @param limit how many permits there are
    */
   public DistributedSemaphore semaphore(String name, int limit) {
-    return observed(client.semaphore(name, limit));
+    return semaphore(name, limit, options -> {});
   }
 
   /**
@@ -169,11 +157,7 @@ public final class ObservedLocks {
    */
   public DistributedSemaphore semaphore(
       String name, int limit, Consumer<? super LockOptions.Builder> change) {
-    return observed(client.semaphore(name, limit, change));
-  }
-
-  private DistributedSemaphore observed(DistributedSemaphore semaphore) {
-    return new ObservedSemaphore(semaphore, observer);
+    return new ObservedSemaphore(client.semaphore(name, limit, change), observer);
   }
 
   private record ObservedReadWriteLock(DistributedReadWriteLock lock, LockObserver observer)
