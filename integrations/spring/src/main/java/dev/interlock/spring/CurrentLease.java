@@ -28,22 +28,23 @@ public final class CurrentLease {
 
   private static final ThreadLocal<@Nullable Hold> INNERMOST = new ThreadLocal<>();
 
-  /**
-   * One call of a locked method, and those around it on the same thread. There is no method in
-   * {@link #callWith}.
-   */
-  record Hold(
-      @Nullable LockClient client,
-      List<String> names,
-      Mode mode,
-      @Nullable LockedMethod method,
-      Lease lease,
-      @Nullable Hold outer) {
+  /** A call of a locked method. */
+  record Call(LockClient client, List<String> names, LockedMethod method) {
 
-    private boolean covers(List<String> wanted, Mode as) {
-      return names.containsAll(wanted) && (mode == as || (mode == Mode.WRITE && as == Mode.READ));
+    private boolean overlaps(Call wanted) {
+      return client == wanted.client && !Collections.disjoint(names, wanted.names);
+    }
+
+    private boolean covers(Call wanted) {
+      Mode mode = method.mode();
+      Mode as = wanted.method.mode();
+      return names.containsAll(wanted.names)
+          && (mode == as || (mode == Mode.WRITE && as == Mode.READ));
     }
   }
+
+  /** A lease of this thread, and those around it. There is no call in {@link #callWith}. */
+  private record Hold(@Nullable Call call, Lease lease, @Nullable Hold outer) {}
 
   private CurrentLease() {}
 
@@ -96,10 +97,7 @@ public final class CurrentLease {
    */
   public static <T extends @Nullable Object> T callWith(Lease lease, Callable<T> work)
       throws Exception {
-    Hold outer = INNERMOST.get();
-    INNERMOST.set(
-        new Hold(
-            null, List.of(), Mode.EXCLUSIVE, null, Objects.requireNonNull(lease, "lease"), outer));
+    INNERMOST.set(new Hold(null, Objects.requireNonNull(lease, "lease"), INNERMOST.get()));
     try {
       return work.call();
     } finally {
@@ -121,37 +119,33 @@ public final class CurrentLease {
    * @throws IllegalStateException if the call would wait for a lease of its own thread, or wants
    *     limits that the lease does not have
    */
-  static @Nullable Lease covering(LockClient client, List<String> wanted, LockedMethod method) {
-    Mode mode = method.mode();
-    Hold conflicting = null;
+  static @Nullable Lease covering(Call wanted) {
+    Call conflicting = null;
     for (Hold hold = INNERMOST.get(); hold != null; hold = hold.outer) {
-      if (hold.client == client && !Collections.disjoint(hold.names, wanted)) {
-        if (hold.covers(wanted, mode)) {
-          if (hold.method != null) {
-            method.checkJoins(hold.method, client);
-          }
+      Call call = hold.call;
+      if (call != null && call.overlaps(wanted)) {
+        if (call.covers(wanted)) {
+          wanted.method.checkJoins(call.method, wanted.client);
           return hold.lease;
         }
-        conflicting = hold;
+        conflicting = call;
       }
     }
     if (conflicting != null) {
       throw new IllegalStateException(
-          "this thread holds "
-              + conflicting.names
-              + " as "
-              + conflicting.mode
-              + ", and would wait for itself to get "
-              + wanted
-              + " as "
-              + mode
-              + "; let the outer method lock all that the inner one needs");
+          ("this thread holds %s as %s, and would wait for itself to get %s as %s; let the outer"
+                  + " method lock all that the inner one needs")
+              .formatted(
+                  conflicting.names,
+                  conflicting.method.mode(),
+                  wanted.names,
+                  wanted.method.mode()));
     }
     return null;
   }
 
-  static void enter(LockClient client, List<String> names, LockedMethod method, Lease lease) {
-    INNERMOST.set(new Hold(client, names, method.mode(), method, lease, INNERMOST.get()));
+  static void enter(Call call, Lease lease) {
+    INNERMOST.set(new Hold(call, lease, INNERMOST.get()));
   }
 
   static void leave() {

@@ -3,25 +3,19 @@ package dev.interlock.spring;
 import java.lang.reflect.Method;
 import org.springframework.aop.ClassFilter;
 import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
-import org.springframework.beans.factory.BeanFactory;
-import org.springframework.beans.factory.BeanFactoryAware;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.annotation.AnnotationUtils;
 
 /** Puts {@link LockedInterceptor} around the methods that have {@link Locked}. */
-final class LockedAdvisor extends StaticMethodMatcherPointcutAdvisor implements BeanFactoryAware {
+final class LockedAdvisor extends StaticMethodMatcherPointcutAdvisor {
 
   private static final long serialVersionUID = 1L;
 
-  private transient LockedMethods methods = new LockedMethods();
+  private final transient LockedMethods methods;
 
-  LockedAdvisor() {
+  LockedAdvisor(ConfigurableListableBeanFactory beans) {
+    this.methods = new LockedMethods(beans);
     setClassFilter(new Candidates());
-  }
-
-  @Override
-  public void setBeanFactory(BeanFactory beans) {
-    methods.setBeanFactory((ConfigurableListableBeanFactory) beans);
     setAdvice(new LockedInterceptor(methods));
   }
 

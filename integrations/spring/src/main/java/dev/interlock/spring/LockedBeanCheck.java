@@ -2,6 +2,7 @@ package dev.interlock.spring;
 
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
+import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -15,39 +16,33 @@ import org.springframework.aop.framework.AopProxyUtils;
 import org.springframework.aop.interceptor.AsyncExecutionInterceptor;
 import org.springframework.aop.scope.ScopedObject;
 import org.springframework.aop.support.AopUtils;
-import org.springframework.beans.factory.BeanFactory;
-import org.springframework.beans.factory.BeanFactoryAware;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.config.BeanPostProcessor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.AnnotationUtils;
+import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
  * Refuses beans with {@link Locked} methods that would run without the lock. Comes after all post
  * processors that make proxies, as it has no order.
  */
-final class LockedBeanCheck
-    implements BeanPostProcessor, BeanFactoryAware, SmartInitializingSingleton {
+final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingleton {
 
   private static final String TRANSACTION = "org.springframework.transaction.interceptor.";
 
-  private @Nullable ConfigurableListableBeanFactory beans;
+  private final ConfigurableListableBeanFactory beans;
   private final Set<Class<?>> withoutLocks = ConcurrentHashMap.newKeySet();
   private final Set<LockedMethod> withoutClient = new LinkedHashSet<>();
   private boolean started;
 
-  @Override
-  public void setBeanFactory(BeanFactory beans) {
-    this.beans = (ConfigurableListableBeanFactory) beans;
+  LockedBeanCheck(ConfigurableListableBeanFactory beans) {
+    this.beans = beans;
   }
 
-  private ConfigurableListableBeanFactory beans() {
-    if (beans == null) {
-      throw new IllegalStateException("no bean factory yet");
-    }
-    return beans;
+  private LockedMethods methods() {
+    return beans.getBean(LockedAdvisor.class).methods();
   }
 
   @Override
@@ -59,8 +54,8 @@ final class LockedBeanCheck
   /** Checks also the beans that were made before this one, which no post processor has seen. */
   @Override
   public void afterSingletonsInstantiated() {
-    for (String name : beans().getBeanDefinitionNames()) {
-      Object bean = beans().containsSingleton(name) ? beans().getSingleton(name) : null;
+    for (String name : beans.getBeanDefinitionNames()) {
+      Object bean = beans.containsSingleton(name) ? beans.getSingleton(name) : null;
       if (bean != null) {
         check(bean);
       }
@@ -95,8 +90,7 @@ final class LockedBeanCheck
   }
 
   private void check(Object bean, Method method, Class<?> type) {
-    LockedMethods methods = beans().getBean(LockedAdvisor.class).methods();
-    LockedMethod locked = methods.get(method, type);
+    LockedMethod locked = methods().get(method, type);
     int modifiers = method.getModifiers();
     for (int unfit : new int[] {Modifier.PRIVATE, Modifier.STATIC, Modifier.FINAL}) {
       if ((modifiers & unfit) != 0
@@ -132,10 +126,8 @@ final class LockedBeanCheck
   private static @Nullable Advised proxyWithLock(Object bean) {
     Object at = bean;
     while (at instanceof Advised proxy) {
-      for (Advisor advisor : proxy.getAdvisors()) {
-        if (advisor instanceof LockedAdvisor) {
-          return proxy;
-        }
+      if (Arrays.stream(proxy.getAdvisors()).anyMatch(LockedAdvisor.class::isInstance)) {
+        return proxy;
       }
       at = AopProxyUtils.getSingletonTarget(proxy);
     }
@@ -143,13 +135,9 @@ final class LockedBeanCheck
   }
 
   private static boolean isInInterface(Advised proxy, Method method) {
-    for (Class<?> proxied : proxy.getProxiedInterfaces()) {
-      if (ReflectionUtils.findMethod(proxied, method.getName(), method.getParameterTypes())
-          != null) {
-        return true;
-      }
-    }
-    return false;
+    return Arrays.stream(proxy.getProxiedInterfaces())
+        .anyMatch(
+            proxied -> ClassUtils.hasMethod(proxied, method.getName(), method.getParameterTypes()));
   }
 
   private static void checkOrder(LockedMethod locked, Advised proxy, Method method, Class<?> type) {
@@ -175,6 +163,6 @@ final class LockedBeanCheck
   }
 
   private void checkClient(LockedMethod locked) {
-    locked.checkWith(beans().getBean(LockedAdvisor.class).methods().client(locked));
+    locked.checkWith(methods().client(locked));
   }
 }

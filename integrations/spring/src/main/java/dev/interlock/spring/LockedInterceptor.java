@@ -42,16 +42,18 @@ final class LockedInterceptor implements MethodInterceptor {
     LockClient client = methods.client(method);
     List<String> names = method.names(target, invocation.getArguments());
 
-    Lease joined = CurrentLease.covering(client, names, method);
+    CurrentLease.Call call = new CurrentLease.Call(client, names, method);
+
+    Lease joined = CurrentLease.covering(call);
     if (joined != null) {
       joined.ensureHeld();
-      return run(invocation, method, client, names, joined);
+      return run(invocation, call, joined);
     }
     refuseTransaction(method);
     Optional<? extends Lease> acquired = acquire(method, method.lock(client, names));
     if (acquired.isPresent()) {
       try (Lease lease = acquired.get()) {
-        return run(invocation, method, client, names, lease);
+        return run(invocation, call, lease);
       }
     }
     if (method.skipsWhenBusy()) {
@@ -96,13 +98,9 @@ final class LockedInterceptor implements MethodInterceptor {
   }
 
   private static @Nullable Object run(
-      MethodInvocation invocation,
-      LockedMethod method,
-      LockClient client,
-      List<String> names,
-      Lease lease)
-      throws Throwable {
-    CurrentLease.enter(client, names, method, lease);
+      MethodInvocation invocation, CurrentLease.Call call, Lease lease) throws Throwable {
+    LockedMethod method = call.method();
+    CurrentLease.enter(call, lease);
     try {
       Object result =
           method.interruptsWhenLost()

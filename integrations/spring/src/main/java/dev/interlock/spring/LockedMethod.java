@@ -14,16 +14,16 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.function.BiFunction;
+import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.context.expression.BeanFactoryResolver;
@@ -43,31 +43,36 @@ final class LockedMethod {
   private static final ParameterNameDiscoverer PARAMETER_NAMES =
       new DefaultParameterNameDiscoverer();
 
+  /** Results that say that there is none. */
+  private static final Map<Class<?>, Object> NOTHING =
+      Map.of(
+          Optional.class, Optional.empty(),
+          OptionalInt.class, OptionalInt.empty(),
+          OptionalLong.class, OptionalLong.empty(),
+          OptionalDouble.class, OptionalDouble.empty());
+
+  private final Locked locked;
   private final Method method;
   private final String description;
   private final ConfigurableListableBeanFactory beans;
   private final List<NameExpression> names;
-  private final Mode mode;
   private final @Nullable Duration waitFor;
-  private final WhenBusy whenBusy;
-  private final WhenLost whenLost;
   private final Consumer<LockOptions.Builder> options;
   private final String client;
-  private final boolean insideTransaction;
 
   private LockedMethod(
       Locked locked, Method method, Class<?> type, ConfigurableListableBeanFactory beans) {
+    this.locked = locked;
     this.method = method;
     this.description = describe(method, type);
     this.beans = beans;
-    this.names = readNames(locked);
-    this.mode = locked.mode();
-    this.whenBusy = locked.whenBusy();
-    this.whenLost = locked.whenLost();
-    this.waitFor = readWaitFor(locked);
-    this.options = readOptions(locked);
+    this.names = readNames();
+    this.waitFor = readWaitFor();
+    this.options =
+        readOption("ttl", locked.ttl(), LockOptions.Builder::ttl)
+            .andThen(readOption("minHold", locked.minHold(), LockOptions.Builder::minHold))
+            .andThen(readOption("maxHold", locked.maxHold(), LockOptions.Builder::maxHold));
     this.client = resolve(locked.client());
-    this.insideTransaction = locked.insideTransaction();
   }
 
   /**
@@ -87,16 +92,11 @@ final class LockedMethod {
     String parameters =
         Arrays.stream(method.getParameterTypes())
             .map(ClassUtils::getShortName)
-            .collect(Collectors.joining(", "));
-    return ClassUtils.getUserClass(type).getName()
-        + "."
-        + method.getName()
-        + "("
-        + parameters
-        + ")";
+            .collect(Collectors.joining(", ", "(", ")"));
+    return ClassUtils.getUserClass(type).getName() + "." + method.getName() + parameters;
   }
 
-  private List<NameExpression> readNames(Locked locked) {
+  private List<NameExpression> readNames() {
     List<NameExpression> read = new ArrayList<>();
     try {
       for (String text : locked.name()) {
@@ -117,10 +117,10 @@ final class LockedMethod {
     return List.copyOf(read);
   }
 
-  private @Nullable Duration readWaitFor(Locked locked) {
+  private @Nullable Duration readWaitFor() {
     String text = resolve(locked.waitFor());
     if (text.isEmpty()) {
-      return locked.whenBusy() == WhenBusy.SKIP ? Duration.ZERO : null;
+      return skipsWhenBusy() ? Duration.ZERO : null;
     }
     return text.equals("0") ? Duration.ZERO : readDuration("waitFor", text);
   }
@@ -133,36 +133,20 @@ final class LockedMethod {
     }
   }
 
-  private Consumer<LockOptions.Builder> readOptions(Locked locked) {
-    List<Consumer<LockOptions.Builder>> changes =
-        Stream.of(
-                option("ttl", locked.ttl(), LockOptions.Builder::ttl),
-                option("minHold", locked.minHold(), LockOptions.Builder::minHold),
-                option("maxHold", locked.maxHold(), LockOptions.Builder::maxHold))
-            .flatMap(Optional::stream)
-            .toList();
-    return builder -> changes.forEach(change -> change.accept(builder));
-  }
-
-  private Optional<Consumer<LockOptions.Builder>> option(
-      String attribute,
-      String given,
-      BiFunction<LockOptions.Builder, Duration, LockOptions.Builder> setter) {
+  private Consumer<LockOptions.Builder> readOption(
+      String attribute, String given, BiConsumer<LockOptions.Builder, Duration> setter) {
     String text = resolve(given);
     if (text.isEmpty()) {
-      return Optional.empty();
+      return builder -> {};
     }
     Duration value = readDuration(attribute, text);
-    Consumer<LockOptions.Builder> change =
-        builder -> {
-          var unused = setter.apply(builder, value);
-        };
+    Consumer<LockOptions.Builder> option = builder -> setter.accept(builder, value);
     try {
-      change.accept(LockOptions.builder());
+      option.accept(LockOptions.builder());
     } catch (IllegalArgumentException e) {
       throw refuse(e.getMessage(), e);
     }
-    return Optional.of(change);
+    return option;
   }
 
   private String resolve(String text) {
@@ -188,13 +172,13 @@ final class LockedMethod {
         .anyMatch(parameter -> parameter.getName().equals("kotlin.coroutines.Continuation"))) {
       throw refuse(mayGoOn("suspending function"));
     }
-    if (!insideTransaction && isCalledInsideTransaction()) {
+    if (!allowsTransaction() && isCalledInsideTransaction()) {
       throw refuse(
           "a @TransactionalEventListener is called before its transaction has left the thread, even"
               + " after the commit; set insideTransaction = true, or make the method @Async");
     }
     Class<?> returned = method.getReturnType();
-    if (whenBusy == WhenBusy.SKIP && !canReturnNothing(returned)) {
+    if (skipsWhenBusy() && !canReturnNothing(returned)) {
       throw refuse(
           "whenBusy = SKIP needs a method that can return nothing: void, Optional, or a result"
               + " marked @Nullable; this one returns "
@@ -235,7 +219,7 @@ final class LockedMethod {
   private boolean canReturnNothing(Class<?> returned) {
     return returned == void.class
         || returned == Void.class
-        || nothing(returned) != null
+        || NOTHING.containsKey(returned)
         || Nullness.forMethodReturnType(method) == Nullness.NULLABLE;
   }
 
@@ -275,7 +259,7 @@ final class LockedMethod {
    */
   void checkWith(LockClient lockClient) {
     try {
-      if (mode != Mode.EXCLUSIVE) {
+      if (locked.mode() != Mode.EXCLUSIVE) {
         var unused = lockClient.readWriteLock("check", options);
       } else {
         var unused = lockClient.lock("check", options);
@@ -323,7 +307,7 @@ final class LockedMethod {
       return lockClient.lockAll(evaluated, options);
     }
     String name = evaluated.get(0);
-    return switch (mode) {
+    return switch (locked.mode()) {
       case EXCLUSIVE -> lockClient.lock(name, options);
       case READ -> lockClient.readWriteLock(name, options).readLock();
       case WRITE -> lockClient.readWriteLock(name, options).writeLock();
@@ -363,19 +347,7 @@ final class LockedMethod {
 
   /** Returns what a call returns that was skipped. */
   @Nullable Object nothing() {
-    return nothing(method.getReturnType());
-  }
-
-  private static @Nullable Object nothing(Class<?> returned) {
-    if (returned == Optional.class) {
-      return Optional.empty();
-    } else if (returned == OptionalInt.class) {
-      return OptionalInt.empty();
-    } else if (returned == OptionalLong.class) {
-      return OptionalLong.empty();
-    } else {
-      return returned == OptionalDouble.class ? OptionalDouble.empty() : null;
-    }
+    return NOTHING.get(method.getReturnType());
   }
 
   LockConfigurationException refuse(String problem) {
@@ -387,7 +359,7 @@ final class LockedMethod {
   }
 
   Mode mode() {
-    return mode;
+    return locked.mode();
   }
 
   /** Returns how long to wait for the lock, or null for as long as the client's options say. */
@@ -396,15 +368,15 @@ final class LockedMethod {
   }
 
   boolean skipsWhenBusy() {
-    return whenBusy == WhenBusy.SKIP;
+    return locked.whenBusy() == WhenBusy.SKIP;
   }
 
   boolean interruptsWhenLost() {
-    return whenLost == WhenLost.INTERRUPT;
+    return locked.whenLost() == WhenLost.INTERRUPT;
   }
 
   boolean allowsTransaction() {
-    return insideTransaction;
+    return locked.insideTransaction();
   }
 
   boolean declaresInterrupt() {

@@ -5,7 +5,6 @@ import dev.interlock.LockConfigurationException;
 import java.lang.reflect.Method;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import org.jspecify.annotations.Nullable;
 import org.springframework.aop.support.AopUtils;
 import org.springframework.beans.factory.NoSuchBeanDefinitionException;
 import org.springframework.beans.factory.NoUniqueBeanDefinitionException;
@@ -19,17 +18,10 @@ import org.springframework.core.annotation.MergedAnnotations;
 final class LockedMethods {
 
   private final Map<AnnotatedElementKey, LockedMethod> known = new ConcurrentHashMap<>();
-  private @Nullable ConfigurableListableBeanFactory beans;
+  private final ConfigurableListableBeanFactory beans;
 
-  void setBeanFactory(ConfigurableListableBeanFactory beans) {
+  LockedMethods(ConfigurableListableBeanFactory beans) {
     this.beans = beans;
-  }
-
-  ConfigurableListableBeanFactory beans() {
-    if (beans == null) {
-      throw new IllegalStateException("no bean factory yet");
-    }
-    return beans;
   }
 
   static boolean isLocked(Method method, Class<?> type) {
@@ -50,7 +42,7 @@ final class LockedMethods {
           MergedAnnotation<Locked> annotation =
               MergedAnnotations.from(specific, MergedAnnotations.SearchStrategy.TYPE_HIERARCHY)
                   .get(Locked.class);
-          return LockedMethod.read(annotation.synthesize(), specific, type, beans());
+          return LockedMethod.read(annotation.synthesize(), specific, type, beans);
         });
   }
 
@@ -63,8 +55,8 @@ final class LockedMethods {
     String name = method.client();
     try {
       return name.isEmpty()
-          ? beans().getBean(LockClient.class)
-          : beans().getBean(name, LockClient.class);
+          ? beans.getBean(LockClient.class)
+          : beans.getBean(name, LockClient.class);
     } catch (NoUniqueBeanDefinitionException e) {
       throw method.refuse(
           "there are several LockClient beans; name one by client = \"...\", or mark one @Primary: "
@@ -77,7 +69,7 @@ final class LockedMethods {
               : "there is no LockClient bean named "
                   + name
                   + ", but "
-                  + String.join(", ", beans().getBeanNamesForType(LockClient.class)));
+                  + String.join(", ", beans.getBeanNamesForType(LockClient.class)));
     }
   }
 }

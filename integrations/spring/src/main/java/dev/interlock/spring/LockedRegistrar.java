@@ -38,6 +38,7 @@ final class LockedRegistrar implements ImportBeanDefinitionRegistrar {
   private static RootBeanDefinition infrastructure(Class<?> type) {
     RootBeanDefinition definition = new RootBeanDefinition(type);
     definition.setRole(BeanDefinition.ROLE_INFRASTRUCTURE);
+    definition.setAutowireMode(RootBeanDefinition.AUTOWIRE_CONSTRUCTOR);
     return definition;
   }
 }

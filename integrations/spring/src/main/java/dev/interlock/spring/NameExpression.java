@@ -1,13 +1,15 @@
 package dev.interlock.spring;
 
 import java.net.InetAddress;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Date;
 import java.util.List;
 import java.util.Set;
 import java.util.TimeZone;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.beans.BeanUtils;
 import org.springframework.expression.EvaluationContext;
@@ -81,39 +83,32 @@ final class NameExpression {
 
   /** Returns the names of the variables, without those that every expression has. */
   Set<String> variables() {
-    Set<String> names = new TreeSet<>();
-    nodes(VariableReference.class).forEach(node -> names.add(node.toStringAST().substring(1)));
-    names.removeAll(ROOTS);
-    return names;
+    Set<String> variables = names(VariableReference.class);
+    variables.removeAll(ROOTS);
+    return variables;
   }
 
   /** Returns the names of the beans. */
   Set<String> beans() {
-    Set<String> names = new TreeSet<>();
-    for (SpelNode node : nodes(BeanReference.class)) {
-      String name = node.toStringAST().substring(1);
-      names.add(name.startsWith("'") ? name.substring(1, name.length() - 1) : name);
-    }
-    return names;
+    return names(BeanReference.class);
   }
 
-  private List<SpelNode> nodes(Class<?> type) {
-    List<SpelNode> found = new ArrayList<>();
-    for (Expression part : parts) {
-      if (part instanceof SpelExpression expression) {
-        collect(expression.getAST(), type, found);
-      }
-    }
-    return found;
+  /** Returns what follows the {@code #} or {@code @} of the nodes of a type, without quotes. */
+  private Set<String> names(Class<? extends SpelNode> type) {
+    return parts.stream()
+        .filter(SpelExpression.class::isInstance)
+        .flatMap(part -> nodes(((SpelExpression) part).getAST()))
+        .filter(type::isInstance)
+        .map(node -> node.toStringAST().substring(1).replaceAll("^'|'$", ""))
+        .collect(Collectors.toCollection(TreeSet::new));
   }
 
-  private static void collect(SpelNode node, Class<?> type, List<SpelNode> found) {
-    if (type.isInstance(node)) {
-      found.add(node);
-    }
-    for (int i = 0; i < node.getChildCount(); i++) {
-      collect(node.getChild(i), type, found);
-    }
+  private static Stream<SpelNode> nodes(SpelNode node) {
+    return Stream.concat(
+        Stream.of(node),
+        IntStream.range(0, node.getChildCount())
+            .mapToObj(node::getChild)
+            .flatMap(NameExpression::nodes));
   }
 
   /**
@@ -124,13 +119,12 @@ final class NameExpression {
   String evaluate(@Nullable EvaluationContext context) {
     StringBuilder name = new StringBuilder();
     for (Expression part : parts) {
-      name.append(part instanceof LiteralExpression literal ? text(literal) : value(part, context));
+      name.append(
+          part instanceof LiteralExpression literal
+              ? literal.getExpressionString()
+              : value(part, context));
     }
     return name.toString();
-  }
-
-  private static String text(LiteralExpression literal) {
-    return literal.getExpressionString();
   }
 
   private static Object value(Expression part, @Nullable EvaluationContext context) {
@@ -180,21 +174,14 @@ final class NameExpression {
     }
     if (!BeanUtils.isSimpleValueType(value.getClass())) {
       throw new IllegalArgumentException(
-          "the expression "
-              + expression
-              + " gives a "
-              + value.getClass().getName()
-              + "; it must give text, a number, an enum, a date of java.time or a UUID");
+          "the expression %s gives a %s; it must give text, a number, an enum, a date of java.time or a UUID"
+              .formatted(expression, value.getClass().getName()));
     }
     String varying = varyingText(value);
     if (varying != null) {
       throw new IllegalArgumentException(
-          "the expression "
-              + expression
-              + " gives a "
-              + value.getClass().getName()
-              + ", whose text depends on "
-              + varying);
+          "the expression %s gives a %s, whose text depends on %s"
+              .formatted(expression, value.getClass().getName(), varying));
     }
     return value;
   }
