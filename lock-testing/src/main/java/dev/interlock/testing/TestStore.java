@@ -184,7 +184,9 @@ public final class TestStore implements AutoCloseable {
   }
 
   private void signal(String lock) {
-    watchers.forEach(watcher -> watcher.signal(lock));
+    watchers.stream()
+        .filter(watcher -> watcher.lock().equals(lock))
+        .forEach(watcher -> watcher.wakeUp().signal());
   }
 
   /** Ends the store. Close its clients first. */
@@ -193,13 +195,7 @@ public final class TestStore implements AutoCloseable {
     administrator.close();
   }
 
-  private record Watcher(String lock, WakeUp wakeUp) {
-    void signal(String released) {
-      if (lock.equals(released)) {
-        wakeUp.signal();
-      }
-    }
-  }
+  private record Watcher(String lock, WakeUp wakeUp) {}
 
   @FunctionalInterface
   private interface Request<R> {
@@ -244,25 +240,13 @@ public final class TestStore implements AutoCloseable {
 
     @Override
     public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-      return ask(
-          deadline,
-          () -> {
-            boolean released = memory.release(claim, deadline);
-            signal(claim.name());
-            return released;
-          });
+      return askToFree(claim.name(), deadline, () -> memory.release(claim, deadline));
     }
 
     @Override
     public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
         throws InterruptedException {
-      return ask(
-          deadline,
-          () -> {
-            boolean deferred = memory.releaseAfter(claim, delay, deadline);
-            signal(claim.name());
-            return deferred;
-          });
+      return askToFree(claim.name(), deadline, () -> memory.releaseAfter(claim, delay, deadline));
     }
 
     @Override
@@ -286,13 +270,7 @@ public final class TestStore implements AutoCloseable {
 
     @Override
     public boolean forceRelease(String lock, Deadline deadline) throws InterruptedException {
-      return ask(
-          deadline,
-          () -> {
-            boolean held = memory.forceRelease(lock, deadline);
-            signal(lock);
-            return held;
-          });
+      return askToFree(lock, deadline, () -> memory.forceRelease(lock, deadline));
     }
 
     @Override
@@ -303,6 +281,17 @@ public final class TestStore implements AutoCloseable {
     @Override
     public void close() {
       memory.close();
+    }
+
+    private boolean askToFree(String lock, Deadline deadline, Request<Boolean> request)
+        throws InterruptedException {
+      return ask(
+          deadline,
+          () -> {
+            boolean freed = request.execute();
+            signal(lock);
+            return freed;
+          });
     }
 
     private <R> R ask(Deadline deadline, Request<R> request) throws InterruptedException {
