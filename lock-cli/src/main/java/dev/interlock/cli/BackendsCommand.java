@@ -63,9 +63,7 @@ final class BackendsCommand implements Callable<Integer> {
 
   private static final int LINE_WIDTH = 80;
 
-  @Spec
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private CommandSpec spec;
+  @Spec private CommandSpec spec;
 
   @Parameters(
       paramLabel = "SCHEME",

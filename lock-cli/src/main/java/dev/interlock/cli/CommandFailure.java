@@ -1,5 +1,7 @@
 package dev.interlock.cli;
 
+import org.jspecify.annotations.Nullable;
+
 /** Ends the command with a line for the user and an exit code. */
 final class CommandFailure extends RuntimeException {
   private static final long serialVersionUID = 1L;
@@ -7,11 +9,10 @@ final class CommandFailure extends RuntimeException {
   private final int exitCode;
 
   CommandFailure(int exitCode, String message) {
-    super(message);
-    this.exitCode = exitCode;
+    this(exitCode, message, null);
   }
 
-  CommandFailure(int exitCode, String message, Throwable cause) {
+  CommandFailure(int exitCode, String message, @Nullable Throwable cause) {
     super(message, cause);
     this.exitCode = exitCode;
   }

@@ -47,13 +47,9 @@ final class CompareCommand implements Callable<Integer> {
     }
   }
 
-  @Spec
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private CommandSpec spec;
+  @Spec private CommandSpec spec;
 
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private Main main;
+  @ParentCommand private Main main;
 
   @Parameters(
       paramLabel = "URI",
@@ -122,13 +118,10 @@ final class CompareCommand implements Callable<Integer> {
     AtomicReference<@Nullable TerminationSignal> received = new AtomicReference<>();
     Thread measuring = Thread.currentThread();
     main.process()
-        .handleSignals(
+        .handleFirstSignal(
             signal -> {
-              if (received.compareAndSet(null, signal)) {
-                measuring.interrupt();
-              } else { // twice: now, without a report; shutdown hooks still end the servers
-                System.exit(signal.exitCode());
-              }
+              received.set(signal);
+              measuring.interrupt();
             });
     try {
       return switch (comparison.run()) {

@@ -8,7 +8,6 @@ import dev.interlock.LockOptions;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -70,7 +69,6 @@ final class ElectCommand implements Callable<Integer> {
       arity = "1..*",
       paramLabel = "COMMAND",
       description = "The program to run and its arguments, after --.")
-  @SuppressWarnings("NullAway.Init") // set by picocli
   private List<String> command;
 
   @Mixin private final GuardedCommand guarded = new GuardedCommand(target);
@@ -78,19 +76,15 @@ final class ElectCommand implements Callable<Integer> {
   @Override
   public Integer call() throws InterruptedException {
     LockOptions options = guarded.lockOptions().outageTimeout(UNLIMITED).build();
-    SignalRelay signals = SignalRelay.install(target.process());
+    return SignalRelay.run(target.process(), signals -> run(options, signals));
+  }
+
+  private int run(LockOptions options, SignalRelay signals) throws InterruptedException {
     try (guarded;
         LockClient client = target.open(options)) {
       Election election = target.onName(client::election);
       client.onEvent(new OutageReports());
       return campaign(election, client, signals);
-    } catch (RuntimeException | InterruptedException e) {
-      // A signal interrupts this thread; an interrupt may arrive here as any exception.
-      Optional<TerminationSignal> signal = signals.received();
-      if (signal.isPresent()) {
-        return signal.get().exitCode();
-      }
-      throw e;
     }
   }
 
@@ -122,10 +116,8 @@ final class ElectCommand implements Callable<Integer> {
           && (last == null || event.time().isAfter(last.plus(BETWEEN_REPORTS)))) {
         last = event.time();
         guarded.say(
-            "still campaigning for "
-                + target.quotedName()
-                + " despite an outage: "
-                + failed.problem().getMessage());
+            "still campaigning for %s despite an outage: %s"
+                .formatted(target.quotedName(), failed.problem().getMessage()));
       }
     }
   }

@@ -77,7 +77,6 @@ final class ExecCommand implements Callable<Integer> {
       arity = "1..*",
       paramLabel = "COMMAND",
       description = "The program to run and its arguments, after --.")
-  @SuppressWarnings("NullAway.Init") // set by picocli
   private List<String> command;
 
   @ArgGroup private ShareOptions share = new ShareOptions();
@@ -105,7 +104,10 @@ final class ExecCommand implements Callable<Integer> {
   public Integer call() throws InterruptedException {
     share.requireCapability(target);
     LockOptions options = options();
-    SignalRelay signals = SignalRelay.install(target.process());
+    return SignalRelay.run(target.process(), signals -> run(options, signals));
+  }
+
+  private int run(LockOptions options, SignalRelay signals) throws InterruptedException {
     try (guarded;
         LockClient client = target.open(options)) {
       Acquirable<Lease> lock = target.onName(name -> share.of(client, name));
@@ -113,13 +115,6 @@ final class ExecCommand implements Callable<Integer> {
       Lease lease = acquire(lock, client);
       guarded.verbose("acquired " + target.quotedName());
       return guarded.run(command, lease, client, signals).exitCode();
-    } catch (RuntimeException | InterruptedException e) {
-      // A signal interrupts this thread; an interrupt may arrive here as any exception.
-      Optional<TerminationSignal> signal = signals.received();
-      if (signal.isPresent()) {
-        return signal.get().exitCode();
-      }
-      throw e;
     }
   }
 
@@ -139,12 +134,12 @@ final class ExecCommand implements Callable<Integer> {
         () ->
             new CommandFailure(
                 ExitCode.NOT_ACQUIRED,
-                "could not acquire "
-                    + share.noun()
-                    + " "
-                    + target.quotedName()
-                    + (limit.isZero() ? "" : " within " + Text.of(limit))
-                    + holders(client)));
+                "could not acquire %s %s%s%s"
+                    .formatted(
+                        share.noun(),
+                        target.quotedName(),
+                        limit.isZero() ? "" : " within " + Text.of(limit),
+                        holders(client))));
   }
 
   /** Describes who holds the lock, if the store knows. */

@@ -28,11 +28,9 @@ final class ExtraClassPath {
     if (loader.findResource(SERVICE_ENTRY) == null) {
       throw new ParameterException(
           command,
-          "--classpath: no backend in "
-              + entries
-              + ": a jar or directory with the file "
-              + SERVICE_ENTRY
-              + ", which names the provider's class, is needed");
+          ("--classpath: no backend in %s: a jar or directory with the file %s, which names the"
+                  + " provider's class, is needed")
+              .formatted(entries, SERVICE_ENTRY));
     }
     Thread.currentThread().setContextClassLoader(loader);
   }

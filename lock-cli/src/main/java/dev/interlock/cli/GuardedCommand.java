@@ -57,7 +57,6 @@ final class GuardedCommand implements AutoCloseable {
       description =
           "The time between SIGTERM and SIGKILL when the lease is lost. Default:"
               + " ${DEFAULT-VALUE}.")
-  @SuppressWarnings("NullAway.Init") // set by picocli
   private Duration grace;
 
   @Option(
@@ -100,10 +99,8 @@ final class GuardedCommand implements AutoCloseable {
         }
         case UNKNOWN -> {
           say(
-              "the release of "
-                  + target.quotedName()
-                  + " was not confirmed; it is free within "
-                  + Text.of(lease.effectiveTtl()));
+              "the release of %s was not confirmed; it is free within %s"
+                  .formatted(target.quotedName(), Text.of(lease.effectiveTtl())));
           yield end;
         }
         case ALREADY_LOST -> {
@@ -184,12 +181,11 @@ final class GuardedCommand implements AutoCloseable {
           if (event instanceof LockEvent.AtRisk risk) {
             atRisk.set(true);
             say(
-                "lease of "
-                    + target.quotedName()
-                    + " at risk, "
-                    + Text.of(risk.remaining())
-                    + " left: "
-                    + risk.problem().getMessage());
+                "lease of %s at risk, %s left: %s"
+                    .formatted(
+                        target.quotedName(),
+                        Text.of(risk.remaining()),
+                        risk.problem().getMessage()));
           } else if (event instanceof LockEvent.Renewed && atRisk.getAndSet(false)) {
             say("lease of " + target.quotedName() + " is renewed again");
           }

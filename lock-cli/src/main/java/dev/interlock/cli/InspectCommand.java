@@ -49,7 +49,8 @@ final class InspectCommand implements Runnable {
       line(out, "held by", "nobody");
       return;
     }
-    if (state.kind().orElse(LockKind.EXCLUSIVE) == LockKind.EXCLUSIVE) {
+    boolean exclusive = state.kind().orElse(LockKind.EXCLUSIVE) == LockKind.EXCLUSIVE;
+    if (exclusive) {
       printHolder(state, out);
     } else {
       line(out, "used as", Holders.use(state));
@@ -59,7 +60,7 @@ final class InspectCommand implements Runnable {
       line(out, label, waiter);
       label = "";
     }
-    if (state.kind().orElse(LockKind.EXCLUSIVE) != LockKind.EXCLUSIVE) {
+    if (!exclusive) {
       Table table = new Table(Holders.headings());
       state.holders().forEach(holder -> table.add(Holders.row(state, holder)));
       out.println();

@@ -13,6 +13,8 @@ import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A child process and the processes that it has started, which may outlive it.
@@ -214,26 +216,15 @@ final class Job {
   }
 
   private static String pids(List<ProcessHandle> processes) {
-    StringBuilder list = new StringBuilder();
-    for (ProcessHandle process : processes) {
-      list.append(list.length() == 0 ? "" : ", ").append(process.pid());
-    }
-    return list.toString();
+    return processes.stream()
+        .map(process -> Long.toString(process.pid()))
+        .collect(Collectors.joining(", "));
   }
 
   /** Waits in spite of interrupts: the caller must not continue while a member is alive. */
   private static void pause() {
-    boolean interrupted = false;
-    long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(POLL_INTERVAL_MILLIS);
-    for (long left = end - System.nanoTime(); left > 0; left = end - System.nanoTime()) {
-      try {
-        TimeUnit.NANOSECONDS.sleep(left);
-      } catch (InterruptedException e) {
-        interrupted = true;
-      }
-    }
-    if (interrupted) {
-      Thread.currentThread().interrupt();
-    }
+    new CompletableFuture<@Nullable Void>()
+        .completeOnTimeout(null, POLL_INTERVAL_MILLIS, TimeUnit.MILLISECONDS)
+        .join();
   }
 }

@@ -51,7 +51,10 @@ final class LeaderCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    SignalRelay signals = SignalRelay.install(target.process());
+    return SignalRelay.run(target.process(), signals -> run());
+  }
+
+  private int run() throws InterruptedException {
     try (LockClient client = target.open(LockOptions.defaults())) {
       Election election = target.onName(client::election);
       // Unlike an observer, this reports why the store does not answer.
@@ -64,13 +67,6 @@ final class LeaderCommand implements Callable<Integer> {
         unread.await();
         return 0;
       }
-    } catch (RuntimeException | InterruptedException e) {
-      // A signal interrupts this thread; an interrupt may arrive here as any exception.
-      Optional<TerminationSignal> signal = signals.received();
-      if (signal.isPresent()) {
-        return signal.get().exitCode();
-      }
-      throw e;
     }
   }
 
@@ -85,10 +81,11 @@ final class LeaderCommand implements Callable<Integer> {
       out.println(time + "  nobody leads");
     } else {
       out.println(
-          time
-              + "  "
-              + (label == null ? "unknown" : Text.printable(label))
-              + (token == null ? "" : "  token " + token));
+          "%s  %s%s"
+              .formatted(
+                  time,
+                  label == null ? "unknown" : Text.printable(label),
+                  token == null ? "" : "  token " + token));
     }
     if (out.checkError()) {
       unread.countDown();

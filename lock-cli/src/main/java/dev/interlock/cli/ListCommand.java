@@ -36,16 +36,13 @@ final class ListCommand implements Runnable {
 
   private record Document(List<LockDocument> locks) {}
 
-  @Spec
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private CommandSpec spec;
+  @Spec private CommandSpec spec;
 
   @Parameters(
       index = "0",
       paramLabel = "URI",
       converter = UriArgument.class,
       description = UriArgument.DESCRIPTION)
-  @SuppressWarnings("NullAway.Init") // set by picocli
   private String uri;
 
   @Parameters(

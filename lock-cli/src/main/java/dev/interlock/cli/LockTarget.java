@@ -23,31 +23,22 @@ import picocli.CommandLine.Spec;
 final class LockTarget {
 
   @Spec(Spec.Target.MIXEE)
-  @SuppressWarnings("NullAway.Init") // set by picocli
   private CommandSpec spec;
 
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private Main main;
+  @ParentCommand private Main main;
 
   @Parameters(
       index = "0",
       paramLabel = "URI",
       converter = UriArgument.class,
       description = UriArgument.DESCRIPTION)
-  @SuppressWarnings("NullAway.Init") // set by picocli
   private String uri;
 
   @Parameters(
       index = "1",
       paramLabel = "NAME",
       description = "The lock's name: 1 to 255 characters, any.")
-  @SuppressWarnings("NullAway.Init") // set by picocli
   private String name;
-
-  String uri() {
-    return uri;
-  }
 
   String name() {
     return name;
@@ -81,12 +72,11 @@ final class LockTarget {
     if (!backend.has(capability)) {
       throw new CommandFailure(
           ExitCode.USAGE,
-          backend.name()
-              + " has no "
-              + what
-              + "; 'interlock backends' shows which backends have them (capability "
-              + capability.name().toLowerCase(Locale.ROOT).replace('_', ' ')
-              + ")");
+          "%s has no %s; 'interlock backends' shows which backends have them (capability %s)"
+              .formatted(
+                  backend.name(),
+                  what,
+                  capability.name().toLowerCase(Locale.ROOT).replace('_', ' ')));
     }
   }
 

@@ -51,9 +51,7 @@ public final class Main implements Runnable {
 
   private static final char REPLACEMENT = '\uFFFD';
 
-  @Spec
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private CommandSpec spec;
+  @Spec private CommandSpec spec;
 
   @Option(
       names = "--classpath",

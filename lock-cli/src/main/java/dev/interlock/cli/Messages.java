@@ -45,9 +45,8 @@ final class Messages implements AutoCloseable {
     writer.shutdown();
     boolean interrupted = Thread.interrupted();
     try {
-      if (!writer.awaitTermination(LAST_LINES_SECONDS, TimeUnit.SECONDS)) {
-        return; // the lines are not read
-      }
+      // False if the lines are not read.
+      var unused = writer.awaitTermination(LAST_LINES_SECONDS, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       interrupted = true;
     } finally {

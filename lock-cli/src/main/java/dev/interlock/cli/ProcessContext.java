@@ -1,6 +1,7 @@
 package dev.interlock.cli;
 
 import java.io.IOException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
@@ -30,6 +31,18 @@ interface ProcessContext {
 
   /** Calls the handler for each signal from now on, in place of ending the process. */
   void handleSignals(Consumer<TerminationSignal> handler);
+
+  /** Calls the handler for the first signal. The second ends the JVM, with its shutdown hooks. */
+  default void handleFirstSignal(Consumer<TerminationSignal> handler) {
+    AtomicBoolean received = new AtomicBoolean();
+    handleSignals(
+        signal -> {
+          if (received.getAndSet(true)) {
+            System.exit(signal.exitCode());
+          }
+          handler.accept(signal);
+        });
+  }
 
   /** Configures the log, before anything is logged. */
   void configureLog(boolean debug);

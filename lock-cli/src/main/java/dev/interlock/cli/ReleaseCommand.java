@@ -56,16 +56,13 @@ final class ReleaseCommand implements Runnable {
       if (force) {
         out.println(lock + " is free; " + holders(before) + " may still be at work");
       } else {
-        LockState after = client.inspect(target.name());
-        out.println(
-            lock
-                + " is revoked; "
-                + holders(before)
-                + " can no longer renew it"
-                + after
-                    .remaining()
-                    .map(remaining -> ", and it becomes free in " + Text.of(remaining))
-                    .orElse(""));
+        String free =
+            client
+                .inspect(target.name())
+                .remaining()
+                .map(remaining -> ", and it becomes free in " + Text.of(remaining))
+                .orElse("");
+        out.println(lock + " is revoked; " + holders(before) + " can no longer renew it" + free);
       }
     }
   }

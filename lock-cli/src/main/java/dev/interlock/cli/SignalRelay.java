@@ -24,11 +24,29 @@ final class SignalRelay {
 
   private SignalRelay() {}
 
-  /** Handles signals from now on; they interrupt the calling thread. */
-  static SignalRelay install(ProcessContext process) {
+  /** What waits for a lock, and may run a job under it. */
+  interface Work {
+    int run(SignalRelay signals) throws InterruptedException;
+  }
+
+  /**
+   * Handles signals from now on; they interrupt the calling thread.
+   *
+   * @return the exit code of the work, or that of the signal that ended it
+   */
+  static int run(ProcessContext process, Work work) throws InterruptedException {
     SignalRelay relay = new SignalRelay();
     process.handleSignals(relay::accept);
-    return relay;
+    try {
+      return work.run(relay);
+    } catch (RuntimeException | InterruptedException e) {
+      // A signal interrupts this thread; an interrupt may arrive here as any exception.
+      Optional<TerminationSignal> signal = relay.received();
+      if (signal.isPresent()) {
+        return signal.get().exitCode();
+      }
+      throw e;
+    }
   }
 
   private synchronized void accept(TerminationSignal signal) {

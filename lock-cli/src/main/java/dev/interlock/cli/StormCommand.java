@@ -39,13 +39,9 @@ import picocli.CommandLine.Spec;
     })
 final class StormCommand implements Callable<Integer> {
 
-  @Spec
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private CommandSpec spec;
+  @Spec private CommandSpec spec;
 
-  @ParentCommand
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private Main main;
+  @ParentCommand private Main main;
 
   @Parameters(
       paramLabel = "URI",
@@ -118,13 +114,7 @@ final class StormCommand implements Callable<Integer> {
             stopped::get,
             spec.commandLine().getOut(),
             spec.commandLine().getErr());
-    main.process()
-        .handleSignals(
-            signal -> {
-              if (stopped.getAndSet(true)) { // the second one; shutdown hooks still end the servers
-                System.exit(signal.exitCode());
-              }
-            });
+    main.process().handleFirstSignal(signal -> stopped.set(true));
     try {
       return switch (storms.run()) {
         case KEPT -> 0;

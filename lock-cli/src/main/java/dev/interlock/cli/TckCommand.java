@@ -31,15 +31,12 @@ import picocli.CommandLine.Spec;
     })
 final class TckCommand implements Callable<Integer> {
 
-  @Spec
-  @SuppressWarnings("NullAway.Init") // set by picocli
-  private CommandSpec spec;
+  @Spec private CommandSpec spec;
 
   @Parameters(
       paramLabel = "URI",
       converter = UriArgument.class,
       description = "The store to test on.")
-  @SuppressWarnings("NullAway.Init") // set by picocli
   private String uri;
 
   @Option(
