@@ -4,6 +4,7 @@ import dev.interlock.LockOptions;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
+import org.springframework.boot.context.properties.PropertyMapper;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
@@ -58,18 +59,11 @@ public record InterlockProperties(
             .outageTimeout(outageTimeout)
             .openTimeout(openTimeout)
             .holder(holder);
-    if (ttl != null) {
-      builder.ttl(ttl);
-    }
-    if (autoRenew != null) {
-      builder.autoRenew(autoRenew);
-    }
-    if (requestTimeout != null) {
-      builder.requestTimeout(requestTimeout);
-    }
-    if (pollInterval != null) {
-      builder.pollInterval(pollInterval);
-    }
+    PropertyMapper properties = PropertyMapper.get(); // applies what is not null
+    properties.from(ttl).to(builder::ttl);
+    properties.from(autoRenew).to(builder::autoRenew);
+    properties.from(requestTimeout).to(builder::requestTimeout);
+    properties.from(pollInterval).to(builder::pollInterval);
     return builder;
   }
 

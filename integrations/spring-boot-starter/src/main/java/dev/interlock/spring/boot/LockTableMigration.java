@@ -2,7 +2,6 @@ package dev.interlock.spring.boot;
 
 import java.util.Locale;
 import java.util.Set;
-import org.springframework.beans.factory.config.BeanDefinition;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.boot.sql.init.dependency.DependsOnDatabaseInitializationDetector;
 import org.springframework.core.env.Environment;
@@ -25,15 +24,13 @@ final class LockTableMigration implements DependsOnDatabaseInitializationDetecto
   @Override
   public Set<String> detect(ConfigurableListableBeanFactory beans) {
     String bean = InterlockAutoConfiguration.CLIENT;
-    if (!beans.containsBeanDefinition(bean)
-        || !isDatabase(environment.getProperty("interlock.uri", ""))) {
-      return Set.of();
-    }
-    return isOfStarter(beans.getBeanDefinition(bean)) ? Set.of(bean) : Set.of();
-  }
-
-  private static boolean isOfStarter(BeanDefinition definition) {
-    return InterlockAutoConfiguration.class.getName().equals(definition.getFactoryBeanName());
+    boolean isOfStarter =
+        beans.containsBeanDefinition(bean)
+            && InterlockAutoConfiguration.class
+                .getName()
+                .equals(beans.getBeanDefinition(bean).getFactoryBeanName());
+    boolean waits = isOfStarter && isDatabase(environment.getProperty("interlock.uri", ""));
+    return waits ? Set.of(bean) : Set.of();
   }
 
   private static boolean isDatabase(String uri) {
