@@ -48,9 +48,17 @@ public final class ClientFactory {
               + parsed.scheme()
               + ": URIs does not fit what is on the class path; is its driver there, in a version"
               + " that it supports? "
-              + e,
+              + problem(e),
           e);
     }
+  }
+
+  private static String problem(LinkageError e) {
+    // A name, unless the class is there and has failed.
+    String missing = e instanceof NoClassDefFoundError ? e.getMessage() : null;
+    return missing == null || missing.contains(" ")
+        ? e.toString()
+        : "the class " + missing.replace('/', '.') + " is missing";
   }
 
   /**
