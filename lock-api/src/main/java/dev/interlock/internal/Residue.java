@@ -2,7 +2,7 @@ package dev.interlock.internal;
 
 import dev.interlock.LockClient;
 
-/** Looks into clients, for simulations. */
+/** What a client still keeps; for the simulation, which holds it to nothing in the end. */
 public final class Residue {
 
   private Residue() {}
