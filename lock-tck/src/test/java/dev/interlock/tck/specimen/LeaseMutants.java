@@ -1,6 +1,5 @@
 package dev.interlock.tck.specimen;
 
-import com.google.common.util.concurrent.Uninterruptibles;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
@@ -25,7 +24,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
 import java.util.concurrent.Executors;
@@ -285,7 +283,7 @@ final class LeaseMutants {
     }
 
     private static final class Starting extends AlteredClaims {
-      private final Map<String, CountDownLatch> ends = new ConcurrentHashMap<>();
+      private final Map<String, CompletableFuture<Void>> ends = new ConcurrentHashMap<>();
 
       Starting(QueueingBackend right) {
         super(right);
@@ -293,9 +291,9 @@ final class LeaseMutants {
 
       @Override
       Grant told(Grant grant) {
-        CountDownLatch end = new CountDownLatch(1);
+        CompletableFuture<Void> end = new CompletableFuture<>();
         ends.put(grant.claim().id(), end);
-        Thread thread = new Thread(() -> Uninterruptibles.awaitUninterruptibly(end), "lease");
+        Thread thread = new Thread(end::join, "lease");
         thread.setDaemon(true);
         thread.start();
         return grant;
@@ -303,9 +301,9 @@ final class LeaseMutants {
 
       @Override
       public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-        CountDownLatch end = ends.remove(claim.id());
+        CompletableFuture<Void> end = ends.remove(claim.id());
         if (end != null) {
-          end.countDown();
+          end.complete(null);
         }
         return super.release(claim, deadline);
       }
