@@ -232,7 +232,7 @@ final class Pipeline {
     if (ended) {
       discard(outcome.getAndSet(null));
     }
-    all.noteConnecting();
+    all.wake();
   }
 
   private void discard(@Nullable Object made) {

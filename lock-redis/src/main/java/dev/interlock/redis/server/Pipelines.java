@@ -35,6 +35,9 @@ public final class Pipelines implements AutoCloseable {
   /** How soon the thread reads replies that nobody waits for. */
   private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
+  /** What is due within this time when a caller ends its lead, it wakes the thread for. */
+  private static final long SOON = TimeUnit.SECONDS.toNanos(1);
+
   private final List<Pipeline> pipelines;
   private final int timeoutMillis;
   private final Selector selector;
@@ -49,7 +52,10 @@ public final class Pipelines implements AutoCloseable {
   /** Whether there is news for the thread that serves, so that it must not wait. */
   private volatile boolean hasNews;
 
-  /** Whether others than a leading caller have sent or waited since the thread looked last. */
+  /**
+   * Whether others than a leading caller have sent, waited or connected since the thread looked
+   * last.
+   */
   private volatile boolean wanted;
 
   /** How many callers wait that do not lead. */
@@ -93,26 +99,16 @@ public final class Pipelines implements AutoCloseable {
     }
   }
 
-  /** Makes the thread that serves look at the queues. */
-  private void wake() {
+  /** Makes the thread that serves look at the queues, and for a new connection. */
+  void wake() {
     if (!lock.isHeldByCurrentThread()) {
-      wanted = true;
-      interruptWait();
+      wanted = true; // not only unparked: a lock may take that permit from the thread
+      hasNews = true;
+      if (selecting) {
+        selector.wakeup();
+      }
       LockSupport.unpark(thread);
     }
-  }
-
-  private void interruptWait() {
-    hasNews = true;
-    if (selecting) {
-      selector.wakeup();
-    }
-  }
-
-  /** Takes note that a connection was made, or could not be, on a thread of its own. */
-  void noteConnecting() {
-    interruptWait();
-    LockSupport.unpark(thread);
   }
 
   Selector selector() {
@@ -155,8 +151,7 @@ public final class Pipelines implements AutoCloseable {
   public void end() {
     boolean left = true;
     try {
-      serve();
-      left = isBusy();
+      left = serve() < SOON || isBusy();
     } finally {
       hasLeftovers |= left;
       lock.unlock();

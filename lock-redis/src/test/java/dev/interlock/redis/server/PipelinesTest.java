@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -41,6 +42,9 @@ class PipelinesTest {
 
   /** Whether connections are made as by Jedis clients, in place of channels. */
   private final AtomicBoolean onStreams = new AtomicBoolean();
+
+  /** Held back until this is done: connections. */
+  private volatile CompletableFuture<Void> mayConnect = CompletableFuture.completedFuture(null);
 
   /** Thrown in place of the next connection. */
   private final AtomicReference<@Nullable Error> mishap = new AtomicReference<>();
@@ -81,6 +85,7 @@ class PipelinesTest {
 
     @Override
     public Link connect() {
+      mayConnect.join();
       Error error = mishap.getAndSet(null);
       if (error != null) {
         throw error;
@@ -109,8 +114,9 @@ class PipelinesTest {
     private volatile boolean isWithdrawn;
     private volatile boolean isBroken;
     private volatile boolean isFailing;
-    private volatile boolean isUnwritable;
+    private volatile @Nullable Error whenWritten;
     private volatile boolean isRelease;
+    private volatile Runnable whenAnswered = () -> {};
 
     Ask(String text, WakeUp wakeUp) {
       this.text = text;
@@ -128,18 +134,19 @@ class PipelinesTest {
       if (isBroken) {
         throw new IllegalStateException("expected by the test");
       }
-      return new ScriptCall(LENGTH, List.of(), isUnwritable ? unwritable() : arguments());
+      Error error = whenWritten;
+      return new ScriptCall(LENGTH, List.of(), error != null ? unwritable(error) : arguments());
     }
 
     private List<byte[]> arguments() {
       return List.of(text.getBytes(US_ASCII));
     }
 
-    private static List<byte[]> unwritable() {
+    private static List<byte[]> unwritable(Error error) {
       return new AbstractList<>() {
         @Override
         public byte[] get(int index) {
-          throw new NoMemory();
+          throw error;
         }
 
         @Override
@@ -155,6 +162,7 @@ class PipelinesTest {
         throw new OutOfMemoryError("as in a test");
       }
       by = Thread.currentThread();
+      whenAnswered.run();
       reply = answer;
       wakeUp.signal();
     }
@@ -355,7 +363,7 @@ class PipelinesTest {
     Ask written = new Ask("written", new WakeUp(TimeSource.system()));
     pipelines.send(0, written);
     Ask unwritable = new Ask("unwritable", new WakeUp(TimeSource.system()));
-    unwritable.isUnwritable = true;
+    unwritable.whenWritten = new NoMemory();
     pipelines.send(0, unwritable);
     try {
       pipelines.end();
@@ -417,6 +425,43 @@ class PipelinesTest {
     node.restart();
     assertEquals(port, node.port());
     Eventually.holds("delivered", release::isAnswered);
+  }
+
+  /** As a lock does on which the thread has to wait just then. */
+  @Test
+  void aConnectionIsTakenThoughSomethingElseTookThePermitToGoOn() throws Exception {
+    CompletableFuture<Void> connecting = new CompletableFuture<>();
+    mayConnect = connecting;
+    nodes.get(0).call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+    Ask other = new Ask("other", new WakeUp(TimeSource.system()));
+    other.whenAnswered =
+        () -> {
+          connecting.complete(null);
+          LockSupport.park(this);
+        };
+    Ask held = new Ask("held", new WakeUp(TimeSource.system()));
+    pipelines.send(0, held);
+    pipelines.send(1, other);
+    Eventually.holds("answered", other::isAnswered);
+    // Without being asked, the thread looks once a minute.
+    assertTrue(held.wakeUp.await(Deadline.in(TimeSource.system(), Duration.ofSeconds(40))));
+    assertTrue(held.isAnswered());
+  }
+
+  @Test
+  void aReleaseThatItsLeadingCallerCouldNotDeliverIsDeliveredLater() throws Exception {
+    begin();
+    Ask release = new Ask("release", new WakeUp(TimeSource.system()));
+    release.isRelease = true;
+    pipelines.send(0, release);
+    Ask unwritable = new Ask("unwritable", new WakeUp(TimeSource.system()));
+    unwritable.whenWritten = new OutOfMemoryError("as in a test");
+    pipelines.send(0, unwritable);
+    pipelines.end();
+    Eventually.holds("failed", () -> release.reply != null);
+    assertTrue(release.wakeUp.await(Deadline.in(TimeSource.system(), Duration.ofSeconds(40))));
+    assertTrue(release.wakeUp.await(Deadline.in(TimeSource.system(), Duration.ofSeconds(40))));
+    assertTrue(release.isAnswered());
   }
 
   @Test
