@@ -15,9 +15,9 @@ public enum Capability {
   SINGLE_WAKEUP,
   /** The lock lives on several nodes, and works while a majority of them does. */
   REPLICATED,
-  /** {@link LockClient#revoke(String)} works: a forced release that keeps exclusion. */
+  /** {@link LockAdmin#revoke(String)} works: a forced release that keeps exclusion. */
   REVOKE,
-  /** {@link LockClient#list(String)} works. */
+  /** {@link LockAdmin#list(String)} works. */
   LIST,
   /** {@link LockClient#readWriteLock(String)} works. */
   READ_WRITE,

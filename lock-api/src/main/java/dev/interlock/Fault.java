@@ -28,6 +28,6 @@ public enum Fault {
   MACHINE_SUSPENDED,
   /** The store evicts entries because it is full. */
   EVICTION,
-  /** A person deletes the lock, or {@link LockClient#forceRelease(String)} is called. */
+  /** A person deletes the lock, or {@link LockAdmin#forceRelease(String)} is called. */
   FORCED_RELEASE
 }

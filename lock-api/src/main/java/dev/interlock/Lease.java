@@ -196,8 +196,8 @@ public interface Lease extends AutoCloseable {
    * throws. A listener that blocks delays only its own further events.
    *
    * @param listener the listener
-   * @return the subscription; closing it removes the listener, and is optional
+   * @return the registration; closing it removes the listener, and is optional
    */
   @CanIgnoreReturnValue
-  Subscription onEvent(Consumer<? super LockEvent> listener);
+  Registration onEvent(Consumer<? super LockEvent> listener);
 }

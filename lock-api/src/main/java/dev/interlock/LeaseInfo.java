@@ -23,10 +23,10 @@ public interface LeaseInfo {
   Duration remainingValidity();
 
   /** {@return when the lock was acquired, by the local wall clock} */
-  Instant since();
+  Instant heldSince();
 
   /** {@return how long the lease has been held, by the monotonic clock} */
-  Duration held();
+  Duration heldFor();
 
   /** {@return the {@linkplain LockOptions#holder() label} of the holder} */
   String holder();

@@ -9,7 +9,6 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 
 /**
  * A connection to a store that keeps locks. Open it once, share it between all threads, and close
@@ -93,7 +92,9 @@ public interface LockClient extends AutoCloseable {
    * @throws IllegalArgumentException if the name is empty, too long, or not well-formed Unicode
    * @throws IllegalStateException if the client is closed
    */
-  DistributedLock lock(String name);
+  default DistributedLock lock(String name) {
+    return lock(name, unchanged -> {});
+  }
 
   /**
    * Returns the lock of the given name, with some options changed. All others stay the {@linkplain
@@ -121,7 +122,9 @@ public interface LockClient extends AutoCloseable {
    * @throws IllegalArgumentException if there is no name, or one that {@link #lock(String)} refuses
    * @throws IllegalStateException if the client is closed
    */
-  MultiLock lockAll(Collection<String> names);
+  default MultiLock lockAll(Collection<String> names) {
+    return lockAll(names, unchanged -> {});
+  }
 
   /**
    * Returns a lock over several names, acquired all or nothing, with some options changed. Does not
@@ -146,7 +149,9 @@ public interface LockClient extends AutoCloseable {
    * @throws UnsupportedOperationException if the backend lacks {@link Capability#READ_WRITE}
    * @throws IllegalStateException if the client is closed
    */
-  DistributedReadWriteLock readWriteLock(String name);
+  default DistributedReadWriteLock readWriteLock(String name) {
+    return readWriteLock(name, unchanged -> {});
+  }
 
   /**
    * Returns the read-write lock of the given name, with some options changed. Does not contact the
@@ -174,7 +179,9 @@ public interface LockClient extends AutoCloseable {
    * @throws UnsupportedOperationException if the backend lacks {@link Capability#SEMAPHORE}
    * @throws IllegalStateException if the client is closed
    */
-  DistributedSemaphore semaphore(String name, int limit);
+  default DistributedSemaphore semaphore(String name, int limit) {
+    return semaphore(name, limit, unchanged -> {});
+  }
 
   /**
    * Returns the semaphore of the given name, with some options changed. Does not contact the store.
@@ -200,7 +207,9 @@ public interface LockClient extends AutoCloseable {
    * @throws IllegalArgumentException if {@link #lock(String)} refuses the name
    * @throws IllegalStateException if the client is closed
    */
-  Election election(String name);
+  default LeaderElection election(String name) {
+    return election(name, unchanged -> {});
+  }
 
   /**
    * Returns the election of the given name, with some options changed. Does not contact the store.
@@ -211,71 +220,10 @@ public interface LockClient extends AutoCloseable {
    * @throws IllegalArgumentException if {@link #lock(String, Consumer)} refuses the name or change
    * @throws IllegalStateException if the client is closed
    */
-  Election election(String name, Consumer<? super LockOptions.Builder> change);
+  LeaderElection election(String name, Consumer<? super LockOptions.Builder> change);
 
-  /**
-   * Returns who holds a lock, according to the store. Blocks for at most the request time-out.
-   *
-   * @param name the lock's name
-   * @return the store's answer
-   * @throws LockUnavailableException if the store did not answer
-   * @throws LockConfigurationException if the store refused, or something else is stored under the
-   *     lock's name
-   * @throws IllegalStateException if the client is closed
-   */
-  LockState inspect(String name);
-
-  /**
-   * Lists the locks that any client holds and whose names begin with a prefix. For diagnostics.
-   *
-   * <p>The stream is lazy: it asks the store for one page at a time, as far as it is consumed, and
-   * each request takes at most the request time-out. It is not a snapshot: a lock that is acquired
-   * or released during the listing may or may not be listed. One that stays held is listed once.
-   * The {@linkplain LockState#waiters() waiters} may be missing; {@link #inspect(String)} shows
-   * them.
-   *
-   * <p>Listing reads through the store's locks, on some stores through all its keys, so it is not
-   * for frequent use. While the stream is consumed it throws what {@link #inspect(String)} throws,
-   * also where the store refuses to show this client some of the locks.
-   *
-   * @param prefix what the names begin with, compared character by character; empty for all locks
-   * @return the held locks, in no particular order
-   * @throws IllegalArgumentException if no name can begin with it: too long, or not well-formed
-   *     Unicode
-   * @throws UnsupportedOperationException if the backend lacks {@link Capability#LIST}
-   * @throws IllegalStateException if the client is closed
-   */
-  Stream<LockState> list(String prefix);
-
-  /**
-   * Takes a lock away from all its holders at once. <b>This breaks exclusion</b>: a holder
-   * considers its lease valid until it learns of the loss or the validity ends. Only its fencing
-   * token shows that another has come. {@link #revoke(String)} is the safe form. Blocks for at most
-   * the request time-out.
-   *
-   * @param name the lock's name
-   * @return whether it was held
-   * @throws LockUnavailableException if the store did not answer; the lock may be gone or not
-   * @throws LockConfigurationException if the store refused
-   * @throws IllegalStateException if the client is closed
-   */
-  @CanIgnoreReturnValue
-  boolean forceRelease(String name);
-
-  /**
-   * Stops all holders of a lock from renewing it, and keeps the lock taken until their leases have
-   * certainly ended: a forced release that keeps exclusion. Returns without waiting for that end;
-   * {@link #inspect(String)} shows the time that remains. Blocks for at most the request time-out.
-   *
-   * @param name the lock's name
-   * @return whether it was held
-   * @throws UnsupportedOperationException if the backend lacks {@link Capability#REVOKE}
-   * @throws LockUnavailableException if the store did not answer; the lock may be revoked or not
-   * @throws LockConfigurationException if the store refused
-   * @throws IllegalStateException if the client is closed
-   */
-  @CanIgnoreReturnValue
-  boolean revoke(String name);
+  /** {@return what operators do with the locks of this client's store, whoever holds them} */
+  LockAdmin admin();
 
   /** {@return the backend's name, abilities and promises} */
   BackendInfo backend();
@@ -310,10 +258,10 @@ public interface LockClient extends AutoCloseable {
    * further events, which stay in memory until it returns.
    *
    * @param listener the listener
-   * @return the subscription; closing it removes the listener, and is optional
+   * @return the registration; closing it removes the listener, and is optional
    */
   @CanIgnoreReturnValue
-  Subscription onEvent(Consumer<? super LockEvent> listener);
+  Registration onEvent(Consumer<? super LockEvent> listener);
 
   /**
    * Ends everything at once: {@link #close(Duration)} without waiting for leases, except those of
@@ -321,19 +269,21 @@ public interface LockClient extends AutoCloseable {
    * unreachable store.
    */
   @Override
-  void close();
+  default void close() {
+    close(Duration.ZERO);
+  }
 
   /**
    * Closes the client once its leases have been released, or after the given time.
    *
    * <p>From this call on nothing new is acquired, and every wait ends with {@link
-   * IllegalStateException}; leases that are held stay so, and are renewed. {@linkplain Election#run
-   * Candidacies} are withdrawn, and {@linkplain Election#observe observers} get no more calls. When
-   * the time has passed, or the calling thread is interrupted, those that are still held are lost
-   * with the reason {@link LossReason#CLOSED}: the client signals the loss, and then releases the
-   * locks. A later {@link Lease#release()} of such a lease returns {@link
-   * ReleaseOutcome#ALREADY_LOST}. Finally the client disconnects, unless it uses the program's own
-   * driver client.
+   * IllegalStateException}; leases that are held stay so, and are renewed. {@linkplain
+   * LeaderElection#run Candidacies} are withdrawn, and {@linkplain LeaderElection#observe
+   * observers} get no more calls. When the time has passed, or the calling thread is interrupted,
+   * those that are still held are lost with the reason {@link LossReason#CLOSED}: the client
+   * signals the loss, and then releases the locks. A later {@link Lease#release()} of such a lease
+   * returns {@link ReleaseOutcome#ALREADY_LOST}. Finally the client disconnects, unless it uses the
+   * program's own driver client.
    *
    * <p>Blocks for at most the given time and twice the request time-out. Locks whose release was
    * not confirmed by then are free after their TTL. The interrupt status is kept. Closing again

@@ -3,6 +3,7 @@ package dev.interlock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Something that happened to an acquisition, from the beginning of its wait to the end of its
@@ -45,8 +46,8 @@ public interface LockEvent {
   /** {@return what the name is used as; the locks of a {@link MultiLease} are exclusive} */
   LockKind kind();
 
-  /** {@return the lease's fencing token; 0 before there is a lease, or if there are no tokens} */
-  long token();
+  /** {@return the lease's fencing token; empty before there is a lease, or if there are none} */
+  OptionalLong fencingToken();
 
   /** {@return the number of the acquisition, unique within the client} */
   long acquisition();
@@ -70,7 +71,7 @@ public interface LockEvent {
   interface AttemptFailed extends LockEvent {
 
     /** {@return what went wrong} */
-    LockException problem();
+    LockException failure();
   }
 
   /** An acquisition ended without a lease. */
@@ -128,7 +129,7 @@ public interface LockEvent {
     Duration remaining();
 
     /** {@return what went wrong} */
-    LockException problem();
+    LockException failure();
   }
 
   /**
@@ -142,7 +143,7 @@ public interface LockEvent {
     Duration remaining();
 
     /** {@return what went wrong} */
-    LockException problem();
+    LockException failure();
   }
 
   /** The lease was lost. Reported once, and logged as a warning. */
@@ -152,7 +153,7 @@ public interface LockEvent {
     LeaseLostException loss();
 
     /** {@return how long it was held} */
-    Duration held();
+    Duration heldFor();
   }
 
   /** The lease was released. */
@@ -162,6 +163,6 @@ public interface LockEvent {
     ReleaseOutcome outcome();
 
     /** {@return how long it was held, up to the end of its release} */
-    Duration held();
+    Duration heldFor();
   }
 }

@@ -165,7 +165,7 @@ public final class LockOptions {
   }
 
   /**
-   * {@return the label that {@link LockClient#inspect} shows for a holder or waiter, or empty for
+   * {@return the label that {@link LockAdmin#inspect} shows for a holder or waiter, or empty for
    * the default} Default: host name, process id and thread name, as {@code host/pid/thread}.
    */
   public Optional<String> holder() {

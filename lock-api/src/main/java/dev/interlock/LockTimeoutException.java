@@ -47,7 +47,7 @@ public final class LockTimeoutException extends LockException {
   /**
    * {@return the {@linkplain LockOptions#holder() label} of the holder when last seen} Empty if the
    * holder belongs to another client and the store does not show it to waiters; {@link
-   * LockClient#inspect} asks for it.
+   * LockAdmin#inspect} asks for it.
    */
   public Optional<String> holder() {
     return Optional.ofNullable(holder);

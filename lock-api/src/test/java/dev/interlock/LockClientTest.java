@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import dev.interlock.spi.BackendDescription;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -22,12 +23,12 @@ class LockClientTest {
         LockClient other = LockClient.open("MEMORY:opens?ttl=1m&holder=me")) {
       try (Lease lease = other.lock("a").acquire()) {
         assertEquals(Optional.empty(), client.lock("a").tryAcquire());
-        LockState state = client.inspect("a");
+        LockState state = client.admin().inspect("a");
         assertEquals(Optional.of("me"), state.holder());
         assertEquals(lease.fencingToken(), state.fencingToken().orElseThrow());
         assertEquals(Duration.ofMinutes(1), lease.effectiveTtl());
       }
-      assertFalse(client.inspect("a").isHeld());
+      assertFalse(client.admin().inspect("a").isHeld());
     }
   }
 
@@ -79,7 +80,7 @@ class LockClientTest {
       Thread.currentThread().setName("ma\nin");
       try (Lease lease = client.lock("a").acquire()) {
         assertTrue(lease.isHeld());
-        String holder = client.inspect("a").holder().orElseThrow();
+        String holder = client.admin().inspect("a").holder().orElseThrow();
         assertTrue(holder.endsWith("/" + ProcessHandle.current().pid() + "/ma?in"), () -> holder);
       } finally {
         Thread.currentThread().setName("main");
@@ -96,9 +97,9 @@ class LockClientTest {
       assertThrows(IllegalArgumentException.class, () -> client.lock(""));
       assertThrows(IllegalArgumentException.class, () -> client.lock("a\uD83D"));
       assertThrows(IllegalArgumentException.class, () -> client.lock("\uDD12a"));
-      assertThrows(IllegalArgumentException.class, () -> client.inspect(""));
-      assertThrows(IllegalArgumentException.class, () -> client.forceRelease(""));
-      assertThrows(IllegalArgumentException.class, () -> client.revoke(""));
+      assertThrows(IllegalArgumentException.class, () -> client.admin().inspect(""));
+      assertThrows(IllegalArgumentException.class, () -> client.admin().forceRelease(""));
+      assertThrows(IllegalArgumentException.class, () -> client.admin().revoke(""));
     }
   }
 
@@ -133,7 +134,7 @@ class LockClientTest {
           Lease set = client.lockAll(List.of("b"), limited).acquire()) {
         assertEquals(Duration.ofSeconds(7), one.effectiveTtl());
         assertEquals(Duration.ofSeconds(7), set.effectiveTtl());
-        assertEquals(Optional.of("svc-a"), client.inspect("a").holder());
+        assertEquals(Optional.of("svc-a"), client.admin().inspect("a").holder());
       }
       assertEquals(expected, client.options());
     }
@@ -180,9 +181,10 @@ class LockClientTest {
   @Test
   void aForgottenPromiseOfAFailureModelIsNoPromise() {
     FailureModel model =
-        FailureModel.builder()
+        BackendDescription.of("test", "")
             .under(FailureModel.Survives.TOKENS_ONLY, Fault.ASYNC_FAILOVER)
-            .build();
+            .build()
+            .failureModel();
     assertFalse(model.keepsExclusion(Fault.ASYNC_FAILOVER));
     assertTrue(model.keepsTokenOrder(Fault.ASYNC_FAILOVER));
     assertEquals(FailureModel.Survives.NOTHING, model.under(Fault.PARTITION));

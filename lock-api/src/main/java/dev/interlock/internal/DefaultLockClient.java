@@ -7,15 +7,15 @@ import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.LeaseInfo;
+import dev.interlock.LockAdmin;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
-import dev.interlock.LockState;
 import dev.interlock.MultiLock;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import dev.interlock.WaiterInfo;
 import dev.interlock.spi.BackendFactory;
 import dev.interlock.spi.Share;
@@ -30,14 +30,9 @@ import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 
 /** The client's public face: it checks what it is asked for, and makes the handles. */
 final class DefaultLockClient implements LockClient {
-
-  @SuppressWarnings("UnnecessaryLambda") // compared by its identity
-  private static final Consumer<LockOptions.Builder> UNCHANGED = options -> {};
 
   final Holdings holdings;
   final Engine engine;
@@ -64,7 +59,8 @@ final class DefaultLockClient implements LockClient {
 
   @Override
   public LockHandle lock(String name) {
-    return lock(name, UNCHANGED);
+    engine.ensureOpen();
+    return new LockHandle(acquirer, Names.checked(name), Share.EXCLUSIVE, engine.options);
   }
 
   @Override
@@ -74,33 +70,18 @@ final class DefaultLockClient implements LockClient {
   }
 
   @Override
-  public DistributedReadWriteLock readWriteLock(String name) {
-    return readWriteLock(name, UNCHANGED);
-  }
-
-  @Override
   public DistributedReadWriteLock readWriteLock(
       String name, Consumer<? super LockOptions.Builder> change) {
-    require(Capability.READ_WRITE, "read-write locks");
+    engine.require(Capability.READ_WRITE, "read-write locks");
     return new ReadWriteLockHandle(acquirer, Names.checked(name), changed(change));
-  }
-
-  @Override
-  public DistributedSemaphore semaphore(String name, int limit) {
-    return semaphore(name, limit, UNCHANGED);
   }
 
   @Override
   public DistributedSemaphore semaphore(
       String name, int limit, Consumer<? super LockOptions.Builder> change) {
-    require(Capability.SEMAPHORE, "semaphores");
+    engine.require(Capability.SEMAPHORE, "semaphores");
     checkArgument(limit >= 1, "a semaphore needs a limit of at least 1 permit, not %s", limit);
     return new SemaphoreHandle(acquirer, Names.checked(name), limit, changed(change));
-  }
-
-  @Override
-  public MultiLock lockAll(Collection<String> names) {
-    return lockAll(names, UNCHANGED);
   }
 
   @Override
@@ -110,41 +91,23 @@ final class DefaultLockClient implements LockClient {
   }
 
   @Override
-  public Election election(String name) {
-    return election(name, UNCHANGED);
-  }
-
-  @Override
-  public Election election(String name, Consumer<? super LockOptions.Builder> change) {
+  public LeaderElection election(String name, Consumer<? super LockOptions.Builder> change) {
     LockHandle lock = lock(name, change);
     return new ElectionHandle(this, lock, lock.options);
   }
 
-  /** Requires the client to be open, and its backend to have a capability. */
-  private void require(Capability capability, String what) {
-    engine.ensureOpen();
-    if (!engine.backend.has(capability)) {
-      throw new UnsupportedOperationException(
-          "the backend %s has no %s; see LockClient.capabilities()"
-              .formatted(engine.backend.name(), what));
-    }
-  }
-
-  Election.Candidacy run(String name, LockOptions wanted, Election.LeaderWork work) {
+  LeaderElection.Candidacy run(String name, LockOptions wanted, LeaderElection.LeaderWork work) {
     engine.ensureOpen();
     return ElectionCandidacy.start(candidacies, acquirer, name, wanted, work);
   }
 
-  Subscription observe(
-      String name, LockOptions wanted, Consumer<? super Optional<Election.Leader>> listener) {
+  Registration observe(
+      String name, LockOptions wanted, Consumer<? super Optional<LeaderElection.Leader>> listener) {
     engine.ensureOpen();
     return leaderWatches.observe(name, wanted.pollInterval(), listener);
   }
 
   private LockOptions changed(Consumer<? super LockOptions.Builder> change) {
-    if (change == UNCHANGED) {
-      return engine.options;
-    }
     LockOptions.Builder builder = engine.options.toBuilder();
     requireNonNull(change, "change").accept(builder);
     LockOptions changed = builder.build();
@@ -161,25 +124,8 @@ final class DefaultLockClient implements LockClient {
   }
 
   @Override
-  public LockState inspect(String name) {
-    return engine.ask(name, () -> engine.inspect(name));
-  }
-
-  @Override
-  public Stream<LockState> list(String prefix) {
-    Names.checkedPrefix(prefix);
-    require(Capability.LIST, "lists of locks");
-    return StreamSupport.stream(new Listing(engine, prefix), false);
-  }
-
-  @Override
-  public boolean forceRelease(String name) {
-    return engine.ask(name, () -> engine.store.forceRelease(name, engine.requestDeadline()));
-  }
-
-  @Override
-  public boolean revoke(String name) {
-    return engine.ask(name, () -> engine.store.revoke(name, engine.requestDeadline()));
+  public LockAdmin admin() {
+    return new Admin(engine);
   }
 
   @Override
@@ -193,7 +139,7 @@ final class DefaultLockClient implements LockClient {
   }
 
   @Override
-  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+  public Registration onEvent(Consumer<? super LockEvent> listener) {
     engine.ensureOpen();
     return engine.notifier.add(requireNonNull(listener, "listener"));
   }
@@ -231,8 +177,8 @@ final class DefaultLockClient implements LockClient {
       LockKind kind,
       OptionalLong fencingToken,
       Duration remainingValidity,
-      Instant since,
-      Duration held,
+      Instant heldSince,
+      Duration heldFor,
       String holder)
       implements LeaseInfo {
 
@@ -254,11 +200,6 @@ final class DefaultLockClient implements LockClient {
   @Override
   public String toString() {
     return "LockClient[" + engine.backend.name() + " at " + engine.store.endpoint() + "]";
-  }
-
-  @Override
-  public void close() {
-    close(Duration.ZERO);
   }
 
   @Override

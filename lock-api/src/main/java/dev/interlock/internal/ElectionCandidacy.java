@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Deadline;
@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Only campaigns, work and pauses are interrupted. An interrupted release would not be
  * confirmed, and the next leader would have to wait for the TTL.
  */
-final class ElectionCandidacy implements Election.Candidacy {
+final class ElectionCandidacy implements LeaderElection.Candidacy {
 
   /**
    * The lease that the work gets. It is no longer held once the candidate withdraws, so that work
@@ -70,7 +70,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   private final Engine engine;
   private final Set<ElectionCandidacy> all;
   private final LockHandle lock;
-  private final Election.LeaderWork work;
+  private final LeaderElection.LeaderWork work;
   private final Thread thread;
 
   /** For the pauses between turns; signalled when it is withdrawn. */
@@ -104,7 +104,7 @@ final class ElectionCandidacy implements Election.Candidacy {
       Acquirer acquirer,
       String name,
       LockOptions options,
-      Election.LeaderWork work) {
+      LeaderElection.LeaderWork work) {
     this.engine = acquirer.engine;
     this.all = all;
     // Waiting long for leadership is not a failure.
@@ -127,7 +127,7 @@ final class ElectionCandidacy implements Election.Candidacy {
       Acquirer acquirer,
       String name,
       LockOptions options,
-      Election.LeaderWork work) {
+      LeaderElection.LeaderWork work) {
     StackRoom.require();
     ElectionCandidacy candidacy = new ElectionCandidacy(all, acquirer, name, options, work);
     all.add(candidacy);
@@ -318,7 +318,7 @@ final class ElectionCandidacy implements Election.Candidacy {
   }
 
   @Override
-  public Optional<Throwable> problem() {
+  public Optional<Throwable> failure() {
     Throwable failure = failureOfCampaign;
     if (failure == null && leadership == null && !isOver()) {
       Contender contender = lock.acquirer.queues.of(name()).contender();

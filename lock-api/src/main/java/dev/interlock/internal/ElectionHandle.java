@@ -2,10 +2,10 @@ package dev.interlock.internal;
 
 import static java.util.Objects.requireNonNull;
 
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
@@ -13,7 +13,7 @@ import java.util.function.Consumer;
 
 /** An election: the lock of its name, and who holds it. */
 record ElectionHandle(DefaultLockClient client, LockHandle lock, LockOptions options)
-    implements Election {
+    implements LeaderElection {
 
   @Override
   public String name() {
@@ -43,17 +43,17 @@ record ElectionHandle(DefaultLockClient client, LockHandle lock, LockOptions opt
 
   @Override
   public Optional<Leader> leader() {
-    return SeenLeader.in(client.inspect(name()));
+    return SeenLeader.in(client.admin().inspect(name()));
   }
 
   @Override
-  public Subscription observe(Consumer<? super Optional<Leader>> listener) {
+  public Registration observe(Consumer<? super Optional<Leader>> listener) {
     requireNonNull(listener, "listener");
     return client.observe(name(), options, listener);
   }
 
   @Override
   public String toString() {
-    return "Election[" + name() + " on " + client.endpoint() + "]";
+    return "LeaderElection[" + name() + " on " + client.endpoint() + "]";
   }
 }

@@ -3,6 +3,7 @@ package dev.interlock.internal;
 import static java.util.Objects.requireNonNull;
 
 import dev.interlock.BackendInfo;
+import dev.interlock.Capability;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
@@ -14,6 +15,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
@@ -131,18 +133,23 @@ final class Engine {
     }
   }
 
+  /** Requires the client to be open, and its backend to have a capability. */
+  void require(Capability capability, String what) {
+    ensureOpen();
+    if (!backend.has(capability)) {
+      throw new UnsupportedOperationException(
+          "the backend %s has no %s; see LockClient.capabilities()"
+              .formatted(backend.name(), what));
+    }
+  }
+
   LockState inspect(String name) throws InterruptedException {
     return withLeaseToken(store.inspect(name, requestDeadline()));
   }
 
   /** Replaces the store's token, which is the grant's, by the first lease's. */
   static LockState withLeaseToken(LockState state) {
-    return state.withHolders(
-        holder ->
-            holder.fencingToken().isEmpty()
-                ? holder
-                : holder.withFencingToken(
-                    holder.fencingToken().getAsLong() * Grant.LEASES_PER_GRANT));
+    return LockStates.withTokens(state, token -> token * Grant.LEASES_PER_GRANT);
   }
 
   LockUnavailableException unavailable(String problem, @Nullable Throwable cause) {

@@ -8,6 +8,7 @@ import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** The events that listeners get. */
 final class Events {
@@ -32,8 +33,9 @@ final class Events {
     }
 
     @Override
-    default long token() {
-      return source().token();
+    default OptionalLong fencingToken() {
+      long token = source().token();
+      return token == 0 ? OptionalLong.empty() : OptionalLong.of(token);
     }
 
     @Override
@@ -54,7 +56,7 @@ final class Events {
 
   record Waiting(Source source, Optional<String> heldBy) implements OfSource, LockEvent.Waiting {}
 
-  record AttemptFailed(Source source, LockException problem)
+  record AttemptFailed(Source source, LockException failure)
       implements OfSource, LockEvent.AttemptFailed {}
 
   record GaveUp(
@@ -70,15 +72,15 @@ final class Events {
 
   record Renewed(Source source, Duration remaining) implements OfSource, LockEvent.Renewed {}
 
-  record RenewalFailed(Source source, Duration remaining, LockException problem)
+  record RenewalFailed(Source source, Duration remaining, LockException failure)
       implements OfSource, LockEvent.RenewalFailed {}
 
-  record AtRisk(Source source, Duration remaining, LockException problem)
+  record AtRisk(Source source, Duration remaining, LockException failure)
       implements OfSource, LockEvent.AtRisk {}
 
-  record Lost(Source source, LeaseLostException loss, Duration held)
+  record Lost(Source source, LeaseLostException loss, Duration heldFor)
       implements OfSource, LockEvent.Lost {}
 
-  record Released(Source source, ReleaseOutcome outcome, Duration held)
+  record Released(Source source, ReleaseOutcome outcome, Duration heldFor)
       implements OfSource, LockEvent.Released {}
 }

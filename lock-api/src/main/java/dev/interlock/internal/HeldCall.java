@@ -4,7 +4,7 @@ import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import java.lang.ref.Reference;
 import java.util.concurrent.Callable;
 import java.util.function.Consumer;
@@ -27,10 +27,10 @@ final class HeldCall implements Consumer<LockEvent>, AutoCloseable {
   static <T> T run(Lease lease, Callable<T> work) throws Exception {
     lease.ensureHeld();
     HeldCall call = new HeldCall();
-    Subscription subscription = lease.onEvent(call);
+    Registration registration = lease.onEvent(call);
     T result;
     // Closed before the loss is looked at; the call first.
-    try (subscription;
+    try (registration;
         call) {
       result = work.call();
     } catch (Exception e) {

@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.Election.Leader;
+import dev.interlock.LeaderElection.Leader;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;

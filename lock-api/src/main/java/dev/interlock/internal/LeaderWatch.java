@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
-import dev.interlock.Election.Leader;
+import dev.interlock.LeaderElection.Leader;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockUnavailableException;

@@ -1,7 +1,7 @@
 package dev.interlock.internal;
 
-import dev.interlock.Election.Leader;
-import dev.interlock.Subscription;
+import dev.interlock.LeaderElection.Leader;
+import dev.interlock.Registration;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -22,7 +22,7 @@ final class LeaderWatches {
     return watches.size();
   }
 
-  Subscription observe(
+  Registration observe(
       String name, Duration pollInterval, Consumer<? super Optional<Leader>> listener) {
     StackRoom.require();
     // First: without its thread no request would be sent.

@@ -62,15 +62,15 @@ final class LeaseLog extends Timer.Event {
       Engine.log.warn(
           "lease of \"{}\" with token {} is at risk: {} ms of its validity are left; {}",
           risk.name(),
-          risk.token(),
+          risk.fencingToken().orElse(0),
           risk.remaining().toMillis(),
-          risk.problem().getMessage());
+          risk.failure().getMessage());
     } else if (event instanceof LockEvent.Lost lost) {
       Throwable cause = lost.loss().getCause();
       Engine.log.warn(
           "lease of \"{}\" with token {} was lost ({}): {}{}",
           lost.name(),
-          lost.token(),
+          lost.fencingToken().orElse(0),
           lost.loss().reason(),
           lost.loss().detail(),
           cause == null ? "" : "; " + cause.getMessage());

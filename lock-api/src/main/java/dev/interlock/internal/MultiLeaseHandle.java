@@ -117,12 +117,12 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
           observers.note(new Events.Renewed(source(), left()));
         }
       } else if (event instanceof LockEvent.RenewalFailed failed) {
-        observers.note(new Events.RenewalFailed(source(), left(), failed.problem()));
+        observers.note(new Events.RenewalFailed(source(), left(), failed.failure()));
       } else if (event instanceof LockEvent.AtRisk member) {
         if (risks.isEmpty()) {
-          observers.note(new Events.AtRisk(source(), left(), member.problem()));
+          observers.note(new Events.AtRisk(source(), left(), member.failure()));
         }
-        risks.put(event.name(), member.problem());
+        risks.put(event.name(), member.failure());
       }
     }
 

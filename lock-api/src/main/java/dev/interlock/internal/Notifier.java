@@ -2,7 +2,7 @@ package dev.interlock.internal;
 
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockEvent;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
@@ -81,7 +81,7 @@ final class Notifier extends Timer.Event {
   }
 
   /** The calls of one listener, for as long as it is registered. */
-  final class ListenerCalls extends Sequence implements Consumer<LockEvent>, Subscription {
+  final class ListenerCalls extends Sequence implements Consumer<LockEvent>, Registration {
     private final Consumer<? super LockEvent> listener;
     private final Collection<? super ListenerCalls> registered;
 
@@ -135,7 +135,7 @@ final class Notifier extends Timer.Event {
   }
 
   /** Registers a listener for all events. */
-  Subscription add(Consumer<? super LockEvent> listener) {
+  Registration add(Consumer<? super LockEvent> listener) {
     ListenerCalls calls = new ListenerCalls(listener, ofClient);
     ofClient.add(calls);
     return calls;

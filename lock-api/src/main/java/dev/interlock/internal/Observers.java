@@ -3,7 +3,7 @@ package dev.interlock.internal;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.LockException;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -60,7 +60,7 @@ final class Observers {
     }
   }
 
-  Subscription onEvent(Consumer<? super LockEvent> listener) {
+  Registration onEvent(Consumer<? super LockEvent> listener) {
     Notifier.ListenerCalls calls = notifier.new ListenerCalls(listener, sinks);
     add(calls);
     notifier.flush();

@@ -5,7 +5,7 @@ import static java.util.Objects.requireNonNull;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import dev.interlock.spi.Deadline;
 import java.lang.ref.Reference;
 import java.time.Duration;
@@ -88,7 +88,7 @@ abstract class ProgramLease implements Lease {
   }
 
   @Override
-  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+  public Registration onEvent(Consumer<? super LockEvent> listener) {
     return observers().onEvent(requireNonNull(listener, "listener"));
   }
 }

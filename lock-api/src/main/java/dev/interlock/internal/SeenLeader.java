@@ -1,6 +1,6 @@
 package dev.interlock.internal;
 
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.spi.Share;
@@ -8,18 +8,20 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /** A leader as the store shows it. Two are the same if both label and token are. */
-record SeenLeader(Optional<String> label, OptionalLong fencingToken) implements Election.Leader {
+record SeenLeader(Optional<String> label, OptionalLong fencingToken)
+    implements LeaderElection.Leader {
 
   /**
    * Finds the leader in the state of the election's lock, whose token is that of leases.
    *
    * @throws dev.interlock.LockConfigurationException if the name is in use as something else
    */
-  static Optional<Election.Leader> in(LockState state) {
+  static Optional<LeaderElection.Leader> in(LockState state) {
     switch (state.kind().orElse(LockKind.EXCLUSIVE)) {
       case READ_WRITE -> throw Share.EXCLUSIVE.disagreement(state.name(), Share.READ);
       case SEMAPHORE ->
-          throw Share.EXCLUSIVE.disagreement(state.name(), Share.ofSemaphore(1, state.limit()));
+          throw Share.EXCLUSIVE.disagreement(
+              state.name(), Share.ofSemaphore(1, state.limit().orElseThrow()));
       case EXCLUSIVE -> {}
     }
     return state.holders().stream()

@@ -2,7 +2,6 @@ package dev.interlock.memory;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.LockState;
@@ -10,6 +9,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -19,7 +19,6 @@ import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
-import java.util.Set;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -27,10 +26,8 @@ import org.jspecify.annotations.Nullable;
 final class MemoryBackend implements QueueingBackend {
 
   static final BackendInfo INFO =
-      new BackendInfo(
-          "memory",
-          "a table inside this JVM, first come first served",
-          Set.of(
+      BackendDescription.of("memory", "a table inside this JVM, first come first served")
+          .capabilities(
               Capability.FENCING,
               Capability.FIFO,
               Capability.SINGLE_WAKEUP,
@@ -38,26 +35,24 @@ final class MemoryBackend implements QueueingBackend {
               Capability.LIST,
               Capability.READ_WRITE,
               Capability.SEMAPHORE,
-              Capability.DEFERRED_RELEASE),
-          Duration.ZERO,
-          Duration.ofMillis(1),
-          FailureModel.builder()
-              .under(
-                  Survives.NOT_APPLICABLE,
-                  Fault.CLIENT_KILLED,
-                  Fault.CONNECTION_LOST,
-                  Fault.PARTITION,
-                  Fault.SERVER_STOPPED,
-                  Fault.SERVER_RESTARTED,
-                  Fault.SERVER_RESTARTED_EMPTY,
-                  Fault.ASYNC_FAILOVER,
-                  Fault.MINORITY_LOST,
-                  Fault.LEADER_CHANGED,
-                  Fault.SERVER_CLOCK_STEPPED,
-                  Fault.EVICTION)
-              .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_STOPPED, Fault.MACHINE_SUSPENDED)
-              .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
-              .build());
+              Capability.DEFERRED_RELEASE)
+          .minTtl(Duration.ofMillis(1))
+          .under(
+              Survives.NOT_APPLICABLE,
+              Fault.CLIENT_KILLED,
+              Fault.CONNECTION_LOST,
+              Fault.PARTITION,
+              Fault.SERVER_STOPPED,
+              Fault.SERVER_RESTARTED,
+              Fault.SERVER_RESTARTED_EMPTY,
+              Fault.ASYNC_FAILOVER,
+              Fault.MINORITY_LOST,
+              Fault.LEADER_CHANGED,
+              Fault.SERVER_CLOCK_STEPPED,
+              Fault.EVICTION)
+          .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_STOPPED, Fault.MACHINE_SUSPENDED)
+          .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
+          .build();
 
   private final String storeName;
   private final MemoryStore store;

@@ -5,6 +5,7 @@ import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
@@ -345,10 +346,10 @@ final class MemoryStore {
     synchronized (entry) {
       entry.settle(now);
       if (entry.isFree()) {
-        return LockState.free(name);
+        return LockStates.free(name);
       }
       Share share = entry.holders.get(0).claim.share();
-      return LockState.held(
+      return LockStates.held(
           name,
           share.kind(),
           share.capacity(),
@@ -358,7 +359,7 @@ final class MemoryStore {
   }
 
   private static LockState.Holder shown(Place holder, long now) {
-    return new LockState.Holder(
+    return LockStates.holder(
         holder.claim.holder(),
         holder.claim.share().weight(),
         holder.token,

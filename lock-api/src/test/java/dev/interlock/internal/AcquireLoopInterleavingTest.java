@@ -54,7 +54,9 @@ class AcquireLoopInterleavingTest extends EngineFixture {
       assertTrue(lease.isHeld());
       next(events, LockEvent.Acquired.class);
       assertEquals(LossReason.TAKEN, next(events, LockEvent.Lost.class).loss().reason());
-      assertEquals(lease.fencingToken(), next(events, LockEvent.Acquired.class).token());
+      assertEquals(
+          lease.fencingToken(),
+          next(events, LockEvent.Acquired.class).fencingToken().orElseThrow());
     }
     Waits.until("nothing to be left", () -> engine.residue() == 0);
     // Another thread logs the loss, which is counted for a second.

@@ -7,8 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.Election;
-import dev.interlock.Election.Candidacy;
+import dev.interlock.LeaderElection;
+import dev.interlock.LeaderElection.Candidacy;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockConfigurationException;
@@ -37,19 +37,19 @@ import org.junit.jupiter.api.Test;
 class CandidacyTest extends EngineFixture {
 
   /** What the leader does, step by step as the test says. */
-  private static class Work implements Election.LeaderWork {
+  private static class Work implements LeaderElection.LeaderWork {
     final BlockingQueue<Lease> begun = new LinkedBlockingQueue<>();
     final AtomicInteger starts = new AtomicInteger();
     final AtomicInteger stops = new AtomicInteger();
     final AtomicInteger interrupts = new AtomicInteger();
-    private final BlockingQueue<Election.LeaderWork> endings = new LinkedBlockingQueue<>();
+    private final BlockingQueue<LeaderElection.LeaderWork> endings = new LinkedBlockingQueue<>();
 
     @Override
     public void lead(Lease leadership) throws Exception {
       starts.incrementAndGet();
       begun.add(leadership);
       try {
-        Election.LeaderWork ending = endings.poll(); // an interrupt that is early is for that
+        LeaderElection.LeaderWork ending = endings.poll(); // an interrupt that is early is for that
         (ending == null ? endings.take() : ending).lead(leadership);
       } catch (InterruptedException e) {
         interrupts.incrementAndGet();
@@ -60,7 +60,7 @@ class CandidacyTest extends EngineFixture {
     }
 
     /** Ends the leadership in progress, or else the next. */
-    void end(Election.LeaderWork ending) {
+    void end(LeaderElection.LeaderWork ending) {
       endings.add(ending);
     }
 
@@ -150,7 +150,7 @@ class CandidacyTest extends EngineFixture {
   void everyStartHasItsStopBeforeTheReleaseAndTheNextCampaignAlsoIfTheReleaseFails()
       throws Exception {
     List<String> journal = new CopyOnWriteArrayList<>();
-    Election.LeaderWork noted =
+    LeaderElection.LeaderWork noted =
         leadership -> {
           journal.add("start");
           try {
@@ -217,7 +217,7 @@ class CandidacyTest extends EngineFixture {
         Lease leadership = work.next();
         store.tellLoss("a", LossReason.TAKEN);
         assertEquals(LossReason.TAKEN, get(leadership.lost()).reason());
-        assertTrue(candidacy.problem().isEmpty(), () -> candidacy.problem().toString());
+        assertTrue(candidacy.failure().isEmpty(), () -> candidacy.failure().toString());
       }
       work.next();
       assertEquals(20, work.stops.get());
@@ -295,11 +295,11 @@ class CandidacyTest extends EngineFixture {
     store.refuse(true);
     try (Candidacy candidacy = run()) {
       advanceUntil("several campaigns", () -> store.calls(Op.ACQUIRE) >= 4);
-      assertInstanceOf(LockConfigurationException.class, candidacy.problem().orElseThrow());
+      assertInstanceOf(LockConfigurationException.class, candidacy.failure().orElseThrow());
       assertFalse(candidacy.isLeader());
       store.refuse(false);
       nextLeadership();
-      assertTrue(candidacy.problem().isEmpty());
+      assertTrue(candidacy.failure().isEmpty());
     }
     assertNothingLeft();
   }
@@ -309,17 +309,17 @@ class CandidacyTest extends EngineFixture {
     store.down(true);
     long begunAt = time.nanoTime();
     try (Candidacy candidacy = run()) {
-      Waits.until("the first answer that fails to come", () -> candidacy.problem().isPresent());
+      Waits.until("the first answer that fails to come", () -> candidacy.failure().isPresent());
       assertEquals(begunAt, time.nanoTime());
-      assertInstanceOf(LockUnavailableException.class, candidacy.problem().orElseThrow());
+      assertInstanceOf(LockUnavailableException.class, candidacy.failure().orElseThrow());
       // The first campaign ends with its outage time-out; others follow.
       advanceUntil(
           "a second campaign",
           () -> time.nanoTime() - begunAt > RENEWED.outageTimeout().plusSeconds(5).toNanos());
-      assertInstanceOf(LockUnavailableException.class, candidacy.problem().orElseThrow());
+      assertInstanceOf(LockUnavailableException.class, candidacy.failure().orElseThrow());
       store.down(false);
       nextLeadership();
-      assertTrue(candidacy.problem().isEmpty());
+      assertTrue(candidacy.failure().isEmpty());
     }
     Waits.until("nothing to be left", () -> engine.holdings.queues.size() == 0);
   }
@@ -327,11 +327,12 @@ class CandidacyTest extends EngineFixture {
   @Test
   void whoDoesNotLeadForLongHasNotFailed() throws Exception {
     store.occupy("a", TTL.multipliedBy(4));
-    Election election = engine.election("a", options -> options.waitTimeout(Duration.ofSeconds(1)));
+    LeaderElection election =
+        engine.election("a", options -> options.waitTimeout(Duration.ofSeconds(1)));
     try (Candidacy candidacy = election.run(work)) {
       long begunAt = time.nanoTime();
       advanceUntil("three TTLs", () -> time.nanoTime() - begunAt > TTL.multipliedBy(3).toNanos());
-      assertTrue(candidacy.problem().isEmpty());
+      assertTrue(candidacy.failure().isEmpty());
       nextLeadership();
     }
     assertNothingLeft();
@@ -350,15 +351,15 @@ class CandidacyTest extends EngineFixture {
           List.of(new IllegalStateException("no"), new LinkageError("no"), new Throwable("no"))) {
         nextLeadership();
         work.end(leadership -> CandidacyTest.<RuntimeException>fail(failure));
-        Waits.until("it to be shown", () -> candidacy.problem().isPresent());
+        Waits.until("it to be shown", () -> candidacy.failure().isPresent());
         Waits.until("the resignation", () -> !store.holds("a"));
         time.awaitAsleep(candidates().get(0));
-        assertSame(failure, candidacy.problem().orElseThrow());
+        assertSame(failure, candidacy.failure().orElseThrow());
         nextLeadership();
-        assertSame(failure, candidacy.problem().orElseThrow());
+        assertSame(failure, candidacy.failure().orElseThrow());
         work.end();
         nextLeadership();
-        assertTrue(candidacy.problem().isEmpty());
+        assertTrue(candidacy.failure().isEmpty());
         work.end();
       }
       nextLeadership();
@@ -372,13 +373,13 @@ class CandidacyTest extends EngineFixture {
       work.next();
       work.end(leadership -> CandidacyTest.<RuntimeException>fail(new IllegalStateException("no")));
       Lease leadership = nextLeadership();
-      assertTrue(candidacy.problem().isPresent());
+      assertTrue(candidacy.failure().isPresent());
       work.end(held -> awaitUninterruptibly(over));
       store.tellLoss("a", LossReason.TAKEN);
       get(leadership.lost());
       over.countDown();
       nextLeadership();
-      assertTrue(candidacy.problem().isEmpty(), () -> candidacy.problem().toString());
+      assertTrue(candidacy.failure().isEmpty(), () -> candidacy.failure().toString());
     }
     assertNothingLeft();
   }
@@ -391,7 +392,7 @@ class CandidacyTest extends EngineFixture {
         work.end(leadership -> Thread.currentThread().interrupt());
       }
       nextLeadership();
-      assertTrue(candidacy.problem().isEmpty());
+      assertTrue(candidacy.failure().isEmpty());
     }
     assertNothingLeft();
   }
@@ -403,10 +404,10 @@ class CandidacyTest extends EngineFixture {
       Thread candidate = candidates().get(0);
       time.awaitAsleep(candidate);
       candidate.interrupt();
-      advanceUntil("it to be shown", () -> candidacy.problem().isPresent());
-      assertInstanceOf(InterruptedException.class, candidacy.problem().orElseThrow());
+      advanceUntil("it to be shown", () -> candidacy.failure().isPresent());
+      assertInstanceOf(InterruptedException.class, candidacy.failure().orElseThrow());
       nextLeadership();
-      assertTrue(candidacy.problem().isEmpty());
+      assertTrue(candidacy.failure().isEmpty());
       // And in the middle of the work.
       candidate.interrupt();
       nextLeadership();
@@ -427,7 +428,7 @@ class CandidacyTest extends EngineFixture {
             assertEquals(1, store.calls(Op.ACQUIRE));
           });
       assertTrue(nextLeadership().fencingToken() > leadership.fencingToken());
-      assertTrue(candidacy.problem().isEmpty());
+      assertTrue(candidacy.failure().isEmpty());
     }
     assertNothingLeft();
   }
@@ -509,7 +510,7 @@ class CandidacyTest extends EngineFixture {
     assertEquals(0, store.watchers());
     store.refuse(true);
     Candidacy pausing = run();
-    Waits.until("the failure", () -> pausing.problem().isPresent());
+    Waits.until("the failure", () -> pausing.failure().isPresent());
     pausing.close();
     store.refuse(false);
     Waits.until("nothing to be left", () -> engine.residue() == 0);
@@ -549,8 +550,8 @@ class CandidacyTest extends EngineFixture {
     for (int i = 0; i < 300; i++) {
       work.begun.clear();
       int before = store.calls(Op.ACQUIRE);
-      Election.LeaderWork brief = leadership -> work.starts.incrementAndGet();
-      Election.LeaderWork counted =
+      LeaderElection.LeaderWork brief = leadership -> work.starts.incrementAndGet();
+      LeaderElection.LeaderWork counted =
           leadership -> {
             try {
               brief.lead(leadership);
@@ -620,7 +621,7 @@ class CandidacyTest extends EngineFixture {
 
   @Test
   void anElectionOfAClosedClientRunsNothing() {
-    Election election = engine.election("a");
+    LeaderElection election = engine.election("a");
     engine.close();
     assertThrows(IllegalStateException.class, () -> election.run(work));
     assertThrows(IllegalStateException.class, () -> election.observe(leader -> {}));
@@ -756,7 +757,7 @@ class CandidacyTest extends EngineFixture {
       assertTrue(get(done));
       assertEquals(List.of("a", TTL, "worked"), seen);
       Waits.until("the next", () -> work.starts.get() == 2);
-      assertTrue(candidacy.problem().isEmpty());
+      assertTrue(candidacy.failure().isEmpty());
       assertTrue(candidacy.toString().contains("a"), candidacy::toString);
     }
     assertNothingLeft();
@@ -764,7 +765,7 @@ class CandidacyTest extends EngineFixture {
 
   @Test
   void aCampaignMayBeTimedAsynchronousAndGivenUp() throws Exception {
-    Election election = engine.election("a");
+    LeaderElection election = engine.election("a");
     assertEquals("a", election.name());
     try (Lease leadership = election.campaign()) {
       assertEquals(leadership.fencingToken(), leader());

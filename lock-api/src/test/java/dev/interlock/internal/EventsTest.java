@@ -18,8 +18,8 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockTimeoutException;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLease;
+import dev.interlock.Registration;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.Subscription;
 import dev.interlock.WaiterInfo;
 import java.time.Duration;
 import java.time.Instant;
@@ -42,7 +42,7 @@ class EventsTest extends EngineFixture {
   private static final Duration INTERVAL = TTL.dividedBy(3);
 
   private final BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
-  private final Subscription subscription = engine.onEvent(events::add);
+  private final Registration registration = engine.onEvent(events::add);
 
   private void assertNoMore() throws InterruptedException {
     // Listeners are called in order: when this one has come, all before it have.
@@ -63,8 +63,8 @@ class EventsTest extends EngineFixture {
     }
 
     @Override
-    public long token() {
-      return 0;
+    public OptionalLong fencingToken() {
+      return OptionalLong.empty();
     }
 
     @Override
@@ -90,7 +90,7 @@ class EventsTest extends EngineFixture {
         engine.lock("a", options -> options.holder("me").autoRenew(false)).acquireAsync();
     LockEvent.Waiting waiting = next(events, LockEvent.Waiting.class);
     assertEquals("a", waiting.name());
-    assertEquals(0, waiting.token());
+    assertTrue(waiting.fencingToken().isEmpty());
     assertEquals("me", waiting.holder());
     assertEquals(Instant.ofEpochMilli(time.wallMillis()), waiting.time());
     time.advance(Duration.ofSeconds(2));
@@ -98,14 +98,14 @@ class EventsTest extends EngineFixture {
     advanceUntil("the grant", future::isDone);
     LockEvent.Acquired acquired = next(events, LockEvent.Acquired.class);
     assertEquals(waiting.acquisition(), acquired.acquisition());
-    assertEquals(get(future).fencingToken(), acquired.token());
+    assertEquals(get(future).fencingToken(), acquired.fencingToken().orElseThrow());
     assertTrue(acquired.waited().compareTo(Duration.ofSeconds(2)) >= 0, "" + acquired.waited());
     assertFalse(acquired.handedOff());
     time.advance(Duration.ofSeconds(1));
     get(future).close();
     LockEvent.Released released = next(events, LockEvent.Released.class);
     assertEquals(waiting.acquisition(), released.acquisition());
-    assertTrue(released.held().compareTo(Duration.ofSeconds(1)) >= 0, "" + released.held());
+    assertTrue(released.heldFor().compareTo(Duration.ofSeconds(1)) >= 0, "" + released.heldFor());
     assertEquals("me", released.holder());
     assertNoMore();
   }
@@ -166,7 +166,7 @@ class EventsTest extends EngineFixture {
     assertSame(Reason.FAILED, failed.reason());
     assertTrue(failed.failure().orElseThrow() instanceof LockUnavailableException);
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
-    LockException problem = next(events, LockEvent.AttemptFailed.class).problem();
+    LockException problem = next(events, LockEvent.AttemptFailed.class).failure();
     assertTrue(problem instanceof LockUnavailableException);
     store.down(false);
     advanceUntil("the grant", waiter.result::isDone);
@@ -212,9 +212,9 @@ class EventsTest extends EngineFixture {
     store.free("a");
     advanceUntil("the grant", head::isDone);
     assertEquals(List.of(), engine.waiting());
-    Duration before = engine.held().get(0).held();
+    Duration before = engine.held().get(0).heldFor();
     time.advance(Duration.ofSeconds(4));
-    assertEquals(before.plusSeconds(4), engine.held().get(0).held());
+    assertEquals(before.plusSeconds(4), engine.held().get(0).heldFor());
     assertSame(LockKind.EXCLUSIVE, engine.held().get(0).kind());
     get(head).close();
     assertEquals(List.of(), engine.held());
@@ -263,7 +263,7 @@ class EventsTest extends EngineFixture {
     LockEvent.Renewed renewed = next(ofSet, LockEvent.Renewed.class);
     assertEquals("a, b", renewed.name());
     assertEquals(number, renewed.acquisition());
-    assertEquals(0, renewed.token());
+    assertTrue(renewed.fencingToken().isEmpty());
     store.down(true);
     time.advance(INTERVAL);
     LockEvent.AtRisk risk = next(ofSet, LockEvent.AtRisk.class);
@@ -282,15 +282,15 @@ class EventsTest extends EngineFixture {
     Lease lease = acquire(RENEWED);
     next(events, LockEvent.Acquired.class);
     BlockingQueue<LockEvent> ofLease = new LinkedBlockingQueue<>();
-    Subscription one = lease.onEvent(ofLease::add);
+    Registration one = lease.onEvent(ofLease::add);
     BlockingQueue<LockEvent> other = eventsOf(lease);
     one.close();
     one.close();
-    subscription.close();
+    registration.close();
     lease.close();
     next(other, LockEvent.Released.class);
     MultiLease set = engine.lockAll(List.of("a", "b")).acquire();
-    Subscription third = set.onEvent(ofLease::add);
+    Registration third = set.onEvent(ofLease::add);
     BlockingQueue<LockEvent> last = eventsOf(set);
     third.close();
     set.close();
@@ -312,7 +312,7 @@ class EventsTest extends EngineFixture {
     LeaseInfo info = held.get(1);
     assertEquals(OptionalLong.of(lease.fencingToken()), info.fencingToken());
     assertEquals(lease.remainingValidity(), info.remainingValidity());
-    assertEquals(since, info.since());
+    assertEquals(since, info.heldSince());
     assertEquals("me", info.holder());
     store.down(false);
     lease.close();

@@ -2,17 +2,18 @@ package dev.interlock.internal;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.WakeUp;
@@ -411,13 +412,10 @@ final class FakeStore {
           capabilities.add(Capability.DEFERRED_RELEASE);
         }
       }
-      return new BackendInfo(
-          "fake",
-          "for tests",
-          capabilities,
-          Duration.ZERO,
-          Duration.ofMillis(1),
-          FailureModel.builder().build());
+      return BackendDescription.of("fake", "for tests")
+          .capabilities(capabilities)
+          .minTtl(Duration.ofMillis(1))
+          .build();
     }
 
     @Override
@@ -574,17 +572,17 @@ final class FakeStore {
       synchronized (FakeStore.this) {
         List<Hold> live = live(name);
         if (live.isEmpty()) {
-          return LockState.free(name);
+          return LockStates.free(name);
         }
         Share share = live.get(0).share();
-        return LockState.held(
+        return LockStates.held(
             name,
             share.kind(),
             share.capacity(),
             live.stream()
                 .map(
                     hold ->
-                        new LockState.Holder(
+                        LockStates.holder(
                             hold.label(), hold.share().weight(), hold.token(), null, null))
                 .toList(),
             List.of());

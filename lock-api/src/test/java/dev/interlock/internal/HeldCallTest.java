@@ -12,7 +12,7 @@ import dev.interlock.LeaseLostException;
 import dev.interlock.LockKind;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.time.Instant;
@@ -117,7 +117,7 @@ class HeldCallTest extends EngineFixture {
                     return null;
                   }
                   call.complete((HeldCall) arguments[0]);
-                  return (Subscription) () -> {};
+                  return (Registration) () -> {};
                 });
     LeaseLostException loss = new LeaseLostException("a", LossReason.TAKEN, "", null);
     Events.Source source = new Events.Source("a", LockKind.EXCLUSIVE, 1, 1, Instant.EPOCH, "");

@@ -105,8 +105,8 @@ class LeaseEndInterleavingTest extends EngineFixture {
     get(second).close();
     get(third).close();
     for (int i = 0; i < 3; i++) {
-      long token = next(events, LockEvent.Acquired.class).token();
-      assertEquals(token, next(events, LockEvent.Released.class).token());
+      long token = next(events, LockEvent.Acquired.class).fencingToken().orElseThrow();
+      assertEquals(token, next(events, LockEvent.Released.class).fencingToken().orElseThrow());
     }
   }
 

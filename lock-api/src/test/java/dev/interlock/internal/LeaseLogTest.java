@@ -7,10 +7,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.google.common.util.concurrent.Uninterruptibles;
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import java.io.ByteArrayOutputStream;
 import java.io.PrintStream;
 import java.time.Duration;
@@ -108,7 +108,7 @@ class LeaseLogTest extends EngineFixture {
   void aLogThatBlocksDoesNotMuteAListenerThatThrows() throws Exception {
     blockAt("a listener failed");
     CountDownLatch calls = new CountDownLatch(2);
-    Subscription subscription =
+    Registration registration =
         engine.onEvent(
             event -> {
               calls.countDown();
@@ -118,7 +118,7 @@ class LeaseLogTest extends EngineFixture {
       engine.lock("a").acquire().release();
       assertTrue(calls.await(10, SECONDS), calls::toString);
     } finally {
-      subscription.close();
+      registration.close();
       unblocked.countDown();
     }
     awaitLine("a listener failed");
@@ -127,7 +127,7 @@ class LeaseLogTest extends EngineFixture {
   @Test
   void aLogThatBlocksKeepsNoLeaderWhoseWorkHasFailed() throws Exception {
     blockAt("the work of the leader of");
-    Election.Candidacy candidacy =
+    LeaderElection.Candidacy candidacy =
         engine
             .election("a")
             .run(

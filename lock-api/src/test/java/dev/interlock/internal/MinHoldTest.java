@@ -134,7 +134,7 @@ class MinHoldTest extends EngineFixture {
     next(events, LockEvent.Acquired.class);
     lease.release();
     assertEquals(ReleaseOutcome.DEFERRED, next(events, LockEvent.Released.class).outcome());
-    assertTrue(engine.forceRelease("a"));
+    assertTrue(engine.admin().forceRelease("a"));
     advanceUntil("the client knows", () -> engine.residue() == 0);
     engine.lock("a").acquire().close();
     next(events, LockEvent.Acquired.class);

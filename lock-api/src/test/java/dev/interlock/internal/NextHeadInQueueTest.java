@@ -63,7 +63,7 @@ class NextHeadInQueueTest {
   }
 
   private int waiters() {
-    return stranger.inspect("a").waiters().size();
+    return stranger.admin().inspect("a").waiters().size();
   }
 
   /**

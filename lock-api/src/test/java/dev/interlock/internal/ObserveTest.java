@@ -5,11 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.Election;
-import dev.interlock.Election.Leader;
+import dev.interlock.LeaderElection;
+import dev.interlock.LeaderElection.Leader;
 import dev.interlock.Lease;
 import dev.interlock.LockConfigurationException;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import dev.interlock.internal.FakeStore.Op;
 import dev.interlock.spi.Share;
 import java.time.Duration;
@@ -30,7 +30,7 @@ class ObserveTest extends EngineFixture {
   /** Long enough for a poll, whatever it is spread by. */
   private static final Duration NEXT_POLL = POLL.plusMillis(60);
 
-  private final Election election = engine.election("a");
+  private final LeaderElection election = engine.election("a");
 
   /** What an observer is told. */
   private static final class Told implements Consumer<Optional<Leader>> {
@@ -65,12 +65,12 @@ class ObserveTest extends EngineFixture {
   @Test
   void theFirstCallIsThePresentLeaderOrNone() throws Exception {
     Told none = new Told();
-    try (Subscription subscription = election.observe(none)) {
+    try (Registration registration = election.observe(none)) {
       assertEquals(Optional.empty(), next(none));
     }
     try (Lease leadership = engine.election("a", o -> o.holder("me")).campaign()) {
       Told told = new Told();
-      try (Subscription subscription = election.observe(told)) {
+      try (Registration registration = election.observe(told)) {
         Leader leader = next(told).orElseThrow();
         assertEquals(Optional.of("me"), leader.label());
         assertEquals(leadership.fencingToken(), leader.fencingToken().orElseThrow());
@@ -83,7 +83,7 @@ class ObserveTest extends EngineFixture {
   @Test
   void everyChangeIsReportedOnce() throws Exception {
     Told told = new Told();
-    try (Subscription subscription = election.observe(told)) {
+    try (Registration registration = election.observe(told)) {
       assertEquals(Optional.empty(), next(told));
       for (int i = 0; i < 3; i++) {
         Lease leadership = election.campaign();
@@ -103,7 +103,7 @@ class ObserveTest extends EngineFixture {
     store.watchesFail(true);
     Told told = new Told();
     Lease first = election.campaign();
-    try (Subscription subscription = election.observe(told)) {
+    try (Registration registration = election.observe(told)) {
       assertEquals(first.fencingToken(), nextToken(told));
       first.close();
       Lease second = election.campaign();
@@ -133,10 +133,10 @@ class ObserveTest extends EngineFixture {
           }
         });
     Told late = new Told();
-    try (Subscription subscription = election.observe(early)) {
+    try (Registration registration = election.observe(early)) {
       read.await();
       leadership.close();
-      try (Subscription other = election.observe(late)) {
+      try (Registration other = election.observe(late)) {
         answer.countDown();
         // The clock stands still, or the next answer might come before the call.
         Waits.until("the call", () -> !early.calls.isEmpty());
@@ -155,11 +155,11 @@ class ObserveTest extends EngineFixture {
   @Test
   void observersOfOneNameShareTheirRequests() throws Exception {
     List<Told> all = new ArrayList<>();
-    List<Subscription> subscriptions = new ArrayList<>();
+    List<Registration> registrations = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
       Told told = new Told();
       all.add(told);
-      subscriptions.add(engine.election("a").observe(told));
+      registrations.add(engine.election("a").observe(told));
     }
     for (Told told : all) {
       assertEquals(Optional.empty(), next(told));
@@ -176,11 +176,11 @@ class ObserveTest extends EngineFixture {
     for (Told told : all) {
       assertEquals(leadership.fencingToken(), nextToken(told));
     }
-    subscriptions.subList(1, 10).forEach(Subscription::close);
+    registrations.subList(1, 10).forEach(Registration::close);
     leadership.close();
     assertEquals(Optional.empty(), next(all.get(0)));
     assertTrue(all.get(1).calls.isEmpty());
-    subscriptions.forEach(Subscription::close);
+    registrations.forEach(Registration::close);
     assertNothingLeft();
   }
 
@@ -190,9 +190,9 @@ class ObserveTest extends EngineFixture {
     Told slow = new Told();
     Told quick = new Told();
     store.watchesFail(true);
-    try (Subscription first = election.observe(slow)) {
+    try (Registration first = election.observe(slow)) {
       assertEquals(Optional.empty(), next(slow));
-      try (Subscription second =
+      try (Registration second =
           engine.election("a", options -> options.pollInterval(often)).observe(quick)) {
         assertEquals(Optional.empty(), next(quick));
         int before = store.calls(Op.INSPECT);
@@ -213,7 +213,7 @@ class ObserveTest extends EngineFixture {
   void aHintOfTheStoreIsFollowedBeforeTheNextPoll() throws Exception {
     Lease leadership = election.campaign();
     Told told = new Told();
-    try (Subscription subscription = election.observe(told)) {
+    try (Registration registration = election.observe(told)) {
       assertEquals(leadership.fencingToken(), nextToken(told));
       awaitQuiet();
       long begunAt = time.nanoTime();
@@ -234,7 +234,7 @@ class ObserveTest extends EngineFixture {
   @Test
   void manyHintsAreFewRequests() throws Exception {
     Told told = new Told();
-    try (Subscription subscription = election.observe(told)) {
+    try (Registration registration = election.observe(told)) {
       assertEquals(Optional.empty(), next(told));
       awaitQuiet();
       int before = store.calls(Op.INSPECT);
@@ -252,7 +252,7 @@ class ObserveTest extends EngineFixture {
   @Test
   void aHintDuringARequestIsFollowedByAnother() throws Exception {
     Told told = new Told();
-    try (Subscription subscription = election.observe(told)) {
+    try (Registration registration = election.observe(told)) {
       assertEquals(Optional.empty(), next(told));
       awaitQuiet();
       FakeStore.Gate gate = store.gate(Op.INSPECT);
@@ -281,9 +281,9 @@ class ObserveTest extends EngineFixture {
     Told first = new Told();
     Told second = new Told();
     try (client;
-        Subscription slow = client.election("a").observe(first)) {
+        Registration slow = client.election("a").observe(first)) {
       gate.awaitArrival();
-      try (Subscription waiting = client.election("b").observe(second)) {
+      try (Registration waiting = client.election("b").observe(second)) {
         for (int i = 0; i < 20; i++) {
           time.advance(REQUEST_TIMEOUT.multipliedBy(3));
         }
@@ -302,9 +302,9 @@ class ObserveTest extends EngineFixture {
     FakeStore.Gate first = store.gate(Op.INSPECT);
     Told told = new Told();
     try (client;
-        Subscription slow = client.election("a").observe(new Told())) {
+        Registration slow = client.election("a").observe(new Told())) {
       first.awaitArrival();
-      try (Subscription waiting = client.election("b").observe(told)) {
+      try (Registration waiting = client.election("b").observe(told)) {
         time.advance(REQUEST_TIMEOUT.multipliedBy(3).minusMillis(1));
         FakeStore.Gate second = store.gate(Op.INSPECT);
         first.open();
@@ -323,7 +323,7 @@ class ObserveTest extends EngineFixture {
     Lease leadership = election.campaign();
     Told told = new Told();
     store.down(true);
-    try (Subscription subscription = election.observe(told)) {
+    try (Registration registration = election.observe(told)) {
       pollSomeTimes();
       assertTrue(told.calls.isEmpty());
       store.down(false);
@@ -343,7 +343,7 @@ class ObserveTest extends EngineFixture {
   void aReplyThatIsLostIsAskedForAgain() throws Exception {
     Told told = new Told();
     store.loseReply(Op.INSPECT);
-    try (Subscription subscription = election.observe(told)) {
+    try (Registration registration = election.observe(told)) {
       assertEquals(Optional.empty(), next(told));
     }
     assertNothingLeft();
@@ -357,7 +357,7 @@ class ObserveTest extends EngineFixture {
           assertThrows(LockConfigurationException.class, election::leader).getMessage();
       assertTrue(message.contains("\"a\" is in use as a"), message);
       Told told = new Told();
-      try (Subscription subscription = election.observe(told)) {
+      try (Registration registration = election.observe(told)) {
         pollSomeTimes();
         assertTrue(told.calls.isEmpty());
         store.free("a");
@@ -372,13 +372,13 @@ class ObserveTest extends EngineFixture {
     CountDownLatch over = new CountDownLatch(1);
     Told blocked = new Told();
     Told other = new Told();
-    try (Subscription first =
+    try (Registration first =
             election.observe(
                 leader -> {
                   blocked.accept(leader);
                   awaitUninterruptibly(over);
                 });
-        Subscription second = election.observe(other)) {
+        Registration second = election.observe(other)) {
       assertEquals(Optional.empty(), next(blocked));
       assertEquals(Optional.empty(), next(other));
       long token = 0;
@@ -406,13 +406,13 @@ class ObserveTest extends EngineFixture {
     CountDownLatch over = new CountDownLatch(1);
     Told blocked = new Told();
     Told other = new Told();
-    try (Subscription first =
+    try (Registration first =
             election.observe(
                 leader -> {
                   blocked.accept(leader);
                   awaitUninterruptibly(over);
                 });
-        Subscription second = election.observe(other)) {
+        Registration second = election.observe(other)) {
       assertEquals(Optional.empty(), next(blocked));
       assertEquals(Optional.empty(), next(other));
       try (Lease leadership = election.campaign()) {
@@ -429,7 +429,7 @@ class ObserveTest extends EngineFixture {
   @Test
   void aListenerThatThrowsIsCalledAgain() throws Exception {
     Told told = new Told();
-    try (Subscription subscription =
+    try (Registration registration =
         election.observe(
             leader -> {
               told.accept(leader);
@@ -446,11 +446,11 @@ class ObserveTest extends EngineFixture {
   @Test
   void aClosedSubscriptionIsCalledNoMoreAndAsksNothing() throws Exception {
     Told told = new Told();
-    Subscription subscription = election.observe(told);
+    Registration registration = election.observe(told);
     assertEquals(Optional.empty(), next(told));
     awaitQuiet();
-    subscription.close();
-    subscription.close();
+    registration.close();
+    registration.close();
     assertNothingLeft();
     assertEquals(0, engine.engine.timer.size());
     int asked = store.calls(Op.INSPECT);
@@ -466,9 +466,9 @@ class ObserveTest extends EngineFixture {
   void anAnswerThatComesAfterTheCloseIsDropped() throws Exception {
     Told told = new Told();
     FakeStore.Gate gate = store.gate(Op.INSPECT);
-    Subscription subscription = election.observe(told);
+    Registration registration = election.observe(told);
     gate.awaitArrival();
-    subscription.close();
+    registration.close();
     gate.open();
     assertNothingLeft();
     Waits.until("no timed event", () -> engine.engine.timer.size() == 0);
@@ -478,13 +478,13 @@ class ObserveTest extends EngineFixture {
   @Test
   void aSubscriptionMayBeClosedByItsListener() throws Exception {
     Told told = new Told();
-    Subscription[] subscription = new Subscription[1];
+    Registration[] registration = new Registration[1];
     CountDownLatch known = new CountDownLatch(1);
-    subscription[0] =
+    registration[0] =
         election.observe(
             leader -> {
               awaitUninterruptibly(known);
-              subscription[0].close();
+              registration[0].close();
               told.accept(leader);
             });
     known.countDown();
@@ -497,7 +497,7 @@ class ObserveTest extends EngineFixture {
     store.watchesFail(true);
     store.unwatchingFails(true);
     Told told = new Told();
-    try (Subscription subscription = election.observe(told)) {
+    try (Registration registration = election.observe(told)) {
       assertEquals(Optional.empty(), next(told));
       assertEquals(0, store.watchers());
       store.watchesFail(false);
@@ -511,7 +511,7 @@ class ObserveTest extends EngineFixture {
   void closingTheClientEndsTheObservation() throws Exception {
     Told told = new Told();
     DefaultLockClient client = anotherClient();
-    Subscription subscription = client.election("a").observe(told);
+    Registration registration = client.election("a").observe(told);
     assertEquals(Optional.empty(), next(told));
     // before the campaign, or a request that is late would show the leader
     FakeStore.Gate gate = store.gate(Op.INSPECT);
@@ -519,7 +519,7 @@ class ObserveTest extends EngineFixture {
     advanceUntil("a request", gate::hasArrival);
     client.close();
     gate.open();
-    subscription.close();
+    registration.close();
     assertEquals(0, client.residue());
     assertEquals(0, store.watchers());
     leadership.close();
@@ -531,14 +531,14 @@ class ObserveTest extends EngineFixture {
   void observingAndClosingAtTheSameTimeLeavesNothing() throws Exception {
     for (int i = 0; i < 200; i++) {
       DefaultLockClient client = anotherClient();
-      Election observed = client.election("a");
+      LeaderElection observed = client.election("a");
       Background<Boolean> observing =
           inBackground(
               () -> {
                 try {
                   while (true) {
-                    Subscription first = observed.observe(leader -> {});
-                    Subscription second = observed.observe(leader -> {});
+                    Registration first = observed.observe(leader -> {});
+                    Registration second = observed.observe(leader -> {});
                     first.close();
                     if (client.engine.platform.random(2) == 0) {
                       second.close();

@@ -39,7 +39,7 @@ class OpenTimeoutTest {
   @Test
   void openingIsTriedAgainUntilTheStoreIsThere() {
     try (LockClient client = LockClient.using(failing(3, down), PATIENT)) {
-      assertFalse(client.inspect("a").isHeld());
+      assertFalse(client.admin().inspect("a").isHeld());
       assertThrows(
           IllegalArgumentException.class,
           () -> client.lock("a", options -> options.openTimeout(null)));

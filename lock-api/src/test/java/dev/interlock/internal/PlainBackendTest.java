@@ -10,12 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -27,7 +27,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Queue;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
@@ -80,13 +79,10 @@ class PlainBackendTest {
 
     @Override
     public BackendInfo info() {
-      return new BackendInfo(
-          "plain",
-          "",
-          Set.of(Capability.FENCING),
-          Duration.ZERO,
-          Duration.ofMillis(10),
-          FailureModel.builder().build());
+      return BackendDescription.of("plain", "")
+          .capabilities(Capability.FENCING)
+          .minTtl(Duration.ofMillis(10))
+          .build();
     }
 
     @Override

@@ -52,7 +52,7 @@ class QueuePlaceTest {
   }
 
   private int waiters() {
-    return holder.inspect("a").waiters().size();
+    return holder.admin().inspect("a").waiters().size();
   }
 
   private Background<Lease> waiter(DefaultLockClient client, LockOptions options) {
@@ -107,7 +107,7 @@ class QueuePlaceTest {
       get(first).close();
     }
     patient.get().close();
-    Waits.until("the lock to be free", () -> !holder.inspect("a").isHeld());
+    Waits.until("the lock to be free", () -> !holder.admin().inspect("a").isHeld());
     Waits.until("nothing to be left", () -> engine.residue() == 0);
   }
 
@@ -160,7 +160,7 @@ class QueuePlaceTest {
     DefaultLockClient client =
         new DefaultLockClient(QueuePlaceTest::memory, RENEWED, new OneThread(time));
     var occupying = client.lock("b").acquireAsync();
-    Waits.until("its place", () -> holder.inspect("b").waiters().size() == 1);
+    Waits.until("its place", () -> holder.admin().inspect("b").waiters().size() == 1);
     assertFalse(occupying.isDone());
     return client;
   }

@@ -10,12 +10,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.BackendInfo;
-import dev.interlock.FailureModel;
 import dev.interlock.Lease;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -25,7 +25,6 @@ import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.Queue;
-import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -85,8 +84,7 @@ class QueueValidityTest {
 
     @Override
     public BackendInfo info() {
-      return new BackendInfo(
-          "sleepy", "", Set.of(), Duration.ZERO, Duration.ZERO, FailureModel.builder().build());
+      return BackendDescription.of("sleepy", "").build();
     }
 
     @Override

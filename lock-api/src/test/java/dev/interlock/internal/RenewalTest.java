@@ -77,7 +77,7 @@ class RenewalTest extends EngineFixture {
     time.advance(INTERVAL);
     LockEvent.AtRisk risk = next(events, LockEvent.AtRisk.class);
     next(ofSet, LockEvent.AtRisk.class);
-    assertEquals(risk.problem(), next(eventsOf(lease), LockEvent.AtRisk.class).problem());
+    assertEquals(risk.failure(), next(eventsOf(lease), LockEvent.AtRisk.class).failure());
     next(eventsOf(set), LockEvent.AtRisk.class);
   }
 
@@ -105,7 +105,7 @@ class RenewalTest extends EngineFixture {
     LockEvent.AtRisk risk = next(events, LockEvent.AtRisk.class);
     time.advance(TTL);
     Throwable cause = next(events, LockEvent.Lost.class).loss().getCause();
-    assertEquals(risk.problem().getMessage(), cause.getMessage());
+    assertEquals(risk.failure().getMessage(), cause.getMessage());
   }
 
   @Test

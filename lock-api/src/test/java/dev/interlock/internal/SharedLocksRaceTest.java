@@ -15,6 +15,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.memory.MemoryProvider;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -62,14 +63,14 @@ class SharedLocksRaceTest {
     @Override
     public BackendInfo info() {
       BackendInfo info = memory.info();
-      return new BackendInfo(
-          info.name(),
-          info.summary(),
-          EnumSet.of(
-              Capability.FENCING, Capability.REVOKE, Capability.READ_WRITE, Capability.SEMAPHORE),
-          info.granularity(),
-          info.minTtl(),
-          info.failureModel());
+      return BackendDescription.like(info)
+          .capabilities(
+              EnumSet.of(
+                  Capability.FENCING,
+                  Capability.REVOKE,
+                  Capability.READ_WRITE,
+                  Capability.SEMAPHORE))
+          .build();
     }
 
     @Override
@@ -142,8 +143,8 @@ class SharedLocksRaceTest {
       for (DefaultLockClient client : clients) {
         Waits.until("the clients to be done with all", () -> client.residue() == 0);
       }
-      assertTrue(!clients.get(0).inspect("book").isHeld());
-      assertTrue(!clients.get(0).inspect("permits").isHeld());
+      assertTrue(!clients.get(0).admin().inspect("book").isHeld());
+      assertTrue(!clients.get(0).admin().inspect("permits").isHeld());
     } finally {
       threads.shutdownNow();
       clients.forEach(DefaultLockClient::close);

@@ -9,14 +9,14 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.Election.Candidacy;
-import dev.interlock.Election.Leader;
+import dev.interlock.LeaderElection.Candidacy;
+import dev.interlock.LeaderElection.Leader;
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
 import dev.interlock.MultiLease;
+import dev.interlock.Registration;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.Subscription;
 import dev.interlock.internal.EngineFixture.Background;
 import dev.interlock.spi.Share;
 import java.time.Duration;
@@ -294,7 +294,7 @@ class ShortOfMemoryTest {
       over.complete(true);
       EngineFixture.advanceUntil(time, "the next leadership", () -> !begun.isEmpty());
       assertTrue(begun.remove().fencingToken() > first.fencingToken());
-      assertTrue(candidacy.problem().isEmpty());
+      assertTrue(candidacy.failure().isEmpty());
     }
     assertFalse(store.holds("a"));
   }
@@ -302,8 +302,8 @@ class ShortOfMemoryTest {
   @Test
   void anAnswerThatCannotBeNotedIsReportedAfterTheNext() throws Exception {
     BlockingQueue<Optional<Leader>> told = new LinkedBlockingQueue<>();
-    Subscription subscription = engine.election("a").observe(told::add);
-    try (subscription) {
+    Registration registration = engine.election("a").observe(told::add);
+    try (registration) {
       EngineFixture.advanceUntil(time, "the first call", () -> !told.isEmpty());
       told.clear();
       Lease leadership = engine.lock("a").acquire();

@@ -5,10 +5,10 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.MultiLease;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.List;
@@ -148,16 +148,16 @@ class StackTest extends EngineFixture {
   @Test
   void anObserverThatRunsOutOfStackLeavesNothing() throws Exception {
     engine.election("n0").observe(leader -> {}).close();
-    List<Subscription> subscriptions = new ArrayList<>(1_000);
-    new Diver(number -> subscriptions.add(engine.election("n" + number % 20).observe(leader -> {})))
+    List<Registration> registrations = new ArrayList<>(1_000);
+    new Diver(number -> registrations.add(engine.election("n" + number % 20).observe(leader -> {})))
         .dive();
-    subscriptions.forEach(Subscription::close);
+    registrations.forEach(Registration::close);
     assertEquals(0, engine.residue());
   }
 
   @Test
   void aCandidacyThatRunsOutOfStackCampaignsForNothing() throws Exception {
-    List<Election.Candidacy> candidacies = new ArrayList<>(1_000);
+    List<LeaderElection.Candidacy> candidacies = new ArrayList<>(1_000);
     engine.election("n0").run(leadership -> {}).close();
     Diver diver =
         new Diver(
@@ -167,7 +167,7 @@ class StackTest extends EngineFixture {
                         .election("n" + number)
                         .run(leadership -> new CountDownLatch(1).await())));
     diver.dive();
-    candidacies.forEach(Election.Candidacy::close);
+    candidacies.forEach(LeaderElection.Candidacy::close);
     assertEquals(0, held(diver.steps));
     advanceUntil("nothing to be left", () -> engine.residue() == 0);
   }

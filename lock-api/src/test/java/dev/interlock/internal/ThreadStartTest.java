@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -131,7 +131,7 @@ class ThreadStartTest {
 
   @Test
   void aCandidacyForWhichThereIsNoThreadLeavesNothing() throws Exception {
-    Election election = engine.election("a");
+    LeaderElection election = engine.election("a");
     platform.exhausted = true;
     assertThrows(OutOfMemoryError.class, () -> election.run(leadership -> {}));
     assertThrows(OutOfMemoryError.class, () -> election.observe(leader -> {}));
@@ -141,8 +141,8 @@ class ThreadStartTest {
 
   @Test
   void anObserverForWhoseRequestThereIsNoThreadIsCalledLater() throws Exception {
-    BlockingQueue<Optional<Election.Leader>> told = new LinkedBlockingQueue<>();
-    try (Subscription subscription = engine.election("a").observe(told::add)) {
+    BlockingQueue<Optional<LeaderElection.Leader>> told = new LinkedBlockingQueue<>();
+    try (Registration registration = engine.election("a").observe(told::add)) {
       Waits.until("the first call", () -> !told.isEmpty());
       assertEquals(Optional.empty(), told.remove());
       Lease leadership = engine.lock("a").acquire();

@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.Election.Candidacy;
-import dev.interlock.Election.Leader;
+import dev.interlock.LeaderElection.Candidacy;
+import dev.interlock.LeaderElection.Leader;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -48,15 +48,15 @@ class ElectionTest {
     List<LockClient> clients = new ArrayList<>();
     List<Candidacy> candidacies = new ArrayList<>();
     try (LockClient observer = client("observer");
-        Subscription subscription = observer.election("a").observe(told::add)) {
+        Registration registration = observer.election("a").observe(told::add)) {
       assertEquals(Optional.empty(), next(told));
       for (int i = 0; i < 3; i++) {
         LockClient client = client("candidate " + i);
         clients.add(client);
         candidacies.add(client.election("a").run(leadership -> lead()));
         int inQueue = i;
-        until(() -> observer.inspect("a").isHeld());
-        until(() -> observer.inspect("a").waiters().size() == inQueue);
+        until(() -> observer.admin().inspect("a").isHeld());
+        until(() -> observer.admin().inspect("a").waiters().size() == inQueue);
       }
       long last = 0;
       for (int i = 0; i < 3; i++) {
@@ -89,11 +89,11 @@ class ElectionTest {
         Candidacy deposed = first.election("a").run(leadership -> lead())) {
       until(deposed::isLeader);
       try (Candidacy other = second.election("a").run(leadership -> lead())) {
-        until(() -> !first.inspect("a").waiters().isEmpty());
-        assertTrue(second.revoke("a"));
+        until(() -> !first.admin().inspect("a").waiters().isEmpty());
+        assertTrue(second.admin().revoke("a"));
         until(other::isLeader);
         assertFalse(deposed.isLeader());
-        until(() -> !second.inspect("a").waiters().isEmpty());
+        until(() -> !second.admin().inspect("a").waiters().isEmpty());
       }
       until(deposed::isLeader);
     }

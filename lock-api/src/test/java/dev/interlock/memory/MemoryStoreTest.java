@@ -36,7 +36,7 @@ class MemoryStoreTest {
       LockOptions.builder().ttl(Duration.ofMillis(200)).autoRenew(false).build();
 
   private static void awaitWaiters(LockClient client, int count) {
-    while (client.inspect("a").waiters().size() < count) {
+    while (client.admin().inspect("a").waiters().size() < count) {
       Thread.onSpinWait();
     }
   }
@@ -142,7 +142,7 @@ class MemoryStoreTest {
     try (LockClient client = LockClient.open("memory:lazily-listed")) {
       Instant before = Instant.ofEpochMilli(System.currentTimeMillis());
       try (Lease a = client.lock("a").acquire()) {
-        Stream<LockState> listing = client.list("");
+        Stream<LockState> listing = client.admin().list("");
         try (Lease b = client.lock("b").acquire()) {
           List<LockState> held = listing.toList();
           assertEquals(List.of("a", "b"), held.stream().map(LockState::name).toList());
@@ -152,7 +152,7 @@ class MemoryStoreTest {
           assertFalse(since.isBefore(before), () -> since + " is before " + before);
         }
       }
-      assertThrows(IllegalArgumentException.class, () -> client.list("\ud800"));
+      assertThrows(IllegalArgumentException.class, () -> client.admin().list("\ud800"));
     }
   }
 
@@ -181,11 +181,11 @@ class MemoryStoreTest {
       BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
       Lease lease = one.lock("a").acquire();
       lease.onEvent(events::add);
-      assertTrue(two.forceRelease("a"));
+      assertTrue(two.admin().forceRelease("a"));
       LockEvent event = events.poll(30, TimeUnit.SECONDS);
       assertTrue(event instanceof LockEvent.Lost, () -> "" + event);
       assertEquals(LossReason.TAKEN, lease.lost().get(30, TimeUnit.SECONDS).reason());
-      assertFalse(two.forceRelease("a"));
+      assertFalse(two.admin().forceRelease("a"));
     }
   }
 
@@ -210,7 +210,7 @@ class MemoryStoreTest {
       CompletableFuture<Lease> waiter = waiting.lock("a").acquireAsync();
       awaitWaiters(holder, 1);
       waiting.close();
-      assertEquals(List.of(), holder.inspect("a").waiters());
+      assertEquals(List.of(), holder.admin().inspect("a").waiters());
       assertTrue(lease.isHeld());
       assertTrue(
           waiter.handle((l, e) -> e instanceof IllegalStateException).get(30, TimeUnit.SECONDS));

@@ -1,6 +1,6 @@
 package dev.interlock.cli;
 
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
@@ -82,13 +82,13 @@ final class ElectCommand implements Callable<Integer> {
   private int run(LockOptions options, SignalRelay signals) throws InterruptedException {
     try (guarded;
         LockClient client = target.open(options)) {
-      Election election = target.onName(client::election);
+      LeaderElection election = target.onName(client::election);
       client.onEvent(new OutageReports());
       return campaign(election, client, signals);
     }
   }
 
-  private int campaign(Election election, LockClient client, SignalRelay signals)
+  private int campaign(LeaderElection election, LockClient client, SignalRelay signals)
       throws InterruptedException {
     guarded.verbose("campaigning for " + target.quotedName() + " at " + client.endpoint());
     while (true) {
@@ -117,7 +117,7 @@ final class ElectCommand implements Callable<Integer> {
         last = event.time();
         guarded.say(
             "still campaigning for %s despite an outage: %s"
-                .formatted(target.quotedName(), failed.problem().getMessage()));
+                .formatted(target.quotedName(), failed.failure().getMessage()));
       }
     }
   }

@@ -145,7 +145,7 @@ final class ExecCommand implements Callable<Integer> {
   /** Describes who holds the lock, if the store knows. */
   private String holders(LockClient client) {
     try {
-      String holders = Holders.labels(client.inspect(target.name()));
+      String holders = Holders.labels(client.admin().inspect(target.name()));
       return holders.isEmpty() ? "" : ": held by " + holders;
     } catch (LockException e) {
       return "";

@@ -185,7 +185,7 @@ final class GuardedCommand implements AutoCloseable {
                     .formatted(
                         target.quotedName(),
                         Text.of(risk.remaining()),
-                        risk.problem().getMessage()));
+                        risk.failure().getMessage()));
           } else if (event instanceof LockEvent.Renewed && atRisk.getAndSet(false)) {
             say("lease of " + target.quotedName() + " is renewed again");
           }

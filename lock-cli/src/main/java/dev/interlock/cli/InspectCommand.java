@@ -33,7 +33,7 @@ final class InspectCommand implements Runnable {
   public void run() {
     LockState state;
     try (LockClient client = target.open(LockOptions.defaults())) {
-      state = target.onName(client::inspect);
+      state = target.onName(client.admin()::inspect);
     }
     PrintWriter out = target.command().getOut();
     if (json) {

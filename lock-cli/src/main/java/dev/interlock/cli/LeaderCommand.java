@@ -1,10 +1,10 @@
 package dev.interlock.cli;
 
-import dev.interlock.Election;
-import dev.interlock.Election.Leader;
+import dev.interlock.LeaderElection;
+import dev.interlock.LeaderElection.Leader;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import java.io.PrintWriter;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -56,14 +56,14 @@ final class LeaderCommand implements Callable<Integer> {
 
   private int run() throws InterruptedException {
     try (LockClient client = target.open(LockOptions.defaults())) {
-      Election election = target.onName(client::election);
+      LeaderElection election = target.onName(client::election);
       // Unlike an observer, this reports why the store does not answer.
       Optional<Leader> leader = election.leader();
       if (!follow) {
         show(leader);
         return 0;
       }
-      try (Subscription changes = election.observe(this::show)) {
+      try (Registration changes = election.observe(this::show)) {
         unread.await();
         return 0;
       }

@@ -64,7 +64,7 @@ final class ListCommand implements Runnable {
             ExitCode.USAGE,
             client.backend().name() + " cannot list locks; use inspect with the name of a lock");
       }
-      client.list(prefix).forEach(locks::add);
+      client.admin().list(prefix).forEach(locks::add);
     } catch (IllegalArgumentException e) {
       throw new ParameterException(spec.commandLine(), "PREFIX: " + e.getMessage(), e);
     } catch (LockConfigurationException e) {

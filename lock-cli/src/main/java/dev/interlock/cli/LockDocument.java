@@ -47,7 +47,7 @@ record LockDocument(
         state.name(),
         state.isHeld(),
         state.kind().orElse(null),
-        state.limit() > 0 ? state.limit() : null,
+        state.limit().isPresent() ? state.limit().getAsInt() : null,
         state.holder().orElse(null),
         orNull(state.fencingToken()),
         state.remaining().map(Duration::toMillis).orElse(null),

@@ -1,6 +1,7 @@
 package dev.interlock.cli;
 
 import dev.interlock.Capability;
+import dev.interlock.LockAdmin;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
@@ -44,8 +45,9 @@ final class ReleaseCommand implements Runnable {
                 + " cannot take a lock away and keep exclusion; wait for the holder's TTL to end,"
                 + " or use --force if the holder is certainly gone");
       }
-      LockState before = target.onName(client::inspect);
-      boolean held = target.onName(force ? client::forceRelease : client::revoke);
+      LockAdmin admin = client.admin();
+      LockState before = target.onName(admin::inspect);
+      boolean held = target.onName(force ? admin::forceRelease : admin::revoke);
       PrintWriter out = target.command().getOut();
       String lock = "lock " + target.quotedName();
       if (!held) {
@@ -57,7 +59,7 @@ final class ReleaseCommand implements Runnable {
         out.println(lock + " is free; " + holders(before) + " may still be at work");
       } else {
         String free =
-            client
+            admin
                 .inspect(target.name())
                 .remaining()
                 .map(remaining -> ", and it becomes free in " + Text.of(remaining))

@@ -9,6 +9,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.LockState;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Share;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.KeyValue;
@@ -50,7 +51,7 @@ final class Administration {
   LockState inspect(String name, Deadline deadline) throws InterruptedException {
     Queue queue = read(name, QueueOps.all(), deadline);
     if (queue.entries.isEmpty()) {
-      return LockState.free(name);
+      return LockStates.free(name);
     }
     return requests.askAgain(deadline, client -> states(client, List.of(queue))).get(0);
   }
@@ -87,7 +88,7 @@ final class Administration {
 
     LockState state(Function<KeyValue, LeaseTimeToLiveResponse> lease) {
       List<KeyValue> holders = holders();
-      return LockState.held(
+      return LockStates.held(
           name,
           first().kind(),
           first().capacity(),
@@ -96,7 +97,7 @@ final class Administration {
     }
 
     private LockState.Holder shown(KeyValue entry, LeaseTimeToLiveResponse lease) {
-      return new LockState.Holder(
+      return LockStates.holder(
           QueueEntry.label(entry),
           share(entry).weight(),
           entry.getCreateRevision(),

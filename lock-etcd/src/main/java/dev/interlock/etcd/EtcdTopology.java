@@ -7,8 +7,8 @@ import static dev.interlock.FailureModel.Survives.TOKENS_ONLY;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.Fault;
+import dev.interlock.spi.BackendDescription;
 import java.time.Duration;
 import java.util.EnumSet;
 
@@ -54,17 +54,12 @@ final class EtcdTopology {
     if (replicated) {
       capabilities.add(Capability.REPLICATED);
     }
-    return new BackendInfo(
-        "etcd",
-        "a queue of keys on leases, by creation revision; replicated with three members or more",
-        capabilities,
-        GRANULARITY,
-        MIN_TTL,
-        failureModel(replicated));
-  }
-
-  private static FailureModel failureModel(boolean replicated) {
-    return FailureModel.builder()
+    return BackendDescription.of(
+            "etcd",
+            "a queue of keys on leases, by creation revision; replicated with three members or more")
+        .capabilities(capabilities)
+        .granularity(GRANULARITY)
+        .minTtl(MIN_TTL)
         .under(EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
         .under(EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
         .under(EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED, Fault.SERVER_CLOCK_STEPPED)

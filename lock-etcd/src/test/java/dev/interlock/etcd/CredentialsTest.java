@@ -67,7 +67,7 @@ class CredentialsTest {
           LockClient other = LockClient.open(uri, OPTIONS)) {
         Lease held = holder.lock("job").acquire();
         CompletableFuture<Lease> waiting = other.lock("job").acquireAsync();
-        Eventually.holds("in line", () -> holder.inspect("job").waiters().size() == 1);
+        Eventually.holds("in line", () -> holder.admin().inspect("job").waiters().size() == 1);
         // Ends the tokens of the user as well.
         call(etcd, "changepw", "{\"name\":\"app\",\"password\":\"second\"}");
         LockUnavailableException refused =

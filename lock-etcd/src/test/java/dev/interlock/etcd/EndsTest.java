@@ -58,7 +58,7 @@ class EndsTest {
         fixed.add(client.lock("fixed-" + i, options -> options.autoRenew(false)).acquireAsync());
       }
       Lease taken = client.lock("taken").acquire();
-      assertTrue(client.forceRelease("taken"));
+      assertTrue(client.admin().forceRelease("taken"));
       assertEquals(LossReason.TAKEN, reason(taken));
       for (CompletableFuture<Lease> lease : fixed) {
         assertEquals(LossReason.EXPIRED, reason(lease.get(60, TimeUnit.SECONDS)));
@@ -124,10 +124,10 @@ class EndsTest {
         Lease revoked = client.lock("revoked").acquire();
         Lease held = client.lock("held").acquire();
         Backends.permit(server, "app", "READ");
-        assertTrue(other.forceRelease("forced"));
-        assertTrue(other.forceRelease("next"));
+        assertTrue(other.admin().forceRelease("forced"));
+        assertTrue(other.admin().forceRelease("next"));
         assertTrue(other.lock("next").tryAcquire().isPresent());
-        assertTrue(other.revoke("revoked"));
+        assertTrue(other.admin().revoke("revoked"));
         assertEquals(ReleaseOutcome.ALREADY_LOST, forced.release());
         assertEquals(ReleaseOutcome.ALREADY_LOST, next.release());
         assertEquals(ReleaseOutcome.ALREADY_LOST, revoked.release());

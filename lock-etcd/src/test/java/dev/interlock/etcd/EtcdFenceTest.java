@@ -189,7 +189,7 @@ class EtcdFenceTest {
       assertThrows(IllegalStateException.class, () -> unreachable.claim(released));
       assertThrows(IllegalStateException.class, () -> unreachable.isCurrent(released));
       Lease lost = locks.lock(NAME).acquire();
-      locks.forceRelease(NAME);
+      locks.admin().forceRelease(NAME);
       lost.lost().get(60, TimeUnit.SECONDS);
       assertThrows(LeaseLostException.class, () -> unreachable.claim(lost));
       assertThrows(LeaseLostException.class, () -> unreachable.isCurrent(lost));

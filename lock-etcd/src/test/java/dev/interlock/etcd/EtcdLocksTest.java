@@ -114,7 +114,7 @@ class EtcdLocksTest {
       Lease lease = client.lock("guarded", EtcdLocksTest::fixed).acquire();
       EtcdGuard guard = guard(lease);
       assertTrue(write(guard, "ours"));
-      assertTrue(operator.forceRelease("guarded"));
+      assertTrue(operator.admin().forceRelease("guarded"));
       // No other client has joined yet.
       assertTrue(lease.isHeld());
       assertFalse(write(guard, "late"));
@@ -134,7 +134,7 @@ class EtcdLocksTest {
       EtcdGuard guard = guard(lease);
       assertTrue(write(guard, "1"));
       int read = stock();
-      assertTrue(operator.forceRelease("stock"));
+      assertTrue(operator.admin().forceRelease("stock"));
       EtcdGuard successor = guard(operator.lock("stock").acquire());
       int readBySuccessor = stock();
       assertFalse(write(guard, "" + (read - 1)));
@@ -277,14 +277,15 @@ class EtcdLocksTest {
         LockClient waiting = LockClient.open(etcd.uri(), SHORT)) {
       Lease held = holder.lock("line").acquire();
       CompletableFuture<Lease> waiter = waiting.lock("line").acquireAsync();
-      Eventually.holds("it waits", () -> holder.inspect("line").waiters().size() == 1);
+      Eventually.holds("it waits", () -> holder.admin().inspect("line").waiters().size() == 1);
       List<KeyValue> line =
           own.getKVClient()
               .get(LockKeys.of("interlock", "line").prefix(), QueueOps.all())
               .get()
               .getKvs();
       own.getLeaseClient().revoke(line.get(1).getLease()).get();
-      Eventually.holds("it waits again", () -> holder.inspect("line").waiters().size() == 1);
+      Eventually.holds(
+          "it waits again", () -> holder.admin().inspect("line").waiters().size() == 1);
       assertFalse(waiter.isDone());
       held.release();
       waiter.get(60, TimeUnit.SECONDS).release();

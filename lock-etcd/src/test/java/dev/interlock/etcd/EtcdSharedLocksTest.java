@@ -93,7 +93,7 @@ class EtcdSharedLocksTest {
   }
 
   private static void awaitWaiters(LockClient client, String name, int count) throws Exception {
-    Eventually.holds(count + " wait", () -> client.inspect(name).waiters().size() == count);
+    Eventually.holds(count + " wait", () -> client.admin().inspect(name).waiters().size() == count);
   }
 
   private static List<KeyValue> queue(String name) throws Exception {
@@ -241,7 +241,7 @@ class EtcdSharedLocksTest {
       Lease writer = clients.get(1).readWriteLock("shown/write").writeLock().acquire();
       awaitWaiters(clients.get(0), "shown/permits", 1);
 
-      LockState state = clients.get(0).inspect("shown/permits");
+      LockState state = clients.get(0).admin().inspect("shown/permits");
       assertEquals(Optional.of(LockKind.SEMAPHORE), state.kind());
       assertEquals(6, state.limit());
       assertEquals(List.of("waiter"), state.waiters());
@@ -255,7 +255,7 @@ class EtcdSharedLocksTest {
         assertTrue(remaining.compareTo(OPTIONS.ttl()) <= 0, remaining::toString);
         assertTrue(remaining.compareTo(OPTIONS.ttl().dividedBy(2)) > 0, remaining::toString);
       }
-      LockState read = clients.get(0).inspect("shown/read");
+      LockState read = clients.get(0).admin().inspect("shown/read");
       assertEquals(Optional.of(LockKind.READ_WRITE), read.kind());
       assertEquals(OptionalLong.of(reader.fencingToken()), read.fencingToken());
       assertEquals(OptionalLong.of(writer.fencingToken()), token(clients.get(0), "shown/write"));
@@ -276,7 +276,7 @@ class EtcdSharedLocksTest {
   }
 
   private static OptionalLong token(LockClient client, String name) {
-    return client.inspect(name).fencingToken();
+    return client.admin().inspect(name).fencingToken();
   }
 
   @Test
@@ -291,14 +291,14 @@ class EtcdSharedLocksTest {
         Lease second = two.readWriteLock("forced").readLock().acquire();
         CompletableFuture<Lease> writer = one.readWriteLock("forced").writeLock().acquireAsync();
         awaitWaiters(two, "forced", 1);
-        assertTrue(two.forceRelease("forced"));
+        assertTrue(two.admin().forceRelease("forced"));
         Lease written = soon(writer);
         assertTrue(written.fencingToken() > second.fencingToken());
         for (Lease lease : List.of(first, second)) {
           assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
         }
         assertEquals(ReleaseOutcome.RELEASED, written.release());
-        assertFalse(two.forceRelease("forced"));
+        assertFalse(two.admin().forceRelease("forced"));
       }
     }
   }
@@ -311,7 +311,7 @@ class EtcdSharedLocksTest {
         LockClient operator = LockClient.open(etcd.uri(), OPTIONS)) {
       Lease first = one.semaphore("revoked", 3).acquire();
       Lease second = two.semaphore("revoked", 3).permits(2).acquire();
-      assertTrue(operator.revoke("revoked"));
+      assertTrue(operator.admin().revoke("revoked"));
       List<KeyValue> queue = queue("revoked");
       for (int i = 0; i < 2; i++) {
         long seconds =
@@ -327,12 +327,12 @@ class EtcdSharedLocksTest {
       assertTrue(operator.semaphore("revoked", 3).tryAcquire().isEmpty());
       assertEquals(
           2,
-          operator.inspect("revoked").holders().stream()
+          operator.admin().inspect("revoked").holders().stream()
               .filter(holder -> holder.label().orElseThrow().endsWith(" (revoked)"))
               .count());
       // It begins anew for both.
-      assertTrue(operator.revoke("revoked"));
-      assertTrue(operator.forceRelease("revoked"));
+      assertTrue(operator.admin().revoke("revoked"));
+      assertTrue(operator.admin().forceRelease("revoked"));
       Lease next = operator.semaphore("revoked", 3).tryAcquire().orElseThrow();
       assertTrue(next.fencingToken() > second.fencingToken());
     }

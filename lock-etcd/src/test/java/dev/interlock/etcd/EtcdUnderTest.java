@@ -83,7 +83,7 @@ final class EtcdUnderTest extends EtcdStore {
       Lease lease = first.lock("warm-up").acquire();
       lease.renew();
       CompletableFuture<Lease> waiter = second.lock("warm-up").acquireAsync();
-      while (first.inspect("warm-up").waiters().isEmpty()) {
+      while (first.admin().inspect("warm-up").waiters().isEmpty()) {
         Thread.onSpinWait();
       }
       lease.release();

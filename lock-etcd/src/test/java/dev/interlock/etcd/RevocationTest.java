@@ -64,7 +64,7 @@ class RevocationTest {
       long seenUnrevoked = System.nanoTime();
       try (NetworkFault late = proxy.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(1_600))) {
         CompletableFuture<Boolean> revoked =
-            CompletableFuture.supplyAsync(() -> operator.revoke("slow"));
+            CompletableFuture.supplyAsync(() -> operator.admin().revoke("slow"));
         for (long asked = System.nanoTime();
             first("slow").getLease() == session;
             asked = System.nanoTime()) {
@@ -89,7 +89,7 @@ class RevocationTest {
       CompletableFuture<Boolean> revoked;
       try (NetworkFault late = proxy.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(1_600));
           NetworkFault lost = proxy.loseReplies("revoked|")) {
-        revoked = CompletableFuture.supplyAsync(() -> operator.revoke("unanswered"));
+        revoked = CompletableFuture.supplyAsync(() -> operator.admin().revoke("unanswered"));
         for (long asked = System.nanoTime();
             first("unanswered").getLease() == session;
             asked = System.nanoTime()) {
@@ -108,7 +108,7 @@ class RevocationTest {
       Duration kept = Duration.ofSeconds(left("unanswered").getGrantedTTL());
       Eventually.holds("time passes", () -> left("unanswered").getTTL() <= kept.toSeconds() - 2);
       long repeated = System.nanoTime();
-      assertTrue(holder.revoke("unanswered"));
+      assertTrue(holder.admin().revoke("unanswered"));
       assertKept("unanswered", repeated, kept);
     }
   }

@@ -53,7 +53,7 @@ class SecuredTest {
       EtcdServer server = etcd.leader();
       Lease held = holder.lock("job").acquire();
       CompletableFuture<Lease> waiter = waiting.lock("job").acquireAsync();
-      Eventually.holds("it waits", () -> holder.inspect("job").waiters().size() == 1);
+      Eventually.holds("it waits", () -> holder.admin().inspect("job").waiters().size() == 1);
       for (int i = 0; i < 3; i++) {
         server.restart();
       }

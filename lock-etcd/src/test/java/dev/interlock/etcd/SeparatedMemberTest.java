@@ -52,7 +52,7 @@ class SeparatedMemberTest {
           lease.renew();
           took.add(since(from));
           from = System.nanoTime();
-          assertTrue(client.inspect(name).isHeld());
+          assertTrue(client.admin().inspect(name).isHeld());
           took.add(since(from));
           from = System.nanoTime();
           assertEquals(ReleaseOutcome.RELEASED, lease.release());

@@ -58,10 +58,10 @@ class WaitingTest {
       EtcdServer server = etcd.leader();
       Lease held = holder.lock("job").acquire();
       CompletableFuture<Lease> next = first.lock("job").acquireAsync();
-      Eventually.holds("one waits", () -> holder.inspect("job").waiters().size() == 1);
+      Eventually.holds("one waits", () -> holder.admin().inspect("job").waiters().size() == 1);
       CompletableFuture<Lease> last = second.lock("job").acquireAsync();
-      Eventually.holds("two wait", () -> holder.inspect("job").waiters().size() == 2);
-      List<String> before = holder.inspect("job").waiters();
+      Eventually.holds("two wait", () -> holder.admin().inspect("job").waiters().size() == 2);
+      List<String> before = holder.admin().inspect("job").waiters();
 
       long revision = held.fencingToken() / 64;
       server.call("/v3/kv/compaction", "{\"revision\":\"" + revision + "\",\"physical\":true}");
@@ -81,7 +81,7 @@ class WaitingTest {
 
   private static List<String> waiters(LockClient client) {
     try {
-      return client.inspect("job").waiters();
+      return client.admin().inspect("job").waiters();
     } catch (LockException e) {
       return List.of();
     }
@@ -94,7 +94,7 @@ class WaitingTest {
         LockClient waiting = LockClient.open(etcd.uri(), PATIENT)) {
       Lease held = holder.lock("job").acquire();
       CompletableFuture<Lease> waiter = waiting.lock("job").acquireAsync();
-      Eventually.holds("it waits", () -> holder.inspect("job").waiters().size() == 1);
+      Eventually.holds("it waits", () -> holder.admin().inspect("job").waiters().size() == 1);
       for (EtcdServer member : etcd.members()) {
         member.kill();
         Eventually.holds("others serve", () -> waiters(holder).size() == 1);
@@ -124,7 +124,7 @@ class WaitingTest {
         int size = i;
         clients.add(LockClient.open("etcd://127.0.0.1:" + proxy.port(), options));
         waiters.add(clients.get(i - 1).lock("job").acquireAsync());
-        Eventually.holds("it waits", () -> holder.inspect("job").waiters().size() == size);
+        Eventually.holds("it waits", () -> holder.admin().inspect("job").waiters().size() == size);
       }
       List<Long> before = order(reader);
       try (NetworkFault stall = proxy.partition()) {
@@ -203,9 +203,9 @@ class WaitingTest {
         LockClient third = EtcdLocks.using(client, often)) {
       Lease held = first.lock("job").acquire();
       CompletableFuture<Lease> next = second.lock("job").acquireAsync();
-      Eventually.holds("one waits", () -> first.inspect("job").waiters().size() == 1);
+      Eventually.holds("one waits", () -> first.admin().inspect("job").waiters().size() == 1);
       CompletableFuture<Lease> last = third.lock("job").acquireAsync();
-      Eventually.holds("two wait", () -> first.inspect("job").waiters().size() == 2);
+      Eventually.holds("two wait", () -> first.admin().inspect("job").waiters().size() == 2);
       // Its first looks, until its watch is in place.
       Eventually.holds("it polls", () -> recorded.reads.size() >= 20);
       List<RangeRequest> polls =

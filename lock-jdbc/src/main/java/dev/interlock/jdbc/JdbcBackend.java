@@ -16,6 +16,7 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
@@ -537,7 +538,7 @@ final class JdbcBackend implements LockBackend {
     return ask(
         deadline,
         new Attempts(),
-        LockState.free(name),
+        LockStates.free(name),
         session -> table.read(session, name).state());
   }
 

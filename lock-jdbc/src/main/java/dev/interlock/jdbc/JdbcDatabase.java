@@ -2,14 +2,14 @@ package dev.interlock.jdbc;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
+import dev.interlock.spi.BackendDescription;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.Optional;
-import java.util.Set;
+import java.util.function.UnaryOperator;
 
 /** The databases that can keep locks. */
 public enum JdbcDatabase {
@@ -20,7 +20,7 @@ public enum JdbcDatabase {
       "org.postgresql.Driver",
       "org.postgresql:postgresql",
       "a row with an expiry per lock on PostgreSQL, and a notification on release",
-      server()),
+      JdbcDatabase::server),
 
   /** MariaDB 10.5 or later. Waiters poll. */
   MARIADB(
@@ -29,7 +29,7 @@ public enum JdbcDatabase {
       "org.mariadb.jdbc.Driver",
       "org.mariadb.jdbc:mariadb-java-client",
       "a row with an expiry per lock on MariaDB; waiters poll",
-      server()),
+      JdbcDatabase::server),
 
   /** MySQL 8 or later. Waiters poll. */
   MYSQL(
@@ -38,7 +38,7 @@ public enum JdbcDatabase {
       "com.mysql.cj.jdbc.Driver",
       "com.mysql:mysql-connector-j",
       "a row with an expiry per lock on MySQL; waiters poll",
-      server()),
+      JdbcDatabase::server),
 
   /** H2 2.x, for tests that need no server. Waiters poll. */
   H2(
@@ -47,7 +47,7 @@ public enum JdbcDatabase {
       "org.h2.Driver",
       "com.h2database:h2",
       "a row with an expiry per lock on H2, for tests; waiters poll",
-      lazyWriter());
+      JdbcDatabase::lazyWriter);
 
   private final String product;
   private final int port;
@@ -64,26 +64,26 @@ public enum JdbcDatabase {
       String driver,
       String artifact,
       String summary,
-      FailureModel failureModel) {
+      UnaryOperator<BackendDescription> promises) {
     this.product = product;
     this.port = port;
     this.driver = driver;
     this.artifact = artifact;
     this.info =
-        new BackendInfo(
-            scheme(),
-            summary,
-            Set.of(
-                Capability.FENCING,
-                Capability.STARVATION_FREE,
-                Capability.REVOKE,
-                Capability.LIST,
-                Capability.READ_WRITE,
-                Capability.SEMAPHORE,
-                Capability.DEFERRED_RELEASE),
-            Duration.ofMillis(100),
-            Duration.ofMillis(50),
-            failureModel);
+        promises
+            .apply(
+                BackendDescription.of(scheme(), summary)
+                    .capabilities(
+                        Capability.FENCING,
+                        Capability.STARVATION_FREE,
+                        Capability.REVOKE,
+                        Capability.LIST,
+                        Capability.READ_WRITE,
+                        Capability.SEMAPHORE,
+                        Capability.DEFERRED_RELEASE)
+                    .granularity(Duration.ofMillis(100))
+                    .minTtl(Duration.ofMillis(50)))
+            .build();
   }
 
   /** {@return the database whose driver reports this product name} */
@@ -148,22 +148,20 @@ public enum JdbcDatabase {
    * that takes over, an older backup, a clock that ends leases early, a person) costs exclusion.
    * Tokens still rise: they are no lower than the server's clock, in sixteenths of a millisecond.
    */
-  private static FailureModel server() {
-    return common()
+  private static BackendDescription server(BackendDescription database) {
+    return common(database)
         .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED)
-        .under(Survives.TOKENS_ONLY, Fault.SERVER_RESTARTED_EMPTY)
-        .build();
+        .under(Survives.TOKENS_ONLY, Fault.SERVER_RESTARTED_EMPTY);
   }
 
   /** H2 answers before a commit is on the disk, or keeps everything in memory. */
-  private static FailureModel lazyWriter() {
-    return common()
-        .under(Survives.TOKENS_ONLY, Fault.SERVER_RESTARTED, Fault.SERVER_RESTARTED_EMPTY)
-        .build();
+  private static BackendDescription lazyWriter(BackendDescription database) {
+    return common(database)
+        .under(Survives.TOKENS_ONLY, Fault.SERVER_RESTARTED, Fault.SERVER_RESTARTED_EMPTY);
   }
 
-  private static FailureModel.Builder common() {
-    return FailureModel.builder()
+  private static BackendDescription common(BackendDescription database) {
+    return database
         .under(
             Survives.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Share;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -167,13 +168,15 @@ record LockRow(
   /** {@return the state for people} */
   LockState state() throws SQLException {
     if (isFree() || isReserved()) {
-      return LockState.free(name);
+      return LockStates.free(name);
     }
     if (!isExclusive()) {
       return shared(0).state(name);
     }
-    return LockState.held(name, holder, fence, remaining(), List.of())
-        .withHeldSince(SharedHolds.instant(grantedAt));
+    return LockStates.held(
+        name,
+        LockStates.holder(holder, 1, fence, remaining(), SharedHolds.instant(grantedAt)),
+        List.of());
   }
 
   Duration remaining() {

@@ -4,6 +4,7 @@ import com.google.common.base.Joiner;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.time.Instant;
@@ -369,7 +370,7 @@ final class SharedHolds {
             .filter(hold -> !hold.isReservation())
             .map(
                 hold ->
-                    new LockState.Holder(
+                    LockStates.holder(
                         hold.label,
                         hold.weight,
                         hold.token,
@@ -377,9 +378,9 @@ final class SharedHolds {
                         instant(hold.grantedAt)))
             .toList();
     if (holders.isEmpty()) {
-      return LockState.free(name);
+      return LockStates.free(name);
     }
-    return LockState.held(name, kind, capacity, holders, List.of());
+    return LockStates.held(name, kind, capacity, holders, List.of());
   }
 
   static Instant instant(long micros) {

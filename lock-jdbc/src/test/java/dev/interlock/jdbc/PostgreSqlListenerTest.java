@@ -149,7 +149,7 @@ class PostgreSqlListenerTest {
       Lease held = one.lock("forced").acquire();
       CompletableFuture<Lease> waiting = two.lock("forced").acquireAsync();
       awaitMark("forced");
-      assertTrue(one.forceRelease("forced"));
+      assertTrue(one.admin().forceRelease("forced"));
       soon(waiting).close();
       var unused = held.release();
     }

@@ -22,10 +22,10 @@ import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -402,7 +402,7 @@ final class RedisBackend implements LockBackend {
   /** Returns what a reply says of a lock, or null if it says something else. */
   private static @Nullable LockState state(String name, List<?> reply) {
     return switch (word(reply)) {
-      case "free" -> LockState.free(name);
+      case "free" -> LockStates.free(name);
       case "held" -> held(name, reply);
       case "shared" -> SharedState.read(name, reply);
       default -> null;
@@ -411,15 +411,15 @@ final class RedisBackend implements LockBackend {
 
   private static LockState held(String name, List<?> reply) {
     Long token = reply.size() > 4 ? Long.valueOf(Wire.text(reply.get(4))) : null;
-    LockState state =
-        LockState.held(
-            name,
+    return LockStates.held(
+        name,
+        LockStates.holder(
             StoredValue.holder(Wire.text(reply.get(1))),
+            1,
             token,
             Duration.ofMillis(Math.max(0, (Long) reply.get(2))),
-            List.of());
-    Instant since = token == null ? null : SharedState.since(token, (Long) reply.get(3));
-    return since == null ? state : state.withHeldSince(since);
+            token == null ? null : SharedState.since(token, (Long) reply.get(3))),
+        List.of());
   }
 
   @Override

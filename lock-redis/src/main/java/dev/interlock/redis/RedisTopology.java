@@ -2,40 +2,48 @@ package dev.interlock.redis;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
+import dev.interlock.spi.BackendDescription;
 import java.time.Duration;
-import java.util.Set;
+import java.util.function.UnaryOperator;
 
 /** How the servers are set up, and what a lock can promise there. */
 enum RedisTopology {
-  SINGLE("redis", "one key per lock on one Redis", single()),
-  CLUSTER("redis-cluster", "one key per lock on a primary of a Redis Cluster", replicated()),
-  SENTINEL("redis-sentinel", "one key per lock on the primary of a Sentinel group", replicated());
+  SINGLE("redis", "one key per lock on one Redis", RedisTopology::single),
+  CLUSTER(
+      "redis-cluster",
+      "one key per lock on a primary of a Redis Cluster",
+      RedisTopology::replicated),
+  SENTINEL(
+      "redis-sentinel",
+      "one key per lock on the primary of a Sentinel group",
+      RedisTopology::replicated);
 
   // Immutable, though not annotated as such.
   @SuppressWarnings("ImmutableEnumChecker")
   private final BackendInfo info;
 
-  RedisTopology(String name, String summary, FailureModel failureModel) {
+  RedisTopology(String name, String summary, UnaryOperator<BackendDescription> promises) {
     this.info =
-        new BackendInfo(
-            name,
-            summary
-                + ", expiring with its TTL; tokens from a counter that the server's clock"
-                + " bounds from below",
-            Set.of(
-                Capability.FENCING,
-                Capability.STARVATION_FREE,
-                Capability.REVOKE,
-                Capability.LIST,
-                Capability.READ_WRITE,
-                Capability.SEMAPHORE,
-                Capability.DEFERRED_RELEASE),
-            Duration.ofMillis(10),
-            RedisBackend.MIN_TTL,
-            failureModel);
+        promises
+            .apply(
+                BackendDescription.of(
+                        name,
+                        summary
+                            + ", expiring with its TTL; tokens from a counter that the server's clock"
+                            + " bounds from below")
+                    .capabilities(
+                        Capability.FENCING,
+                        Capability.STARVATION_FREE,
+                        Capability.REVOKE,
+                        Capability.LIST,
+                        Capability.READ_WRITE,
+                        Capability.SEMAPHORE,
+                        Capability.DEFERRED_RELEASE)
+                    .granularity(Duration.ofMillis(10))
+                    .minTtl(RedisBackend.MIN_TTL))
+            .build();
   }
 
   BackendInfo info() {
@@ -48,8 +56,8 @@ enum RedisTopology {
    * forgotten too, the server's clock is past it, unless more than 16 tokens per millisecond were
    * granted ever since, or the clock was set back at the same time.
    */
-  private static FailureModel single() {
-    return FailureModel.builder()
+  private static BackendDescription single(BackendDescription redis) {
+    return redis
         .under(
             Survives.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,
@@ -66,8 +74,7 @@ enum RedisTopology {
             Fault.SERVER_CLOCK_STEPPED,
             Fault.EVICTION,
             Fault.FORCED_RELEASE)
-        .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
-        .build();
+        .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED);
   }
 
   /**
@@ -76,8 +83,8 @@ enum RedisTopology {
    * while there may be two primaries. Tokens rise across a fail-over if the servers' clocks differ
    * by less than the time that it takes.
    */
-  private static FailureModel replicated() {
-    return FailureModel.builder()
+  private static BackendDescription replicated(BackendDescription redis) {
+    return redis
         .under(
             Survives.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,
@@ -95,7 +102,6 @@ enum RedisTopology {
             Fault.LEADER_CHANGED,
             Fault.SERVER_CLOCK_STEPPED,
             Fault.EVICTION,
-            Fault.FORCED_RELEASE)
-        .build();
+            Fault.FORCED_RELEASE);
   }
 }

@@ -3,6 +3,7 @@ package dev.interlock.redis;
 import dev.interlock.LockState;
 import dev.interlock.LockState.Holder;
 import dev.interlock.redis.server.StoredHolds;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.time.Instant;
@@ -25,8 +26,8 @@ final class SharedState {
             .toList();
     Share use = stored.use();
     return use == null || holders.isEmpty()
-        ? LockState.free(name)
-        : LockState.held(name, use.kind(), use.capacity(), holders, List.of());
+        ? LockStates.free(name)
+        : LockStates.held(name, use.kind(), use.capacity(), holders, List.of());
   }
 
   private static long token(StoredHolds.One one) {
@@ -36,7 +37,7 @@ final class SharedState {
 
   private static Holder holder(StoredHolds.One one, long now) {
     Long token = one.token();
-    return new Holder(
+    return LockStates.holder(
         one.hold().holder(),
         one.hold().weight(),
         token,

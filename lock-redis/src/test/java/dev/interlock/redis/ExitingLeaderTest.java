@@ -3,7 +3,7 @@ package dev.interlock.redis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
@@ -47,7 +47,7 @@ class ExitingLeaderTest {
 
     public static void main(String[] arguments) throws Exception {
       LockClient client = LockClient.open(arguments[0], OPTIONS);
-      Election.Candidacy candidacy =
+      LeaderElection.Candidacy candidacy =
           client
               .election(ELECTION)
               .run(

@@ -13,6 +13,7 @@ import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Deadline;
@@ -154,13 +155,7 @@ final class RedisMutants {
         @Override
         public BackendInfo info() {
           BackendInfo textbook = super.info();
-          return new BackendInfo(
-              textbook.name(),
-              textbook.summary(),
-              Set.of(Capability.STARVATION_FREE),
-              textbook.granularity(),
-              textbook.minTtl(),
-              textbook.failureModel());
+          return BackendDescription.like(textbook).capabilities(Capability.STARVATION_FREE).build();
         }
 
         @Override
@@ -408,13 +403,7 @@ final class RedisMutants {
           BackendInfo info = super.info();
           Set<Capability> capabilities = EnumSet.copyOf(info.capabilities());
           capabilities.add(Capability.SINGLE_WAKEUP);
-          return new BackendInfo(
-              info.name(),
-              info.summary(),
-              capabilities,
-              info.granularity(),
-              info.minTtl(),
-              info.failureModel());
+          return BackendDescription.like(info).capabilities(capabilities).build();
         }
       };
     }

@@ -347,7 +347,7 @@ class SharedClientsTest {
       try (NetworkFault lost = proxy.loseReplies("interlock:{job}")) {
         release = CompletableFuture.supplyAsync(lease::release);
         assertTrue(lost.awaitHit(Duration.ofSeconds(15)), "the server has answered");
-        assertEquals(1, direct.inspect("job").holders().size(), "it was carried out");
+        assertEquals(1, direct.admin().inspect("job").holders().size(), "it was carried out");
       }
       assertEquals(ReleaseOutcome.UNKNOWN, release.get());
       assertFalse(lease.lost().isDone(), "it was not taken away");

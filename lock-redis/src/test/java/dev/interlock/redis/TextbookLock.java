@@ -1,7 +1,6 @@
 package dev.interlock.redis;
 
 import dev.interlock.BackendInfo;
-import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.LockState;
@@ -10,16 +9,17 @@ import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 import java.util.function.Supplier;
 import redis.clients.jedis.ClientSetInfoConfig;
 import redis.clients.jedis.ConnectionPoolConfig;
@@ -36,21 +36,17 @@ import redis.clients.jedis.params.SetParams;
  */
 class TextbookLock implements LockBackend {
   private static final BackendInfo INFO =
-      new BackendInfo(
-          "textbook",
-          "one key per lock on one Redis",
-          Set.of(),
-          Duration.ofMillis(10),
-          RedisBackend.MIN_TTL,
-          FailureModel.builder()
-              .under(
-                  Survives.EXCLUSION_AND_TOKENS,
-                  Fault.CLIENT_KILLED,
-                  Fault.CLIENT_STOPPED,
-                  Fault.CONNECTION_LOST,
-                  Fault.PARTITION)
-              .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
-              .build());
+      BackendDescription.of("textbook", "one key per lock on one Redis")
+          .granularity(Duration.ofMillis(10))
+          .minTtl(RedisBackend.MIN_TTL)
+          .under(
+              Survives.EXCLUSION_AND_TOKENS,
+              Fault.CLIENT_KILLED,
+              Fault.CLIENT_STOPPED,
+              Fault.CONNECTION_LOST,
+              Fault.PARTITION)
+          .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
+          .build();
 
   final RedisClient redis;
   final TimeSource time;
@@ -164,8 +160,8 @@ class TextbookLock implements LockBackend {
   @Override
   public LockState inspect(String name, Deadline deadline) {
     return ask(() -> redis.exists(key(name)))
-        ? LockState.held(name, null, null, null, List.of())
-        : LockState.free(name);
+        ? LockStates.held(name, null, null, null, List.of())
+        : LockStates.free(name);
   }
 
   @Override

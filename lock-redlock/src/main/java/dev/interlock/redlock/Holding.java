@@ -4,6 +4,7 @@ import dev.interlock.LockState.Holder;
 import dev.interlock.redis.server.StoredHolds;
 import dev.interlock.redis.server.StoredValue;
 import dev.interlock.redlock.Round.Answer;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Share;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -93,7 +94,7 @@ final class Holding {
 
   /** Describes the holder, without a token if no majority has the same. */
   Holder holder(int majority) {
-    return new Holder(
+    return LockStates.holder(
         label,
         weight,
         token(majority),

@@ -5,7 +5,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.LockConfigurationException;
@@ -21,12 +20,14 @@ import dev.interlock.redis.server.Subscriber;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.redlock.VoteCount.Outcome;
 import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Later;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
@@ -38,7 +39,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
@@ -98,22 +98,41 @@ final class RedlockBackend implements LockBackend {
 
   private static final List<?> FREE = List.of("free".getBytes(UTF_8));
 
+  /**
+   * A minority of the nodes may be dead, stopped, cut off, or restarted with or without its data.
+   * If several nodes drop a lock that is still valid (clocks stepped forward, a person), there may
+   * be a second holder, with a higher token. Eviction may also take the records that nodes keep of
+   * themselves.
+   */
   static final BackendInfo INFO =
-      new BackendInfo(
-          NAME,
-          "a key per lock on a majority of independent Redis servers, expiring with its TTL; tokens"
-              + " that a majority has confirmed",
-          Set.of(
+      BackendDescription.of(
+              NAME,
+              "a key per lock on a majority of independent Redis servers, expiring with its TTL; tokens"
+                  + " that a majority has confirmed")
+          .capabilities(
               Capability.FENCING,
               Capability.STARVATION_FREE,
               Capability.REVOKE,
               Capability.REPLICATED,
               Capability.LIST,
               Capability.READ_WRITE,
-              Capability.DEFERRED_RELEASE),
-          Duration.ofMillis(20),
-          MIN_TTL,
-          failureModel());
+              Capability.DEFERRED_RELEASE)
+          .granularity(Duration.ofMillis(20))
+          .minTtl(MIN_TTL)
+          .under(
+              Survives.EXCLUSION_AND_TOKENS,
+              Fault.CLIENT_KILLED,
+              Fault.CLIENT_STOPPED,
+              Fault.CONNECTION_LOST,
+              Fault.PARTITION,
+              Fault.SERVER_STOPPED,
+              Fault.SERVER_RESTARTED,
+              Fault.SERVER_RESTARTED_EMPTY,
+              Fault.MINORITY_LOST,
+              Fault.MACHINE_SUSPENDED)
+          .under(Survives.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
+          .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+          .build();
 
   private final Cluster cluster;
   private final Later later = new Later("interlock-redlock-later");
@@ -138,30 +157,6 @@ final class RedlockBackend implements LockBackend {
     this.cluster = cluster;
     this.settings = settings;
     this.time = time;
-  }
-
-  /**
-   * A minority of the nodes may be dead, stopped, cut off, or restarted with or without its data.
-   * If several nodes drop a lock that is still valid (clocks stepped forward, a person), there may
-   * be a second holder, with a higher token. Eviction may also take the records that nodes keep of
-   * themselves.
-   */
-  private static FailureModel failureModel() {
-    return FailureModel.builder()
-        .under(
-            Survives.EXCLUSION_AND_TOKENS,
-            Fault.CLIENT_KILLED,
-            Fault.CLIENT_STOPPED,
-            Fault.CONNECTION_LOST,
-            Fault.PARTITION,
-            Fault.SERVER_STOPPED,
-            Fault.SERVER_RESTARTED,
-            Fault.SERVER_RESTARTED_EMPTY,
-            Fault.MINORITY_LOST,
-            Fault.MACHINE_SUSPENDED)
-        .under(Survives.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
-        .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
-        .build();
   }
 
   @Override
@@ -670,7 +665,7 @@ final class RedlockBackend implements LockBackend {
             .filter(holding -> holding.nodes() + silent >= majority)
             .toList();
     if (present.isEmpty()) {
-      return LockState.free(name);
+      return LockStates.free(name);
     }
     Share use = present.get(0).use;
     List<Holder> holders =
@@ -680,7 +675,7 @@ final class RedlockBackend implements LockBackend {
             .sorted(Holding.ORDER)
             .limit(use.isExclusive() ? 1 : Long.MAX_VALUE)
             .toList();
-    return LockState.held(name, use.kind(), use.capacity(), holders, List.of());
+    return LockStates.held(name, use.kind(), use.capacity(), holders, List.of());
   }
 
   private List<Answer> answered(Round round) {

@@ -2,7 +2,6 @@ package dev.interlock.redlock;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.LockState;
@@ -11,10 +10,12 @@ import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
@@ -85,21 +86,19 @@ class TextbookRedlock implements LockBackend {
   }
 
   static BackendInfo info(Set<Capability> capabilities) {
-    return new BackendInfo(
-        "textbook redlock",
-        "a key per lock on a majority of independent Redis servers",
-        capabilities,
-        Duration.ofMillis(20),
-        RedlockBackend.MIN_TTL,
-        FailureModel.builder()
-            .under(
-                Survives.EXCLUSION_AND_TOKENS,
-                Fault.CLIENT_KILLED,
-                Fault.CLIENT_STOPPED,
-                Fault.CONNECTION_LOST,
-                Fault.PARTITION)
-            .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
-            .build());
+    return BackendDescription.of(
+            "textbook redlock", "a key per lock on a majority of independent Redis servers")
+        .capabilities(capabilities)
+        .granularity(Duration.ofMillis(20))
+        .minTtl(RedlockBackend.MIN_TTL)
+        .under(
+            Survives.EXCLUSION_AND_TOKENS,
+            Fault.CLIENT_KILLED,
+            Fault.CLIENT_STOPPED,
+            Fault.CONNECTION_LOST,
+            Fault.PARTITION)
+        .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+        .build();
   }
 
   private static Thread daemon(Runnable work) {
@@ -278,8 +277,8 @@ class TextbookRedlock implements LockBackend {
   public LockState inspect(String name, Deadline deadline) {
     String key = LockKeys.of("interlock", name).toString();
     return everywhere(node -> node.exists(key)) >= majority()
-        ? LockState.held(name, null, null, null, List.of())
-        : LockState.free(name);
+        ? LockStates.held(name, null, null, null, List.of())
+        : LockStates.free(name);
   }
 
   @Override

@@ -39,7 +39,7 @@ public interface Server extends AutoCloseable {
    *
    * @param name the lock's name
    * @return false if this is not supported; the kit then uses {@link
-   *     dev.interlock.LockClient#forceRelease}
+   *     dev.interlock.LockAdmin#forceRelease}
    * @throws Exception if it fails
    */
   default boolean delete(String name) throws Exception {

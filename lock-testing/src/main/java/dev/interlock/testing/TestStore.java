@@ -2,7 +2,6 @@ package dev.interlock.testing;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
@@ -10,6 +9,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.memory.MemoryProvider;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Deadline;
@@ -52,19 +52,16 @@ public final class TestStore implements AutoCloseable {
 
   private static final AtomicLong STORES = new AtomicLong();
   private static final BackendInfo INFO =
-      new BackendInfo(
-          "test",
-          "a table inside the test's JVM that fails on demand",
-          Set.of(
+      BackendDescription.of("test", "a table inside the test's JVM that fails on demand")
+          .capabilities(
               Capability.FENCING,
               Capability.REVOKE,
               Capability.LIST,
               Capability.READ_WRITE,
               Capability.SEMAPHORE,
-              Capability.DEFERRED_RELEASE),
-          Duration.ZERO,
-          Duration.ofMillis(1),
-          FailureModel.builder().build());
+              Capability.DEFERRED_RELEASE)
+          .minTtl(Duration.ofMillis(1))
+          .build();
 
   private enum Fault {
     NONE,
@@ -164,7 +161,7 @@ public final class TestStore implements AutoCloseable {
    * @return whether it was held
    */
   public boolean takeAway(String lock) {
-    boolean held = administrator.forceRelease(lock);
+    boolean held = administrator.admin().forceRelease(lock);
     signal(lock);
     return held;
   }
@@ -175,7 +172,7 @@ public final class TestStore implements AutoCloseable {
    * @param lock the lock's name
    */
   public LockState inspect(String lock) {
-    return administrator.inspect(lock);
+    return administrator.admin().inspect(lock);
   }
 
   /** {@return the number of requests that have arrived and are delayed, or wait for an answer} */

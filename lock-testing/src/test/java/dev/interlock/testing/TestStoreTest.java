@@ -52,7 +52,7 @@ class TestStoreTest {
       Lease second = two.readWriteLock("catalog").readLock().acquire();
       CompletableFuture<Lease> writer = two.readWriteLock("catalog").writeLock().acquireAsync();
       Lease permit = one.semaphore("downloads", 2).acquire();
-      try (Stream<LockState> listed = two.list("")) {
+      try (Stream<LockState> listed = two.admin().list("")) {
         assertEquals(Set.of("catalog", "downloads"), names(listed));
       }
       assertEquals(ReleaseOutcome.RELEASED, reader.release());
@@ -63,7 +63,7 @@ class TestStoreTest {
       permit.close();
 
       store.goDown();
-      assertThrows(LockUnavailableException.class, () -> two.list("").findFirst());
+      assertThrows(LockUnavailableException.class, () -> two.admin().list("").findFirst());
       assertThrows(
           LockUnavailableException.class, () -> two.semaphore("downloads", 2).tryAcquire());
     }

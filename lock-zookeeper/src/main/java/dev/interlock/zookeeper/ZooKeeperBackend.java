@@ -12,6 +12,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
@@ -502,7 +503,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     while (true) {
       LockQueue queue = committedQueue(lock, deadline);
       if (queue.isEmpty()) {
-        return LockState.free(name);
+        return LockStates.free(name);
       }
       Map<NodeName, Session.NodeData> present = present(lock, queue, deadline);
       // If all nodes have gone meanwhile, others may have come.
@@ -532,18 +533,18 @@ final class ZooKeeperBackend implements QueueingBackend {
       }
     }
     Share use = queue.nodes().get(0).share();
-    return LockState.held(name, use.kind(), use.capacity(), holders, waiters);
+    return LockStates.held(name, use.kind(), use.capacity(), holders, waiters);
   }
 
   private static LockState.Holder holder(NodeName node, Session.NodeData data, LockQueue listed) {
     if (data.equals(Session.NodeData.REFUSED)) {
-      return new LockState.Holder(null, node.share().weight(), null, null, null);
+      return LockStates.holder(null, node.share().weight(), null, null, null);
     }
     // The servers know when a node joined the queue, and not when it was granted. It was granted at
     // once if it is the last, and no node has come or gone since.
     boolean atOnce =
         listed.positionOf(node) == listed.nodes().size() - 1 && listed.lastChange() == data.czxid();
-    return new LockState.Holder(
+    return LockStates.holder(
         data.text(), node.share().weight(), data.czxid(), null, atOnce ? data.createdAt() : null);
   }
 

@@ -2,9 +2,9 @@ package dev.interlock.zookeeper;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
+import dev.interlock.spi.BackendDescription;
 import java.util.EnumSet;
 import java.util.Set;
 
@@ -31,20 +31,15 @@ final class ZooKeeperTopology {
     if (replicated) {
       capabilities.add(Capability.REPLICATED);
     }
-    return new BackendInfo(
-        Failures.BACKEND,
-        replicated
-            ? "a queue of ephemeral nodes on a ZooKeeper ensemble"
-            : "a queue of ephemeral nodes on one ZooKeeper server",
-        capabilities,
-        // Sessions end at the next tick.
-        settings.tickTime(),
-        settings.shortestSession(),
-        failureModel(replicated));
-  }
-
-  private static FailureModel failureModel(boolean replicated) {
-    return FailureModel.builder()
+    return BackendDescription.of(
+            Failures.BACKEND,
+            replicated
+                ? "a queue of ephemeral nodes on a ZooKeeper ensemble"
+                : "a queue of ephemeral nodes on one ZooKeeper server")
+        .capabilities(capabilities)
+        .granularity( // Sessions end at the next tick.
+            settings.tickTime())
+        .minTtl(settings.shortestSession())
         .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
         .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
         .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)

@@ -116,8 +116,9 @@ class BadInputTest {
       assertSays(
           LockConfigurationException.class, message, () -> client.lock("mixed").tryAcquire());
       assertSays(LockConfigurationException.class, message, () -> client.lock("mixed").acquire());
-      assertSays(LockConfigurationException.class, message, () -> client.inspect("mixed"));
-      assertSays(LockConfigurationException.class, message, () -> client.forceRelease("mixed"));
+      assertSays(LockConfigurationException.class, message, () -> client.admin().inspect("mixed"));
+      assertSays(
+          LockConfigurationException.class, message, () -> client.admin().forceRelease("mixed"));
     }
     assertEquals(1, operator.getChildren().forPath("/interlock/mixed").size());
   }
@@ -209,7 +210,7 @@ class BadInputTest {
           // The driver connects anew all the time, to find a server that writes; this attempt
           // may end when it is about to.
           failureOf(passing, () -> client.lock("job").tryAcquire(wait));
-          assertSoonSays(passing, message, () -> client.inspect("job"));
+          assertSoonSays(passing, message, () -> client.admin().inspect("job"));
         }
       }
     }

@@ -78,7 +78,7 @@ class ChangedSessionTest {
   private void requireShortenedInOrder(LockClient client, LockClient other) throws Exception {
     Lease held = client.lock("job").acquire();
     CompletableFuture<Lease> waiter = other.lock("job").acquireAsync();
-    Eventually.holds("in line", () -> client.inspect("job").waiters().size() == 1);
+    Eventually.holds("in line", () -> client.admin().inspect("job").waiters().size() == 1);
     restartWith(SHORT);
     LeaseLostException loss = held.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
     assertEquals(LossReason.SESSION_ENDED, loss.reason());
@@ -113,8 +113,8 @@ class ChangedSessionTest {
       LockConfigurationException refused =
           assertThrows(LockConfigurationException.class, () -> acquire(client));
       assertTrue(refused.getMessage().contains("raise the servers'"), refused::getMessage);
-      Eventually.holds("no node is left", () -> client.inspect("job").waiters().isEmpty());
-      Eventually.holds("no node is left", () -> !client.inspect("job").isHeld());
+      Eventually.holds("no node is left", () -> client.admin().inspect("job").waiters().isEmpty());
+      Eventually.holds("no node is left", () -> !client.admin().inspect("job").isHeld());
     }
   }
 

@@ -63,9 +63,9 @@ class DocumentedRightsTest {
     String place = place(without("r", DocumentedRights.onNamespace()), List.of());
     try (LockClient client = open(place);
         Lease held = client.lock("made").acquire()) {
-      assertTrue(client.inspect("made").isHeld());
+      assertTrue(client.admin().inspect("made").isHeld());
       LockConfigurationException refusal =
-          assertThrows(LockConfigurationException.class, () -> client.list("").toList());
+          assertThrows(LockConfigurationException.class, () -> client.admin().list("").toList());
       assertTrue(refusal.getMessage().contains("/interlock (create, read"), refusal::getMessage);
       held.renew();
     }
@@ -161,14 +161,14 @@ class DocumentedRightsTest {
       Lease held = one.lock(name).acquire();
       assertTrue(two.lock(name).tryAcquire().isEmpty());
       CompletableFuture<Lease> waiting = two.lock(name).acquireAsync();
-      Eventually.holds("in line", () -> one.inspect(name).waiters().size() == 1);
+      Eventually.holds("in line", () -> one.admin().inspect(name).waiters().size() == 1);
       held.renew();
       assertEquals(
           List.of(held.fencingToken()),
-          two.list(name).map(state -> state.fencingToken().orElseThrow()).toList());
+          two.admin().list(name).map(state -> state.fencingToken().orElseThrow()).toList());
       assertEquals(ReleaseOutcome.RELEASED, held.release());
       Lease next = waiting.get(60, TimeUnit.SECONDS);
-      assertTrue(one.forceRelease(name));
+      assertTrue(one.admin().forceRelease(name));
       assertThrows(LeaseLostException.class, next::renew);
       assertEquals(ReleaseOutcome.RELEASED, one.lock(name).acquire().release());
     }

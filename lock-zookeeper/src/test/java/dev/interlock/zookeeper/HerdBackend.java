@@ -8,11 +8,13 @@ import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.Later;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.WakeUp;
 import java.util.ArrayList;
@@ -71,13 +73,7 @@ final class HerdBackend implements LockBackend {
     BackendInfo right = ZooKeeperTopology.info(1, Backends.SETTINGS);
     Set<Capability> capabilities = EnumSet.copyOf(right.capabilities());
     capabilities.removeAll(Set.of(Capability.LIST, Capability.READ_WRITE, Capability.SEMAPHORE));
-    return new BackendInfo(
-        right.name(),
-        right.summary(),
-        capabilities,
-        right.granularity(),
-        right.minTtl(),
-        right.failureModel());
+    return BackendDescription.like(right).capabilities(capabilities).build();
   }
 
   @Override
@@ -278,9 +274,9 @@ final class HerdBackend implements LockBackend {
           labels.add(node.substring(prefix.length()));
         }
       }
-      return LockState.held(name, content.text().substring(27), content.czxid(), null, labels);
+      return LockStates.held(name, content.text().substring(27), content.czxid(), null, labels);
     } catch (KeeperException.NoNodeException e) {
-      return LockState.free(name);
+      return LockStates.free(name);
     } catch (KeeperException e) {
       throw failures.explain(e);
     }

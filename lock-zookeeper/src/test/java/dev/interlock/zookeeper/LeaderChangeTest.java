@@ -52,7 +52,7 @@ class LeaderChangeTest {
   private static void awaitCommit(LockClient client) throws InterruptedException {
     while (true) {
       try {
-        var unused = client.inspect("other");
+        var unused = client.admin().inspect("other");
         return;
       } catch (LockUnavailableException e) {
         // There is no leader yet.

@@ -70,12 +70,12 @@ class PasswordTest {
         LockClient two = LockClient.open(uri)) {
       Lease held = one.lock("old").acquire();
       CompletableFuture<Lease> waiting = two.lock("old").acquireAsync();
-      Eventually.holds("in line", () -> one.inspect("old").waiters().size() == 1);
+      Eventually.holds("in line", () -> one.admin().inspect("old").waiters().size() == 1);
       Files.writeString(file, "second\n");
       server.members().get(0).kill();
       server.members().get(0).restart();
       Eventually.holds("renewed", () -> isRenewed(held));
-      Eventually.holds("connected", () -> two.inspect("old").isHeld());
+      Eventually.holds("connected", () -> two.admin().inspect("old").isHeld());
       List<String> lines =
           ZkCli.documented("procedure: zookeeper password").stream()
               .map(line -> line.replace("OLD", "first").replace("NEW", "second"))
@@ -148,7 +148,7 @@ class PasswordTest {
         LockClient two = LockClient.open(between)) {
       Lease held = one.lock("old").acquire();
       CompletableFuture<Lease> waiting = two.lock("old").acquireAsync();
-      Eventually.holds("in line", () -> one.inspect("old").waiters().size() == 1);
+      Eventually.holds("in line", () -> one.admin().inspect("old").waiters().size() == 1);
       List<String> lines =
           ZkCli.documented("procedure: zookeeper password").stream()
               .map(line -> line.replace("OLD", "first").replace("NEW", "second"))
@@ -186,7 +186,7 @@ class PasswordTest {
     Lease held = one.lock(name).acquire();
     assertTrue(two.lock(name).tryAcquire().isEmpty());
     CompletableFuture<Lease> waiting = two.lock(name).acquireAsync();
-    Eventually.holds("in line", () -> one.inspect(name).waiters().size() == 1);
+    Eventually.holds("in line", () -> one.admin().inspect(name).waiters().size() == 1);
     held.renew();
     assertEquals(ReleaseOutcome.RELEASED, held.release());
     assertEquals(ReleaseOutcome.RELEASED, waiting.get(60, TimeUnit.SECONDS).release());

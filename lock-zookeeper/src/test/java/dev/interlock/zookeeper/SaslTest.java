@@ -92,7 +92,7 @@ class SaslTest {
       assertThrows(
           KeeperException.NoAuthException.class,
           () -> observer.getChildren().forPath("/interlock/job"));
-      assertThrows(LockConfigurationException.class, () -> stranger.forceRelease("job"));
+      assertThrows(LockConfigurationException.class, () -> stranger.admin().forceRelease("job"));
       held.release();
       stranger.lock("another").acquire().release();
       Lease shared = open.lock("job").acquire();

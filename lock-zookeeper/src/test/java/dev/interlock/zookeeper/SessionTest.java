@@ -131,7 +131,7 @@ class SessionTest {
       Lease held = holder.lock("again").acquire();
       CompletableFuture<Optional<Lease>> waiter =
           client.lock("again").tryAcquireAsync(Duration.ofSeconds(60));
-      Eventually.holds("in line", () -> holder.inspect("again").waiters().size() == 1);
+      Eventually.holds("in line", () -> holder.admin().inspect("again").waiters().size() == 1);
       Set<String> before = Set.copyOf(observer.getChildren().forPath("/interlock/again"));
       expire();
       Eventually.holds(

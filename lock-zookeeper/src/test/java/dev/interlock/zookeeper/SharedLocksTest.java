@@ -87,14 +87,14 @@ class SharedLocksTest {
     assertTrue(bobs.writeLock().tryAcquire().isEmpty());
     assertTrue(bobs.writeLock().tryAcquire(Duration.ofMillis(200)).isEmpty());
     CompletableFuture<Lease> writer = bobs.writeLock().acquireAsync();
-    Eventually.holds("it waits", () -> ann.inspect("documents").waiters().size() == 1);
+    Eventually.holds("it waits", () -> ann.admin().inspect("documents").waiters().size() == 1);
     assertTrue(anns.readLock().tryAcquire().isEmpty());
     first.release();
     second.release();
     Lease written = writer.get(60, SECONDS);
     assertTrue(written.fencingToken() > second.fencingToken());
     CompletableFuture<Lease> reader = anns.readLock().acquireAsync();
-    Eventually.holds("it waits", () -> ann.inspect("documents").waiters().size() == 1);
+    Eventually.holds("it waits", () -> ann.admin().inspect("documents").waiters().size() == 1);
     written.release();
     reader.get(60, SECONDS).release();
     assertEquals(0, nodesOf("documents"));
@@ -108,7 +108,7 @@ class SharedLocksTest {
     Lease one = bobs.acquire();
     assertTrue(anns.tryAcquire().isEmpty());
     CompletableFuture<Lease> waiting = bobs.permits(2).acquireAsync();
-    Eventually.holds("it waits", () -> ann.inspect("slots").waiters().size() == 1);
+    Eventually.holds("it waits", () -> ann.admin().inspect("slots").waiters().size() == 1);
     one.release();
     assertTrue(anns.tryAcquire().isEmpty());
     two.release();
@@ -153,7 +153,7 @@ class SharedLocksTest {
       leases.add(cid.semaphore("lost-slots", 3).acquire());
       leases.add(cid.semaphore("lost-slots", 3).permits(2).acquire());
       CompletableFuture<Lease> waiting = bob.semaphore("lost-slots", 3).permits(3).acquireAsync();
-      Eventually.holds("it waits", () -> ann.inspect("lost-slots").waiters().size() == 1);
+      Eventually.holds("it waits", () -> ann.admin().inspect("lost-slots").waiters().size() == 1);
       Backends.expire(curator, server.connectString());
       for (Lease lease : leases) {
         LeaseLostException loss = lease.lost().get(60, SECONDS);
@@ -170,12 +170,13 @@ class SharedLocksTest {
     Lease held = ann.semaphore("interrupted", 2).permits(2).acquire();
     Future<?> first =
         threads.submit(() -> bob.semaphore("interrupted", 2).permits(2).acquire().release());
-    Eventually.holds("it waits", () -> ann.inspect("interrupted").waiters().size() == 1);
+    Eventually.holds("it waits", () -> ann.admin().inspect("interrupted").waiters().size() == 1);
     try (LockClient cid = Backends.client(server)) {
       CompletableFuture<Lease> second = cid.semaphore("interrupted", 2).acquireAsync();
-      Eventually.holds("it waits", () -> ann.inspect("interrupted").waiters().size() == 2);
+      Eventually.holds("it waits", () -> ann.admin().inspect("interrupted").waiters().size() == 2);
       assertTrue(first.cancel(true));
-      Eventually.holds("it has left", () -> ann.inspect("interrupted").waiters().size() == 1);
+      Eventually.holds(
+          "it has left", () -> ann.admin().inspect("interrupted").waiters().size() == 1);
       held.release();
       second.get(60, SECONDS).release();
     }
@@ -194,7 +195,7 @@ class SharedLocksTest {
           dan.readWriteLock("session").readLock().tryAcquireAsync(Duration.ofMillis(500));
       assertTrue(leaves.get(60, SECONDS).isEmpty());
       CompletableFuture<Lease> dans = dan.readWriteLock("session").readLock().acquireAsync();
-      Eventually.holds("both wait", () -> ann.inspect("session").waiters().size() == 2);
+      Eventually.holds("both wait", () -> ann.admin().inspect("session").waiters().size() == 2);
       writer.release();
       cids.get(60, SECONDS).release();
       dans.get(60, SECONDS).release();

@@ -77,12 +77,12 @@ class TlsTest {
         LockClient waiter = LockClient.open(uri(signed, signed))) {
       Lease held = holder.lock("job").acquire();
       var waiting = waiter.lock("job").acquireAsync();
-      Eventually.holds("in line", () -> holder.inspect("job").waiters().size() == 1);
+      Eventually.holds("in line", () -> holder.admin().inspect("job").waiters().size() == 1);
       held.release();
       Lease next = waiting.get();
       assertTrue(next.fencingToken() > held.fencingToken());
       next.release();
-      assertEquals(List.of(), holder.inspect("job").waiters());
+      assertEquals(List.of(), holder.admin().inspect("job").waiters());
     }
   }
 
@@ -94,7 +94,7 @@ class TlsTest {
       LockConfigurationException refused =
           assertThrows(LockConfigurationException.class, () -> stranger.lock("job").tryAcquire());
       assertTrue(refused.getMessage().contains("does not grant us"), refused::getMessage);
-      assertThrows(LockConfigurationException.class, () -> stranger.forceRelease("job"));
+      assertThrows(LockConfigurationException.class, () -> stranger.admin().forceRelease("job"));
       held.release();
       stranger.lock("another").acquire().release();
     }
@@ -126,7 +126,7 @@ class TlsTest {
       try (LockClient own = LockClient.open(uri);
           LockClient stranger = LockClient.open(Backends.uri(server) + "&namespace=driver")) {
         Lease held = own.lock("job").acquire();
-        assertThrows(LockConfigurationException.class, () -> stranger.forceRelease("job"));
+        assertThrows(LockConfigurationException.class, () -> stranger.admin().forceRelease("job"));
         held.release();
       }
     } finally {
@@ -145,7 +145,7 @@ class TlsTest {
         LockClient waiter = LockClient.open(uri, options)) {
       Lease held = holder.lock("job").acquire();
       var waiting = waiter.lock("job").acquireAsync();
-      Eventually.holds("in line", () -> holder.inspect("job").waiters().size() == 1);
+      Eventually.holds("in line", () -> holder.admin().inspect("job").waiters().size() == 1);
       for (int i = 0; i < 3; i++) {
         restarted.members().get(0).kill();
         restarted.members().get(0).restart();

@@ -1,6 +1,6 @@
 package dev.interlock.recipes;
 
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import java.util.concurrent.BlockingQueue;
@@ -11,7 +11,7 @@ import java.util.function.ObjLongConsumer;
 final class Dispatcher implements AutoCloseable {
   private final BlockingQueue<String> tasks;
   private final ObjLongConsumer<String> worker;
-  private final Election.Candidacy candidacy;
+  private final LeaderElection.Candidacy candidacy;
 
   Dispatcher(LockClient client, BlockingQueue<String> tasks, ObjLongConsumer<String> worker) {
     this.tasks = tasks;
@@ -34,7 +34,7 @@ final class Dispatcher implements AutoCloseable {
   }
 
   boolean isHealthy() {
-    return candidacy.problem().isEmpty();
+    return candidacy.failure().isEmpty();
   }
 
   /** Ends the work, and only then resigns. */

@@ -130,7 +130,7 @@ class RecipesTest {
             .sellWithoutToken(
                 1,
                 left -> { // takes longer than the lease lasts
-                  second.forceRelease("stock/1");
+                  second.admin().forceRelease("stock/1");
                   sold.addAndGet(stock(second).sellWithoutToken(1, now -> true) ? 1 : 0);
                   return true;
                 });
@@ -149,7 +149,7 @@ class RecipesTest {
                 .sell(
                     1,
                     left -> {
-                      second.forceRelease("stock/1");
+                      second.admin().forceRelease("stock/1");
                       sold.addAndGet(stock(second).sell(1, now -> true) ? 1 : 0);
                       return true;
                     }));
@@ -182,7 +182,7 @@ class RecipesTest {
                   .sell(
                       1,
                       left -> {
-                        second.forceRelease("stock/1");
+                        second.admin().forceRelease("stock/1");
                         sales.add(thread.submit(sale));
                         read.await();
                         return true;
@@ -261,7 +261,7 @@ class RecipesTest {
       try (LockClient third = LockClient.open(redis.uri() + "?ttl=6s&requestTimeout=5s")) {
         Future<Boolean> interrupted = thread.submit(new LongImport(third, parts)::run);
         half.await();
-        second.forceRelease("import");
+        second.admin().forceRelease("import");
         assertTrue(new LongImport(second, parts).run());
         assertFalse(interrupted.get());
       }

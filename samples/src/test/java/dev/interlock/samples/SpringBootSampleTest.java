@@ -143,7 +143,7 @@ class SpringBootSampleTest {
     }
     try (LockClient client = LockClient.open(redis.uri())) {
       // The store may keep the report's lock for the rest of its minimum hold, but not for its TTL.
-      LockState left = client.inspect("report");
+      LockState left = client.admin().inspect("report");
       assertTrue(
           left.holders().stream()
               .allMatch(holder -> holder.remaining().orElseThrow().toSeconds() < 1),

@@ -3,7 +3,6 @@ package dev.interlock.tutorial;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
 import dev.interlock.LockConfigurationException;
@@ -12,10 +11,12 @@ import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Renewal;
 import java.io.IOException;
 import java.io.InputStream;
@@ -27,27 +28,23 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 
 /** Locks as rows that expire by the server's clock. */
 final class TutorialBackend implements LockBackend {
 
   static final BackendInfo INFO =
-      new BackendInfo(
-          "tutorial",
-          "a row with an expiry, and a sequence for tokens",
-          Set.of(Capability.FENCING),
-          Duration.ofMillis(100),
-          Duration.ofMillis(50),
-          FailureModel.builder()
-              .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
-              .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
-              .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
-              .under(Survives.EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
-              .under(Survives.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
-              .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
-              .under(Survives.NOT_APPLICABLE, Fault.EVICTION)
-              .build());
+      BackendDescription.of("tutorial", "a row with an expiry, and a sequence for tokens")
+          .capabilities(Capability.FENCING)
+          .granularity(Duration.ofMillis(100))
+          .minTtl(Duration.ofMillis(50))
+          .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
+          .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
+          .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
+          .under(Survives.EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
+          .under(Survives.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
+          .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
+          .under(Survives.NOT_APPLICABLE, Fault.EVICTION)
+          .build();
 
   private final HikariDataSource database;
   private final String endpoint;
@@ -118,13 +115,13 @@ final class TutorialBackend implements LockBackend {
         statement -> {
           ResultSet row = statement.executeQuery();
           return row.next()
-              ? LockState.held(
+              ? LockStates.held(
                   name,
                   row.getString(1),
                   row.getLong(2),
                   Duration.ofMillis((long) (row.getDouble(3) * 1000)),
                   List.of())
-              : LockState.free(name);
+              : LockStates.free(name);
         },
         key(name));
   }

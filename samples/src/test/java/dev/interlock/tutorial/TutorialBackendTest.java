@@ -57,9 +57,9 @@ class TutorialBackendTest {
       try (Lease lease = one.lock("a\u0000b").acquire()) {
         token = lease.fencingToken();
         assertEquals(Optional.empty(), two.lock("a\u0000b").tryAcquire());
-        assertTrue(two.inspect("a\u0000b").isHeld());
+        assertTrue(two.admin().inspect("a\u0000b").isHeld());
       }
-      assertFalse(two.inspect("a\u0000b").isHeld());
+      assertFalse(two.admin().inspect("a\u0000b").isHeld());
       try (Lease lease = two.lock("a\u0000b").acquire()) {
         assertTrue(lease.fencingToken() > token);
       }

@@ -9,8 +9,8 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockKind;
 import dev.interlock.LossReason;
+import dev.interlock.Registration;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.Subscription;
 import dev.interlock.WaiterInfo;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -50,7 +50,7 @@ final class ClientMeters {
   private final List<Meter> all = new ArrayList<>();
 
   @GuardedBy("this")
-  private @Nullable Subscription subscription;
+  private @Nullable Registration registration;
 
   @GuardedBy("this")
   private boolean ended;
@@ -63,7 +63,7 @@ final class ClientMeters {
 
   void addGauges(LockClient client, LockKind kind) {
     addGauge(LockMeter.HELD, kind, client, it -> held(it, kind).count());
-    addSeconds(LockMeter.HELD_LONGEST, kind, client, it -> held(it, kind).map(LeaseInfo::held));
+    addSeconds(LockMeter.HELD_LONGEST, kind, client, it -> held(it, kind).map(LeaseInfo::heldFor));
     addGauge(LockMeter.WAITING, kind, client, it -> waiting(it, kind).count());
     addSeconds(
         LockMeter.WAITING_LONGEST, kind, client, it -> waiting(it, kind).map(WaiterInfo::waited));
@@ -109,7 +109,7 @@ final class ClientMeters {
   }
 
   synchronized void follow(LockClient client) {
-    subscription = client.onEvent(this::record);
+    registration = client.onEvent(this::record);
     if (groups.isNone()) {
       // With zero, so that a monitoring system sees the first loss as an increase.
       metersOf(new Key(LockKind.EXCLUSIVE, LockGroups.NONE));
@@ -118,8 +118,8 @@ final class ClientMeters {
 
   synchronized void end() {
     ended = true;
-    if (subscription != null) {
-      subscription.close();
+    if (registration != null) {
+      registration.close();
     }
     all.forEach(registry::remove);
   }
@@ -127,7 +127,7 @@ final class ClientMeters {
   private void record(LockEvent event) {
     String group = groups.of(event.name());
     synchronized (this) {
-      // An event may be on its way when the subscription is closed.
+      // An event may be on its way when the registration is closed.
       if (!ended) {
         metersOf(new Key(event.kind(), group)).record(event);
       }
@@ -223,9 +223,9 @@ final class ClientMeters {
       } else if (event instanceof LockEvent.GaveUp end) {
         of(acquired, valueOf(end.reason())).record(end.waited());
       } else if (event instanceof LockEvent.Released release) {
-        of(held, valueOf(release.outcome())).record(release.held());
+        of(held, valueOf(release.outcome())).record(release.heldFor());
       } else if (event instanceof LockEvent.Lost loss) {
-        of(held, "lost").record(loss.held());
+        of(held, "lost").record(loss.heldFor());
         of(losses, valueOf(loss.loss().reason())).increment();
       } else if (event instanceof LockEvent.Renewed) {
         of(renewals, "confirmed").increment();

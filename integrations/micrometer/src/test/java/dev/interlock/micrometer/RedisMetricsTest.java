@@ -76,7 +76,7 @@ class RedisMetricsTest {
   @Test
   void aForcedReleaseAndAServerThatDiesAreLosses() throws Exception {
     Lease forced = client.lock("a").acquire();
-    assertTrue(other.forceRelease("a"));
+    assertTrue(other.admin().forceRelease("a"));
     assertEquals(LossReason.TAKEN, forced.lost().get(1, TimeUnit.MINUTES).reason());
 
     Lease renewed = client.lock("b").acquire();

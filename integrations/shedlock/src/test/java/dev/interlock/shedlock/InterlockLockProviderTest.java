@@ -164,7 +164,7 @@ class InterlockLockProviderTest {
       if (event instanceof LockEvent.Renewed) {
         renewals++;
       } else if (event instanceof LockEvent.Released released) {
-        held = Optional.of(released.held());
+        held = Optional.of(released.heldFor());
       } else {
         assertFalse(event instanceof LockEvent.Lost, () -> "lost: " + event);
       }

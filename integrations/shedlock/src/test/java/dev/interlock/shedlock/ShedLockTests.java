@@ -53,12 +53,12 @@ abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTe
 
   @Override
   protected void assertUnlocked(String name) {
-    assertFalse(observer.inspect(name).isHeld(), name);
+    assertFalse(observer.admin().inspect(name).isHeld(), name);
   }
 
   @Override
   protected void assertLocked(String name) {
-    assertTrue(observer.inspect(name).isHeld(), name);
+    assertTrue(observer.admin().inspect(name).isHeld(), name);
   }
 
   @Override

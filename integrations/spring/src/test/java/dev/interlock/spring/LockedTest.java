@@ -411,15 +411,15 @@ class LockedTest {
 
   @Test
   void theLockIsHeldDuringTheCallAndFreeAfterIt() throws Exception {
-    assertTrue(orders.write(() -> otherShared.inspect("catalog").isHeld()));
-    assertFalse(otherShared.inspect("catalog").isHeld());
+    assertTrue(orders.write(() -> otherShared.admin().inspect("catalog").isHeld()));
+    assertFalse(otherShared.admin().inspect("catalog").isHeld());
     assertTrue(CurrentLease.find().isEmpty());
   }
 
   @Test
   void whatTheMethodThrowsIsThrownAndTheLockIsFree() {
     assertEquals("disk full", assertThrows(IOException.class, orders::fails).getMessage());
-    assertFalse(other.inspect("failing").isHeld());
+    assertFalse(other.admin().inspect("failing").isHeld());
     assertTrue(CurrentLease.find().isEmpty());
   }
 
@@ -500,11 +500,11 @@ class LockedTest {
       caller.setUncaughtExceptionHandler((thread, e) -> {});
       caller.start();
       assertTrue(waiting.await(1, TimeUnit.MINUTES));
-      assertTrue(other.inspect("from-a").isHeld());
+      assertTrue(other.admin().inspect("from-a").isHeld());
       caller.interrupt();
       caller.join();
     }
-    Eventually.holds("the set is free", () -> !other.inspect("from-a").isHeld());
+    Eventually.holds("the set is free", () -> !other.admin().inspect("from-a").isHeld());
   }
 
   @Test
@@ -562,7 +562,7 @@ class LockedTest {
   void aNestedCallJoinsTheLockOfItsThread() throws Exception {
     Warehouse warehouse = context.getBean(Warehouse.class);
     assertTrue(warehouse.joins());
-    assertFalse(other.inspect("same").isHeld());
+    assertFalse(other.admin().inspect("same").isHeld());
     assertTrue(warehouse.readsWhileItWrites());
   }
 
@@ -580,7 +580,7 @@ class LockedTest {
     assertTrue(more.getMessage().contains("wait for itself"), more.getMessage());
     assertThrows(
         IllegalStateException.class, () -> orders.read(() -> orders.write(() -> "unreachable")));
-    assertFalse(otherShared.inspect("catalog").isHeld());
+    assertFalse(otherShared.admin().inspect("catalog").isHeld());
   }
 
   @Test
@@ -634,7 +634,7 @@ class LockedTest {
       IllegalStateException refusal =
           assertThrows(IllegalStateException.class, () -> orders.one(() -> result));
       assertTrue(refusal.getMessage().contains("may go on"), refusal.getMessage());
-      assertFalse(other.inspect("same").isHeld());
+      assertFalse(other.admin().inspect("same").isHeld());
     }
     assertEquals("done", orders.one(() -> ResponseEntity.ok("done")).getBody());
   }

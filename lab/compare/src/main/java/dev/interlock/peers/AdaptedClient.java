@@ -4,10 +4,11 @@ import dev.interlock.BackendInfo;
 import dev.interlock.DistributedLock;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LeaseInfo;
 import dev.interlock.LeasedLock;
+import dev.interlock.LockAdmin;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockException;
@@ -15,7 +16,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLock;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import dev.interlock.WaiterInfo;
 import dev.interlock.tck.run.NotOfferedException;
 import java.time.Duration;
@@ -86,21 +87,11 @@ final class AdaptedClient implements LockClient {
   }
 
   @Override
-  public DistributedLock lock(String name) {
-    return lock(name, unchanged -> {});
-  }
-
-  @Override
   public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
     checkOpen();
     LockOptions.Builder changed = options.toBuilder();
     change.accept(changed);
     return new AdaptedLock(Objects.requireNonNull(name, "name"), Terms.of(changed.build()));
-  }
-
-  @Override
-  public DistributedReadWriteLock readWriteLock(String name) {
-    throw notAdapted("read-write locks");
   }
 
   @Override
@@ -110,23 +101,13 @@ final class AdaptedClient implements LockClient {
   }
 
   @Override
-  public DistributedSemaphore semaphore(String name, int limit) {
-    throw notAdapted("semaphores");
-  }
-
-  @Override
   public DistributedSemaphore semaphore(
       String name, int limit, Consumer<? super LockOptions.Builder> change) {
     throw notAdapted("semaphores");
   }
 
   @Override
-  public Election election(String name) {
-    throw new NotOfferedException("an election as part of the lock's interface");
-  }
-
-  @Override
-  public Election election(String name, Consumer<? super LockOptions.Builder> change) {
+  public LeaderElection election(String name, Consumer<? super LockOptions.Builder> change) {
     throw new NotOfferedException("an election as part of the lock's interface");
   }
 
@@ -135,41 +116,41 @@ final class AdaptedClient implements LockClient {
   }
 
   @Override
-  public MultiLock lockAll(Collection<String> names) {
-    throw peer.withoutSets();
-  }
-
-  @Override
   public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
     throw peer.withoutSets();
   }
 
   @Override
-  public LockState inspect(String name) {
-    try {
-      return peer.inspect(name);
-    } catch (Exception e) {
-      throw translated(name, e);
-    }
-  }
+  public LockAdmin admin() {
+    return new LockAdmin() {
+      @Override
+      public LockState inspect(String name) {
+        try {
+          return peer.inspect(name);
+        } catch (Exception e) {
+          throw translated(name, e);
+        }
+      }
 
-  @Override
-  public Stream<LockState> list(String prefix) {
-    throw new NotOfferedException("a listing of locks");
-  }
+      @Override
+      public Stream<LockState> list(String prefix) {
+        throw new NotOfferedException("a listing of locks");
+      }
 
-  @Override
-  public boolean forceRelease(String name) {
-    try {
-      return peer.forceUnlock(name);
-    } catch (Exception e) {
-      throw translated(name, e);
-    }
-  }
+      @Override
+      public boolean forceRelease(String name) {
+        try {
+          return peer.forceUnlock(name);
+        } catch (Exception e) {
+          throw translated(name, e);
+        }
+      }
 
-  @Override
-  public boolean revoke(String name) {
-    throw new NotOfferedException("a revocation");
+      @Override
+      public boolean revoke(String name) {
+        throw new NotOfferedException("a revocation");
+      }
+    };
   }
 
   @Override
@@ -193,7 +174,7 @@ final class AdaptedClient implements LockClient {
   }
 
   @Override
-  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+  public Registration onEvent(Consumer<? super LockEvent> listener) {
     throw new NotOfferedException("events of locks");
   }
 

@@ -4,8 +4,8 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
+import dev.interlock.Registration;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.Subscription;
 import dev.interlock.tck.run.NotOfferedException;
 import java.time.Duration;
 import java.util.concurrent.Callable;
@@ -142,7 +142,7 @@ final class AdaptedLease implements Lease {
   }
 
   @Override
-  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+  public Registration onEvent(Consumer<? super LockEvent> listener) {
     throw new NotOfferedException("events of locks");
   }
 }

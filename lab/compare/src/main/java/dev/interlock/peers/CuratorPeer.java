@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.LockStates;
 import dev.interlock.tck.run.NotOfferedException;
 import dev.interlock.tck.run.NotTestedException;
 import dev.interlock.testbed.kit.ZooKeeperStore;
@@ -106,8 +107,8 @@ final class CuratorPeer implements Peer {
     List<String> nodes =
         List.copyOf(new InterProcessMutex(curator, path(name)).getParticipantNodes());
     return nodes.isEmpty()
-        ? LockState.free(name)
-        : LockState.held(name, null, null, null, nodes.subList(1, nodes.size()));
+        ? LockStates.free(name)
+        : LockStates.held(name, null, null, null, nodes.subList(1, nodes.size()));
   }
 
   @Override

@@ -7,6 +7,7 @@ import dev.interlock.Fault;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Timing;
@@ -77,15 +78,12 @@ abstract class PeerHarness implements Harness {
    * injected.
    */
   final BackendInfo info() {
-    return new BackendInfo(
-        name,
-        setUp,
-        capabilities,
-        granularity,
-        minTtl,
-        FailureModel.builder()
-            .under(FailureModel.Survives.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST)
-            .build());
+    return BackendDescription.of(name, setUp)
+        .capabilities(capabilities)
+        .granularity(granularity)
+        .minTtl(minTtl)
+        .under(FailureModel.Survives.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST)
+        .build();
   }
 
   @Override

@@ -2,6 +2,7 @@ package dev.interlock.peers;
 
 import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
+import dev.interlock.spi.LockStates;
 import dev.interlock.tck.run.NotOfferedException;
 import dev.interlock.tck.run.NotTestedException;
 import java.time.Duration;
@@ -175,9 +176,9 @@ final class RedissonPeer implements Peer {
     RLock lock = lock(name);
     try {
       return lock.isLocked()
-          ? LockState.held(
+          ? LockStates.held(
               name, null, null, Duration.ofMillis(Math.max(0, lock.remainTimeToLive())), List.of())
-          : LockState.free(name);
+          : LockStates.free(name);
     } catch (UnsupportedOperationException e) {
       throw new NotOfferedException("a query of a lock's state");
     }

@@ -3,7 +3,7 @@ package dev.interlock.peers;
 import static java.util.concurrent.TimeUnit.SECONDS;
 
 import dev.interlock.DistributedLock;
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.shedlock.InterlockLockProvider;
@@ -156,7 +156,8 @@ final class MigrationExamples {
     LockExtender.extendActiveLock(Duration.ofMinutes(10), Duration.ZERO);
   }
 
-  static void interlock(LockClient client, Callable<String> work, Election.LeaderWork leaderWork)
+  static void interlock(
+      LockClient client, Callable<String> work, LeaderElection.LeaderWork leaderWork)
       throws Exception {
     DistributedLock lock = client.lock("orders");
     lock.asLock();
@@ -179,9 +180,9 @@ final class MigrationExamples {
     lease.fencingToken();
     lease.lost();
     lease.callWhileHeld(work);
-    client.inspect("orders").isHeld();
-    client.forceRelease("orders");
-    client.revoke("orders");
+    client.admin().inspect("orders").isHeld();
+    client.admin().forceRelease("orders");
+    client.admin().revoke("orders");
     client.lockAll(List.of("a", "b"));
     LockClient.open("redlock://one:6379,two:6379,three:6379");
     client.readWriteLock("catalog").readLock();
@@ -189,7 +190,7 @@ final class MigrationExamples {
     client
         .semaphore("exports", 5, options -> options.ttl(Duration.ofSeconds(10)).autoRenew(false))
         .acquire();
-    Election election = client.election("scheduler");
+    LeaderElection election = client.election("scheduler");
     Lease leadership = election.campaign();
     election.campaignAsync();
     leadership.isHeld();

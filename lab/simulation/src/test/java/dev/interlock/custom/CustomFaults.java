@@ -9,6 +9,7 @@ import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.custom.Fault.Store;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.LockStates;
 import java.text.Normalizer;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -120,7 +121,7 @@ final class CustomFaults {
   }
 
   private static LockState withRemaining(LockState state, Duration remaining) {
-    return LockState.held(
+    return LockStates.held(
         state.name(),
         state.holder().orElse(null),
         state.fencingToken().getAsLong(),
@@ -129,7 +130,7 @@ final class CustomFaults {
   }
 
   private static LockState withWaiters(LockState state, List<String> waiters) {
-    return LockState.held(
+    return LockStates.held(
         state.name(),
         state.holder().orElse(null),
         state.fencingToken().getAsLong(),
@@ -309,7 +310,7 @@ final class CustomFaults {
         new Wrong(
             "token shown multiplied",
             "Inspection multiplies the token as programs see it, which the client does again.",
-            shown(state -> state.withFencingToken(state.fencingToken().getAsLong() * 64))));
+            shown(state -> LockStates.withTokens(state, token -> token * 64))));
   }
 
   private static List<String> counterPerName(List<String> keys, String stored) {

@@ -2,7 +2,6 @@ package dev.interlock.custom;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
@@ -12,10 +11,12 @@ import dev.interlock.LossReason;
 import dev.interlock.custom.Fault.Store;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
 import java.time.Duration;
@@ -72,25 +73,22 @@ class CustomLock implements LockBackend {
   }
 
   static BackendInfo info(String name, Set<Capability> capabilities, Duration granularity) {
-    return new BackendInfo(
-        name,
-        "a hash that expires, on one Redis",
-        capabilities,
-        granularity,
-        Duration.ofMillis(50),
-        FailureModel.builder()
-            .under(
-                Survives.EXCLUSION_AND_TOKENS,
-                dev.interlock.Fault.CLIENT_KILLED,
-                dev.interlock.Fault.CLIENT_STOPPED,
-                dev.interlock.Fault.CONNECTION_LOST,
-                dev.interlock.Fault.PARTITION,
-                dev.interlock.Fault.SERVER_STOPPED)
-            .under(
-                Survives.NOT_APPLICABLE,
-                dev.interlock.Fault.MINORITY_LOST,
-                dev.interlock.Fault.LEADER_CHANGED)
-            .build());
+    return BackendDescription.of(name, "a hash that expires, on one Redis")
+        .capabilities(capabilities)
+        .granularity(granularity)
+        .minTtl(Duration.ofMillis(50))
+        .under(
+            Survives.EXCLUSION_AND_TOKENS,
+            dev.interlock.Fault.CLIENT_KILLED,
+            dev.interlock.Fault.CLIENT_STOPPED,
+            dev.interlock.Fault.CONNECTION_LOST,
+            dev.interlock.Fault.PARTITION,
+            dev.interlock.Fault.SERVER_STOPPED)
+        .under(
+            Survives.NOT_APPLICABLE,
+            dev.interlock.Fault.MINORITY_LOST,
+            dev.interlock.Fault.LEADER_CHANGED)
+        .build();
   }
 
   @Override
@@ -129,8 +127,8 @@ class CustomLock implements LockBackend {
     Object token = seen.get(1);
     return fault.shown(
         token == null
-            ? LockState.free(name)
-            : LockState.held(
+            ? LockStates.free(name)
+            : LockStates.held(
                 name,
                 String.valueOf(seen.get(0)),
                 Long.valueOf(token.toString()),

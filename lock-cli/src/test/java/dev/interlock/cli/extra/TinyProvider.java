@@ -2,16 +2,17 @@ package dev.interlock.cli.extra;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
 import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.Renewal;
 import java.time.Duration;
@@ -22,13 +23,10 @@ import java.util.Set;
 /** The {@code tiny:} backend: grants every attempt, and always lists the same two locks. */
 public final class TinyProvider implements LockProvider {
   private static final BackendInfo INFO =
-      new BackendInfo(
-          "tiny",
-          "grants everything",
-          Set.of(Capability.LIST),
-          Duration.ZERO,
-          Duration.ofMillis(1),
-          FailureModel.builder().build());
+      BackendDescription.of("tiny", "grants everything")
+          .capabilities(Capability.LIST)
+          .minTtl(Duration.ofMillis(1))
+          .build();
 
   @Override
   public Set<String> schemes() {
@@ -75,17 +73,18 @@ public final class TinyProvider implements LockProvider {
 
       @Override
       public LockState inspect(String name, Deadline deadline) {
-        return LockState.free(name);
+        return LockStates.free(name);
       }
 
       @Override
       public LockPage list(String prefix, String cursor, int limit, Deadline deadline) {
         LockState state =
             cursor == null
-                ? LockState.held(
-                        prefix + "/b\u001b", "me", 7L, Duration.ofSeconds(90), List.of("you"))
-                    .withHeldSince(Instant.EPOCH)
-                : LockState.held(prefix + "/a", null, null, null, List.of());
+                ? LockStates.held(
+                    prefix + "/b\u001b",
+                    LockStates.holder("me", 1, 7L, Duration.ofSeconds(90), Instant.EPOCH),
+                    List.of("you"))
+                : LockStates.held(prefix + "/a", null, null, null, List.of());
         return new LockPage(List.of(state), cursor == null ? "more" : null);
       }
 

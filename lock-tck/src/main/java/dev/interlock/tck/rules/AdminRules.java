@@ -40,14 +40,15 @@ public abstract class AdminRules extends RuleTest {
     String name = newName();
     LockClient holder = labelled("a particular holder");
     LockClient observer = client();
-    assertFalse(answer(() -> observer.inspect(name)).isHeld(), "held before it was acquired");
+    assertFalse(
+        answer(() -> observer.admin().inspect(name)).isHeld(), "held before it was acquired");
     ReleaseOutcome outcome;
     Lease lease = holder.lock(name).acquire();
     try {
       LockState state = assertSeen(observer, lease, "a particular holder");
       assertEquals(name, state.name());
       renewNow(lease, bound());
-      LockState renewed = answer(() -> observer.inspect(name));
+      LockState renewed = answer(() -> observer.admin().inspect(name));
       assertEquals(
           state.heldSince(), renewed.heldSince(), "a renewal changed since when the lock is held");
       assertEquals(
@@ -86,7 +87,8 @@ public abstract class AdminRules extends RuleTest {
     assertRefused(second.lock(name), "a held lock was acquired");
     everybody.forEach(client -> assertSeen(client, lease, "the first holder"));
     eventually(
-        () -> observer.inspect(name).waiters().isEmpty(), "a waiter that timed out is shown");
+        () -> observer.admin().inspect(name).waiters().isEmpty(),
+        "a waiter that timed out is shown");
 
     CompletableFuture<Lease> next = second.lock(name).acquireAsync();
     awaitQueued(observer, name, 1);
@@ -96,7 +98,7 @@ public abstract class AdminRules extends RuleTest {
       for (LockClient client : everybody) {
         assertEquals(
             List.of("the second holder", "a waiter"),
-            answer(() -> client.inspect(name)).waiters(),
+            answer(() -> client.admin().inspect(name)).waiters(),
             "the waiters, in the order of the queue");
       }
     }
@@ -108,12 +110,13 @@ public abstract class AdminRules extends RuleTest {
       everybody.forEach(client -> assertSeen(client, successor, "the second holder"));
       never.cancel(true);
       eventually(
-          () -> observer.inspect(name).waiters().isEmpty(), "a waiter that has left is shown");
+          () -> observer.admin().inspect(name).waiters().isEmpty(),
+          "a waiter that has left is shown");
     }
   }
 
   private LockState assertSeen(LockClient observer, Lease lease, String holder) {
-    LockState state = answer(() -> observer.inspect(lease.name()));
+    LockState state = answer(() -> observer.admin().inspect(lease.name()));
     assertTrue(state.isHeld(), "not held while a lease was");
     state.holder().ifPresent(label -> assertEquals(holder, label, "the holder shown"));
     if (has(Capability.FENCING)) {
@@ -142,7 +145,7 @@ public abstract class AdminRules extends RuleTest {
     long end = System.nanoTime() + untilEnd(lease).toNanos();
     while (next.isEmpty() && System.nanoTime() - end < 0) {
       long before = System.nanoTime() - validUntil;
-      LockState state = answer(() -> observer.inspect(name));
+      LockState state = answer(() -> observer.admin().inspect(name));
       long after = System.nanoTime() - validUntil;
       // Not an attempt whose answer a busy store gave too late.
       boolean isOther = state.fencingToken().orElse(lease.fencingToken()) != lease.fencingToken();
@@ -183,7 +186,7 @@ public abstract class AdminRules extends RuleTest {
       Lease lease = acquireNow(client().lock(name));
       after.add(System.nanoTime());
       letPass(Duration.ofMillis(500)); // the time of the query is another than that of the grant
-      answer(() -> observer.inspect(name)).heldSince().ifPresent(shown::add);
+      answer(() -> observer.admin().inspect(name)).heldSince().ifPresent(shown::add);
       lease.release();
     }
     assumeApplicable(shown.size() == 2, info().name() + " does not show the time of the grant");
@@ -212,9 +215,10 @@ public abstract class AdminRules extends RuleTest {
       neighbours.add(acquireNow(holder.lock(other)));
     }
     assertFalse(
-        answer(() -> operator.forceRelease(name)),
+        answer(() -> operator.admin().forceRelease(name)),
         "a free lock was reported as held, while its neighbours were");
-    assertFalse(answer(() -> operator.inspect(name)).isHeld(), "shown as held by a neighbour");
+    assertFalse(
+        answer(() -> operator.admin().inspect(name)).isHeld(), "shown as held by a neighbour");
     Lease forced = acquireNow(holder.lock(name));
     forceRelease(operator, name, "a held lock was reported as free");
     for (Lease neighbour : neighbours) {
@@ -228,7 +232,8 @@ public abstract class AdminRules extends RuleTest {
   void aForcedReleaseFreesTheLockAndTokensKeepRising() throws Exception {
     String name = newName();
     LockClient operator = client();
-    assertFalse(answer(() -> operator.forceRelease(name)), "a free lock was reported as held");
+    assertFalse(
+        answer(() -> operator.admin().forceRelease(name)), "a free lock was reported as held");
     Lease forced = client().lock(name).acquire();
     forceRelease(operator, name, "a held lock was reported as free");
     try (Lease next = acquireWithin(operator.lock(name), "not free after the forced release")) {
@@ -244,7 +249,7 @@ public abstract class AdminRules extends RuleTest {
   void aRevocationKeepsOthersWaitingUntilTheLeaseHasEnded() throws Exception {
     String name = newName();
     LockClient operator = client();
-    assertFalse(answer(() -> operator.revoke(name)), "a free lock was reported as held");
+    assertFalse(answer(() -> operator.admin().revoke(name)), "a free lock was reported as held");
     Lease revoked = client(renewed()).lock(name).acquire();
     Future<Boolean> overlap = overlap(operator.lock(name)::acquire, revoked::isHeld);
     revoke(operator, name);
@@ -268,7 +273,7 @@ public abstract class AdminRules extends RuleTest {
             : holder.lock(name);
     Lease revoked = acquireNow(lock);
     LockClient operator = client();
-    answer(() -> operator.revoke(name));
+    answer(() -> operator.admin().revoke(name));
     var unused = revoked.release();
     acquireWithin(operator.lock(name), "its release did not free a revoked lock").release();
   }
@@ -302,7 +307,7 @@ public abstract class AdminRules extends RuleTest {
     answer(
         () -> {
           try {
-            observer.list("").forEach(state -> all.add(state.name()));
+            observer.admin().list("").forEach(state -> all.add(state.name()));
           } catch (LockConfigurationException e) {
             // Other rules may have left locks that this user may not read; those come last.
           }
@@ -310,8 +315,9 @@ public abstract class AdminRules extends RuleTest {
         });
     assertTrue(all.containsAll(listed.keySet()), "the listing without a prefix lacks held locks");
 
-    LockState one = answer(() -> observer.list(prefix + "/Ab*?[^x]\\_%.{10").toList()).get(0);
-    LockState inspected = answer(() -> observer.inspect(one.name()));
+    LockState one =
+        answer(() -> observer.admin().list(prefix + "/Ab*?[^x]\\_%.{10").toList()).get(0);
+    LockState inspected = answer(() -> observer.admin().inspect(one.name()));
     assertTrue(one.isHeld(), "listed, but not shown as held");
     assertEquals(inspected.holder(), one.holder());
     assertEquals(inspected.fencingToken(), one.fencingToken());
@@ -320,7 +326,8 @@ public abstract class AdminRules extends RuleTest {
   }
 
   private void assertListed(LockClient observer, String prefix, Set<String> expected) {
-    List<String> names = answer(() -> observer.list(prefix).map(LockState::name).sorted().toList());
+    List<String> names =
+        answer(() -> observer.admin().list(prefix).map(LockState::name).sorted().toList());
     assertEquals(expected.stream().sorted().toList(), names, "what is listed under " + prefix);
   }
 
@@ -328,13 +335,13 @@ public abstract class AdminRules extends RuleTest {
   @Requires(value = Capability.LIST, absent = true)
   void withoutListingTheAttemptIsRefused() {
     LockClient observer = client();
-    assertThrows(UnsupportedOperationException.class, () -> observer.list(newName()));
+    assertThrows(UnsupportedOperationException.class, () -> observer.admin().list(newName()));
   }
 
   @Rule("ADMIN-03")
   @Requires(value = Capability.REVOKE, absent = true)
   void withoutRevocationTheAttemptIsRefused() {
     LockClient operator = client();
-    assertThrows(UnsupportedOperationException.class, () -> operator.revoke(newName()));
+    assertThrows(UnsupportedOperationException.class, () -> operator.admin().revoke(newName()));
   }
 }

@@ -64,9 +64,9 @@ public abstract class ApiRules extends RuleTest {
       refused(() -> client.lock(bad));
       refused(() -> client.lock(bad, renewed(timing().longTtl())));
       refused(() -> client.lockAll(List.of(newName(), bad)));
-      refused(() -> client.inspect(bad));
-      refused(() -> client.forceRelease(bad));
-      refused(() -> client.revoke(bad));
+      refused(() -> client.admin().inspect(bad));
+      refused(() -> client.admin().forceRelease(bad));
+      refused(() -> client.admin().revoke(bad));
     }
     refused(() -> client.lockAll(List.of()));
     for (Duration bad : List.of(Duration.ofNanos(-1), Duration.ofDays(-1))) {
@@ -112,8 +112,8 @@ public abstract class ApiRules extends RuleTest {
       refused(() -> client.lock("a", null));
       refused(() -> client.lockAll(null));
       refused(() -> client.lockAll(List.of("a"), null));
-      refused(() -> client.inspect(null));
-      refused(() -> client.forceRelease(null));
+      refused(() -> client.admin().inspect(null));
+      refused(() -> client.admin().forceRelease(null));
       assertThrows(NullPointerException.class, () -> client.onEvent(null));
       refused(() -> lock.tryAcquire(null));
       refused(() -> lock.tryAcquireAsync(null));
@@ -188,7 +188,7 @@ public abstract class ApiRules extends RuleTest {
       try {
         assertEquals(name, lease.name());
         assertRefused(other.lock(name), "not exclusive: " + name);
-        assertTrue(answer(() -> other.inspect(name)).isHeld(), () -> "not seen: " + name);
+        assertTrue(answer(() -> other.admin().inspect(name)).isHeld(), () -> "not seen: " + name);
         if (has(Capability.FENCING)) {
           assertTrue(lease.fencingToken() > 0);
         }

@@ -6,12 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
 import dev.interlock.DistributedLock;
-import dev.interlock.Election;
-import dev.interlock.Election.Candidacy;
-import dev.interlock.Election.Leader;
+import dev.interlock.LeaderElection;
+import dev.interlock.LeaderElection.Candidacy;
+import dev.interlock.LeaderElection.Leader;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.history.Event;
@@ -38,7 +38,7 @@ public abstract class ElectionRules extends RuleTest {
   private static final Duration MOMENT = Duration.ofMillis(200);
 
   /** Work that a test can watch: it leads until it is interrupted, or told to return. */
-  private final class WatchedWork implements Election.LeaderWork {
+  private final class WatchedWork implements LeaderElection.LeaderWork {
     final AtomicInteger calls = new AtomicInteger();
     final AtomicInteger inside = new AtomicInteger();
     final AtomicInteger interrupts = new AtomicInteger();
@@ -92,7 +92,7 @@ public abstract class ElectionRules extends RuleTest {
   }
 
   /** Stands for election until the test ends. */
-  private Candidacy run(LockClient client, String name, Election.LeaderWork work) {
+  private Candidacy run(LockClient client, String name, LeaderElection.LeaderWork work) {
     return closing(client.election(name).run(work));
   }
 
@@ -310,7 +310,7 @@ public abstract class ElectionRules extends RuleTest {
     String name = newName();
     LockClient observer = client();
     Observed observed = new Observed();
-    Subscription subscription = closing(observer.election(name).observe(observed::tell));
+    Registration registration = closing(observer.election(name).observe(observed::tell));
     observed.await(null, "an observer was not told that nobody leads");
     Lease first = campaign(labelled("the first leader"), name);
     observed.await("the first leader", "an observer was not told of the leader");
@@ -319,7 +319,7 @@ public abstract class ElectionRules extends RuleTest {
     Future<Lease> waiting = inThread(second.election(name)::campaign);
     awaitQueued(observer, name, 1);
     Observed later = new Observed();
-    Subscription thrower =
+    Registration thrower =
         closing(
             observer
                 .election(name)
@@ -334,16 +334,17 @@ public abstract class ElectionRules extends RuleTest {
     observed.await("the second leader", "an observer was not told of the next leader");
     later.await("the second leader", "a listener that had thrown was not told of the next leader");
     assertTrue(observer.held().isEmpty(), "a client that observes takes part");
-    assertTrue(answer(() -> observer.inspect(name)).waiters().isEmpty(), "an observer waits");
+    assertTrue(
+        answer(() -> observer.admin().inspect(name)).waiters().isEmpty(), "an observer waits");
     thrower.close();
     leadership.release();
     observed.await(null, "an observer was not told that nobody leads");
-    subscription.close();
+    registration.close();
     int told = observed.states.size();
     Lease again = campaign(second, name);
     letPass(lasting().pollInterval().plus(MOMENT));
     assertEquals(
-        told, observed.states.size(), "calls of a listener after its subscription was closed");
+        told, observed.states.size(), "calls of a listener after its registration was closed");
     again.release();
   }
 
@@ -463,7 +464,7 @@ public abstract class ElectionRules extends RuleTest {
     candidacy = run(client, name, work);
     eventually(
         bound().multipliedBy(2),
-        () -> candidacy.problem().isPresent(),
+        () -> candidacy.failure().isPresent(),
         "a candidate does not report that it cannot reach the store");
     assertStruck(outage);
     assertEquals(0, work.calls.get(), "elected without the store");
@@ -472,7 +473,7 @@ public abstract class ElectionRules extends RuleTest {
         renewed().ttl().multipliedBy(2).plus(bound()),
         () -> work.calls.get() == 1,
         "a candidate did not stand again after an outage");
-    eventually(() -> candidacy.problem().isEmpty(), "a past problem is still shown");
+    eventually(() -> candidacy.failure().isEmpty(), "a past problem is still shown");
   }
 
   @Rule("ELECT-05")

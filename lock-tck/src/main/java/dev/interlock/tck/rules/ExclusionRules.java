@@ -289,6 +289,7 @@ public abstract class ExclusionRules extends RuleTest {
           () ->
               worker
                   .client()
+                  .admin()
                   .list(prefix)
                   .map(LockState::name)
                   .sorted()
@@ -654,7 +655,7 @@ public abstract class ExclusionRules extends RuleTest {
       // RELEASED is as good: the client noticed in time and used another connection.
       assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome);
       LockClient other = client();
-      answer(() -> other.forceRelease(name)); // in case no release arrived
+      answer(() -> other.admin().forceRelease(name)); // in case no release arrived
       second = acquireWithin(untilEnd(first), lock, "the client did not acquire the lock again");
     } // now the old release arrives
     never(Duration.ofMillis(500), second.lost(), "the client's next lease was lost");

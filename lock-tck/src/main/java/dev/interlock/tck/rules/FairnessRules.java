@@ -178,7 +178,7 @@ public abstract class FairnessRules extends RuleTest {
             });
     eventually(
         bound().multipliedBy(2),
-        () -> observer.inspect(name).waiters().contains("the other"),
+        () -> observer.admin().inspect(name).waiters().contains("the other"),
         "a waiter is not shown in the queue");
     int whenQueued = busy.grants.get();
     queued.countDown();
@@ -239,13 +239,13 @@ public abstract class FairnessRules extends RuleTest {
   void waitersThatLeaveDoNotDisturbTheQueue() throws Exception {
     WaitingQueue queue = new WaitingQueue(6);
     LockClient observer = client();
-    List<String> before = answer(() -> observer.inspect(queue.name)).waiters();
+    List<String> before = answer(() -> observer.admin().inspect(queue.name)).waiters();
     queue.leave(1, 3);
     eventually(
         () -> waiters(observer, queue.name) == 4, "a waiter that left is still in the queue");
     assertEquals(
         List.of(before.get(0), before.get(2), before.get(4), before.get(5)),
-        answer(() -> observer.inspect(queue.name)).waiters(),
+        answer(() -> observer.admin().inspect(queue.name)).waiters(),
         "other waiters lost their places");
     queue.first.close();
     queue.assertServed(0, 2, 4, 5);
@@ -315,7 +315,7 @@ public abstract class FairnessRules extends RuleTest {
   }
 
   private static int waiters(LockClient observer, String name) {
-    return observer.inspect(name).waiters().size();
+    return observer.admin().inspect(name).waiters().size();
   }
 
   @Rule("FAIR-02")

@@ -140,7 +140,7 @@ public abstract class FaultRules extends RuleTest {
     Duration took = since(start);
     assertTrue(took.compareTo(bound()) <= 0, () -> "the attempt took " + text(took) + " to fail");
     long asked = System.nanoTime();
-    assertThrows(LockUnavailableException.class, () -> client.inspect(newName()));
+    assertThrows(LockUnavailableException.class, () -> client.admin().inspect(newName()));
     Duration answered = since(asked);
     assertTrue(
         answered.compareTo(bound()) <= 0, () -> "inspect took " + text(answered) + " to fail");

@@ -151,7 +151,8 @@ public abstract class FencingRules extends RuleTest {
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
       Future<Optional<Lease>> slowLease = inThread(slow::tryAcquire);
       eventually(
-          () -> slowLease.isDone() || operator.inspect(name).isHeld(), "a slow client got no lock");
+          () -> slowLease.isDone() || operator.admin().inspect(name).isHeld(),
+          "a slow client got no lock");
       assumeTestable(!slowLease.isDone(), "the answer came before the lock was shown as held");
       forceRelease(operator, name, "forceRelease did not see the holder");
       Lease successor = acquireNow(operator.lock(name));

@@ -146,7 +146,8 @@ public abstract class LockViewRules extends RuleTest {
               tried.element().unlock();
               if (tried.size() == 1) {
                 eventually(
-                    () -> !client.inspect(name).isHeld(), "an interrupted call took the lock");
+                    () -> !client.admin().inspect(name).isHeld(),
+                    "an interrupted call took the lock");
               }
             });
     within(bound().multipliedBy(3), checks, "a call did not return");

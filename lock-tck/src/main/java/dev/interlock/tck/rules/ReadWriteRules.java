@@ -190,7 +190,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
       testReentrancy(view, side.asLock(), writer(observer, name));
       view.lock();
       view.lock();
-      LockState state = answer(() -> observer.inspect(name));
+      LockState state = answer(() -> observer.admin().inspect(name));
       assertEquals(1, state.holders().size(), "the holds on the store");
       view.unlock();
       view.unlock();

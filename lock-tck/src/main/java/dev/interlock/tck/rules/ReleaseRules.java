@@ -167,7 +167,7 @@ public abstract class ReleaseRules extends RuleTest {
     // At once: an orphan would hold it for a TTL, a queue entry until its session ends.
     acquireWithin(client().lock(name), "an abandoned attempt holds the lock").release();
     eventually(
-        () -> client().inspect(name).waiters().isEmpty(),
+        () -> client().admin().inspect(name).waiters().isEmpty(),
         "an abandoned attempt is still in the queue");
   }
 
@@ -247,7 +247,7 @@ public abstract class ReleaseRules extends RuleTest {
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < attempts; i++) {
       assertRefused(client.lock(name), "a held lock was acquired");
-      boolean unused = answer(() -> client.inspect(name)).isHeld();
+      boolean unused = answer(() -> client.admin().inspect(name)).isHeld();
       released = acquireAfter(released, free).release();
       Lease lost = acquireAfter(released, free);
       forceRelease(client, free.name(), "a held lock was reported as free");
@@ -422,8 +422,8 @@ public abstract class ReleaseRules extends RuleTest {
     assertThrows(IllegalStateException.class, lock::tryAcquire);
     assertThrows(IllegalStateException.class, lock::acquire);
     assertThrows(IllegalStateException.class, () -> lock.tryAcquire(Duration.ofSeconds(1)));
-    assertThrows(IllegalStateException.class, () -> closing.inspect(held));
-    assertThrows(IllegalStateException.class, () -> closing.forceRelease(held));
+    assertThrows(IllegalStateException.class, () -> closing.admin().inspect(held));
+    assertThrows(IllegalStateException.class, () -> closing.admin().forceRelease(held));
     lease.release();
     acquireWithin(other.lock(busy), "a wait of the closed client became the holder").release();
   }

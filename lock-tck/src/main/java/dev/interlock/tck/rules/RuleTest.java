@@ -621,7 +621,7 @@ public abstract class RuleTest {
     if (has(Capability.FIFO)) {
       eventually(
           bound().multipliedBy(2),
-          () -> observer.inspect(name).waiters().size() >= count,
+          () -> observer.admin().inspect(name).waiters().size() >= count,
           "a waiter is not shown in the queue");
     }
   }
@@ -920,10 +920,11 @@ public abstract class RuleTest {
   final void assertSeenFree(LockClient observer, String name, ReleaseOutcome outcome) {
     if (outcome == ReleaseOutcome.RELEASED && !has(Capability.REPLICATED)) {
       assertFalse(
-          answer(() -> observer.inspect(name)).isHeld(),
+          answer(() -> observer.admin().inspect(name)).isHeld(),
           () -> "shown as held after its release: " + name);
     } else {
-      eventually(() -> !observer.inspect(name).isHeld(), "the release did not arrive: " + name);
+      eventually(
+          () -> !observer.admin().inspect(name).isHeld(), "the release did not arrive: " + name);
     }
   }
 
@@ -940,11 +941,11 @@ public abstract class RuleTest {
   }
 
   final void forceRelease(LockClient client, String name, String otherwise) {
-    intervene(() -> client.forceRelease(name), otherwise);
+    intervene(() -> client.admin().forceRelease(name), otherwise);
   }
 
   final void revoke(LockClient client, String name) {
-    intervene(() -> client.revoke(name), "a held lock was reported as free");
+    intervene(() -> client.admin().revoke(name), "a held lock was reported as free");
   }
 
   /** Ends a hold. A repeated request may find nothing held. */

@@ -69,7 +69,7 @@ public abstract class SemaphoreRules extends SharedRuleTest {
     }
     assertEquals(
         List.of(2, 1, 1, 1),
-        answer(() -> client().inspect(name)).holders().stream()
+        answer(() -> client().admin().inspect(name)).holders().stream()
             .map(LockState.Holder::weight)
             .toList(),
         "the permits shown, in the order of their grants");

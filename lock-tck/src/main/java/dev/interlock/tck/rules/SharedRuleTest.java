@@ -168,7 +168,7 @@ abstract class SharedRuleTest extends RuleTest {
     LockClient observer = client();
     eventually(
         untilEnd(passing),
-        () -> observer.inspect(name).holders().size() <= 1,
+        () -> observer.admin().inspect(name).holders().size() <= 1,
         "one of two holds did not end at its own TTL");
     assertFalse(passing.isHeld(), "the store ended a hold that was valid");
     assertTrue(renewed.isHeld(), "the end of one hold ended another");
@@ -237,7 +237,7 @@ abstract class SharedRuleTest extends RuleTest {
     LockClient observer = client();
     eventually(
         ttl.plus(bound()),
-        () -> observer.inspect(name).holders().size() <= 1,
+        () -> observer.admin().inspect(name).holders().size() <= 1,
         "the hold of a killed process did not end");
     assertRenewed(survivor, "the death of one holder ended the hold of another");
     assertFalse(waiter.isDone(), "the death of one holder ended the hold of another");
@@ -281,7 +281,8 @@ abstract class SharedRuleTest extends RuleTest {
     acquireWithin(reserved(), whole(client(), name), "a waiter that gave up became the holder")
         .release();
     eventually(
-        () -> waiting.inspect(name).waiters().isEmpty(), "a waiter that gave up is in the queue");
+        () -> waiting.admin().inspect(name).waiters().isEmpty(),
+        "a waiter that gave up is in the queue");
     if (kit().server().view().isPresent()) {
       awaitNothing(view(kit().server()), name, "waiters that gave up left something on the store");
     }
@@ -387,9 +388,9 @@ abstract class SharedRuleTest extends RuleTest {
     for (String label : List.of("the first holder", "the second holder")) {
       leases.add(acquireNow(some(client(lasting().toBuilder().holder(label).build()), name)));
     }
-    List<LockState> seen = new ArrayList<>(List.of(answer(() -> observer.inspect(name))));
+    List<LockState> seen = new ArrayList<>(List.of(answer(() -> observer.admin().inspect(name))));
     if (has(Capability.LIST)) {
-      try (Stream<LockState> listed = answer(() -> observer.list(name))) {
+      try (Stream<LockState> listed = answer(() -> observer.admin().list(name))) {
         listed.forEach(seen::add);
       }
       assertEquals(2, seen.size(), "how often a name with two holders is listed");
@@ -402,7 +403,7 @@ abstract class SharedRuleTest extends RuleTest {
       }
     }
     ReleaseOutcome outcome = leases.get(0).release();
-    LockState rest = answer(() -> observer.inspect(name));
+    LockState rest = answer(() -> observer.admin().inspect(name));
     if (outcome == ReleaseOutcome.RELEASED) {
       assertEquals(1, rest.holders().size(), () -> "the holders shown: " + rest.holders());
       assertShown(rest.holders().get(0), leases.get(1), "the second");
@@ -479,10 +480,11 @@ abstract class SharedRuleTest extends RuleTest {
       assertDisagrees(() -> within(wrong.tryAcquireAsync(), "a refused attempt waited"));
     }
     LockClient observer = client();
-    LockState state = answer(() -> observer.inspect(name));
+    LockState state = answer(() -> observer.admin().inspect(name));
     assertEquals(1, state.holders().size(), () -> "the holders shown: " + state.holders());
     eventually(
-        () -> observer.inspect(name).waiters().isEmpty(), "a refused attempt is in the queue");
+        () -> observer.admin().inspect(name).waiters().isEmpty(),
+        "a refused attempt is in the queue");
     assertRenewed(held, "a refused attempt freed what was held");
     ReleaseOutcome outcome = held.release();
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "a refused attempt freed what was held");

@@ -334,23 +334,23 @@ final class SpoiledAnswers {
   void inspection() throws Exception {
     Lease lease = longHeldBy(other);
     for (boolean held : new boolean[] {true, false}) {
-      boolean seen = spoiled(() -> client.inspect(name).isHeld()).orElse(held);
+      boolean seen = spoiled(() -> client.admin().inspect(name).isHeld()).orElse(held);
       assertEquals(held, seen, "whether inspection showed the lock as held");
       if (held) {
         RuleTest.assertReleased(lease, "a lease was gone because its lock was inspected");
         test.eventually(
-            untilExpired(), () -> !other.inspect(name).isHeld(), "the lock is still held");
+            untilExpired(), () -> !other.admin().inspect(name).isHeld(), "the lock is still held");
       }
     }
-    test.answer(() -> client.inspect(name));
+    test.answer(() -> client.admin().inspect(name));
   }
 
   void forcedRelease() throws Exception {
     Lease forced = longHeldBy(other);
-    Optional<Boolean> freed = spoiled(() -> client.forceRelease(name));
+    Optional<Boolean> freed = spoiled(() -> client.admin().forceRelease(name));
     assertTrue(freed.orElse(true), "a held lock was reported as free");
     if (freed.isEmpty()) {
-      var unused = test.answer(() -> client.forceRelease(name));
+      var unused = test.answer(() -> client.admin().forceRelease(name));
     }
     LockClient third = test.client(options());
     Lease next = test.acquireWithin(third.lock(name), "not free after its forced release");
@@ -364,10 +364,10 @@ final class SpoiledAnswers {
       return;
     }
     Lease revoked = test.acquireNow(other.lock(name));
-    Optional<Boolean> seen = spoiled(() -> client.revoke(name));
+    Optional<Boolean> seen = spoiled(() -> client.admin().revoke(name));
     assertTrue(seen.orElse(true), "a held lock was reported as free");
     if (seen.isEmpty()) {
-      var unused = test.answer(() -> client.revoke(name));
+      var unused = test.answer(() -> client.admin().revoke(name));
     }
     LockClient third = test.client(options());
     Lease next =

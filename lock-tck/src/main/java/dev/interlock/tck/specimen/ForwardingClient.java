@@ -4,20 +4,19 @@ import dev.interlock.BackendInfo;
 import dev.interlock.DistributedLock;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.LeaseInfo;
+import dev.interlock.LockAdmin;
 import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.LockOptions;
-import dev.interlock.LockState;
 import dev.interlock.MultiLock;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import dev.interlock.WaiterInfo;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 
 /** Forwards every call to another client. */
 public abstract class ForwardingClient implements LockClient {
@@ -68,7 +67,7 @@ public abstract class ForwardingClient implements LockClient {
    *
    * @param election the right election
    */
-  protected Election altered(Election election) {
+  protected LeaderElection altered(LeaderElection election) {
     return election;
   }
 
@@ -78,18 +77,8 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   @Override
-  public DistributedLock lock(String name) {
-    return altered(right.lock(name));
-  }
-
-  @Override
   public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
     return altered(right.lock(name, change));
-  }
-
-  @Override
-  public DistributedReadWriteLock readWriteLock(String name) {
-    return altered(right.readWriteLock(name));
   }
 
   @Override
@@ -99,29 +88,14 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   @Override
-  public DistributedSemaphore semaphore(String name, int limit) {
-    return altered(right.semaphore(name, limit));
-  }
-
-  @Override
   public DistributedSemaphore semaphore(
       String name, int limit, Consumer<? super LockOptions.Builder> change) {
     return altered(right.semaphore(name, limit, change));
   }
 
   @Override
-  public Election election(String name) {
-    return altered(right.election(name));
-  }
-
-  @Override
-  public Election election(String name, Consumer<? super LockOptions.Builder> change) {
+  public LeaderElection election(String name, Consumer<? super LockOptions.Builder> change) {
     return altered(right.election(name, change));
-  }
-
-  @Override
-  public MultiLock lockAll(Collection<String> names) {
-    return right.lockAll(names);
   }
 
   @Override
@@ -130,23 +104,8 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   @Override
-  public LockState inspect(String name) {
-    return right.inspect(name);
-  }
-
-  @Override
-  public Stream<LockState> list(String prefix) {
-    return right.list(prefix);
-  }
-
-  @Override
-  public boolean forceRelease(String name) {
-    return right.forceRelease(name);
-  }
-
-  @Override
-  public boolean revoke(String name) {
-    return right.revoke(name);
+  public LockAdmin admin() {
+    return right.admin();
   }
 
   @Override
@@ -170,13 +129,8 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   @Override
-  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+  public Registration onEvent(Consumer<? super LockEvent> listener) {
     return right.onEvent(listener);
-  }
-
-  @Override
-  public void close() {
-    right.close();
   }
 
   @Override

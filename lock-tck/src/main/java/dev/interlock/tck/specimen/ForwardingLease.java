@@ -3,8 +3,8 @@ package dev.interlock.tck.specimen;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockEvent;
+import dev.interlock.Registration;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.Subscription;
 import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -90,7 +90,7 @@ public abstract class ForwardingLease implements Lease {
   }
 
   @Override
-  public Subscription onEvent(Consumer<? super LockEvent> listener) {
+  public Registration onEvent(Consumer<? super LockEvent> listener) {
     return right.onEvent(listener);
   }
 }

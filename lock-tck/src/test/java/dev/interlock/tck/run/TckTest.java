@@ -5,12 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.BackendInfo;
-import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.memory.MemoryProvider;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockProvider;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.LockUri;
 import dev.interlock.spi.QueueingBackend;
 import java.io.IOException;
@@ -107,7 +107,7 @@ class TckTest {
               new Class<?>[] {QueueingBackend.class},
               (proxy, method, arguments) -> {
                 if (method.getName().equals("inspect")) {
-                  return LockState.free((String) arguments[0]);
+                  return LockStates.free((String) arguments[0]);
                 }
                 try {
                   return method.invoke(honest, arguments);

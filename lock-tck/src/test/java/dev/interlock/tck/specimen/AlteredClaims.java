@@ -7,6 +7,7 @@ import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
@@ -129,34 +130,24 @@ abstract class AlteredClaims extends ForwardingQueue {
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
     LockState state = super.inspect(sent(name), deadline);
     if (!state.isHeld()) {
-      return LockState.free(name);
+      return LockStates.free(name);
     }
     LockKind kind = state.kind().orElseThrow();
     LockState told =
-        LockState.held(
-            name,
-            kind,
-            kind == LockKind.SEMAPHORE ? state.limit() : Share.UNLIMITED,
-            state.holders(),
-            state.waiters());
-    return told.withHolders(holder -> shown(name, holder));
+        LockStates.held(
+            name, kind, state.limit().orElse(Share.UNLIMITED), state.holders(), state.waiters());
+    return shown(told);
   }
 
-  private LockState.Holder shown(String name, LockState.Holder holder) {
-    return holder.fencingToken().isPresent()
-        ? holder.withFencingToken(shown(name, holder.fencingToken().getAsLong()))
-        : holder;
+  private LockState shown(LockState state) {
+    return LockStates.withTokens(state, token -> shown(state.name(), token));
   }
 
   @Override
   public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
     LockPage page = super.list(prefix, cursor, limit, deadline);
-    return new LockPage(
-        page.locks().stream()
-            .map(state -> state.withHolders(holder -> shown(state.name(), holder)))
-            .toList(),
-        page.next());
+    return new LockPage(page.locks().stream().map(this::shown).toList(), page.next());
   }
 
   /** {@return the token to show for a held lock} */

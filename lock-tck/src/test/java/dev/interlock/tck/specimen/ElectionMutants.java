@@ -1,10 +1,10 @@
 package dev.interlock.tck.specimen;
 
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockOptions;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
@@ -35,12 +35,12 @@ final class ElectionMutants {
                         String own = clients.getAndIncrement() % 2 == 0 ? "" : ":own";
                         return new ForwardingClient(client) {
                           @Override
-                          public Election election(String name) {
+                          public LeaderElection election(String name) {
                             return super.election(name + own);
                           }
 
                           @Override
-                          public Election election(
+                          public LeaderElection election(
                               String name, Consumer<? super LockOptions.Builder> change) {
                             return super.election(name + own, change);
                           }
@@ -90,22 +90,23 @@ final class ElectionMutants {
             .build());
   }
 
-  private static MemoryMutant ofElection(BiFunction<Election, TimeSource, Election> fault) {
+  private static MemoryMutant ofElection(
+      BiFunction<LeaderElection, TimeSource, LeaderElection> fault) {
     return MemoryMutant.ofClient(
         (client, time) ->
             new ForwardingClient(client) {
               @Override
-              protected Election altered(Election right) {
+              protected LeaderElection altered(LeaderElection right) {
                 return fault.apply(right, time);
               }
             });
   }
 
   /** Forwards every call to another election. */
-  private static class ForwardingElection implements Election {
-    private final Election right;
+  private static class ForwardingElection implements LeaderElection {
+    private final LeaderElection right;
 
-    ForwardingElection(Election right) {
+    ForwardingElection(LeaderElection right) {
       this.right = right;
     }
 
@@ -140,13 +141,13 @@ final class ElectionMutants {
     }
 
     @Override
-    public Subscription observe(Consumer<? super Optional<Leader>> listener) {
+    public Registration observe(Consumer<? super Optional<Leader>> listener) {
       return right.observe(listener);
     }
   }
 
   private static final class Unaware extends ForwardingElection {
-    Unaware(Election right, TimeSource unused) {
+    Unaware(LeaderElection right, TimeSource unused) {
       super(right);
     }
 
@@ -176,13 +177,13 @@ final class ElectionMutants {
     private @Nullable Thread worker;
     private boolean ended;
 
-    CallElsewhere(TimeSource time, Election.LeaderWork work, Lease lease) {
+    CallElsewhere(TimeSource time, LeaderElection.LeaderWork work, Lease lease) {
       this.time = time;
       this.signal = new WakeUp(time);
       var unused = lease.renewAsync().whenComplete((renewed, failure) -> call(work, lease));
     }
 
-    private void call(Election.LeaderWork work, Lease lease) {
+    private void call(LeaderElection.LeaderWork work, Lease lease) {
       work(Thread.currentThread());
       try {
         work.lead(lease);
@@ -222,7 +223,7 @@ final class ElectionMutants {
   private static final class NotInterrupted extends ForwardingElection {
     private final TimeSource time;
 
-    NotInterrupted(Election right, TimeSource time) {
+    NotInterrupted(LeaderElection right, TimeSource time) {
       super(right);
       this.time = time;
     }
@@ -267,7 +268,7 @@ final class ElectionMutants {
   private static final class CampaignBesideWork extends ForwardingElection {
     private final TimeSource time;
 
-    CampaignBesideWork(Election right, TimeSource time) {
+    CampaignBesideWork(LeaderElection right, TimeSource time) {
       super(right);
       this.time = time;
     }
@@ -288,12 +289,12 @@ final class ElectionMutants {
   }
 
   private static final class FirstLeader extends ForwardingElection {
-    FirstLeader(Election right, TimeSource unused) {
+    FirstLeader(LeaderElection right, TimeSource unused) {
       super(right);
     }
 
     @Override
-    public Subscription observe(Consumer<? super Optional<Leader>> listener) {
+    public Registration observe(Consumer<? super Optional<Leader>> listener) {
       AtomicBoolean told = new AtomicBoolean();
       return super.observe(
           state -> {
@@ -306,12 +307,12 @@ final class ElectionMutants {
   }
 
   private static final class ChangesOnly extends ForwardingElection {
-    ChangesOnly(Election right, TimeSource unused) {
+    ChangesOnly(LeaderElection right, TimeSource unused) {
       super(right);
     }
 
     @Override
-    public Subscription observe(Consumer<? super Optional<Leader>> listener) {
+    public Registration observe(Consumer<? super Optional<Leader>> listener) {
       AtomicBoolean begun = new AtomicBoolean();
       return super.observe(
           state -> {
@@ -322,10 +323,10 @@ final class ElectionMutants {
     }
   }
 
-  private static class ForwardingCandidacy implements Election.Candidacy {
-    private final Election.Candidacy right;
+  private static class ForwardingCandidacy implements LeaderElection.Candidacy {
+    private final LeaderElection.Candidacy right;
 
-    ForwardingCandidacy(Election.Candidacy right) {
+    ForwardingCandidacy(LeaderElection.Candidacy right) {
       this.right = right;
     }
 
@@ -335,8 +336,8 @@ final class ElectionMutants {
     }
 
     @Override
-    public Optional<Throwable> problem() {
-      return right.problem();
+    public Optional<Throwable> failure() {
+      return right.failure();
     }
 
     @Override
@@ -349,7 +350,7 @@ final class ElectionMutants {
   private static final class NotResigning extends ForwardingElection {
     private final TimeSource time;
 
-    NotResigning(Election right, TimeSource time) {
+    NotResigning(LeaderElection right, TimeSource time) {
       super(right);
       this.time = time;
     }
@@ -393,7 +394,7 @@ final class ElectionMutants {
   private static final class StandingOnce extends ForwardingElection {
     private final TimeSource time;
 
-    StandingOnce(Election right, TimeSource time) {
+    StandingOnce(LeaderElection right, TimeSource time) {
       super(right);
       this.time = time;
     }

@@ -9,8 +9,8 @@ import dev.interlock.LockKind;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
+import dev.interlock.Registration;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.Subscription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -205,7 +206,7 @@ final class LeaseMutants {
       public ReleaseOutcome release() {
         ReleaseOutcome outcome = super.release();
         if (released.getAndSet(true)) {
-          forceRelease(name());
+          admin().forceRelease(name());
         }
         return outcome;
       }
@@ -412,7 +413,7 @@ final class LeaseMutants {
     }
 
     @Override
-    public Subscription onEvent(Consumer<? super LockEvent> listener) {
+    public Registration onEvent(Consumer<? super LockEvent> listener) {
       return super.onEvent(
           event -> {
             if (!(event instanceof LockEvent.Lost)) {
@@ -428,7 +429,7 @@ final class LeaseMutants {
     }
 
     @Override
-    public Subscription onEvent(Consumer<? super LockEvent> listener) {
+    public Registration onEvent(Consumer<? super LockEvent> listener) {
       Executor later = CompletableFuture.delayedExecutor(300, TimeUnit.MILLISECONDS);
       return super.onEvent(
           event -> {
@@ -466,7 +467,7 @@ final class LeaseMutants {
     }
 
     @Override
-    public Subscription onEvent(Consumer<? super LockEvent> listener) {
+    public Registration onEvent(Consumer<? super LockEvent> listener) {
       return super.onEvent(
           event -> {
             listener.accept(event);
@@ -494,8 +495,8 @@ final class LeaseMutants {
     }
 
     @Override
-    public long token() {
-      return event.token();
+    public OptionalLong fencingToken() {
+      return event.fencingToken();
     }
 
     @Override
@@ -514,7 +515,7 @@ final class LeaseMutants {
     }
 
     @Override
-    public Duration held() {
+    public Duration heldFor() {
       return Duration.ZERO;
     }
   }
@@ -539,7 +540,7 @@ final class LeaseMutants {
         protected Lease altered(Lease lease) {
           return new ForwardingLease(lease) {
             @Override
-            public Subscription onEvent(Consumer<? super LockEvent> listener) {
+            public Registration onEvent(Consumer<? super LockEvent> listener) {
               return super.onEvent(event -> thread.execute(() -> listener.accept(event)));
             }
 

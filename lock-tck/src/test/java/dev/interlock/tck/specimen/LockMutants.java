@@ -2,9 +2,11 @@ package dev.interlock.tck.specimen;
 
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
+import dev.interlock.LockAdmin;
 import dev.interlock.LockClient;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.spi.LockStates;
 import dev.interlock.tck.Server;
 import java.time.Duration;
 import java.util.List;
@@ -16,6 +18,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Stream;
 
 /** Locks and clients that wait, answer or end in the wrong way. */
 final class LockMutants {
@@ -284,10 +287,31 @@ final class LockMutants {
     }
 
     @Override
-    public LockState inspect(String name) {
-      LockState state = super.inspect(name);
-      Lease own = held.get(name);
-      return own != null && own.isHeld() ? state : LockState.free(name);
+    public LockAdmin admin() {
+      LockAdmin right = super.admin();
+      return new LockAdmin() {
+        @Override
+        public LockState inspect(String name) {
+          LockState state = right.inspect(name);
+          Lease own = held.get(name);
+          return own != null && own.isHeld() ? state : LockStates.free(name);
+        }
+
+        @Override
+        public Stream<LockState> list(String prefix) {
+          return right.list(prefix);
+        }
+
+        @Override
+        public boolean forceRelease(String name) {
+          return right.forceRelease(name);
+        }
+
+        @Override
+        public boolean revoke(String name) {
+          return right.revoke(name);
+        }
+      };
     }
   }
 

@@ -6,8 +6,8 @@ import dev.interlock.LockClient;
 import dev.interlock.LockEvent;
 import dev.interlock.MultiLease;
 import dev.interlock.MultiLock;
+import dev.interlock.Registration;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.Subscription;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -197,9 +197,9 @@ final class SetMutants {
     }
 
     @Override
-    public Subscription onEvent(Consumer<? super LockEvent> listener) {
-      List<Subscription> all = leases.stream().map(lease -> lease.onEvent(listener)).toList();
-      return () -> all.forEach(Subscription::close);
+    public Registration onEvent(Consumer<? super LockEvent> listener) {
+      List<Registration> all = leases.stream().map(lease -> lease.onEvent(listener)).toList();
+      return () -> all.forEach(Registration::close);
     }
   }
 }

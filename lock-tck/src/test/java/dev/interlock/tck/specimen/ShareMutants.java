@@ -5,10 +5,12 @@ import dev.interlock.Capability;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.Share;
@@ -203,15 +205,12 @@ final class ShareMutants {
     @Override
     public BackendInfo info() {
       BackendInfo info = super.info();
-      return new BackendInfo(
-          info.name(),
-          info.summary(),
-          info.capabilities().stream()
-              .filter(each -> each != Capability.FIFO && each != Capability.SINGLE_WAKEUP)
-              .collect(Collectors.toSet()),
-          info.granularity(),
-          info.minTtl(),
-          info.failureModel());
+      return BackendDescription.like(info)
+          .capabilities(
+              info.capabilities().stream()
+                  .filter(each -> each != Capability.FIFO && each != Capability.SINGLE_WAKEUP)
+                  .collect(Collectors.toSet()))
+          .build();
     }
 
     @Override
@@ -360,17 +359,13 @@ final class ShareMutants {
           return renamed(state, name);
         }
       }
-      return LockState.free(name);
+      return LockStates.free(name);
     }
 
     private static LockState renamed(LockState state, String name) {
       LockKind kind = state.kind().orElseThrow();
-      return LockState.held(
-          name,
-          kind,
-          kind == LockKind.SEMAPHORE ? state.limit() : Share.UNLIMITED,
-          state.holders(),
-          state.waiters());
+      return LockStates.held(
+          name, kind, state.limit().orElse(Share.UNLIMITED), state.holders(), state.waiters());
     }
 
     @Override
@@ -451,10 +446,10 @@ final class ShareMutants {
         return state;
       }
       LockKind kind = state.kind().orElseThrow();
-      return LockState.held(
+      return LockStates.held(
           name,
           kind,
-          kind == LockKind.SEMAPHORE ? state.limit() : Share.UNLIMITED,
+          state.limit().orElse(Share.UNLIMITED),
           state.holders().subList(0, 1),
           state.waiters());
     }

@@ -5,11 +5,13 @@ import dev.interlock.Capability;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.QueueingBackend;
 import dev.interlock.spi.Renewal;
 import dev.interlock.spi.TimeSource;
@@ -288,13 +290,9 @@ final class StoreMutants {
     @Override
     public BackendInfo info() {
       BackendInfo info = super.info();
-      return new BackendInfo(
-          info.name(),
-          info.summary(),
-          Set.of(Capability.FENCING, Capability.REVOKE),
-          info.granularity(),
-          info.minTtl(),
-          info.failureModel());
+      return BackendDescription.like(info)
+          .capabilities(Capability.FENCING, Capability.REVOKE)
+          .build();
     }
 
     @Override
@@ -480,7 +478,7 @@ final class StoreMutants {
     public LockState inspect(String name, Deadline deadline) throws InterruptedException {
       LockState state = super.inspect(name, deadline);
       return state.isHeld()
-          ? LockState.held(
+          ? LockStates.held(
               name,
               state.holder().orElse(null),
               state.fencingToken().getAsLong(),

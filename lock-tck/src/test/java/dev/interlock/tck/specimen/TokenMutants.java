@@ -2,6 +2,7 @@ package dev.interlock.tck.specimen;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend;
@@ -213,15 +214,12 @@ final class TokenMutants {
               @Override
               public BackendInfo backend() {
                 BackendInfo info = super.backend();
-                return new BackendInfo(
-                    info.name(),
-                    info.summary(),
-                    info.capabilities().stream()
-                        .filter(capability -> capability != Capability.FENCING)
-                        .collect(Collectors.toSet()),
-                    info.granularity(),
-                    info.minTtl(),
-                    info.failureModel());
+                return BackendDescription.like(info)
+                    .capabilities(
+                        info.capabilities().stream()
+                            .filter(capability -> capability != Capability.FENCING)
+                            .collect(Collectors.toSet()))
+                    .build();
               }
             });
   }

@@ -25,7 +25,7 @@ final class LockClientHealthIndicator extends AbstractHealthIndicator {
     builder
         .withDetail("backend", client.backend().name())
         .withDetail("endpoint", client.endpoint());
-    LockState unused = client.inspect(NAME);
+    LockState unused = client.admin().inspect(NAME);
     builder.up();
   }
 }

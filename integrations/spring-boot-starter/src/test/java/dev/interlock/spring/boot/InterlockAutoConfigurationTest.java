@@ -225,7 +225,7 @@ class InterlockAutoConfigurationTest {
       TestStore store = new TestStore();
       store.goDown();
       try (LockClient client = store.open()) {
-        LockState unused = client.inspect("x");
+        LockState unused = client.admin().inspect("x");
         throw new AssertionError("the store is down");
       }
     }
@@ -366,12 +366,12 @@ class InterlockAutoConfigurationTest {
       Lock lock = context.getBean(LockRegistry.class).obtain("42");
       lock.lock();
       try {
-        assertTrue(client.inspect("42").isHeld());
+        assertTrue(client.admin().inspect("42").isHeld());
       } finally {
         lock.unlock();
       }
       SimpleLock report = lockReport(context).orElseThrow();
-      assertTrue(client.inspect("report").isHeld());
+      assertTrue(client.admin().inspect("report").isHeld());
       report.unlock();
     }
   }
@@ -492,7 +492,7 @@ class InterlockAutoConfigurationTest {
   void aClientThatSpringMustNotDestroyStaysOpen() {
     try (LockClient borrowed = Borrowed.CLIENT) {
       start(Borrowed.class).close();
-      assertFalse(borrowed.inspect("x").isHeld());
+      assertFalse(borrowed.admin().inspect("x").isHeld());
     }
   }
 
@@ -525,7 +525,7 @@ class InterlockAutoConfigurationTest {
     assertTrue(jobs.held.get(1, TimeUnit.MINUTES));
     end.get(1, TimeUnit.MINUTES);
     try (LockClient next = LockClient.open("memory:jobs")) {
-      assertFalse(next.inspect("job").isHeld());
+      assertFalse(next.admin().inspect("job").isHeld());
     }
   }
 

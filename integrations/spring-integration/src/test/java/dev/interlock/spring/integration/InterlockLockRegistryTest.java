@@ -66,7 +66,7 @@ class InterlockLockRegistryTest {
   }
 
   private boolean isFree() {
-    return !other.inspect("si/" + KEY).isHeld();
+    return !other.admin().inspect("si/" + KEY).isHeld();
   }
 
   // --- acquiring ------------------------------------------------------------------------------

@@ -236,7 +236,7 @@ abstract class RegistryTests {
         GenericApplicationContext leading = contextOf(one, first)) {
       assertEquals("granted", first.next());
       try (GenericApplicationContext waiting = contextOf(other, second)) {
-        assertTrue(other.forceRelease("leaders/" + ROLE));
+        assertTrue(other.admin().forceRelease("leaders/" + ROLE));
         assertEquals("granted", second.next());
         assertEquals("revoked", first.next());
         LockRegistryLeaderInitiator led = leading.getBean(LockRegistryLeaderInitiator.class);

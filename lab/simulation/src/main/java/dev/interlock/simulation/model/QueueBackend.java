@@ -2,7 +2,6 @@ package dev.interlock.simulation.model;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
@@ -11,6 +10,7 @@ import dev.interlock.simulation.machine.Machine;
 import dev.interlock.simulation.oracle.Journal;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -32,18 +32,15 @@ import org.jspecify.annotations.Nullable;
 public final class QueueBackend implements QueueingBackend {
 
   static final BackendInfo INFO =
-      new BackendInfo(
-          "model",
-          "a model of stores with a queue",
-          Set.of(
+      BackendDescription.of("model", "a model of stores with a queue")
+          .capabilities(
               Capability.FENCING,
               Capability.FIFO,
               Capability.SINGLE_WAKEUP,
               Capability.READ_WRITE,
-              Capability.SEMAPHORE),
-          Duration.ZERO,
-          Duration.ofMillis(100),
-          FailureModel.builder().build());
+              Capability.SEMAPHORE)
+          .minTtl(Duration.ofMillis(100))
+          .build();
 
   private final Machine machine;
   private final Network network;

@@ -4,6 +4,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -246,17 +247,17 @@ public class QueueServer extends Server {
     List<Node> line = line(name);
     List<Node> holders = line.stream().filter(this::holds).toList();
     if (holders.isEmpty()) {
-      return LockState.free(name);
+      return LockStates.free(name);
     }
     Share share = holders.get(0).share();
-    return LockState.held(
+    return LockStates.held(
         name,
         share.kind(),
         share.capacity(),
         holders.stream()
             .map(
                 node ->
-                    new LockState.Holder(
+                    LockStates.holder(
                         node.holder(), node.share().weight(), node.number(), null, null))
             .toList(),
         line.stream().skip(holders.size()).map(Node::holder).toList());

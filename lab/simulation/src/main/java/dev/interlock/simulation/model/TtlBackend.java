@@ -2,7 +2,6 @@ package dev.interlock.simulation.model;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
@@ -11,6 +10,7 @@ import dev.interlock.simulation.machine.Machine;
 import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.simulation.oracle.Journal;
 import dev.interlock.spi.Attempt;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -39,32 +39,26 @@ import org.jspecify.annotations.Nullable;
 public final class TtlBackend implements LockBackend {
 
   static final BackendInfo INFO =
-      new BackendInfo(
-          "model",
-          "a model of stores with TTLs",
-          Set.of(
+      BackendDescription.of("model", "a model of stores with TTLs")
+          .capabilities(
               Capability.FENCING,
               Capability.REVOKE,
               Capability.READ_WRITE,
               Capability.SEMAPHORE,
-              Capability.DEFERRED_RELEASE),
-          Duration.ZERO,
-          Duration.ofMillis(100),
-          FailureModel.builder().build());
+              Capability.DEFERRED_RELEASE)
+          .minTtl(Duration.ofMillis(100))
+          .build();
 
   /** Any two majorities have a server in common, but three may have none: no semaphores. */
   static final BackendInfo MAJORITY_INFO =
-      new BackendInfo(
-          "model",
-          "a model of a majority of stores with TTLs",
-          Set.of(
+      BackendDescription.of("model", "a model of a majority of stores with TTLs")
+          .capabilities(
               Capability.FENCING,
               Capability.REVOKE,
               Capability.READ_WRITE,
-              Capability.DEFERRED_RELEASE),
-          Duration.ZERO,
-          Duration.ofMillis(100),
-          FailureModel.builder().build());
+              Capability.DEFERRED_RELEASE)
+          .minTtl(Duration.ofMillis(100))
+          .build();
 
   /** Allowance for clock drift: this fraction of a TTL (1/100). */
   private static final int DRIFT = 100;

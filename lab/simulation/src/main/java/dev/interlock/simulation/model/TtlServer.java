@@ -4,6 +4,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.spi.Claim;
+import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -271,11 +272,11 @@ public class TtlServer extends Server {
     Share share = Share.EXCLUSIVE;
     for (Entry entry : live(name)) {
       share = entry.share;
-      holders.add(new LockState.Holder(entry.holder, share.weight(), entry.token, null, null));
+      holders.add(LockStates.holder(entry.holder, share.weight(), entry.token, null, null));
     }
     return holders.isEmpty()
-        ? LockState.free(name)
-        : LockState.held(name, share.kind(), share.capacity(), holders, List.of());
+        ? LockStates.free(name)
+        : LockStates.held(name, share.kind(), share.capacity(), holders, List.of());
   }
 
   private void remove(String name, Collection<Entry> removed) {

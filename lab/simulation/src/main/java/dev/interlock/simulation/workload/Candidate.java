@@ -1,6 +1,6 @@
 package dev.interlock.simulation.workload;
 
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LockException;
 import dev.interlock.simulation.machine.Machine;
@@ -16,7 +16,7 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** A candidacy of a program: what it does as the leader, and the checks of its guarantees. */
-public final class Candidate implements Election.LeaderWork {
+public final class Candidate implements LeaderElection.LeaderWork {
 
   private static final long MS = 1_000_000;
 
@@ -34,7 +34,7 @@ public final class Candidate implements Election.LeaderWork {
   private final Holding holding;
   private final BooleanSupplier isClientOpen;
 
-  private Election.@Nullable Candidacy candidacy;
+  private LeaderElection.@Nullable Candidacy candidacy;
 
   /** While the work is in progress. */
   private @Nullable Held held;
@@ -82,9 +82,9 @@ public final class Candidate implements Election.LeaderWork {
   }
 
   /** Stands until the work has been called several times, or the client is closed. */
-  void stand(Election election) throws InterruptedException {
+  void stand(LeaderElection election) throws InterruptedException {
     since = world.now();
-    Election.Candidacy standing = election.run(this);
+    LeaderElection.Candidacy standing = election.run(this);
     candidacy = standing;
     long most = 1 + op.patience() % 3;
     try {
@@ -103,8 +103,8 @@ public final class Candidate implements Election.LeaderWork {
     }
   }
 
-  private void look(Election.Candidacy standing) {
-    if (standing.problem().orElse(null) instanceof LockException problem) {
+  private void look(LeaderElection.Candidacy standing) {
+    if (standing.failure().orElse(null) instanceof LockException problem) {
       world.unavailable(op, problem);
     }
     if (!standing.isLeader() || held != null) {
@@ -116,7 +116,7 @@ public final class Candidate implements Election.LeaderWork {
     }
   }
 
-  private void close(Election.Candidacy standing) {
+  private void close(LeaderElection.Candidacy standing) {
     long from = world.now();
     closingSince = Math.min(closingSince, from);
     withdraws();

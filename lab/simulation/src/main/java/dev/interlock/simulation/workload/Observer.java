@@ -1,8 +1,8 @@
 package dev.interlock.simulation.workload;
 
-import dev.interlock.Election.Leader;
+import dev.interlock.LeaderElection.Leader;
 import dev.interlock.LockClient;
-import dev.interlock.Subscription;
+import dev.interlock.Registration;
 import dev.interlock.simulation.machine.Machine;
 import dev.interlock.spi.Grant;
 import java.util.Optional;
@@ -18,7 +18,7 @@ public final class Observer implements Consumer<Optional<Leader>> {
   private final Machine machine;
   private final String name;
   private final int behaviour;
-  private @Nullable Subscription subscription;
+  private @Nullable Registration registration;
 
   private Optional<Leader> last = Optional.empty();
 
@@ -45,13 +45,13 @@ public final class Observer implements Consumer<Optional<Leader>> {
 
   public Observer begin(LockClient client) {
     lowestGrant = world.isTokenOfStore() ? world.journal().holderCheck.newestGrant(name) : 0;
-    subscription = client.election(name).observe(this);
+    registration = client.election(name).observe(this);
     return this;
   }
 
   public void close() {
-    if (subscription != null) {
-      subscription.close();
+    if (registration != null) {
+      registration.close();
     }
     closed = true;
   }

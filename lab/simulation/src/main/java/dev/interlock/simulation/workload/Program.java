@@ -5,7 +5,7 @@ import dev.interlock.Capability;
 import dev.interlock.DistributedLock;
 import dev.interlock.DistributedReadWriteLock;
 import dev.interlock.DistributedSemaphore;
-import dev.interlock.Election;
+import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
@@ -213,7 +213,7 @@ public final class Program implements Runnable {
       case CROWD -> crowd(op, client);
       case INSPECT -> {
         long from = world.now();
-        LockState state = client.inspect(name);
+        LockState state = client.admin().inspect(name);
         if (!setting.outside()) {
           journal.holderCheck.inspected(state, from, world.isTokenOfStore());
         }
@@ -222,12 +222,12 @@ public final class Program implements Runnable {
       case REVOKE -> {
         if (world.plan().store() != Plan.Store.QUEUE) {
           journal.revokes(name);
-          var unused = client.revoke(name);
+          var unused = client.admin().revoke(name);
         }
       }
       case FORCE -> {
         long from = world.now();
-        if (client.forceRelease(name)) {
+        if (client.admin().forceRelease(name)) {
           journal.holderCheck.forced(name, from, Math.max(setting.ttl(), setting.sessionTimeout()));
         }
       }
@@ -272,7 +272,7 @@ public final class Program implements Runnable {
     return op.share().isWhole() ? both.writeLock() : both.readLock();
   }
 
-  private Election election(Op op, LockClient client) {
+  private LeaderElection election(Op op, LockClient client) {
     String name = Plan.name(op.name());
     return op.keeping() == Plan.Keeping.DEFAULT
         ? client.election(name)
@@ -280,7 +280,7 @@ public final class Program implements Runnable {
   }
 
   /** The campaigns of an election as acquisitions. */
-  private record Campaign(Election election) implements Acquirable<Lease> {
+  private record Campaign(LeaderElection election) implements Acquirable<Lease> {
     @Override
     public Lease acquire() throws InterruptedException {
       return election.campaign();

@@ -208,7 +208,7 @@ final class StoreFaults {
 
   private void deleteAll(AtomicInteger deleted) {
     for (String name : names) {
-      if (past.forceRelease(name)) {
+      if (past.admin().forceRelease(name)) {
         deleted.incrementAndGet();
       }
     }

@@ -43,7 +43,7 @@ public final class Residue {
     List<String> left = new ArrayList<>();
     for (String name : names) {
       try {
-        LockState state = client.inspect(name);
+        LockState state = client.admin().inspect(name);
         if (state.isHeld() || !state.waiters().isEmpty()) {
           left.add(state.toString());
         }

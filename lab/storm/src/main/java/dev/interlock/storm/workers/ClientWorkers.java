@@ -223,7 +223,8 @@ public final class ClientWorkers implements AutoCloseable {
         if (lease.isPresent()) {
           recorder.granted(lease.get(), name.whole(), requestedAt).release(lease.get());
         } else {
-          unserved("WAIT-03", name.name(), "it is held: " + open.get().inspect(name.name()));
+          unserved(
+              "WAIT-03", name.name(), "it is held: " + open.get().admin().inspect(name.name()));
         }
       } catch (LockException e) {
         unserved("FAULT-01", name.name(), e.toString());

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
+import dev.interlock.spi.BackendDescription;
 import dev.interlock.storm.workers.Client;
 import dev.interlock.storm.workers.ClientWorkers;
 import dev.interlock.tck.fault.Network;
@@ -26,9 +27,10 @@ import org.junit.jupiter.api.Test;
 /** What can be done follows from the deployment, and what of it is fair from the failure model. */
 class FaultCatalogTest {
   private static final FailureModel EVERYTHING_SURVIVES =
-      FailureModel.builder()
+      BackendDescription.of("test", "")
           .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.values())
-          .build();
+          .build()
+          .failureModel();
 
   /** Only its properties are asked for. */
   private record FakeClient(String name, boolean isProcess, Optional<Network> network)
@@ -105,10 +107,11 @@ class FaultCatalogTest {
     try (TwoClients clients = new TwoClients();
         RedlockNodes redlock = Testbed.redlockNodes().forFaults().nodes(3).start()) {
       FailureModel model =
-          FailureModel.builder()
+          BackendDescription.of("test", "")
               .under(Survives.EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST)
               .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
-              .build();
+              .build()
+              .failureModel();
       FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redlock), true, clients.all());
       assertEquals(List.of(FaultKind.LOSE_MINORITY), catalog.store());
       assertEquals(1, FaultCatalog.minority(3));
@@ -121,9 +124,10 @@ class FaultCatalogTest {
     try (TwoClients clients = new TwoClients();
         RedisSentinels redis = Testbed.redisSentinels().forFaults().separable().start()) {
       FailureModel model =
-          FailureModel.builder()
+          BackendDescription.of("test", "")
               .under(Survives.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
-              .build();
+              .build()
+              .failureModel();
       FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients.all());
       assertEquals(
           List.of(FaultKind.FAIL_OVER, FaultKind.CUT_OFF_PRIMARY), catalog.beyond(Plan.STORE));
@@ -134,10 +138,11 @@ class FaultCatalogTest {
   @Test
   void addressesAreMovedToAnotherServerWhereThatIsAsGood() throws Exception {
     FailureModel equals =
-        FailureModel.builder()
+        BackendDescription.of("test", "")
             .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST)
             .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER)
-            .build();
+            .build()
+            .failureModel();
     try (TwoClients one = new TwoClients();
         TwoClients three = new TwoClients("redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")) {
       assertTrue(canMove(equals, three));
@@ -172,10 +177,11 @@ class FaultCatalogTest {
   @Test
   void whatNothingSurvivesIsLeftOutAndWhatOnlyTokensSurviveIsBeyond() throws Exception {
     FailureModel model =
-        FailureModel.builder()
+        BackendDescription.of("test", "")
             .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
             .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
-            .build();
+            .build()
+            .failureModel();
     try (TwoClients clients = new TwoClients();
         RedisServer redis = Testbed.redis().forFaults().start()) {
       FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients.all());

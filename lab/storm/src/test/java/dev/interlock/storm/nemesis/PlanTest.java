@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.FailureModel;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
+import dev.interlock.spi.BackendDescription;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -22,7 +23,7 @@ class PlanTest {
 
   /** As a single Redis declares it. */
   private static final FailureModel MODEL =
-      FailureModel.builder()
+      BackendDescription.of("test", "")
           .under(
               Survives.EXCLUSION_AND_TOKENS,
               Fault.CLIENT_KILLED,
@@ -36,7 +37,8 @@ class PlanTest {
               Fault.SERVER_RESTARTED_EMPTY,
               Fault.SERVER_CLOCK_STEPPED,
               Fault.FORCED_RELEASE)
-          .build();
+          .build()
+          .failureModel();
 
   private static final FaultCatalog EVERYTHING =
       new FaultCatalog(

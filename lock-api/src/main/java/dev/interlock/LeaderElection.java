@@ -12,7 +12,7 @@ import java.util.function.Consumer;
  * create, and needs no closing.
  *
  * <pre>{@code
- * Election election = client.election("scheduler");
+ * LeaderElection election = client.election("scheduler");
  * try (Lease leadership = election.campaign()) {          // waits until elected
  *   schedule(leadership);
  * }                                                       // resigns
@@ -27,11 +27,11 @@ import java.util.function.Consumer;
  * <p>Leadership is a {@link Lease} of the exclusive lock of the election's name: it has a fencing
  * token, a validity that the leader can check without the network, and a signal when it is lost, at
  * the end of its validity at the latest. A leader resigns by releasing it. So at most one leader is
- * valid at a time, within the failure model of the backend, and {@link LockClient#inspect}, {@link
- * LockClient#forceRelease} and {@link LockClient#revoke} apply to the leader.
+ * valid at a time, within the failure model of the backend, and {@link LockAdmin#inspect}, {@link
+ * LockAdmin#forceRelease} and {@link LockAdmin#revoke} apply to the leader.
  */
 @CheckReturnValue
-public interface Election {
+public interface LeaderElection {
 
   /** {@return the election's name, which is also that of the lock} */
   String name();
@@ -73,7 +73,7 @@ public interface Election {
    * one begins, whatever fails.
    *
    * <p>Neither the store nor the work can end the candidacy. A campaign that fails, and work that
-   * throws, even an {@link Error}, are logged, shown by {@link Candidacy#problem()}, and followed
+   * throws, even an {@link Error}, are logged, shown by {@link Candidacy#failure()}, and followed
    * by another campaign after growing pauses. An interrupt status that the work leaves is cleared.
    * {@link LockOptions#waitTimeout()} does not apply: another leader is no failure.
    *
@@ -112,10 +112,10 @@ public interface Election {
    *
    * @param listener called on a thread of the client, one call at a time; the client logs what it
    *     throws. If it blocks, it is called with the latest leader after that
-   * @return the subscription; closing it, or the client, ends the calls
+   * @return the registration; closing it, or the client, ends the calls
    * @throws IllegalStateException if the client is closed
    */
-  Subscription observe(Consumer<? super Optional<Leader>> listener);
+  Registration observe(Consumer<? super Optional<Leader>> listener);
 
   /** What a leader does. */
   @FunctionalInterface
@@ -162,7 +162,7 @@ public interface Election {
      * @return the failure of the last campaign, or else that of the work, until it next returns;
      *     empty if there is none
      */
-    Optional<Throwable> problem();
+    Optional<Throwable> failure();
 
     /**
      * Withdraws: the leadership is no longer {@linkplain Lease#isHeld() held} for the work, whose

@@ -1,7 +1,7 @@
 package dev.interlock;
 
 /** The registration of a listener; {@link #close()} removes it. */
-public interface Subscription extends AutoCloseable {
+public interface Registration extends AutoCloseable {
 
   /**
    * Removes the listener. Does not block: a call of the listener that has begun, or is about to,

@@ -1,0 +1,75 @@
+package dev.interlock;
+
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import java.util.stream.Stream;
+
+/**
+ * What an operator does with the locks of a store, whoever holds them. From {@link
+ * LockClient#admin()}; usable as long as the client is open. No program needs it to lock.
+ */
+public interface LockAdmin {
+
+  /**
+   * Returns who holds a lock, according to the store. Blocks for at most the request time-out.
+   *
+   * @param name the lock's name
+   * @return the store's answer
+   * @throws LockUnavailableException if the store did not answer
+   * @throws LockConfigurationException if the store refused, or something else is stored under the
+   *     lock's name
+   * @throws IllegalStateException if the client is closed
+   */
+  LockState inspect(String name);
+
+  /**
+   * Lists the locks that any client holds and whose names begin with a prefix. For diagnostics.
+   *
+   * <p>The stream is lazy: it asks the store for one page at a time, as far as it is consumed, and
+   * each request takes at most the request time-out. It is not a snapshot: a lock that is acquired
+   * or released during the listing may or may not be listed. One that stays held is listed once.
+   * The {@linkplain LockState#waiters() waiters} may be missing; {@link #inspect(String)} shows
+   * them.
+   *
+   * <p>Listing reads through the store's locks, on some stores through all its keys, so it is not
+   * for frequent use. While the stream is consumed it throws what {@link #inspect(String)} throws,
+   * also where the store refuses to show this client some of the locks.
+   *
+   * @param prefix what the names begin with, compared character by character; empty for all locks
+   * @return the held locks, in no particular order
+   * @throws IllegalArgumentException if no name can begin with it: too long, or not well-formed
+   *     Unicode
+   * @throws UnsupportedOperationException if the backend lacks {@link Capability#LIST}
+   * @throws IllegalStateException if the client is closed
+   */
+  Stream<LockState> list(String prefix);
+
+  /**
+   * Takes a lock away from all its holders at once. <b>This breaks exclusion</b>: a holder
+   * considers its lease valid until it learns of the loss or the validity ends. Only its fencing
+   * token shows that another has come. {@link #revoke(String)} is the safe form. Blocks for at most
+   * the request time-out.
+   *
+   * @param name the lock's name
+   * @return whether it was held
+   * @throws LockUnavailableException if the store did not answer; the lock may be gone or not
+   * @throws LockConfigurationException if the store refused
+   * @throws IllegalStateException if the client is closed
+   */
+  @CanIgnoreReturnValue
+  boolean forceRelease(String name);
+
+  /**
+   * Stops all holders of a lock from renewing it, and keeps the lock taken until their leases have
+   * certainly ended: a forced release that keeps exclusion. Returns without waiting for that end;
+   * {@link #inspect(String)} shows the time that remains. Blocks for at most the request time-out.
+   *
+   * @param name the lock's name
+   * @return whether it was held
+   * @throws UnsupportedOperationException if the backend lacks {@link Capability#REVOKE}
+   * @throws LockUnavailableException if the store did not answer; the lock may be revoked or not
+   * @throws LockConfigurationException if the store refused
+   * @throws IllegalStateException if the client is closed
+   */
+  @CanIgnoreReturnValue
+  boolean revoke(String name);
+}
