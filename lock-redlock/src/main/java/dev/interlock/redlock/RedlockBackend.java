@@ -10,11 +10,9 @@ import dev.interlock.Fault;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockState;
-import dev.interlock.LockState.Holder;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
-import dev.interlock.redis.server.Script;
 import dev.interlock.redis.server.ScriptCall;
 import dev.interlock.redis.server.Subscriber;
 import dev.interlock.redlock.Round.Answer;
@@ -27,24 +25,18 @@ import dev.interlock.spi.Grant;
 import dev.interlock.spi.Later;
 import dev.interlock.spi.LockBackend;
 import dev.interlock.spi.LockPage;
-import dev.interlock.spi.LockStates;
 import dev.interlock.spi.Renewal;
-import dev.interlock.spi.Share;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.concurrent.atomic.AtomicReference;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -96,8 +88,6 @@ final class RedlockBackend implements LockBackend {
   private static final Answer TAKEN =
       new Answer(List.of("gone".getBytes(UTF_8), "taken".getBytes(UTF_8)), null);
 
-  private static final List<?> FREE = List.of("free".getBytes(UTF_8));
-
   /**
    * A minority of the nodes may be dead, stopped, cut off, or restarted with or without its data.
    * If several nodes drop a lock that is still valid (clocks stepped forward, a person), there may
@@ -138,6 +128,7 @@ final class RedlockBackend implements LockBackend {
   private final Later later = new Later("interlock-redlock-later");
   private final RedlockSettings settings;
   private final TimeSource time;
+  private final Administration administration;
 
   /**
    * What the last attempt for a name that this client does not hold has found.
@@ -157,6 +148,7 @@ final class RedlockBackend implements LockBackend {
     this.cluster = cluster;
     this.settings = settings;
     this.time = time;
+    this.administration = new Administration(cluster, settings.namespace(), time);
   }
 
   @Override
@@ -350,7 +342,7 @@ final class RedlockBackend implements LockBackend {
     List<Renewal> outcomes = new ArrayList<>(grants.size());
     for (int i = 0; i < rounds.size(); i++) {
       Round round = rounds.get(i);
-      round.await(deadline, () -> isDecided(round, "renewed", "gone"));
+      round.await(deadline, () -> round.isDecided("renewed", "gone"));
       outcomes.add(outcome(grants.get(i), round, sentAt));
     }
     return outcomes;
@@ -368,35 +360,33 @@ final class RedlockBackend implements LockBackend {
     boolean isExclusive = grant.claim().share().isExclusive();
     Round round = new Round(cluster, time);
     Deadline sendBefore = deadline.orIn(settings.nodeTimeout());
-    for (int each = 0; each < cluster.size(); each++) {
-      cluster.send(
-          each,
-          round.new Question(each, sendBefore) {
-            private boolean counts = true;
+    round.ask(
+        each ->
+            round.new Question(each, sendBefore) {
+              private boolean counts = true;
 
-            @Override
-            public @Nullable ScriptCall call(String run) {
-              boolean restore = entry.isToBeRestoredOn(node, time.nanoTime());
-              counts = !entry.lacks(node);
-              if (restore && !entry.touch(node, run)) {
-                return null;
+              @Override
+              public @Nullable ScriptCall call(String run) {
+                boolean restore = entry.isToBeRestoredOn(node, time.nanoTime());
+                counts = !entry.lacks(node);
+                if (restore && !entry.touch(node, run)) {
+                  return null;
+                }
+                return requests.renew(run.getBytes(UTF_8), token, restore);
               }
-              return requests.renew(run.getBytes(UTF_8), token, restore);
-            }
 
-            @Override
-            public void answered(Object reply) {
-              Answer answer = cluster.answer(node, reply);
-              if (answer.words() != null && cluster.refusal(node, answer) == null) {
-                answer =
-                    isExclusive
-                        ? renewed(entry, node, answer)
-                        : shareRenewed(entry, node, answer, counts);
+              @Override
+              public void answered(Object reply) {
+                Answer answer = cluster.answer(node, reply);
+                if (answer.words() != null && cluster.refusal(node, answer) == null) {
+                  answer =
+                      isExclusive
+                          ? renewed(entry, node, answer)
+                          : shareRenewed(entry, node, answer, counts);
+                }
+                round.put(node, answer);
               }
-              round.put(node, answer);
-            }
-          });
-    }
+            });
     return round;
   }
 
@@ -484,7 +474,7 @@ final class RedlockBackend implements LockBackend {
       for (int node = 0; node < cluster.size(); node++) {
         release(requests, round, node);
       }
-      return verdict(round, "released", deadline);
+      return round.verdict("released", deadline);
     } finally {
       if (ownIo) {
         cluster.pipelines().end();
@@ -552,47 +542,45 @@ final class RedlockBackend implements LockBackend {
     Requests requests = requests(claim, entry);
     Round round = new Round(cluster, time);
     Deadline sendBefore = forRelease(requests);
-    for (int each = 0; each < cluster.size(); each++) {
-      cluster.send(
-          each,
-          round.new Question(each, sendBefore) {
-            private boolean inDoubt;
-            private boolean asked;
+    round.ask(
+        each ->
+            round.new Question(each, sendBefore) {
+              private boolean inDoubt;
+              private boolean asked;
 
-            /** A node that can be reached later only keeps the lock no longer than the others. */
-            @Override
-            public ScriptCall call(String run) {
-              inDoubt |= asked || entry.mayBeForgottenBy(node, run);
-              asked = true;
-              long rest = TimeUnit.NANOSECONDS.toMillis(end - time.nanoTime() + 999_999);
-              return rest > 0
-                  ? requests.stored.releaseAfter(
-                      number(rest), number(rest + settings.fenceRetention().toMillis()))
-                  : requests.stored.release();
-            }
-
-            @Override
-            public String releaseId() {
-              return requests.stored.id();
-            }
-
-            /** As in a release, a missing lock may say nothing. */
-            @Override
-            public void answered(Object reply) {
-              Answer answer = cluster.answer(node, reply);
-              if (inDoubt && answer.is("not held")) {
-                answer = GONE_BEFORE;
-              } else if (answer.is("released") && entry.lacks(node)) {
-                answer = RESTORED;
+              /** A node that can be reached later only keeps the lock no longer than the others. */
+              @Override
+              public ScriptCall call(String run) {
+                inDoubt |= asked || entry.mayBeForgottenBy(node, run);
+                asked = true;
+                long rest = TimeUnit.NANOSECONDS.toMillis(end - time.nanoTime() + 999_999);
+                return rest > 0
+                    ? requests.stored.releaseAfter(
+                        number(rest), number(rest + settings.fenceRetention().toMillis()))
+                    : requests.stored.release();
               }
-              round.put(node, answer);
-              if (isLost.get()) {
-                endDeferred(requests, round, node);
+
+              @Override
+              public String releaseId() {
+                return requests.stored.id();
               }
-            }
-          });
-    }
-    boolean isKept = verdict(round, "released", deadline);
+
+              /** As in a release, a missing lock may say nothing. */
+              @Override
+              public void answered(Object reply) {
+                Answer answer = cluster.answer(node, reply);
+                if (inDoubt && answer.is("not held")) {
+                  answer = GONE_BEFORE;
+                } else if (answer.is("released") && entry.lacks(node)) {
+                  answer = RESTORED;
+                }
+                round.put(node, answer);
+                if (isLost.get()) {
+                  endDeferred(requests, round, node);
+                }
+              }
+            });
+    boolean isKept = round.verdict("released", deadline);
     if (!isKept) {
       isLost.set(true);
       for (int each = 0; each < cluster.size(); each++) {
@@ -624,225 +612,27 @@ final class RedlockBackend implements LockBackend {
         });
   }
 
-  private boolean isDecided(Round round, String yes, String no) {
-    return round.count(yes) >= cluster.majority()
-        || round.count(no) > cluster.size() - cluster.majority();
-  }
-
-  /** Waits for the word of a majority, or for so many "not held" that there is none. */
-  private boolean verdict(Round round, String yes, Deadline deadline) throws InterruptedException {
-    round.await(deadline, () -> isDecided(round, yes, "not held"));
-    if (isDecided(round, yes, "not held")) {
-      return round.count(yes) >= cluster.majority();
-    }
-    throw round.undecided();
-  }
-
   // --- inspecting, listing, forcing -------------------------------------------------------------
 
-  /** Shows the token that a majority has; a single node's fence may differ. */
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-    return state(name, inspection(name, deadline, false), deadline);
+    return administration.inspect(name, deadline);
   }
 
-  private LockState state(String name, Round round, Deadline deadline) throws InterruptedException {
-    // That it is held may be known before the token is: late votes have other fences.
-    int majority = cluster.majority();
-    round.await(
-        deadline,
-        () ->
-            round.count("free") > cluster.size() - majority
-                || (answered(round).size() >= majority
-                    && haveTokens(Holding.read(answered(round)))));
-    List<Answer> answers = answered(round);
-    if (answers.size() < majority) {
-      throw round.undecided();
-    }
-    int silent = cluster.size() - answers.size();
-    List<Holding> present =
-        Holding.read(answers).stream()
-            .filter(holding -> holding.nodes() + silent >= majority)
-            .toList();
-    if (present.isEmpty()) {
-      return LockStates.free(name);
-    }
-    Share use = present.get(0).use;
-    List<Holder> holders =
-        present.stream()
-            .filter(holding -> holding.use.agreesWith(use))
-            .map(holding -> holding.holder(majority))
-            .sorted(Holding.ORDER)
-            .limit(use.isExclusive() ? 1 : Long.MAX_VALUE)
-            .toList();
-    return LockStates.held(name, use.kind(), use.capacity(), holders, List.of());
-  }
-
-  private List<Answer> answered(Round round) {
-    List<Answer> answers = new ArrayList<>();
-    for (int node = 0; node < cluster.size(); node++) {
-      Answer answer = round.answer(node);
-      if (answer != null && (answer.is("held") || answer.is("shared") || answer.is("free"))) {
-        answers.add(answer);
-      }
-    }
-    return answers;
-  }
-
-  /**
-   * Whether more answers can show nothing else: a claim that has a majority is known by then, and
-   * an exclusive one is alone.
-   */
-  private boolean haveTokens(List<Holding> holdings) {
-    List<Holding> clear =
-        holdings.stream().filter(holding -> holding.token(cluster.majority()) != null).toList();
-    return !clear.isEmpty() && (clear.size() == holdings.size() || clear.get(0).use.isExclusive());
-  }
-
-  /**
-   * Looks through the nodes one after the other. A lock is on a majority of them, so a minority may
-   * be missing. A node that was restarted since its last page counts as missing, because its cursor
-   * is worth nothing to another process. The cursor has the node, its own cursor, the number of
-   * missing nodes, and the node's process.
-   */
   @Override
   public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
-    String[] parts = (cursor == null ? "0/0/0/" : cursor).split("/", -1);
-    int node = Integer.parseInt(parts[0]);
-    int missing = Integer.parseInt(parts[2]);
-    AtomicReference<String> asked = new AtomicReference<>("");
-    Round round = new Round(cluster, time);
-    String pattern = LockKeys.pattern(settings.namespace(), prefix);
-    cluster.send(
-        node,
-        round.new Question(node, deadline) {
-          @Override
-          public ScriptCall call(String run) {
-            asked.set(run);
-            return new ScriptCall(
-                NodeScripts.FIND_KEYS,
-                List.of(cluster.record()),
-                Stream.of(parts[1], pattern, String.valueOf(limit))
-                    .map(argument -> argument.getBytes(UTF_8))
-                    .toList());
-          }
-
-          @Override
-          public void answered(Object reply) {
-            if (parts[3].isEmpty() || parts[3].equals(asked.get())) {
-              super.answered(reply);
-            } else {
-              round.put(
-                  node, new Answer(null, new Vote.Refused("it was restarted during the listing")));
-            }
-          }
-        });
-    round.await(deadline, () -> round.answer(node) != null);
-    Answer found = round.answer(node);
-    String next = "0";
-    List<LockState> locks = List.of();
-    if (found != null && found.is("keys")) {
-      next = Round.text(found.reply().get(1));
-      locks = held(prefix, (List<?>) found.reply().get(2), deadline);
-    } else if (++missing >= cluster.majority()) {
-      throw found != null
-              && found.silence() instanceof Vote.Failed failed
-              && failed.problem() instanceof LockConfigurationException wrong
-          ? wrong
-          : round.undecided();
-    }
-    if (!next.equals("0")) {
-      return new LockPage(locks, node + "/" + next + "/" + missing + "/" + asked.get());
-    }
-    int last = cluster.size() - 1;
-    return new LockPage(locks, node == last ? null : (node + 1) + "/0/" + missing + "/");
-  }
-
-  private List<LockState> held(String prefix, List<?> keys, Deadline deadline)
-      throws InterruptedException {
-    Map<String, Round> rounds = new LinkedHashMap<>();
-    for (Object key : keys) {
-      String name = LockKeys.name(settings.namespace(), (byte[]) key);
-      if (name != null && name.startsWith(prefix)) {
-        rounds.put(name, inspection(name, deadline, true));
-      }
-    }
-    List<LockState> held = new ArrayList<>();
-    for (Map.Entry<String, Round> round : rounds.entrySet()) {
-      LockState state = state(round.getKey(), round.getValue(), deadline);
-      if (state.isHeld()) {
-        held.add(state);
-      }
-    }
-    return held;
+    return administration.list(prefix, cursor, limit, deadline);
   }
 
   @Override
   public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-    return verdict(askAll(Script.FORCE_RELEASE, name, deadline), "released", deadline);
+    return administration.forceRelease(name, deadline);
   }
 
   @Override
   public boolean revoke(String name, Deadline deadline) throws InterruptedException {
-    return verdict(askAll(Script.REVOKE, name, deadline), "revoked", deadline);
-  }
-
-  /**
-   * Asks all nodes about a lock.
-   *
-   * @param listing whether a key with something else than a lock counts as a free lock
-   */
-  private Round inspection(String name, Deadline deadline, boolean listing) {
-    LockKeys keys = LockKeys.of(settings.namespace(), name);
-    Round round = new Round(cluster, time);
-    for (int each = 0; each < cluster.size(); each++) {
-      cluster.send(
-          each,
-          round.new Question(each, deadline) {
-            @Override
-            public ScriptCall call(String run) {
-              return new ScriptCall(
-                  NodeScripts.INSPECT,
-                  List.of(keys.lock(), keys.fence(), cluster.record()),
-                  List.of(run.getBytes(UTF_8), cluster.longest(), cluster.number()));
-            }
-
-            @Override
-            public void answered(Object reply) {
-              boolean free =
-                  reply instanceof List<?> words
-                      && (Holding.isOver(words)
-                          || (listing
-                              && Round.text(words.get(0)).equals("foreign")
-                              && Arrays.equals(keys.lock(), (byte[]) words.get(1))));
-              super.answered(free ? FREE : reply);
-            }
-          });
-    }
-    return round;
-  }
-
-  /** Acts on the current holder on all nodes. Sent twice, it might hit the next holder. */
-  private Round askAll(Script script, String name, Deadline deadline) {
-    LockKeys keys = LockKeys.of(settings.namespace(), name);
-    Round round = new Round(cluster, time);
-    for (int each = 0; each < cluster.size(); each++) {
-      cluster.send(
-          each,
-          round.new Question(each, deadline) {
-            @Override
-            public ScriptCall call(String run) {
-              return new ScriptCall(script, List.of(keys.lock()), List.of());
-            }
-
-            @Override
-            public boolean isRepeatable() {
-              return false;
-            }
-          });
-    }
-    return round;
+    return administration.revoke(name, deadline);
   }
 
   // --- waiting ----------------------------------------------------------------------------------

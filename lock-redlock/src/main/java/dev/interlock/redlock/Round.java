@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntFunction;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisException;
@@ -76,6 +77,13 @@ final class Round {
     }
   }
 
+  /** Asks each node. */
+  void ask(IntFunction<Question> question) {
+    for (int node = 0; node < cluster.size(); node++) {
+      cluster.send(node, question.apply(node));
+    }
+  }
+
   /** Takes an answer; the first of each node counts. */
   void put(int node, Answer answer) {
     if (answers.compareAndSet(node, null, answer)) {
@@ -109,6 +117,20 @@ final class Round {
 
   int count(String word) {
     return count(answer -> answer.is(word));
+  }
+
+  /** Whether a majority says one thing, or so many say the other that none will. */
+  boolean isDecided(String yes, String no) {
+    return count(yes) >= cluster.majority() || count(no) > cluster.size() - cluster.majority();
+  }
+
+  /** Waits for the word of a majority, or for so many "not held" that there is none. */
+  boolean verdict(String yes, Deadline deadline) throws InterruptedException {
+    await(deadline, () -> isDecided(yes, "not held"));
+    if (isDecided(yes, "not held")) {
+      return count(yes) >= cluster.majority();
+    }
+    throw undecided();
   }
 
   /** Makes the failure of a question that no majority has answered. */
