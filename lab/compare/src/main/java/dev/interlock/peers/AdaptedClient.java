@@ -2,41 +2,28 @@ package dev.interlock.peers;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.DistributedLock;
-import dev.interlock.DistributedReadWriteLock;
-import dev.interlock.DistributedSemaphore;
-import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
-import dev.interlock.LeaseInfo;
 import dev.interlock.LeasedLock;
 import dev.interlock.LockAdmin;
 import dev.interlock.LockClient;
-import dev.interlock.LockEvent;
 import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
-import dev.interlock.MultiLock;
-import dev.interlock.Registration;
-import dev.interlock.WaiterInfo;
 import dev.interlock.tck.run.NotOfferedException;
+import dev.interlock.tck.specimen.ForwardingClient;
 import java.time.Duration;
-import java.util.Collection;
-import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.locks.Condition;
-import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.opentest4j.TestAbortedException;
 
 /** A library's client as a {@link LockClient}. */
-final class AdaptedClient implements LockClient {
+final class AdaptedClient extends ForwardingClient {
   private final Peer peer;
   private final BackendInfo info;
   private final String endpoint;
@@ -44,10 +31,26 @@ final class AdaptedClient implements LockClient {
   private volatile boolean closed;
 
   AdaptedClient(Peer peer, BackendInfo info, String endpoint, LockOptions options) {
+    super(Refusals.of(LockClient.class, new Object(), method -> refusal(peer, method)));
     this.peer = peer;
     this.info = info;
     this.endpoint = endpoint;
     this.options = options;
+  }
+
+  /** {@return what is thrown by a method that is not overridden here} */
+  private static RuntimeException refusal(Peer peer, String method) {
+    return switch (method) {
+      case "election" -> new NotOfferedException("an election as part of the lock's interface");
+      case "lockAll" -> peer.withoutSets();
+      case "list" -> new NotOfferedException("a listing of locks");
+      case "revoke" -> new NotOfferedException("a revocation");
+      case "held" -> new NotOfferedException("a list of what the client holds");
+      case "waiting" -> new NotOfferedException("a list of what the client waits for");
+      case "onEvent" -> new NotOfferedException("events of locks");
+      case "close" -> new NotOfferedException("a closing that waits for the holders");
+      default -> new UnsupportedOperationException("only locks are adapted, not " + method);
+    };
   }
 
   /** {@return what Interlock's callers get for an exception of the library} */
@@ -95,62 +98,21 @@ final class AdaptedClient implements LockClient {
   }
 
   @Override
-  public DistributedReadWriteLock readWriteLock(
-      String name, Consumer<? super LockOptions.Builder> change) {
-    throw notAdapted("read-write locks");
+  public LockState inspect(String name) {
+    try {
+      return peer.inspect(name);
+    } catch (Exception e) {
+      throw translated(name, e);
+    }
   }
 
   @Override
-  public DistributedSemaphore semaphore(
-      String name, int limit, Consumer<? super LockOptions.Builder> change) {
-    throw notAdapted("semaphores");
-  }
-
-  @Override
-  public LeaderElection election(String name, Consumer<? super LockOptions.Builder> change) {
-    throw new NotOfferedException("an election as part of the lock's interface");
-  }
-
-  private static UnsupportedOperationException notAdapted(String what) {
-    return new UnsupportedOperationException("only locks are adapted, not " + what);
-  }
-
-  @Override
-  public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
-    throw peer.withoutSets();
-  }
-
-  @Override
-  public LockAdmin admin() {
-    return new LockAdmin() {
-      @Override
-      public LockState inspect(String name) {
-        try {
-          return peer.inspect(name);
-        } catch (Exception e) {
-          throw translated(name, e);
-        }
-      }
-
-      @Override
-      public Stream<LockState> list(String prefix) {
-        throw new NotOfferedException("a listing of locks");
-      }
-
-      @Override
-      public boolean forceRelease(String name) {
-        try {
-          return peer.forceUnlock(name);
-        } catch (Exception e) {
-          throw translated(name, e);
-        }
-      }
-
-      @Override
-      public boolean revoke(String name) {
-        throw new NotOfferedException("a revocation");
-      }
-    };
+  public boolean forceRelease(String name) {
+    try {
+      return peer.forceUnlock(name);
+    } catch (Exception e) {
+      throw translated(name, e);
+    }
   }
 
   @Override
@@ -164,21 +126,6 @@ final class AdaptedClient implements LockClient {
   }
 
   @Override
-  public List<LeaseInfo> held() {
-    throw new NotOfferedException("a list of what the client holds");
-  }
-
-  @Override
-  public List<WaiterInfo> waiting() {
-    throw new NotOfferedException("a list of what the client waits for");
-  }
-
-  @Override
-  public Registration onEvent(Consumer<? super LockEvent> listener) {
-    throw new NotOfferedException("events of locks");
-  }
-
-  @Override
   public synchronized void close() {
     if (!closed) {
       closed = true;
@@ -188,11 +135,6 @@ final class AdaptedClient implements LockClient {
         // the kit closes clients whose servers are gone, too
       }
     }
-  }
-
-  @Override
-  public void close(Duration drain) {
-    throw new NotOfferedException("a closing that waits for the holders");
   }
 
   @Override
@@ -286,44 +228,11 @@ final class AdaptedClient implements LockClient {
     @Override
     public LeasedLock asLock() {
       checkOpen();
-      return new View(peer.view(name, terms));
-    }
-  }
-
-  private record View(Lock right) implements LeasedLock {
-    @Override
-    public void lock() {
-      right.lock();
-    }
-
-    @Override
-    public void lockInterruptibly() throws InterruptedException {
-      right.lockInterruptibly();
-    }
-
-    @Override
-    public boolean tryLock() {
-      return right.tryLock();
-    }
-
-    @Override
-    public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
-      return right.tryLock(time, unit);
-    }
-
-    @Override
-    public void unlock() {
-      right.unlock();
-    }
-
-    @Override
-    public Condition newCondition() {
-      return right.newCondition();
-    }
-
-    @Override
-    public Optional<Lease> lease() {
-      throw new NotOfferedException("the lease of a java.util.concurrent.locks.Lock");
+      return Refusals.of(
+          LeasedLock.class,
+          peer.view(name, terms),
+          method ->
+              new NotOfferedException("the " + method + " of a java.util.concurrent.locks.Lock"));
     }
   }
 }

@@ -2,19 +2,17 @@ package dev.interlock.peers;
 
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
-import dev.interlock.LockEvent;
 import dev.interlock.LossReason;
 import dev.interlock.Registration;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.run.NotOfferedException;
+import dev.interlock.tck.specimen.ForwardingLease;
 import java.time.Duration;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
-import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** A lock that a library has granted, as a {@link Lease}. */
-final class AdaptedLease implements Lease {
+final class AdaptedLease extends ForwardingLease {
   private final AdaptedClient client;
   private final String name;
   private final Hold hold;
@@ -22,9 +20,23 @@ final class AdaptedLease implements Lease {
   private @Nullable ReleaseOutcome outcome;
 
   AdaptedLease(AdaptedClient client, String name, Hold hold) {
+    super(Refusals.of(Lease.class, new Object(), AdaptedLease::refusal));
     this.client = client;
     this.name = name;
     this.hold = hold;
+  }
+
+  /** {@return what is thrown by a method that is not overridden here} */
+  private static RuntimeException refusal(String method) {
+    return switch (method) {
+      case "renewAsync" -> new NotOfferedException("an asynchronous renewal");
+      case "releaseAsync" ->
+          new NotOfferedException("an asynchronous release that reports its outcome");
+      case "callWhileHeld" ->
+          new NotOfferedException("work that is interrupted when the lock is lost");
+      case "onEvent" -> new NotOfferedException("events of locks");
+      default -> new UnsupportedOperationException("not adapted: " + method);
+    };
   }
 
   @Override
@@ -118,31 +130,11 @@ final class AdaptedLease implements Lease {
 
   @Override
   public void close() {
-    ReleaseOutcome unused = release();
-  }
-
-  @Override
-  public CompletableFuture<@Nullable Void> renewAsync() {
-    throw new NotOfferedException("an asynchronous renewal");
-  }
-
-  @Override
-  public CompletableFuture<ReleaseOutcome> releaseAsync() {
-    throw new NotOfferedException("an asynchronous release that reports its outcome");
-  }
-
-  @Override
-  public <T> T callWhileHeld(Callable<T> work) throws Exception {
-    throw new NotOfferedException("work that is interrupted when the lock is lost");
+    release();
   }
 
   @Override
   public CompletableFuture<LeaseLostException> lost() {
     return hold.lost().thenApply(this::loss);
-  }
-
-  @Override
-  public Registration onEvent(Consumer<? super LockEvent> listener) {
-    throw new NotOfferedException("events of locks");
   }
 }

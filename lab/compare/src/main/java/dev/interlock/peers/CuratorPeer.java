@@ -66,7 +66,6 @@ final class CuratorPeer implements Peer {
       throw new NotOfferedException("a lock that ends although its session goes on");
     }
     InterProcessMutex mutex = new InterProcessMutex(curator, path(name));
-    OwnerThread owner = new OwnerThread();
     CompletableFuture<String> lost = new CompletableFuture<>();
     ConnectionStateListener listener =
         (client, state) -> {
@@ -75,26 +74,31 @@ final class CuratorPeer implements Peer {
           }
         };
     curator.getConnectionStateListenable().addListener(listener);
-    boolean held = false;
+    @Nullable Hold hold = null;
     try {
-      held =
-          owner.call(
-              () -> {
-                if (atMost == null) {
-                  mutex.acquire();
-                  return true;
-                }
-                return mutex.acquire(atMost.toMillis(), TimeUnit.MILLISECONDS);
-              });
-      Duration session =
-          Duration.ofMillis(curator.getZookeeperClient().getZooKeeper().getSessionTimeout());
-      return held ? new Held(curator, mutex, owner, listener, lost, session) : null;
+      hold =
+          OwnerThread.acquire(
+              () -> acquire(mutex, atMost) ? LeaseTime.startingNow(session()) : null,
+              (owner, time) -> new Held(mutex, owner, listener, lost, time));
+      return hold;
     } finally {
-      if (!held) {
+      if (hold == null) {
         curator.getConnectionStateListenable().removeListener(listener);
-        owner.close();
       }
     }
+  }
+
+  private static boolean acquire(InterProcessMutex mutex, @Nullable Duration atMost)
+      throws Exception {
+    if (atMost == null) {
+      mutex.acquire();
+      return true;
+    }
+    return mutex.acquire(atMost.toMillis(), TimeUnit.MILLISECONDS);
+  }
+
+  private Duration session() throws Exception {
+    return Duration.ofMillis(curator.getZookeeperClient().getZooKeeper().getSessionTimeout());
   }
 
   @Override
@@ -117,24 +121,34 @@ final class CuratorPeer implements Peer {
   }
 
   /** A mutex that was acquired. */
-  private record Held(
-      CuratorFramework curator,
-      InterProcessMutex mutex,
-      OwnerThread owner,
-      ConnectionStateListener listener,
-      CompletableFuture<String> lost,
-      Duration ttl)
-      implements Hold {
+  private final class Held extends Hold {
+    private final InterProcessMutex mutex;
+    private final OwnerThread owner;
+    private final ConnectionStateListener listener;
+    private final CompletableFuture<String> lost;
+
+    Held(
+        InterProcessMutex mutex,
+        OwnerThread owner,
+        ConnectionStateListener listener,
+        CompletableFuture<String> lost,
+        LeaseTime time) {
+      super(time, /* renewed= */ true);
+      this.mutex = mutex;
+      this.owner = owner;
+      this.listener = listener;
+      this.lost = lost;
+    }
 
     @Override
-    public boolean isHeld() {
+    boolean isHeld() {
       return mutex.isAcquiredInThisProcess()
           && !lost.isDone()
           && curator.getZookeeperClient().isConnected();
     }
 
     @Override
-    public ReleaseOutcome unlock() throws Exception {
+    ReleaseOutcome unlock() throws Exception {
       curator.getConnectionStateListenable().removeListener(listener);
       try {
         owner.run(mutex::release);
@@ -144,6 +158,11 @@ final class CuratorPeer implements Peer {
         owner.close();
       }
       return ReleaseOutcome.UNKNOWN; // it returns in the same way if the node was gone
+    }
+
+    @Override
+    CompletableFuture<String> lost() {
+      return lost;
     }
   }
 }

@@ -19,7 +19,11 @@ public final class Jars {
   }
 
   /** {@return the version of the library that a class belongs to} */
-  static String version(Class<?> type) {
-    return of(type).replaceFirst("^.*?-(?=[0-9])", "");
+  static String version(String type) {
+    try {
+      return of(Class.forName(type)).replaceFirst("^.*?-(?=[0-9])", "");
+    } catch (ClassNotFoundException e) {
+      throw new IllegalArgumentException(e);
+    }
   }
 }

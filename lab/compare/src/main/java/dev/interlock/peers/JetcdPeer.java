@@ -107,38 +107,41 @@ final class JetcdPeer implements Peer {
   }
 
   /** A lock that is held as long as its key exists. */
-  private record Held(
-      Client client,
-      ByteSequence key,
-      long lease,
-      LeaseTime time,
-      @Nullable CloseableClient renewal,
-      CompletableFuture<String> lost)
-      implements Hold {
+  private static final class Held extends Hold {
+    private final Client client;
+    private final ByteSequence key;
+    private final long lease;
+    private final @Nullable CloseableClient renewal;
+    private final CompletableFuture<String> lost;
 
-    @Override
-    public Duration ttl() {
-      return time.whole();
+    Held(
+        Client client,
+        ByteSequence key,
+        long lease,
+        LeaseTime time,
+        @Nullable CloseableClient renewal,
+        CompletableFuture<String> lost) {
+      super(time, renewal != null);
+      this.client = client;
+      this.key = key;
+      this.lease = lease;
+      this.renewal = renewal;
+      this.lost = lost;
     }
 
     @Override
-    public Duration validity() {
-      return renewal != null ? Hold.super.validity() : time.left();
+    boolean isHeld() throws Exception {
+      return !lost.isDone() && super.isHeld();
     }
 
     @Override
-    public boolean isHeld() {
-      return renewal != null ? !lost.isDone() : !time.left().isZero();
+    CompletableFuture<String> lost() {
+      return isRenewed() ? lost : super.lost();
     }
 
     @Override
-    public CompletableFuture<String> lost() {
-      return renewal != null ? lost : Hold.super.lost();
-    }
-
-    @Override
-    public void renew() throws Exception {
-      if (renewal == null) {
+    void renew() throws Exception {
+      if (!isRenewed()) {
         throw new NotOfferedException("renewal by the program that moves a fixed end");
       }
       try {
@@ -149,7 +152,7 @@ final class JetcdPeer implements Peer {
     }
 
     @Override
-    public ReleaseOutcome unlock() throws Exception {
+    ReleaseOutcome unlock() throws Exception {
       try {
         var unused = await(client.getLockClient().unlock(key));
       } finally {

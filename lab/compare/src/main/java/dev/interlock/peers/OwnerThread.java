@@ -2,9 +2,10 @@ package dev.interlock.peers;
 
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Callable;
-import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -43,21 +44,40 @@ final class OwnerThread implements AutoCloseable {
     }
   }
 
+  /**
+   * Acquires a lock on a new thread, which ends if the lock is not acquired.
+   *
+   * @param acquisition returns null if the lock was not acquired
+   * @param hold makes a hold of what the acquisition returned
+   * @return the hold, or null
+   */
+  static <T> @Nullable Hold acquire(
+      Callable<@Nullable T> acquisition, BiFunction<OwnerThread, T, Hold> hold) throws Exception {
+    OwnerThread owner = new OwnerThread();
+    @Nullable T granted = null;
+    try {
+      granted = owner.call(acquisition);
+      return granted == null ? null : hold.apply(owner, granted);
+    } finally {
+      if (granted == null) {
+        owner.close();
+      }
+    }
+  }
+
   /** Makes a call on the thread, and passes interrupts of the caller on to it. */
   <T extends @Nullable Object> T call(Callable<T> call) throws Exception {
-    CompletableFuture<T> result = new CompletableFuture<>();
-    calls.add(
-        () -> {
-          begin();
-          try {
-            T value = call.call();
-            end();
-            result.complete(value);
-          } catch (Throwable e) {
-            end();
-            result.completeExceptionally(e);
-          }
-        });
+    FutureTask<T> result =
+        new FutureTask<>(
+            () -> {
+              begin();
+              try {
+                return call.call();
+              } finally {
+                end();
+              }
+            });
+    calls.add(result);
     boolean interrupted = false;
     try {
       while (true) {

@@ -7,7 +7,7 @@ import dev.interlock.Fault;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.report.Json;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Timing;
@@ -17,50 +17,60 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /** Gives the kit one lock of one library, with a server of its own. */
 abstract class PeerHarness implements Harness {
-  private final String name;
-  private final String setUp;
-  private final Set<Capability> capabilities;
-  private final Duration granularity;
-  private final Duration minTtl;
-  private final Duration patience;
 
   /**
-   * Describes a lock.
+   * The description of a lock in {@code peers.json}.
    *
-   * @param setUp the version of the library and of its server, and how it is set up
-   * @param patience how long a call of the library may take with its default settings, with retries
+   * @param key a short name for files, with which the name of the harness's class begins
+   * @param name the name of the lock
+   * @param setUp the library and its server, and how they are set up; a class in braces stands for
+   *     the version of its jar
+   * @param capabilities what the kit may expect
+   * @param granularityMillis how exactly the TTL is kept
+   * @param minTtlMillis the shortest TTL
+   * @param patienceMillis how long a call of the library may take with its default settings, with
+   *     retries
    */
-  PeerHarness(
+  record Description(
+      String key,
       String name,
       String setUp,
       Set<Capability> capabilities,
-      Duration granularity,
-      Duration minTtl,
-      Duration patience) {
-    this.name = name;
-    this.setUp = setUp;
-    this.capabilities = capabilities;
-    this.granularity = granularity;
-    this.minTtl = minTtl;
-    this.patience = patience;
+      long granularityMillis,
+      long minTtlMillis,
+      long patienceMillis) {
+    private static final Pattern VERSION = Pattern.compile("\\{([\\w.]+)}");
+    private static final List<Description> ALL = Json.read(Description.class, "peers.json");
+
+    Description {
+      capabilities = Set.copyOf(capabilities);
+      setUp = VERSION.matcher(setUp).replaceAll(type -> Jars.version(type.group(1)));
+    }
   }
+
+  private final Description description =
+      Description.ALL.stream()
+          .filter(one -> getClass().getSimpleName().equals(one.key + "Harness"))
+          .findFirst()
+          .orElseThrow();
 
   /** {@return the name of the lock} */
   final String name() {
-    return name;
+    return description.name;
   }
 
   /** {@return a short name for files} */
   final String key() {
-    return getClass().getSimpleName().replace("Harness", "");
+    return description.key;
   }
 
   /** {@return the version of the library and of its server, and how it is set up} */
   final String setUp() {
-    return setUp;
+    return description.setUp;
   }
 
   /**
@@ -78,12 +88,15 @@ abstract class PeerHarness implements Harness {
    * injected.
    */
   final BackendInfo info() {
-    return BackendDescription.of(name, setUp)
-        .capabilities(capabilities)
-        .granularity(granularity)
-        .minTtl(minTtl)
-        .under(FailureModel.Survives.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST)
-        .build();
+    return new BackendInfo(
+        name(),
+        setUp(),
+        description.capabilities,
+        Duration.ofMillis(description.granularityMillis),
+        Duration.ofMillis(description.minTtlMillis),
+        FailureModel.builder()
+            .under(FailureModel.Survives.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST)
+            .build());
   }
 
   @Override
@@ -94,7 +107,8 @@ abstract class PeerHarness implements Harness {
   @Override
   public Timing timing(BackendInfo info) {
     Timing usual = Timing.of(info, slack());
-    Duration bound = usual.bound().plus(patience).minus(usual.requestTimeout());
+    Duration bound =
+        usual.bound().plusMillis(description.patienceMillis).minus(usual.requestTimeout());
     return new Timing(
         usual.ttl(),
         usual.renewedTtl(),
@@ -113,7 +127,7 @@ abstract class PeerHarness implements Harness {
     } catch (NotOfferedException e) {
       throw e;
     } catch (Exception e) {
-      throw new LockUnavailableException(name, at, e.toString(), e);
+      throw new LockUnavailableException(name(), at, e.toString(), e);
     }
   }
 

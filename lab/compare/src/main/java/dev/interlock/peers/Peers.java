@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.BackendInfo;
-import dev.interlock.Capability;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.jdbc.JdbcDatabase;
@@ -22,33 +21,21 @@ import dev.interlock.testbed.kit.RedisStore;
 import dev.interlock.testbed.kit.ZooKeeperStore;
 import dev.interlock.testbed.redis.RedlockNodes;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
-import io.etcd.jetcd.Client;
-import io.lettuce.core.RedisClient;
 import java.io.IOException;
 import java.sql.Connection;
 import java.time.Duration;
 import java.util.List;
-import java.util.Set;
 import java.util.UUID;
 import java.util.function.UnaryOperator;
-import net.javacrumbs.shedlock.core.LockProvider;
-import net.javacrumbs.shedlock.provider.jdbctemplate.JdbcTemplateLockProvider;
-import org.apache.curator.framework.recipes.locks.InterProcessMutex;
-import org.redisson.Redisson;
 import org.springframework.core.io.ClassPathResource;
 import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactory;
 import org.springframework.integration.jdbc.lock.DefaultLockRepository;
 import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry;
-import org.springframework.integration.support.locks.LockRegistry;
 import org.springframework.jdbc.datasource.init.ScriptUtils;
-import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
 /** The locks under test. Each has a class of its own, so that another JVM can create it. */
 final class Peers {
-  private static final Duration SHORT = Duration.ofMillis(20);
-  private static final Duration TEN_SECONDS = Duration.ofSeconds(10);
-
   /** Sessions last for 2 to 20 of these. */
   private static final Duration TICK = Duration.ofSeconds(1);
 
@@ -82,31 +69,14 @@ final class Peers {
   /** Redisson's locks. */
   abstract static class RedissonHarness extends PeerHarness {
     private final RedissonPeer.Kind kind;
-    private final int servers;
 
-    RedissonHarness(
-        String name, RedissonPeer.Kind kind, int servers, Set<Capability> capabilities) {
-      super(
-          name,
-          "Redisson "
-              + Jars.version(Redisson.class)
-              + (servers == 1 ? " on one Redis" : " on " + servers + " independent Redis servers")
-              + "; without a lease time, the watchdog renews the lock",
-          capabilities,
-          Duration.ofMillis(100),
-          SHORT,
-          TEN_SECONDS);
+    RedissonHarness(RedissonPeer.Kind kind) {
       this.kind = kind;
-      this.servers = servers;
     }
 
     @Override
     public Server start() {
-      if (servers == 1) {
-        return redis("", "");
-      }
-      RedlockNodes nodes = Testbed.redlockNodes().nodes(servers).forFaults().start();
-      return new RedisStore(nodes, nodes.members(), nodes.uri(), "", keys("", ""));
+      return redis("", "");
     }
 
     @Override
@@ -118,42 +88,33 @@ final class Peers {
   /** {@code RLock}. */
   static final class RLockHarness extends RedissonHarness {
     RLockHarness() {
-      super("Redisson RLock", RedissonPeer.Kind.LOCK, 1, Set.of());
+      super(RedissonPeer.Kind.LOCK);
     }
   }
 
   /** {@code RFencedLock}. */
   static final class RFencedLockHarness extends RedissonHarness {
     RFencedLockHarness() {
-      super("Redisson RFencedLock", RedissonPeer.Kind.FENCED, 1, Set.of(Capability.FENCING));
+      super(RedissonPeer.Kind.FENCED);
     }
   }
 
   /** {@code RedissonRedLock}. */
   static final class RedLockHarness extends RedissonHarness {
     RedLockHarness() {
-      super("RedissonRedLock", RedissonPeer.Kind.RED, 3, Set.of(Capability.REPLICATED));
+      super(RedissonPeer.Kind.RED);
+    }
+
+    @Override
+    public Server start() {
+      RedlockNodes nodes = Testbed.redlockNodes().nodes(3).forFaults().start();
+      return new RedisStore(nodes, nodes.members(), nodes.uri(), "", keys("", ""));
     }
   }
 
   /** Spring Integration's {@code RedisLockRegistry}. */
   static final class SpringRedisHarness extends PeerHarness {
     private static final String REGISTRY = "spring";
-
-    SpringRedisHarness() {
-      super(
-          "Spring RedisLockRegistry",
-          "Spring Integration "
-              + Jars.version(RedisLockRegistry.class)
-              + " with Lettuce "
-              + Jars.version(RedisClient.class)
-              + " on one Redis; spin locks, with a renewalTaskScheduler where leases are to be"
-              + " renewed",
-          Set.of(),
-          Duration.ofMillis(200),
-          SHORT,
-          Duration.ofSeconds(5));
-    }
 
     @Override
     public Server start() {
@@ -165,16 +126,11 @@ final class Peers {
       LettuceConnectionFactory connections = Clients.lettuce(addresses.get(0), requestTimeout);
       RedisLockRegistry registry =
           new RedisLockRegistry(connections, REGISTRY, terms.ttl().toMillis());
-      ThreadPoolTaskScheduler scheduler = Clients.scheduler();
-      if (terms.renewed()) {
-        registry.setRenewalTaskScheduler(scheduler);
-      }
-      return new SpringPeer(
+      return SpringPeer.renewing(
           registry,
           terms,
           () -> {
             registry.destroy();
-            scheduler.shutdown();
             connections.destroy();
           });
     }
@@ -182,19 +138,6 @@ final class Peers {
 
   /** Spring Integration's {@code JdbcLockRegistry}, on PostgreSQL. */
   static final class SpringJdbcHarness extends PeerHarness {
-    SpringJdbcHarness() {
-      super(
-          "Spring JdbcLockRegistry",
-          "Spring Integration "
-              + Jars.version(JdbcLockRegistry.class)
-              + " with a DefaultLockRepository on one PostgreSQL; with a renewalTaskScheduler where"
-              + " leases are to be renewed",
-          Set.of(),
-          Duration.ofMillis(500),
-          SHORT,
-          TEN_SECONDS);
-    }
-
     @Override
     public Server start() throws Exception {
       PostgresStore store =
@@ -216,16 +159,10 @@ final class Peers {
     Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
       HikariDataSource pool = Clients.postgres(addresses.get(0), requestTimeout);
       DefaultLockRepository repository = Clients.repository(pool);
-      JdbcLockRegistry registry = new JdbcLockRegistry(repository, terms.ttl());
-      ThreadPoolTaskScheduler scheduler = Clients.scheduler();
-      if (terms.renewed()) {
-        registry.setRenewalTaskScheduler(scheduler);
-      }
-      return new SpringPeer(
-          registry,
+      return SpringPeer.renewing(
+          new JdbcLockRegistry(repository, terms.ttl()),
           terms,
           () -> {
-            scheduler.shutdown();
             repository.stop();
             repository.close();
             pool.close();
@@ -235,19 +172,6 @@ final class Peers {
 
   /** Interlock behind Spring Integration's interface, with the adapter of Spring's registries. */
   static final class SpringInterlockHarness extends PeerHarness {
-    SpringInterlockHarness() {
-      super(
-          "Interlock's LockRegistry",
-          "`InterlockLockRegistry` of this version on one Redis, through the interfaces of Spring"
-              + " Integration "
-              + Jars.version(LockRegistry.class)
-              + " alone",
-          Set.of(),
-          Duration.ofMillis(200),
-          SHORT,
-          Duration.ofSeconds(5));
-    }
-
     @Override
     public Server start() {
       return redis("interlock:{", "}");
@@ -268,16 +192,6 @@ final class Peers {
 
   /** ShedLock's interface, on PostgreSQL. */
   abstract static class ShedLockHarness extends PeerHarness {
-    ShedLockHarness(String name, String setUp, Duration granularity) {
-      super(
-          name,
-          setUp + "; with a KeepAliveLockProvider where leases are to be renewed",
-          Set.of(),
-          granularity,
-          SHORT,
-          TEN_SECONDS);
-    }
-
     @Override
     public Timing timing(BackendInfo info) {
       Timing usual = super.timing(info);
@@ -292,14 +206,6 @@ final class Peers {
 
   /** ShedLock's own provider. */
   static final class ShedLockJdbcHarness extends ShedLockHarness {
-    ShedLockJdbcHarness() {
-      super(
-          "ShedLock JdbcTemplateLockProvider",
-          "ShedLock "
-              + Jars.version(JdbcTemplateLockProvider.class)
-              + " with usingDbTime() on one PostgreSQL",
-          Duration.ofMillis(500));
-    }
 
     /** The table is that of ShedLock's documents, which forbid to delete its rows. */
     @Override
@@ -322,20 +228,11 @@ final class Peers {
     }
   }
 
-  /** Interlock behind the same interface. */
+  /**
+   * Interlock behind the same interface. The store keeps a lock for a second longer than
+   * lockAtMostFor, and a five-hundredth.
+   */
   static final class ShedLockInterlockHarness extends ShedLockHarness {
-
-    /** The store keeps a lock for a second longer than lockAtMostFor, and a five-hundredth. */
-    ShedLockInterlockHarness() {
-      super(
-          "Interlock's LockProvider",
-          "`InterlockLockProvider` of this version on one PostgreSQL, through the interfaces of"
-              + " ShedLock "
-              + Jars.version(LockProvider.class)
-              + " alone",
-          Duration.ofMillis(1_500));
-    }
-
     @Override
     public Server start() throws Exception {
       return PostgresStore.start(
@@ -368,19 +265,6 @@ final class Peers {
 
   /** Curator's {@code InterProcessMutex}, which promises the order of requests. */
   static final class CuratorHarness extends PeerHarness {
-    CuratorHarness() {
-      super(
-          "Curator InterProcessMutex",
-          "Curator "
-              + Jars.version(InterProcessMutex.class)
-              + " on one ZooKeeper; the session's time-out is the TTL,"
-              + " ExponentialBackoffRetry(1000, 3)",
-          Set.of(Capability.FIFO),
-          TICK,
-          TICK.multipliedBy(2),
-          Duration.ofSeconds(15));
-    }
-
     @Override
     public Server start() throws IOException {
       ZooKeeperEnsemble ensemble = Testbed.zookeeper().tick(TICK).start();
@@ -395,19 +279,6 @@ final class Peers {
 
   /** jetcd's {@code Lock}. */
   static final class JetcdHarness extends PeerHarness {
-    JetcdHarness() {
-      super(
-          "jetcd Lock",
-          "jetcd "
-              + Jars.version(Client.class)
-              + " on one etcd; an etcd lease for each acquisition, kept alive where it is to be"
-              + " renewed",
-          Set.of(),
-          Duration.ofSeconds(2),
-          Duration.ofSeconds(3),
-          TEN_SECONDS);
-    }
-
     @Override
     public Server start() {
       EtcdCluster etcd = Testbed.etcd().forFaults().withoutSync().start();

@@ -2,8 +2,7 @@ package dev.interlock.peers;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import dev.interlock.peers.Verdicts.Cell;
-import dev.interlock.peers.Verdicts.Verdict;
+import dev.interlock.peers.Verdict.Cell;
 import dev.interlock.report.Table;
 import dev.interlock.tck.report.RuleResult.Outcome;
 import dev.interlock.tck.run.Contract;
@@ -15,6 +14,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /** Writes {@code docs/peers.md} from what was found. */
 final class PeersPage {
@@ -39,9 +39,7 @@ final class PeersPage {
   }
 
   private Verdict verdict(PeerHarness peer, String rule) {
-    RunResult run = runs.get(peer);
-    RunResult.Finding found = run == null ? null : run.rules().get(rule);
-    return Verdicts.of(peer, rule, found == null ? Verdicts.none() : found);
+    return Verdict.of(peer, rule, Objects.requireNonNull(runs.get(peer)).finding(rule));
   }
 
   String markdown() throws IOException {
@@ -114,9 +112,11 @@ $ ./verify --only PeersPageTest -Dinterlock.docs.write       # this page
       List<String> row = new ArrayList<>(List.of(rule.id() + " " + rule.title()));
       for (PeerHarness peer : runs.keySet()) {
         StringBuilder cell = new StringBuilder(verdict(peer, rule.id()).cell().words());
-        for (Finding finding : Verdicts.findings(peer, rule.id())) {
-          int number = Finding.all().indexOf(finding) + 1;
-          cell.append(" [" + number + "](#finding-" + number + ")");
+        for (Finding finding : Finding.ALL) {
+          if (finding.isAbout(peer, rule.id())) {
+            int number = Finding.ALL.indexOf(finding) + 1;
+            cell.append(" [" + number + "](#finding-" + number + ")");
+          }
         }
         row.add(cell.toString());
       }
@@ -127,14 +127,14 @@ $ ./verify --only PeersPageTest -Dinterlock.docs.write       # this page
 
   private void findings() throws IOException {
     text.append("\n## What is broken\n");
-    for (Finding finding : Finding.all()) {
-      text.append("\n### Finding " + (Finding.all().indexOf(finding) + 1));
+    for (Finding finding : Finding.ALL) {
+      text.append("\n### Finding " + (Finding.ALL.indexOf(finding) + 1));
       text.append("\n\n**" + finding.title() + "**\n\n");
       for (PeerHarness peer : runs.keySet()) {
         if (finding.peers().contains(peer.key())) {
           text.append("- ").append(peer.name()).append("\n");
           for (String rule : finding.rules()) {
-            RunResult.Finding found = runs.get(peer).rules().getOrDefault(rule, Verdicts.none());
+            RunResult.Finding found = runs.get(peer).finding(rule);
             boolean seen = found.outcome() == Outcome.FAILED;
             text.append("  - ").append(rule).append(": ");
             text.append(seen ? "`" + shortest(found.reason()) + "`" : "the kit did not see it");

@@ -8,11 +8,11 @@ import dev.interlock.tck.run.NotTestedException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.Lock;
+import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 import org.redisson.RedissonRedLock;
 import org.redisson.api.RFencedLock;
@@ -73,18 +73,10 @@ final class RedissonPeer implements Peer {
   public @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost)
       throws Exception {
     RLock lock = lock(name);
-    OwnerThread owner = new OwnerThread();
-    boolean held = false;
-    try {
-      LeaseTime time = LeaseTime.startingNow(terms.renewed() ? watchdog : terms.ttl());
-      Long token = owner.call(() -> acquire(lock, terms, atMost));
-      held = token != null;
-      return token == null ? null : new Held(lock, owner, owner.id(), terms, time, token);
-    } finally {
-      if (!held) {
-        owner.close();
-      }
-    }
+    LeaseTime time = LeaseTime.startingNow(terms.renewed() ? watchdog : terms.ttl());
+    return OwnerThread.acquire(
+        () -> acquire(lock, terms, atMost),
+        (owner, token) -> new Held(lock, owner, owner.id(), terms, time, token));
   }
 
   /** {@return the token, 0 if the lock has none, or null if it was not acquired} */
@@ -127,35 +119,11 @@ final class RedissonPeer implements Peer {
     Hold hold = new Held(lock, null, owner, terms, time, 0);
     if (atMost == null) {
       RFuture<Void> asked = lock.lockAsync(ttl, TimeUnit.MILLISECONDS, owner);
-      return cancelling(asked, asked.toCompletableFuture().thenApply(nothing -> hold));
+      return new Answer<>(asked, nothing -> hold, UnaryOperator.identity());
     }
     RFuture<Boolean> asked =
         lock.tryLockAsync(atMost.toMillis(), ttl, TimeUnit.MILLISECONDS, owner);
-    return cancelling(
-        asked, asked.toCompletableFuture().<@Nullable Hold>thenApply(held -> held ? hold : null));
-  }
-
-  private static CompletableFuture<@Nullable Hold> cancelling(
-      RFuture<?> asked, CompletableFuture<? extends @Nullable Hold> answer) {
-    CompletableFuture<@Nullable Hold> result =
-        new CompletableFuture<>() {
-          @Override
-          public boolean cancel(boolean mayInterruptIfRunning) {
-            boolean unused = asked.cancel(mayInterruptIfRunning);
-            return isCancelled();
-          }
-        };
-    var unused =
-        answer.whenComplete(
-            (hold, thrown) -> {
-              if (thrown != null) {
-                result.completeExceptionally(
-                    asked.isCancelled() ? new CancellationException() : thrown);
-              } else {
-                result.complete(hold);
-              }
-            });
-    return result;
+    return new Answer<>(asked, held -> held ? hold : null, UnaryOperator.identity());
   }
 
   @Override
@@ -199,27 +167,28 @@ final class RedissonPeer implements Peer {
   }
 
   /** A lock that is held by a thread of its own or, if it was acquired without, by a number. */
-  private record Held(
-      RLock lock,
-      @Nullable OwnerThread thread,
-      long owner,
-      Terms terms,
-      LeaseTime time,
-      long number)
-      implements Hold {
+  private static final class Held extends Hold {
+    private final RLock lock;
+    private final @Nullable OwnerThread thread;
+    private final long owner;
+    private final long token;
 
-    @Override
-    public Duration ttl() {
-      return time.whole();
+    Held(
+        RLock lock,
+        @Nullable OwnerThread thread,
+        long owner,
+        Terms terms,
+        LeaseTime time,
+        long token) {
+      super(time, terms.renewed());
+      this.lock = lock;
+      this.thread = thread;
+      this.owner = owner;
+      this.token = token;
     }
 
     @Override
-    public Duration validity() {
-      return terms.renewed() ? Hold.super.validity() : time.left();
-    }
-
-    @Override
-    public boolean isHeld() {
+    boolean isHeld() {
       try {
         return lock.isHeldByThread(owner);
       } catch (UnsupportedOperationException e) {
@@ -229,7 +198,7 @@ final class RedissonPeer implements Peer {
 
     @Override
     @SuppressWarnings("deprecation") // it is what Redisson has for several servers
-    public ReleaseOutcome unlock() throws Exception {
+    ReleaseOutcome unlock() throws Exception {
       try {
         if (thread == null) {
           lock.unlockAsync(owner).toCompletableFuture().get();
@@ -245,8 +214,8 @@ final class RedissonPeer implements Peer {
     }
 
     @Override
-    public long token() {
-      return lock instanceof RFencedLock ? number : Hold.super.token();
+    long token() {
+      return lock instanceof RFencedLock ? token : super.token();
     }
   }
 }

@@ -2,6 +2,7 @@ package dev.interlock.peers;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.tck.Server;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
@@ -13,6 +14,7 @@ import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -27,6 +29,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.Lock;
+import java.util.function.BiFunction;
 import javax.sql.DataSource;
 import net.javacrumbs.shedlock.core.ClockProvider;
 import net.javacrumbs.shedlock.core.LockConfiguration;
@@ -34,6 +37,7 @@ import net.javacrumbs.shedlock.core.LockProvider;
 import net.javacrumbs.shedlock.core.SimpleLock;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
@@ -51,12 +55,59 @@ import org.springframework.jdbc.datasource.DriverManagerDataSource;
 @SuppressWarnings("LockNotBeforeTry") // each line is one step of what is shown
 final class Reproductions {
   private static final int WATCHDOG_SECONDS = 3;
+  private static final Duration MINUTE = Duration.ofSeconds(60);
+  private static final List<String> REDISSON = List.of("RLock", "RFencedLock", "RedissonRedLock");
 
   private Reproductions() {}
 
-  /** A program of which the page shows what it prints. */
-  interface Program {
-    void run(PrintWriter out) throws Exception;
+  /** A step that may be taken by another thread. */
+  private interface Step {
+    void take() throws Exception;
+  }
+
+  /** {@return a thread that has been started, and may be left behind} */
+  @CanIgnoreReturnValue
+  private static Thread start(Step step) {
+    Thread thread =
+        new Thread(
+            () -> {
+              try {
+                step.take();
+              } catch (Exception e) {
+                throw new IllegalStateException(e);
+              }
+            });
+    thread.setDaemon(true);
+    thread.start();
+    return thread;
+  }
+
+  /** Takes a step in a thread that ends with it. */
+  private static void inThread(Step step) throws InterruptedException {
+    start(step).join();
+  }
+
+  /** Prints how a step ends. */
+  private static void report(PrintWriter out, String what, Step step) {
+    try {
+      step.take();
+      out.println(what + " returned");
+    } catch (Exception e) {
+      out.println(what + " threw " + e);
+    }
+  }
+
+  private static String secondsSince(long start) {
+    return (System.nanoTime() - start) / 1_000_000_000 + " s";
+  }
+
+  private static Network network(String uri) throws IOException {
+    return Proxies.network(uri, 0).orElseThrow();
+  }
+
+  /** What is shown of one of Redisson's locks. */
+  private interface RedissonProgram {
+    void run(String kind, RedissonPrograms programs, RLock one, RLock other) throws Exception;
   }
 
   /** Two programs, each with its clients of the same three servers. */
@@ -69,24 +120,24 @@ final class Reproductions {
       for (int i = 0; i < 3; i++) {
         RedisServer server = Testbed.redis().forFaults().start();
         servers.add(server);
-        one.add(redisson(address(server)));
-        other.add(redisson(address(server)));
+        one.add(redisson(server.uri()));
+        other.add(redisson(server.uri()));
       }
     }
 
-    RLock ofOne(String kind) {
-      return lock(kind, one);
-    }
-
-    RLock ofOther(String kind) {
-      return lock(kind, other);
+    static void run(List<String> kinds, RedissonProgram program) throws Exception {
+      for (String kind : kinds) {
+        try (RedissonPrograms programs = new RedissonPrograms()) {
+          program.run(kind, programs, lock(kind, programs.one), lock(kind, programs.other));
+        }
+      }
     }
 
     static RLock lock(String kind, List<RedissonClient> clients) {
       return switch (kind) {
         case "RLock" -> clients.get(0).getLock("job");
-        case "RFencedLock" -> clients.get(0).getFencedLock("fenced job");
-        default -> Clients.redLock(clients, "red job");
+        case "RFencedLock" -> clients.get(0).getFencedLock("job");
+        default -> Clients.redLock(clients, "job");
       };
     }
 
@@ -98,95 +149,66 @@ final class Reproductions {
     }
   }
 
-  private static final List<String> REDISSON = List.of("RLock", "RFencedLock", "RedissonRedLock");
-
-  private static RedissonClient redisson(String address) {
+  private static RedissonClient redisson(String uri) {
     Config config = new Config();
     config.setLockWatchdogTimeout(WATCHDOG_SECONDS * 1_000);
-    return Clients.redisson(address, config);
-  }
-
-  private static String address(RedisServer server) {
-    return server.host() + ":" + server.port();
-  }
-
-  private static String secondsSince(long start) {
-    return (System.nanoTime() - start) / 1_000_000_000 + " s";
-  }
-
-  /** Starts a thread, and waits until it has ended. */
-  private static void inThread(Runnable work) throws InterruptedException {
-    started(work).join();
-  }
-
-  /** {@return a thread that has been started, and may be left behind} */
-  private static Thread started(Runnable work) {
-    Thread thread = new Thread(work);
-    thread.setDaemon(true);
-    thread.start();
-    return thread;
+    return Clients.redisson(Clients.addresses(uri).get(0), config);
   }
 
   /** A thread that is interrupted before it asks for the lock holds it for ever. */
   static void redissonInterruptBeforeTheCall(PrintWriter out) throws Exception {
-    try (RedissonPrograms programs = new RedissonPrograms()) {
-      for (String kind : REDISSON) {
-        RLock lock = programs.ofOne(kind);
-        AtomicReference<Exception> thrown = new AtomicReference<>();
-        // The call returns, with the lock, if the server's answer is there before it looks for it.
-        int tries = kind.equals("RedissonRedLock") ? 1 : 20;
-        for (int i = 0; i < tries && thrown.get() == null; i++) {
-          inThread(
-              () -> {
-                Thread.currentThread().interrupt();
-                try {
-                  lock.lockInterruptibly();
-                  boolean unused = Thread.interrupted();
-                  lock.unlock();
-                } catch (Exception e) {
-                  thrown.set(e);
-                }
-              });
-        }
-        if (thrown.get() == null) {
-          out.println(kind + ": lockInterruptibly of an interrupted thread returned");
-          continue;
-        }
-        out.println(kind + ": lockInterruptibly of an interrupted thread threw " + thrown.get());
-        TimeUnit.SECONDS.sleep(4 * WATCHDOG_SECONDS);
-        boolean free = programs.ofOther(kind).tryLock(WATCHDOG_SECONDS, TimeUnit.SECONDS);
-        out.println(
-            "  the thread has ended; after five times the watchdog's time-out another client"
-                + (free ? " acquires the lock" : " cannot acquire the lock"));
-      }
-    }
+    RedissonPrograms.run(
+        REDISSON,
+        (kind, programs, one, other) -> {
+          AtomicReference<Exception> thrown = new AtomicReference<>();
+          // The call returns, with the lock, if the server's answer is there before it looks.
+          int tries = kind.equals("RedissonRedLock") ? 1 : 20;
+          for (int i = 0; i < tries && thrown.get() == null; i++) {
+            inThread(
+                () -> {
+                  Thread.currentThread().interrupt();
+                  try {
+                    one.lockInterruptibly();
+                    var unused = Thread.interrupted();
+                    one.unlock();
+                  } catch (Exception e) {
+                    thrown.set(e);
+                  }
+                });
+          }
+          String call = kind + ": lockInterruptibly of an interrupted thread ";
+          if (thrown.get() == null) {
+            out.println(call + "returned");
+            return;
+          }
+          out.println(call + "threw " + thrown.get());
+          TimeUnit.SECONDS.sleep(4 * WATCHDOG_SECONDS);
+          out.println(
+              "  the thread has ended; after five times the watchdog's time-out another client "
+                  + (other.tryLock(WATCHDOG_SECONDS, TimeUnit.SECONDS)
+                      ? "acquires"
+                      : "cannot acquire")
+                  + " the lock");
+        });
   }
 
   /** What an interrupt does to threads that wait. */
   static void redissonInterruptWhileWaiting(PrintWriter out) throws Exception {
-    try (RedissonPrograms programs = new RedissonPrograms()) {
-      for (String kind : REDISSON) {
-        RLock held = programs.ofOne(kind);
-        RLock waiting = programs.ofOther(kind);
-        held.lock();
-        Thread interruptible =
-            started(
-                () -> {
-                  try {
-                    waiting.lockInterruptibly();
-                    out.println(kind + ": lockInterruptibly returned");
-                  } catch (Exception e) {
-                    out.println(kind + ": lockInterruptibly threw " + e);
-                  }
-                });
-        TimeUnit.SECONDS.sleep(2);
-        interruptible.interrupt();
-        interruptible.join(5_000);
-        if (interruptible.isAlive()) {
-          out.println(kind + ": lockInterruptibly still waits 5 s after the interrupt");
-        } else {
+    RedissonPrograms.run(
+        REDISSON,
+        (kind, programs, held, waiting) -> {
+          held.lock();
+          Thread interruptible =
+              start(() -> report(out, kind + ": lockInterruptibly", waiting::lockInterruptibly));
+          TimeUnit.SECONDS.sleep(2);
+          interruptible.interrupt();
+          interruptible.join(5_000);
+          if (interruptible.isAlive()) {
+            out.println(kind + ": lockInterruptibly still waits 5 s after the interrupt");
+            return;
+          }
           Thread patient =
-              started(
+              start(
                   () -> {
                     waiting.lock();
                     out.println(
@@ -200,144 +222,127 @@ final class Reproductions {
           TimeUnit.SECONDS.sleep(1);
           held.unlock();
           patient.join(20_000);
-        }
-      }
-    }
+        });
   }
 
   /** A waiter sleeps until the TTL of a lock that was released long ago. */
   static void redissonLostNotification(PrintWriter out) throws Exception {
-    try (RedissonPrograms programs = new RedissonPrograms()) {
-      for (String kind : List.of("RLock", "RFencedLock")) {
-        RLock held = programs.ofOne(kind);
-        held.lock(20, TimeUnit.SECONDS);
-        Thread waiter = started(() -> programs.ofOther(kind).lock());
-        TimeUnit.SECONDS.sleep(2);
-        var killed = programs.servers.get(0).call("CLIENT", "KILL", "TYPE", "pubsub");
-        out.println(kind + ": CLIENT KILL TYPE pubsub has closed " + killed + " connection");
-        held.unlock();
-        long released = System.nanoTime();
-        out.println("  released; isLocked: " + held.isLocked());
-        waiter.join(60_000);
-        out.println("  the waiter acquired the free lock " + secondsSince(released) + " later");
-      }
-    }
+    RedissonPrograms.run(
+        List.of("RLock", "RFencedLock"),
+        (kind, programs, held, waiting) -> {
+          held.lock(20, TimeUnit.SECONDS);
+          Thread waiter = start(waiting::lock);
+          TimeUnit.SECONDS.sleep(2);
+          var killed = programs.servers.get(0).call("CLIENT", "KILL", "TYPE", "pubsub");
+          out.println(kind + ": CLIENT KILL TYPE pubsub has closed " + killed + " connection");
+          held.unlock();
+          long released = System.nanoTime();
+          out.println("  released; isLocked: " + held.isLocked());
+          waiter.join(60_000);
+          out.println("  the waiter acquired the free lock " + secondsSince(released) + " later");
+        });
   }
 
   /** A lock that has expired before the answer arrives is reported as acquired. */
   static void redissonLateGrant(PrintWriter out) throws Exception {
-    try (RedissonPrograms programs = new RedissonPrograms()) {
-      List<Network> networks = new ArrayList<>();
-      List<RedissonClient> slow = new ArrayList<>();
-      for (RedisServer server : programs.servers) {
-        Network network = Proxies.network(server.uri(), 6379).orElseThrow();
-        networks.add(network);
-        slow.add(redisson(network.uri().replaceFirst("^redis://", "")));
-      }
-      for (RedissonClient client : slow) {
-        client.getLock("warm-up").lock(60, TimeUnit.SECONDS);
-      }
-      networks.forEach(network -> network.delay(Direction.SERVER_TO_CLIENT, Duration.ofSeconds(1)));
-      for (String kind : REDISSON) {
-        RLock lock = RedissonPrograms.lock(kind, slow);
-        boolean acquired = lock.tryLock(8_000, 500, TimeUnit.MILLISECONDS);
-        out.println(kind + ": tryLock with a lease time of 500 ms, answers take 1 s: " + acquired);
-        out.println(
-            "  tryLock of another client at that moment: " + programs.ofOther(kind).tryLock());
-      }
-      networks.forEach(Network::heal);
-      slow.forEach(RedissonClient::shutdown);
-      networks.forEach(Network::close);
-    }
+    RedissonPrograms.run(
+        REDISSON,
+        (kind, programs, one, other) -> {
+          List<Network> networks = new ArrayList<>();
+          List<RedissonClient> slow = new ArrayList<>();
+          for (RedisServer server : programs.servers) {
+            Network network = network(server.uri());
+            networks.add(network);
+            slow.add(redisson(network.uri()));
+          }
+          for (RedissonClient client : slow) {
+            client.getLock("warm-up").lock(60, TimeUnit.SECONDS);
+          }
+          networks.forEach(Reproductions::delay);
+          boolean acquired =
+              RedissonPrograms.lock(kind, slow).tryLock(8_000, 500, TimeUnit.MILLISECONDS);
+          out.println(
+              kind + ": tryLock with a lease time of 500 ms, answers take 1 s: " + acquired);
+          out.println("  tryLock of another client at that moment: " + other.tryLock());
+          networks.forEach(Network::heal);
+          slow.forEach(RedissonClient::shutdown);
+          networks.forEach(Network::close);
+        });
   }
 
   /** The watchdog renews the lock of a thread that has ended. */
   static void redissonThreadThatHasEnded(PrintWriter out) throws Exception {
-    try (RedissonPrograms programs = new RedissonPrograms()) {
-      for (String kind : REDISSON) {
-        inThread(() -> programs.ofOne(kind).lock());
-        boolean free = programs.ofOther(kind).tryLock(4 * WATCHDOG_SECONDS, TimeUnit.SECONDS);
-        out.println(
-            kind
-                + ": the thread that locked has ended; another client waits for four times the"
-                + " watchdog's time-out: "
-                + free);
-      }
-    }
+    RedissonPrograms.run(
+        REDISSON,
+        (kind, programs, one, other) -> {
+          inThread(one::lock);
+          out.println(
+              kind
+                  + ": the thread that locked has ended; another client waits for four times the"
+                  + " watchdog's time-out: "
+                  + other.tryLock(4 * WATCHDOG_SECONDS, TimeUnit.SECONDS));
+        });
   }
 
   /** A thread that waits does not notice that its client is shut down. */
   static void redissonShutdownWhileWaiting(PrintWriter out) throws Exception {
-    for (String kind : REDISSON) {
-      try (RedissonPrograms programs = new RedissonPrograms()) {
-        programs.ofOne(kind).lock(40, TimeUnit.SECONDS);
-        Thread waiter =
-            started(
-                () -> {
-                  try {
-                    programs.ofOther(kind).lockInterruptibly();
-                  } catch (InterruptedException | RuntimeException e) {
-                    out.println("  lockInterruptibly threw " + e.getClass().getName());
-                  }
-                });
-        TimeUnit.SECONDS.sleep(2);
-        programs.other.forEach(RedissonClient::shutdown);
-        long shutdown = System.nanoTime();
-        out.println(kind + ": the client of a thread that waits in lockInterruptibly is shut down");
-        waiter.join(60_000);
-        out.println(
-            "  "
-                + secondsSince(shutdown)
-                + " later the thread "
-                + (waiter.isAlive() ? "still waits" : "has ended"));
-      }
-    }
+    RedissonPrograms.run(
+        REDISSON,
+        (kind, programs, held, waiting) -> {
+          held.lock(40, TimeUnit.SECONDS);
+          Thread waiter =
+              start(
+                  () -> {
+                    try {
+                      waiting.lockInterruptibly();
+                    } catch (InterruptedException | RuntimeException e) {
+                      out.println("  lockInterruptibly threw " + e.getClass().getName());
+                    }
+                  });
+          TimeUnit.SECONDS.sleep(2);
+          programs.other.forEach(RedissonClient::shutdown);
+          long shutdown = System.nanoTime();
+          out.println(
+              kind + ": the client of a thread that waits in lockInterruptibly is shut down");
+          waiter.join(60_000);
+          out.println(
+              "  "
+                  + secondsSince(shutdown)
+                  + " later the thread "
+                  + (waiter.isAlive() ? "still waits" : "has ended"));
+        });
   }
 
   /** An unlock by a thread that does not hold the lock is not refused. */
   static void redissonRedLockUnlockByAnother(PrintWriter out) throws Exception {
-    try (RedissonPrograms programs = new RedissonPrograms()) {
-      RLock lock = programs.ofOne("RedissonRedLock");
-      try {
-        lock.unlock();
-        out.println("unlock of a lock that nobody holds returned");
-      } catch (Exception e) {
-        out.println("unlock of a lock that nobody holds threw " + e);
-      }
-      lock.lock();
-      inThread(
-          () -> {
-            try {
-              lock.unlock();
-              out.println("unlock by a thread that does not hold the lock returned");
-            } catch (Exception e) {
-              out.println("unlock by a thread that does not hold the lock threw " + e);
-            }
-          });
-      out.println("tryLock of another client: " + programs.ofOther("RedissonRedLock").tryLock());
-    }
+    RedissonPrograms.run(
+        List.of("RedissonRedLock"),
+        (kind, programs, lock, other) -> {
+          report(out, "unlock of a lock that nobody holds", lock::unlock);
+          lock.lock();
+          inThread(
+              () -> report(out, "unlock by a thread that does not hold the lock", lock::unlock));
+          out.println("tryLock of another client: " + other.tryLock());
+        });
   }
 
   /** An attempt without any server looks like one on a held lock. */
   static void redissonRedLockWithoutServers(PrintWriter out) throws Exception {
-    try (RedissonPrograms programs = new RedissonPrograms()) {
-      RLock lock = programs.ofOne("RedissonRedLock");
-      out.println("tryLock of a free lock: " + lock.tryLock());
-      lock.unlock();
-      programs.servers.forEach(RedisServer::kill);
-      out.println("all three servers are dead");
-      try {
-        out.println("tryLock: " + lock.tryLock());
-      } catch (Exception e) {
-        out.println("tryLock threw " + e.getClass().getName());
-      }
-    }
+    RedissonPrograms.run(
+        List.of("RedissonRedLock"),
+        (kind, programs, lock, other) -> {
+          out.println("tryLock of a free lock: " + lock.tryLock());
+          lock.unlock();
+          programs.servers.forEach(RedisServer::kill);
+          out.println("all three servers are dead");
+          out.println("tryLock: " + lock.tryLock());
+        });
   }
 
   /** The keys of tokens have no expiry. */
   static void redissonFencedTokens(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
-      RedissonClient one = redisson(address(server));
+      RedissonClient one = redisson(server.uri());
       for (int i = 0; i < 3; i++) {
         one.getFencedLock("order " + i).lock();
         one.getFencedLock("order " + i).unlock();
@@ -351,20 +356,19 @@ final class Reproductions {
   /** An attempt that should not wait waits for the holder. */
   static void redissonFencedAttempt(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
-      RedissonClient one = redisson(address(server));
-      RedissonClient other = redisson(address(server));
+      RedissonClient one = redisson(server.uri());
+      RedissonClient other = redisson(server.uri());
       one.getFencedLock("job").lock();
       out.println("held by another client, and renewed");
-      attempt(out, "tryLock()", () -> other.getFencedLock("job").tryLock());
-      attempt(out, "tryLockAndGetToken()", () -> other.getFencedLock("job").tryLockAndGetToken());
-      attempt(
-          out,
-          "tryLockAndGetToken(0 s)",
-          () -> other.getFencedLock("job").tryLockAndGetToken(0, TimeUnit.SECONDS));
-      attempt(
-          out,
-          "tryLockAndGetToken(1 s)",
-          () -> other.getFencedLock("job").tryLockAndGetToken(1, TimeUnit.SECONDS));
+      RFencedLock lock = other.getFencedLock("job");
+      attempt(out, "tryLock()", lock::tryLock);
+      attempt(out, "tryLockAndGetToken()", lock::tryLockAndGetToken);
+      for (int seconds : new int[] {0, 1}) {
+        attempt(
+            out,
+            "tryLockAndGetToken(" + seconds + " s)",
+            () -> lock.tryLockAndGetToken(seconds, TimeUnit.SECONDS));
+      }
       one.shutdown();
       other.shutdown();
     }
@@ -372,7 +376,7 @@ final class Reproductions {
 
   private static void attempt(PrintWriter out, String what, Callable<?> call) throws Exception {
     FutureTask<?> task = new FutureTask<>(call);
-    started(task);
+    start(task::run);
     try {
       out.println(what + " returned " + task.get(10, TimeUnit.SECONDS));
     } catch (TimeoutException e) {
@@ -402,35 +406,35 @@ final class Reproductions {
     }
   }
 
-  private static LettuceConnectionFactory connections(String address) {
-    return Clients.lettuce(address, Duration.ofSeconds(60)); // Lettuce's own time-out
+  /** What is shown of one of Spring's registries, of which each call makes another one. */
+  private interface SpringProgram {
+    void run(
+        String kind,
+        String uri,
+        BiFunction<String, Duration, LockRegistry<? extends Lock>> registry)
+        throws Exception;
   }
 
-  private static RedisLockRegistry renewed(LettuceConnectionFactory connections, long ttlMillis) {
-    RedisLockRegistry registry = new RedisLockRegistry(connections, "registry", ttlMillis);
-    registry.setRenewalTaskScheduler(Clients.scheduler());
-    return registry;
-  }
-
-  /** A timed attempt that is interrupted does not throw InterruptedException. */
-  static void springInterruptWhileWaiting(PrintWriter out) throws Exception {
-    try (RedisServer server = Testbed.redis().start()) {
-      LettuceConnectionFactory connections = connections(address(server));
-      interruptWhileWaiting(
-          out,
+  private static void runOnBothRegistries(SpringProgram program) throws Exception {
+    List<LettuceConnectionFactory> connections = new ArrayList<>();
+    try (Server server = new Peers.SpringRedisHarness().start()) {
+      program.run(
           "RedisLockRegistry",
-          new RedisLockRegistry(connections, "registry").obtain("job"),
-          new RedisLockRegistry(connections, "registry").obtain("job"));
-      connections.destroy();
+          server.uri(),
+          (uri, ttl) -> {
+            LettuceConnectionFactory own = lettuce(uri);
+            connections.add(own);
+            return new RedisLockRegistry(own, "registry", ttl.toMillis());
+          });
+      connections.forEach(LettuceConnectionFactory::destroy);
     }
     try (Server server = new Peers.SpringJdbcHarness().start()) {
-      Duration ttl = Duration.ofSeconds(60);
-      interruptWhileWaiting(
-          out,
-          "JdbcLockRegistry",
-          jdbcRegistry(server.uri(), ttl).obtain("job"),
-          jdbcRegistry(server.uri(), ttl).obtain("job"));
+      program.run("JdbcLockRegistry", server.uri(), Reproductions::jdbcRegistry);
     }
+  }
+
+  private static LettuceConnectionFactory lettuce(String uri) {
+    return Clients.lettuce(Clients.addresses(uri).get(0), MINUTE); // Lettuce's own time-out
   }
 
   private static DataSource database(String uri) {
@@ -441,28 +445,33 @@ final class Reproductions {
     return new JdbcLockRegistry(Clients.repository(database(uri)), ttl);
   }
 
-  private static void interruptWhileWaiting(PrintWriter out, String kind, Lock held, Lock waiting)
-      throws InterruptedException {
-    held.lock();
-    Thread timed =
-        started(
-            () -> {
-              try {
-                boolean acquired = waiting.tryLock(60, TimeUnit.SECONDS);
-                out.println(kind + ": tryLock(60 s) returned " + acquired);
-              } catch (Exception e) {
-                out.println(kind + ": tryLock(60 s) threw " + e.getClass().getName());
-                out.println("  because of " + e.getCause());
-                out.println("  interrupt status: " + Thread.currentThread().isInterrupted());
-              }
-            });
-    // Between two attempts: what an interrupt does to a request depends on the driver.
-    do {
-      TimeUnit.MILLISECONDS.sleep(1);
-    } while (!isAsleep(timed));
-    timed.interrupt();
-    timed.join();
-    held.unlock();
+  /** A timed attempt that is interrupted does not throw InterruptedException. */
+  static void springInterruptWhileWaiting(PrintWriter out) throws Exception {
+    runOnBothRegistries(
+        (kind, uri, registry) -> {
+          Lock held = registry.apply(uri, MINUTE).obtain("job");
+          Lock waiting = registry.apply(uri, MINUTE).obtain("job");
+          held.lock();
+          Thread timed =
+              start(
+                  () -> {
+                    try {
+                      boolean acquired = waiting.tryLock(60, TimeUnit.SECONDS);
+                      out.println(kind + ": tryLock(60 s) returned " + acquired);
+                    } catch (Exception e) {
+                      out.println(kind + ": tryLock(60 s) threw " + e.getClass().getName());
+                      out.println("  because of " + e.getCause());
+                      out.println("  interrupt status: " + Thread.currentThread().isInterrupted());
+                    }
+                  });
+          // Between two attempts: what an interrupt does to a request depends on the driver.
+          do {
+            TimeUnit.MILLISECONDS.sleep(1);
+          } while (!isAsleep(timed));
+          timed.interrupt();
+          timed.join();
+          held.unlock();
+        });
   }
 
   private static boolean isAsleep(Thread thread) {
@@ -475,98 +484,64 @@ final class Reproductions {
 
   /** A lock that has expired before the answer arrives is reported as acquired. */
   static void springLateGrant(PrintWriter out) throws Exception {
-    try (RedisServer server = Testbed.redis().start();
-        Network network = Proxies.network(server.uri(), 6379).orElseThrow()) {
-      LettuceConnectionFactory direct = connections(address(server));
-      LettuceConnectionFactory slow = connections(network.uri().replaceFirst("^redis://", ""));
-      RedisLockRegistry registry = new RedisLockRegistry(slow, "registry", 500);
-      Lock warm = registry.obtain("warm-up");
-      warm.lock();
-      warm.unlock();
-      lateGrant(
-          out,
-          "RedisLockRegistry",
-          network,
-          registry.obtain("job"),
-          new RedisLockRegistry(direct, "registry").obtain("job"));
-      slow.destroy();
-      direct.destroy();
-    }
-    try (Server server = new Peers.SpringJdbcHarness().start();
-        Network network = Proxies.network(server.uri(), 5432).orElseThrow()) {
-      JdbcLockRegistry registry = jdbcRegistry(network.uri(), Duration.ofMillis(500));
-      Lock warm = registry.obtain("warm-up");
-      warm.lock();
-      warm.unlock();
-      lateGrant(
-          out,
-          "JdbcLockRegistry",
-          network,
-          registry.obtain("job"),
-          jdbcRegistry(server.uri(), Duration.ofSeconds(60)).obtain("job"));
-    }
+    runOnBothRegistries(
+        (kind, uri, registry) -> {
+          try (Network network = network(uri)) {
+            LockRegistry<? extends Lock> slow =
+                registry.apply(network.uri(), Duration.ofMillis(500));
+            Lock warm = slow.obtain("warm-up");
+            warm.lock();
+            warm.unlock();
+            Lock other = registry.apply(uri, MINUTE).obtain("job");
+            try (Disturbance delay = delay(network)) {
+              out.println(
+                  kind
+                      + ": tryLock(30 s) with a TTL of 500 ms, answers take 1 s: "
+                      + slow.obtain("job").tryLock(30, TimeUnit.SECONDS));
+              out.println("  tryLock of another registry at that moment: " + other.tryLock());
+            }
+          }
+        });
   }
 
-  private static void lateGrant(
-      PrintWriter out, String kind, Network network, Lock slow, Lock other)
-      throws InterruptedException {
-    try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, Duration.ofSeconds(1))) {
-      out.println(
-          kind
-              + ": tryLock(30 s) with a TTL of 500 ms, answers take 1 s: "
-              + slow.tryLock(30, TimeUnit.SECONDS));
-      out.println("  tryLock of another registry at that moment: " + other.tryLock());
-    }
+  @CanIgnoreReturnValue
+  private static Disturbance delay(Network network) {
+    return network.delay(Direction.SERVER_TO_CLIENT, Duration.ofSeconds(1));
   }
 
   /** A lock of a thread that has ended is renewed. */
   static void springRedisThreadThatHasEnded(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
-      LettuceConnectionFactory connections = connections(address(server));
-      RedisLockRegistry one = renewed(connections, 3_000);
+      LettuceConnectionFactory connections = lettuce(server.uri());
+      RedisLockRegistry one = renewed(connections);
       inThread(() -> one.obtain("job").lock());
       out.println("the thread that locked has ended; the TTL is 3 s, with a renewalTaskScheduler");
       out.println(
           "tryLock(12 s) of another registry: "
-              + renewed(connections, 3_000).obtain("job").tryLock(12, TimeUnit.SECONDS));
+              + renewed(connections).obtain("job").tryLock(12, TimeUnit.SECONDS));
       connections.destroy();
     }
+  }
+
+  private static RedisLockRegistry renewed(LettuceConnectionFactory connections) {
+    RedisLockRegistry registry = new RedisLockRegistry(connections, "registry", 3_000);
+    registry.setRenewalTaskScheduler(Clients.scheduler());
+    return registry;
   }
 
   /** A lock that has expired, and was not unlocked, stays locked in its own JVM. */
   static void springExpiredInItsOwnJvm(PrintWriter out) throws Exception {
-    try (RedisServer server = Testbed.redis().start()) {
-      LettuceConnectionFactory connections = connections(address(server));
-      expiredInItsOwnJvm(
-          out,
-          "RedisLockRegistry",
-          new RedisLockRegistry(connections, "registry", 2_000),
-          new RedisLockRegistry(connections, "registry", 2_000));
-      connections.destroy();
-    }
-    try (Server server = new Peers.SpringJdbcHarness().start()) {
-      expiredInItsOwnJvm(
-          out,
-          "JdbcLockRegistry",
-          jdbcRegistry(server.uri(), Duration.ofSeconds(2)),
-          jdbcRegistry(server.uri(), Duration.ofSeconds(2)));
-    }
-  }
-
-  private static void expiredInItsOwnJvm(
-      PrintWriter out,
-      String kind,
-      LockRegistry<? extends Lock> one,
-      LockRegistry<? extends Lock> other)
-      throws InterruptedException {
-    inThread(() -> one.obtain("job").lock());
-    TimeUnit.SECONDS.sleep(5);
-    out.println(kind + ": the thread that locked has ended, 5 s have passed; the TTL is 2 s");
-    out.println(
-        "  tryLock(10 s) of the same registry: " + one.obtain("job").tryLock(10, TimeUnit.SECONDS));
-    out.println(
-        "  tryLock(10 s) of another registry: "
-            + other.obtain("job").tryLock(10, TimeUnit.SECONDS));
+    runOnBothRegistries(
+        (kind, uri, registry) -> {
+          Lock one = registry.apply(uri, Duration.ofSeconds(2)).obtain("job");
+          Lock other = registry.apply(uri, Duration.ofSeconds(2)).obtain("job");
+          inThread(one::lock);
+          TimeUnit.SECONDS.sleep(5);
+          out.println(kind + ": the thread that locked has ended, 5 s have passed; the TTL is 2 s");
+          out.println("  tryLock(10 s) of the same registry: " + one.tryLock(10, TimeUnit.SECONDS));
+          out.println(
+              "  tryLock(10 s) of another registry: " + other.tryLock(10, TimeUnit.SECONDS));
+        });
   }
 
   /** A lock that has expired comes back if nobody else has taken it since. */
@@ -575,16 +550,17 @@ final class Reproductions {
       JdbcLockRegistry one = jdbcRegistry(server.uri(), Duration.ofSeconds(2));
       one.obtain("job").lock();
       TimeUnit.SECONDS.sleep(5);
-      try {
-        one.renewLock("job", Duration.ofSeconds(60));
-        out.println("renewLock(60 s) returned, 3 s after the end of the TTL");
-      } catch (Exception e) {
-        out.println("renewLock(60 s) threw " + e.getClass().getName());
-      }
+      one.renewLock("job", MINUTE);
+      out.println("renewLock(60 s) returned, 3 s after the end of the TTL");
       out.println(
           "tryLock of another registry: "
               + jdbcRegistry(server.uri(), Duration.ofSeconds(2)).obtain("job").tryLock());
     }
+  }
+
+  /** Asks another provider for a lock. */
+  private static Optional<SimpleLock> shedLock(String uri, String name, Duration lockAtMostFor) {
+    return shedLock(Clients.shedLock(database(uri)), name, lockAtMostFor);
   }
 
   private static Optional<SimpleLock> shedLock(
@@ -593,32 +569,25 @@ final class Reproductions {
         new LockConfiguration(ClockProvider.now(), name, lockAtMostFor, Duration.ZERO));
   }
 
-  private static LockProvider shedLocks(String uri) {
-    return Clients.shedLock(database(uri));
-  }
-
   /** A lock that has ended takes its successor's lock away. */
   static void shedlockUnlockOfASuccessor(PrintWriter out) throws Exception {
     try (Server server = new Peers.ShedLockJdbcHarness().start()) {
       for (boolean extend : new boolean[] {false, true}) {
         String name = extend ? "other job" : "job";
-        LockProvider one = shedLocks(server.uri());
-        LockProvider other = shedLocks(server.uri());
-        SimpleLock first = shedLock(one, name, Duration.ofSeconds(1)).orElseThrow();
+        SimpleLock first = shedLock(server.uri(), name, Duration.ofSeconds(1)).orElseThrow();
         TimeUnit.SECONDS.sleep(3);
         out.println(
             "lock() of a second provider, 2 s after the first lock has ended: "
-                + shedLock(other, name, Duration.ofSeconds(60)).isPresent());
+                + shedLock(server.uri(), name, MINUTE).isPresent());
         if (extend) {
           out.println(
               "extend() of the first lock, while the second is held: "
-                  + first.extend(Duration.ofSeconds(60), Duration.ZERO).isPresent());
+                  + first.extend(MINUTE, Duration.ZERO).isPresent());
         } else {
           first.unlock();
           out.println("unlock() of the first lock, while the second is held, returned");
           out.println(
-              "lock() of a third provider: "
-                  + shedLock(shedLocks(server.uri()), name, Duration.ofSeconds(60)).isPresent());
+              "lock() of a third provider: " + shedLock(server.uri(), name, MINUTE).isPresent());
         }
       }
     }
@@ -627,16 +596,16 @@ final class Reproductions {
   /** A lock that has ended before the answer arrives is reported as acquired. */
   static void shedlockLateGrant(PrintWriter out) throws Exception {
     try (Server server = new Peers.ShedLockJdbcHarness().start();
-        Network network = Proxies.network(server.uri(), 5432).orElseThrow()) {
-      LockProvider slow = shedLocks(network.uri());
-      shedLock(slow, "warm-up", Duration.ofSeconds(60)).orElseThrow().unlock();
-      try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, Duration.ofSeconds(1))) {
+        Network network = network(server.uri())) {
+      LockProvider slow = Clients.shedLock(database(network.uri()));
+      shedLock(slow, "warm-up", MINUTE).orElseThrow().unlock();
+      try (Disturbance delay = delay(network)) {
         out.println(
             "lock() with lockAtMostFor of 500 ms, answers take 1 s: "
                 + shedLock(slow, "job", Duration.ofMillis(500)).isPresent());
         out.println(
             "lock() of another provider at that moment: "
-                + shedLock(shedLocks(server.uri()), "job", Duration.ofSeconds(60)).isPresent());
+                + shedLock(server.uri(), "job", MINUTE).isPresent());
       }
     }
   }
@@ -644,9 +613,9 @@ final class Reproductions {
   /** The names that were locked and unlocked keep their rows. */
   static void shedlockRows(PrintWriter out) throws Exception {
     try (Server server = new Peers.ShedLockJdbcHarness().start()) {
-      LockProvider provider = shedLocks(server.uri());
+      LockProvider provider = Clients.shedLock(database(server.uri()));
       for (int i = 0; i < 100; i++) {
-        shedLock(provider, "job " + i, Duration.ofSeconds(60)).orElseThrow().unlock();
+        shedLock(provider, "job " + i, MINUTE).orElseThrow().unlock();
       }
       out.println(
           "rows after 100 names were locked and unlocked: "

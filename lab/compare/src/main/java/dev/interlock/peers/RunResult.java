@@ -29,6 +29,11 @@ record RunResult(String setUp, Map<String, Finding> rules) {
    */
   record Finding(Outcome outcome, String reason) {}
 
+  /** {@return what was found about a rule} */
+  Finding finding(String rule) {
+    return rules.getOrDefault(rule, new Finding(Outcome.NOT_TESTED, "newer than the last run"));
+  }
+
   static RunResult of(String setUp, List<RuleResult> results) {
     Map<String, Finding> rules = new LinkedHashMap<>();
     for (RuleResult result : results) {

@@ -69,49 +69,35 @@ final class ShedLockPeer implements Peer {
   }
 
   /** A lock with the {@code SimpleLock} of its last extension. */
-  private static final class Held implements Hold {
+  private static final class Held extends Hold {
     private final Duration kept;
-    private final boolean renewed;
     private volatile SimpleLock lock;
-    private volatile LeaseTime time;
 
     Held(SimpleLock lock, LeaseTime time, Duration kept, boolean renewed) {
+      super(time, renewed);
       this.lock = lock;
-      this.time = time;
       this.kept = kept;
-      this.renewed = renewed;
     }
 
     @Override
-    public Duration ttl() {
+    Duration ttl() {
       return kept;
     }
 
     @Override
-    public Duration validity() {
-      return renewed ? Hold.super.validity() : time.left();
-    }
-
-    /** There is no query. A holder knows that it has locked, and when lockAtMostFor is over. */
-    @Override
-    public boolean isHeld() {
-      return renewed || !time.left().isZero();
-    }
-
-    @Override
-    public void renew() {
-      if (renewed) {
+    void renew() {
+      if (isRenewed()) {
         throw new NotOfferedException("renewal by the program of a lock that is kept alive");
       }
-      LeaseTime extended = LeaseTime.startingNow(time.whole());
+      LeaseTime extended = LeaseTime.startingNow(time().whole());
       lock =
           lock.extend(extended.whole(), Duration.ZERO)
               .orElseThrow(() -> new IllegalStateException("extend returned empty"));
-      time = extended;
+      extend(extended);
     }
 
     @Override
-    public ReleaseOutcome unlock() {
+    ReleaseOutcome unlock() {
       lock.unlock();
       return ReleaseOutcome.UNKNOWN; // it returns in the same way if the lock had ended
     }

@@ -9,6 +9,7 @@ import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 import org.springframework.integration.support.locks.DistributedLock;
 import org.springframework.integration.support.locks.RenewableLockRegistry;
+import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
 /**
  * A lock registry of Spring Integration. Locks have a TTL, and the registry's own scheduler renews
@@ -18,6 +19,22 @@ final class SpringPeer implements Peer {
   private final RenewableLockRegistry<DistributedLock> registry;
   private final Terms usual;
   private final AutoCloseable resources;
+
+  /** Adapts a registry of Spring's own, which renews its locks if the terms say so. */
+  static SpringPeer renewing(
+      RenewableLockRegistry<DistributedLock> registry, Terms usual, AutoCloseable resources) {
+    ThreadPoolTaskScheduler scheduler = Clients.scheduler();
+    if (usual.renewed()) {
+      registry.setRenewalTaskScheduler(scheduler);
+    }
+    return new SpringPeer(
+        registry,
+        usual,
+        () -> {
+          scheduler.shutdown();
+          resources.close();
+        });
+  }
 
   /**
    * Adapts a registry.
@@ -40,17 +57,10 @@ final class SpringPeer implements Peer {
       throw new NotOfferedException("locks with and without renewal in one registry");
     }
     DistributedLock lock = registry.obtain(name);
-    OwnerThread owner = new OwnerThread();
-    boolean held = false;
-    try {
-      LeaseTime time = LeaseTime.startingNow(terms.ttl());
-      held = owner.call(() -> acquire(lock, terms, atMost));
-      return held ? new Held(name, lock, owner, time) : null;
-    } finally {
-      if (!held) {
-        owner.close();
-      }
-    }
+    LeaseTime time = LeaseTime.startingNow(terms.ttl());
+    return OwnerThread.acquire(
+        () -> acquire(lock, terms, atMost) ? lock : null,
+        (owner, acquired) -> new Held(name, acquired, owner, time));
   }
 
   private boolean acquire(DistributedLock lock, Terms terms, @Nullable Duration atMost)
@@ -82,45 +92,28 @@ final class SpringPeer implements Peer {
     resources.close();
   }
 
-  /** A lock that was acquired by a thread of its own, with the time of its last renewal. */
-  private final class Held implements Hold {
+  /** A lock that was acquired by a thread of its own. */
+  private final class Held extends Hold {
     private final String name;
     private final DistributedLock lock;
     private final OwnerThread owner;
-    private volatile LeaseTime time;
 
     Held(String name, DistributedLock lock, OwnerThread owner, LeaseTime time) {
+      super(time, usual.renewed());
       this.name = name;
       this.lock = lock;
       this.owner = owner;
-      this.time = time;
     }
 
     @Override
-    public Duration ttl() {
-      return time.whole();
+    void renew() throws Exception {
+      LeaseTime extended = LeaseTime.startingNow(ttl());
+      owner.run(() -> registry.renewLock(name, extended.whole()));
+      extend(extended);
     }
 
     @Override
-    public Duration validity() {
-      return usual.renewed() ? Hold.super.validity() : time.left();
-    }
-
-    /** There is no query. A holder knows that it has locked, and when the TTL is over. */
-    @Override
-    public boolean isHeld() {
-      return usual.renewed() || !time.left().isZero();
-    }
-
-    @Override
-    public void renew() throws Exception {
-      LeaseTime renewed = LeaseTime.startingNow(ttl());
-      owner.run(() -> registry.renewLock(name, renewed.whole()));
-      time = renewed;
-    }
-
-    @Override
-    public ReleaseOutcome unlock() throws Exception {
+    ReleaseOutcome unlock() throws Exception {
       try {
         owner.run(lock::unlock);
         return ReleaseOutcome.RELEASED;

@@ -41,7 +41,7 @@ public final class Template {
   }
 
   /** The class's own resource; else ours, which all reports share. */
-  private static Reader open(Class<?> beside, String name) throws IOException {
+  static Reader open(Class<?> beside, String name) throws IOException {
     InputStream own = beside.getResourceAsStream(name);
     InputStream found = own == null ? Template.class.getResourceAsStream(name) : own;
     if (found == null) {

@@ -32,7 +32,7 @@ class PeersPageTest {
   void whatIsBrokenIsShownByAProgram() throws Exception {
     TreeSet<String> keys = new TreeSet<>();
     Peers.all().forEach(peer -> keys.add(peer.key()));
-    for (Finding finding : Finding.all()) {
+    for (Finding finding : Finding.ALL) {
       assertTrue(keys.containsAll(finding.peers()), finding::title);
       finding.rules().forEach(rule -> assertTrue(Contract.load().find(rule).isPresent(), rule));
       Path printed = KitOnPeersTest.RESULTS.resolve(finding.program() + ".txt");
@@ -45,7 +45,7 @@ class PeersPageTest {
     Set<String> keys = new HashSet<>(Set.of("any"));
     Peers.all().forEach(peer -> keys.add(peer.key()));
     Contract contract = Contract.load();
-    for (Verdicts.Reason reason : Verdicts.ALL) {
+    for (Verdict.Known reason : Verdict.Known.ALL) {
       assertTrue(keys.containsAll(reason.locks()), reason::toString);
       reason.rules().forEach(rule -> assertTrue(contract.find(rule).isPresent(), rule));
     }

@@ -17,7 +17,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class ReproductionsTest {
 
   private static List<String> programs() {
-    return Finding.all().stream().map(Finding::program).distinct().toList();
+    return Finding.ALL.stream().map(Finding::program).distinct().toList();
   }
 
   @ParameterizedTest
