@@ -9,6 +9,7 @@ import dev.interlock.report.Table;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -75,47 +76,24 @@ record Findings(
     }
   }
 
-  private record ProfileInFile(
-      String name, int rounds, double sliceSeconds, int faultRounds, double ttlSeconds) {}
-
-  private record File(
-      int format,
-      String interlock,
-      Instant started,
-      Duration seconds,
-      boolean complete,
-      Map<String, String> machine,
-      ProfileInFile profile,
-      List<Backend> backends,
-      List<Scenario.About> scenarios,
-      List<KitVerdict> kit,
-      List<Results.Measurement> measurements,
-      List<Results.Distribution> distributions,
-      List<Results.TimeLine> timeLines,
-      List<Results.Gap> gaps) {}
-
   /** The content of {@code results.json}, as {@code docs/results.schema.json} describes it. */
-  Object file() {
-    return new File(
-        2,
-        version,
-        started,
-        took,
-        !stopped && !results.anythingFailed(),
-        machine,
-        new ProfileInFile(
-            profile.name(),
-            profile.rounds(),
-            profile.slice().toMillis() / 1e3,
-            profile.faultRounds(),
-            profile.ttl().toMillis() / 1e3),
-        backends,
-        scenarios.stream().map(Scenario::about).toList(),
-        kitVerdicts,
-        results.measurements(),
-        results.distributions(),
-        results.timeLines(),
-        results.gaps());
+  Map<String, Object> file() {
+    Map<String, Object> file = new LinkedHashMap<>();
+    file.put("format", 2);
+    file.put("interlock", version);
+    file.put("started", started);
+    file.put("seconds", took);
+    file.put("complete", !stopped && !results.anythingFailed());
+    file.put("machine", machine);
+    file.put("profile", profile.inFile());
+    file.put("backends", backends);
+    file.put("scenarios", scenarios.stream().map(Scenario::about).toList());
+    file.put("kit", kitVerdicts);
+    file.put("measurements", results.measurements());
+    file.put("distributions", results.distributions());
+    file.put("timeLines", results.timeLines());
+    file.put("gaps", results.gaps());
+    return file;
   }
 
   /** The report for a terminal. */

@@ -2,9 +2,6 @@ package dev.interlock.compare;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.compare.rounds.Locking;
-import dev.interlock.compare.rounds.OwnProcess;
-import dev.interlock.compare.rounds.Workers;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;

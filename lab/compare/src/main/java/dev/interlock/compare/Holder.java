@@ -3,7 +3,6 @@ package dev.interlock.compare;
 import dev.interlock.Capability;
 import dev.interlock.Lease;
 import dev.interlock.LockOptions;
-import dev.interlock.compare.rounds.Locking;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;

@@ -2,10 +2,6 @@ package dev.interlock.compare;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.compare.rounds.ContentionTrial;
-import dev.interlock.compare.rounds.Figure;
-import dev.interlock.compare.rounds.Holds;
-import dev.interlock.compare.rounds.Series;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;

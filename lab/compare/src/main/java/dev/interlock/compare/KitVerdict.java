@@ -1,12 +1,11 @@
 package dev.interlock.compare;
 
-import com.google.gson.JsonElement;
-import com.google.gson.JsonObject;
+import com.google.gson.Gson;
 import com.google.gson.JsonParseException;
-import com.google.gson.JsonParser;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 
 /**
  * What the compatibility kit has found out about a backend.
@@ -19,29 +18,22 @@ import java.nio.file.Path;
 record KitVerdict(String backend, String verdict, String summary, String started) {
   private static final String FILE = "report.json";
 
-  /** Reads what the kit wrote. */
-  static KitVerdict in(Path directory) {
-    try {
-      JsonObject report =
-          JsonParser.parseString(Files.readString(directory.resolve(FILE))).getAsJsonObject();
-      return new KitVerdict(
-          text(report, "backend"),
-          text(report, "verdict"),
-          text(report, "summary"),
-          text(report, "started"));
-    } catch (IOException e) {
-      throw new IllegalArgumentException("no readable " + FILE + " in " + directory, e);
-    } catch (JsonParseException | IllegalStateException e) {
-      throw new IllegalArgumentException(
-          directory.resolve(FILE) + " is not a report of the kit", e);
+  KitVerdict {
+    if (backend == null || verdict == null || summary == null || started == null) {
+      throw new JsonParseException("a field is missing");
     }
   }
 
-  private static String text(JsonObject report, String field) {
-    JsonElement value = report.get(field);
-    if (value == null) {
-      throw new IllegalStateException("no " + field);
+  /** Reads what the kit wrote. */
+  static KitVerdict in(Path directory) {
+    Path file = directory.resolve(FILE);
+    try {
+      return Optional.ofNullable(new Gson().fromJson(Files.readString(file), KitVerdict.class))
+          .orElseThrow(() -> new JsonParseException("an empty file"));
+    } catch (IOException e) {
+      throw new IllegalArgumentException("no readable " + FILE + " in " + directory, e);
+    } catch (RuntimeException e) { // what the constructor throws is wrapped
+      throw new IllegalArgumentException(file + " is not a report of the kit", e);
     }
-    return value.getAsString();
   }
 }

@@ -1,9 +1,6 @@
 package dev.interlock.compare;
 
-import dev.interlock.compare.rounds.Figure;
-import dev.interlock.compare.rounds.Locking;
-import dev.interlock.compare.rounds.PairTrial;
-import dev.interlock.compare.rounds.Pairs;
+import dev.interlock.compare.baseline.Pairs;
 import dev.interlock.report.Unit;
 import java.time.Duration;
 import java.util.ArrayList;

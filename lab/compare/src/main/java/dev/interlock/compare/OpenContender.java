@@ -8,7 +8,6 @@ import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.compare.baseline.BareDriver;
-import dev.interlock.compare.rounds.Locking;
 import dev.interlock.report.Contender;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.fault.Network;

@@ -1,8 +1,9 @@
 package dev.interlock.compare;
 
-import dev.interlock.compare.rounds.Rounds;
 import java.time.Duration;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * How much is measured, and for how long.
@@ -103,6 +104,17 @@ record Profile(
         roundTrips,
         leases,
         ttl);
+  }
+
+  /** Its fields in {@code results.json}. */
+  Map<String, Object> inFile() {
+    Map<String, Object> file = new LinkedHashMap<>();
+    file.put("name", name);
+    file.put("rounds", rounds);
+    file.put("sliceSeconds", slice);
+    file.put("faultRounds", faultRounds);
+    file.put("ttlSeconds", ttl);
+    return file;
   }
 
   /** {@return the rounds of contenders that warm up until each has acquired enough locks} */

@@ -2,7 +2,6 @@ package dev.interlock.compare;
 
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.compare.rounds.Locking;
 import dev.interlock.report.Unit;
 import dev.interlock.testbed.server.Deployment;
 import dev.interlock.testbed.server.DisposableServer;
@@ -11,7 +10,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
 /** How soon locks can be acquired again after a server was killed and came back. */
@@ -109,13 +109,12 @@ final class Restart extends Scenario {
   private static final class Service implements AutoCloseable {
     private final LockClient client;
     private final String name;
-    private final CountDownLatch first = new CountDownLatch(1);
-    private final CountDownLatch after = new CountDownLatch(1);
+    private final BlockingQueue<Long> ends = new LinkedBlockingQueue<>();
     private final Thread thread = new Thread(this::work, "service");
-    private volatile long awaited = Long.MAX_VALUE;
     private volatile boolean stopped;
-    private volatile long longestPause;
-    private volatile long endOfLongestPause;
+    private long last;
+    private long longestPause;
+    private long endOfLongestPause;
 
     Service(LockClient client, String name) {
       this.client = client;
@@ -125,13 +124,10 @@ final class Restart extends Scenario {
 
     void start() throws InterruptedException {
       thread.start();
-      if (!first.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-        throw new IllegalStateException("could not acquire the first lock");
-      }
+      last = next("could not acquire the first lock");
     }
 
     private void work() {
-      long last = System.nanoTime();
       while (!stopped) {
         try {
           client
@@ -143,25 +139,31 @@ final class Restart extends Scenario {
         } catch (RuntimeException e) {
           continue; // that is what is measured
         }
-        long now = System.nanoTime();
-        if (now - last > longestPause) {
-          longestPause = now - last;
-          endOfLongestPause = now;
-        }
-        last = now;
-        first.countDown();
-        if (awaited != Long.MAX_VALUE && now - awaited > 0) {
-          after.countDown();
-        }
+        ends.add(System.nanoTime());
       }
     }
 
     void awaitPairAfter(long moment) throws InterruptedException {
-      awaited = moment;
-      if (!after.await(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-        throw new IllegalStateException(
-            "could not acquire a lock for " + PATIENCE_SECONDS + " s after the server was back");
+      while (last - moment <= 0) {
+        long end =
+            next(
+                "could not acquire a lock for "
+                    + PATIENCE_SECONDS
+                    + " s after the server was back");
+        if (end - last > longestPause) {
+          longestPause = end - last;
+          endOfLongestPause = end;
+        }
+        last = end;
       }
+    }
+
+    private long next(String otherwise) throws InterruptedException {
+      Long end = ends.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
+      if (end == null) {
+        throw new IllegalStateException(otherwise);
+      }
+      return end;
     }
 
     @Override

@@ -2,7 +2,6 @@ package dev.interlock.compare;
 
 import static java.util.stream.Collectors.joining;
 
-import dev.interlock.compare.rounds.Spread;
 import dev.interlock.report.Unit;
 import java.util.List;
 import java.util.Objects;

@@ -1,9 +1,6 @@
 package dev.interlock.compare;
 
 import dev.interlock.LockUnavailableException;
-import dev.interlock.compare.rounds.Rounds;
-import dev.interlock.compare.rounds.Series;
-import dev.interlock.compare.rounds.Trial;
 import dev.interlock.report.Failures;
 import dev.interlock.tck.fault.Network;
 import java.util.ArrayList;

@@ -3,7 +3,6 @@ package dev.interlock.compare;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.compare.baseline.BareDriver;
-import dev.interlock.compare.rounds.Locking;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.fault.Traffic;

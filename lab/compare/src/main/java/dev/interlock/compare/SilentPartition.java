@@ -3,7 +3,6 @@ package dev.interlock.compare;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
-import dev.interlock.compare.rounds.Locking;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;

@@ -79,7 +79,7 @@ final class CuratorPeer implements Peer {
       hold =
           OwnerThread.acquire(
               () -> acquire(mutex, atMost) ? LeaseTime.startingNow(session()) : null,
-              (owner, time) -> new Held(mutex, owner, listener, lost, time));
+              (owner, time) -> hold(mutex, owner, listener, lost, time));
       return hold;
     } finally {
       if (hold == null) {
@@ -120,49 +120,37 @@ final class CuratorPeer implements Peer {
     curator.close();
   }
 
-  /** A mutex that was acquired. */
-  private final class Held extends Hold {
-    private final InterProcessMutex mutex;
-    private final OwnerThread owner;
-    private final ConnectionStateListener listener;
-    private final CompletableFuture<String> lost;
-
-    Held(
-        InterProcessMutex mutex,
-        OwnerThread owner,
-        ConnectionStateListener listener,
-        CompletableFuture<String> lost,
-        LeaseTime time) {
-      super(time, /* renewed= */ true);
-      this.mutex = mutex;
-      this.owner = owner;
-      this.listener = listener;
-      this.lost = lost;
-    }
-
-    @Override
-    boolean isHeld() {
-      return mutex.isAcquiredInThisProcess()
-          && !lost.isDone()
-          && curator.getZookeeperClient().isConnected();
-    }
-
-    @Override
-    ReleaseOutcome unlock() throws Exception {
-      curator.getConnectionStateListenable().removeListener(listener);
-      try {
-        owner.run(mutex::release);
-      } catch (IllegalMonitorStateException e) {
-        return ReleaseOutcome.ALREADY_LOST;
-      } finally {
-        owner.close();
+  private Hold hold(
+      InterProcessMutex mutex,
+      OwnerThread owner,
+      ConnectionStateListener listener,
+      CompletableFuture<String> lost,
+      LeaseTime time) {
+    return new Hold(time, /* renewed= */ true) {
+      @Override
+      boolean isHeld() {
+        return mutex.isAcquiredInThisProcess()
+            && !lost.isDone()
+            && curator.getZookeeperClient().isConnected();
       }
-      return ReleaseOutcome.UNKNOWN; // it returns in the same way if the node was gone
-    }
 
-    @Override
-    CompletableFuture<String> lost() {
-      return lost;
-    }
+      @Override
+      ReleaseOutcome unlock() throws Exception {
+        curator.getConnectionStateListenable().removeListener(listener);
+        try {
+          owner.run(mutex::release);
+        } catch (IllegalMonitorStateException e) {
+          return ReleaseOutcome.ALREADY_LOST;
+        } finally {
+          owner.close();
+        }
+        return ReleaseOutcome.UNKNOWN; // it returns in the same way if the node was gone
+      }
+
+      @Override
+      CompletableFuture<String> lost() {
+        return lost;
+      }
+    };
   }
 }

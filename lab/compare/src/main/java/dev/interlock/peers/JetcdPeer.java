@@ -60,24 +60,19 @@ final class JetcdPeer implements Peer {
               ? asked.get()
               : asked.get((atMost.isZero() ? ATTEMPT : atMost).toMillis(), TimeUnit.MILLISECONDS);
       held = true;
-      return new Held(
-          client,
-          answer.getKey(),
-          lease.getID(),
-          new LeaseTime(Duration.ofSeconds(lease.getTTL()), askedAt),
-          renewal,
-          lost);
+      LeaseTime time = new LeaseTime(Duration.ofSeconds(lease.getTTL()), askedAt);
+      return hold(answer.getKey(), lease.getID(), time, renewal, lost);
     } catch (TimeoutException e) {
       return null;
     } finally {
       if (!held) {
-        leave(client, lease.getID(), renewal);
+        leave(lease.getID(), renewal);
         boolean unused = asked.cancel(true);
       }
     }
   }
 
-  private static void leave(Client client, long lease, @Nullable CloseableClient renewal) {
+  private void leave(long lease, @Nullable CloseableClient renewal) {
     if (renewal != null) {
       renewal.close();
     }
@@ -107,58 +102,44 @@ final class JetcdPeer implements Peer {
   }
 
   /** A lock that is held as long as its key exists. */
-  private static final class Held extends Hold {
-    private final Client client;
-    private final ByteSequence key;
-    private final long lease;
-    private final @Nullable CloseableClient renewal;
-    private final CompletableFuture<String> lost;
-
-    Held(
-        Client client,
-        ByteSequence key,
-        long lease,
-        LeaseTime time,
-        @Nullable CloseableClient renewal,
-        CompletableFuture<String> lost) {
-      super(time, renewal != null);
-      this.client = client;
-      this.key = key;
-      this.lease = lease;
-      this.renewal = renewal;
-      this.lost = lost;
-    }
-
-    @Override
-    boolean isHeld() throws Exception {
-      return !lost.isDone() && super.isHeld();
-    }
-
-    @Override
-    CompletableFuture<String> lost() {
-      return isRenewed() ? lost : super.lost();
-    }
-
-    @Override
-    void renew() throws Exception {
-      if (!isRenewed()) {
-        throw new NotOfferedException("renewal by the program that moves a fixed end");
+  private Hold hold(
+      ByteSequence key,
+      long lease,
+      LeaseTime time,
+      @Nullable CloseableClient renewal,
+      CompletableFuture<String> lost) {
+    return new Hold(time, renewal != null) {
+      @Override
+      boolean isHeld() throws Exception {
+        return !lost.isDone() && super.isHeld();
       }
-      try {
-        var unused = await(client.getLeaseClient().keepAliveOnce(lease));
-      } catch (ExecutionException e) {
-        throw new IllegalStateException(e);
-      }
-    }
 
-    @Override
-    ReleaseOutcome unlock() throws Exception {
-      try {
-        var unused = await(client.getLockClient().unlock(key));
-      } finally {
-        leave(client, lease, renewal);
+      @Override
+      CompletableFuture<String> lost() {
+        return isRenewed() ? lost : super.lost();
       }
-      return ReleaseOutcome.UNKNOWN; // it returns in the same way if the key was gone
-    }
+
+      @Override
+      void renew() throws Exception {
+        if (!isRenewed()) {
+          throw new NotOfferedException("renewal by the program that moves a fixed end");
+        }
+        try {
+          var unused = await(client.getLeaseClient().keepAliveOnce(lease));
+        } catch (ExecutionException e) {
+          throw new IllegalStateException(e);
+        }
+      }
+
+      @Override
+      ReleaseOutcome unlock() throws Exception {
+        try {
+          var unused = await(client.getLockClient().unlock(key));
+        } finally {
+          leave(lease, renewal);
+        }
+        return ReleaseOutcome.UNKNOWN; // it returns in the same way if the key was gone
+      }
+    };
   }
 }

@@ -8,6 +8,7 @@ import dev.interlock.tck.report.RuleResult.Outcome;
 import dev.interlock.tck.run.Contract;
 import dev.interlock.tck.run.ContractRule;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -43,34 +44,10 @@ final class PeersPage {
   }
 
   String markdown() throws IOException {
-    text.append(
-"""
-# Other locks under the kit
-
-Which rules of [the contract](contract.md) the locks of other libraries keep, tested by the same kit as Interlock's backends. This page is generated.
-
-- **kept**: all tests of the rule passed. **kept in part**: those passed that could be run.
-- **broken**: the library breaks the rule, and [a program](../lab/compare/src/main/java/dev/interlock/peers/Reproductions.java) that uses nothing but the library's own API and a real server shows it.
-- **no verdict**: a test failed, but its cause may be the adapter, or something that only Interlock promises; [the reason](#no-verdict) is below.
-- **not offered**: the tests need an operation that the library does not have. That is no fault: the contract is Interlock's, and these libraries never promised it. [The operations](#not-offered) are below.
-- **not tested**: the test could not be run here. **–**: the rule does not apply.
-
-"Broken" is about the rule, not about the library's promises, which are often weaker; each finding says what the library's documentation promises.
-
-The adapters are in `lab/compare`. They call the library's own API. The kit's TTL becomes the lease time where renewal is off, otherwise the watchdog's, the session's or the registry's time-out; its request time-out becomes the driver's. Everything else is the library's default, except for smaller pools of connections and I/O threads, since the kit opens dozens of clients at once. A lock that belongs to a thread gets a thread of its own for each lease.
-
-*Interlock's LockRegistry* is [Interlock behind Spring's interface](adapters.md#spring-integration), for comparison with Spring's own registries: the same adapter calls all three through that interface alone, so much of what Interlock has is not offered there.
-
-*Interlock's LockProvider* is [Interlock behind ShedLock's interface](adapters.md#shedlock), on the same database as ShedLock's own provider. That interface has no wait: ShedLock skips a task whose lock is held. So the adapter turns each wait into one attempt; if it fails, waiting counts as not offered, and many of the kit's tests end there. What remains is mostly about attempts, expiry and releases. The kit's TTL becomes `lockAtMostFor`; where it is to be renewed, ShedLock's `KeepAliveLockProvider` does so, with 30 s, the shortest time that it accepts.
-
-To repeat all of it, which takes about half an hour:
-
-```console
-$ ./verify --only KitOnPeersTest -Dinterlock.docs.write      # the kit; -Dinterlock.peers.only=RLock for one lock
-$ ./verify --only ReproductionsTest -Dinterlock.docs.write   # the programs
-$ ./verify --only PeersPageTest -Dinterlock.docs.write       # this page
-```
-""");
+    try (InputStream introduction =
+        Objects.requireNonNull(PeersPage.class.getResourceAsStream("introduction.md"))) {
+      text.append(new String(introduction.readAllBytes(), UTF_8));
+    }
     locks();
     rules();
     findings();

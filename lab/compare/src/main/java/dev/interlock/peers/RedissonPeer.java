@@ -76,7 +76,7 @@ final class RedissonPeer implements Peer {
     LeaseTime time = LeaseTime.startingNow(terms.renewed() ? watchdog : terms.ttl());
     return OwnerThread.acquire(
         () -> acquire(lock, terms, atMost),
-        (owner, token) -> new Held(lock, owner, owner.id(), terms, time, token));
+        (owner, token) -> hold(lock, owner, owner.id(), terms, time, token));
   }
 
   /** {@return the token, 0 if the lock has none, or null if it was not acquired} */
@@ -116,7 +116,7 @@ final class RedissonPeer implements Peer {
     long owner = owners.getAndIncrement();
     LeaseTime time = LeaseTime.startingNow(terms.renewed() ? watchdog : terms.ttl());
     long ttl = terms.renewed() ? -1 : terms.ttl().toMillis();
-    Hold hold = new Held(lock, null, owner, terms, time, 0);
+    Hold hold = hold(lock, null, owner, terms, time, 0);
     if (atMost == null) {
       RFuture<Void> asked = lock.lockAsync(ttl, TimeUnit.MILLISECONDS, owner);
       return new Answer<>(asked, nothing -> hold, UnaryOperator.identity());
@@ -167,55 +167,44 @@ final class RedissonPeer implements Peer {
   }
 
   /** A lock that is held by a thread of its own or, if it was acquired without, by a number. */
-  private static final class Held extends Hold {
-    private final RLock lock;
-    private final @Nullable OwnerThread thread;
-    private final long owner;
-    private final long token;
-
-    Held(
-        RLock lock,
-        @Nullable OwnerThread thread,
-        long owner,
-        Terms terms,
-        LeaseTime time,
-        long token) {
-      super(time, terms.renewed());
-      this.lock = lock;
-      this.thread = thread;
-      this.owner = owner;
-      this.token = token;
-    }
-
-    @Override
-    boolean isHeld() {
-      try {
-        return lock.isHeldByThread(owner);
-      } catch (UnsupportedOperationException e) {
-        throw new NotOfferedException("whether a lock is held");
-      }
-    }
-
-    @Override
-    @SuppressWarnings("deprecation") // it is what Redisson has for several servers
-    ReleaseOutcome unlock() throws Exception {
-      try {
-        if (thread == null) {
-          lock.unlockAsync(owner).toCompletableFuture().get();
-        } else {
-          thread.run(lock::unlock);
-          thread.close();
+  private static Hold hold(
+      RLock lock,
+      @Nullable OwnerThread thread,
+      long owner,
+      Terms terms,
+      LeaseTime time,
+      long token) {
+    return new Hold(time, terms.renewed()) {
+      @Override
+      boolean isHeld() {
+        try {
+          return lock.isHeldByThread(owner);
+        } catch (UnsupportedOperationException e) {
+          throw new NotOfferedException("whether a lock is held");
         }
-        // RedissonRedLock's returns in the same way if no server held the lock any more.
-        return lock instanceof RedissonRedLock ? ReleaseOutcome.UNKNOWN : ReleaseOutcome.RELEASED;
-      } catch (IllegalMonitorStateException e) {
-        return ReleaseOutcome.ALREADY_LOST;
       }
-    }
 
-    @Override
-    long token() {
-      return lock instanceof RFencedLock ? token : super.token();
-    }
+      @Override
+      @SuppressWarnings("deprecation") // it is what Redisson has for several servers
+      ReleaseOutcome unlock() throws Exception {
+        try {
+          if (thread == null) {
+            lock.unlockAsync(owner).toCompletableFuture().get();
+          } else {
+            thread.run(lock::unlock);
+            thread.close();
+          }
+          // RedissonRedLock's returns in the same way if no server held the lock any more.
+          return lock instanceof RedissonRedLock ? ReleaseOutcome.UNKNOWN : ReleaseOutcome.RELEASED;
+        } catch (IllegalMonitorStateException e) {
+          return ReleaseOutcome.ALREADY_LOST;
+        }
+      }
+
+      @Override
+      long token() {
+        return lock instanceof RFencedLock ? token : super.token();
+      }
+    };
   }
 }

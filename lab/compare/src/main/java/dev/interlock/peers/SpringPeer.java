@@ -60,7 +60,7 @@ final class SpringPeer implements Peer {
     LeaseTime time = LeaseTime.startingNow(terms.ttl());
     return OwnerThread.acquire(
         () -> acquire(lock, terms, atMost) ? lock : null,
-        (owner, acquired) -> new Held(name, acquired, owner, time));
+        (owner, acquired) -> hold(name, acquired, owner, time));
   }
 
   private boolean acquire(DistributedLock lock, Terms terms, @Nullable Duration atMost)
@@ -92,36 +92,26 @@ final class SpringPeer implements Peer {
     resources.close();
   }
 
-  /** A lock that was acquired by a thread of its own. */
-  private final class Held extends Hold {
-    private final String name;
-    private final DistributedLock lock;
-    private final OwnerThread owner;
-
-    Held(String name, DistributedLock lock, OwnerThread owner, LeaseTime time) {
-      super(time, usual.renewed());
-      this.name = name;
-      this.lock = lock;
-      this.owner = owner;
-    }
-
-    @Override
-    void renew() throws Exception {
-      LeaseTime extended = LeaseTime.startingNow(ttl());
-      owner.run(() -> registry.renewLock(name, extended.whole()));
-      extend(extended);
-    }
-
-    @Override
-    ReleaseOutcome unlock() throws Exception {
-      try {
-        owner.run(lock::unlock);
-        return ReleaseOutcome.RELEASED;
-      } catch (ConcurrentModificationException | IllegalMonitorStateException e) {
-        return ReleaseOutcome.ALREADY_LOST;
-      } finally {
-        owner.close();
+  private Hold hold(String name, DistributedLock lock, OwnerThread owner, LeaseTime time) {
+    return new Hold(time, usual.renewed()) {
+      @Override
+      void renew() throws Exception {
+        LeaseTime extended = LeaseTime.startingNow(ttl());
+        owner.run(() -> registry.renewLock(name, extended.whole()));
+        extend(extended);
       }
-    }
+
+      @Override
+      ReleaseOutcome unlock() throws Exception {
+        try {
+          owner.run(lock::unlock);
+          return ReleaseOutcome.RELEASED;
+        } catch (ConcurrentModificationException | IllegalMonitorStateException e) {
+          return ReleaseOutcome.ALREADY_LOST;
+        } finally {
+          owner.close();
+        }
+      }
+    };
   }
 }

@@ -22,20 +22,17 @@ import org.jspecify.annotations.Nullable;
  * @param name unique in a report
  * @param scheme the scheme of its URIs
  * @param backend the name of its backend
- * @param uri where the store is; null if its servers have to be started first
- * @param start starts its servers; null if they are running already
- * @param startForFaults starts servers on which many faults can be injected; null if they are
- *     running already
  * @param durability what its servers are known to write to disk
+ * @param uri where the store is; null if its servers have to be started first
+ * @param servers starts its servers; null if they are running already
  */
 public record Contender(
     String name,
     String scheme,
     String backend,
+    String durability,
     @Nullable String uri,
-    @Nullable Supplier<? extends Deployment> start,
-    @Nullable Supplier<? extends Deployment> startForFaults,
-    String durability) {
+    ServerSource.@Nullable Offer servers) {
 
   private static final String NOT_OURS = "as its owner has configured it; not known";
   private static final String NONE = "nothing: locks live in the process";
@@ -56,7 +53,7 @@ public record Contender(
               .findFirst()
               .map(provider -> provider.describe(scheme).name())
               .orElseThrow(() -> unknownScheme(scheme));
-      contenders.add(new Contender(backend, scheme, backend, uri, null, null, NOT_OURS));
+      contenders.add(new Contender(backend, scheme, backend, NOT_OURS, uri, null));
     }
     return distinct(contenders);
   }
@@ -93,14 +90,7 @@ public record Contender(
           served.add(backend);
           offeredPackages.add(provider.getClass().getPackageName());
           Contender contender =
-              new Contender(
-                  offer.name(),
-                  offer.scheme(),
-                  backend,
-                  null,
-                  offer.start(),
-                  offer.startForFaults(),
-                  offer.durability());
+              new Contender(offer.name(), offer.scheme(), backend, offer.durability(), null, offer);
           all.add(contender);
           if (clusters || offer.size() == ServerSource.Size.USUAL) {
             usual.add(contender);
@@ -115,7 +105,7 @@ public record Contender(
           String example = provider.example(scheme);
           String durability = example.contains("://") ? NOT_OURS : NONE;
           Contender contender =
-              new Contender(info.name(), scheme, info.name(), example, null, null, durability);
+              new Contender(info.name(), scheme, info.name(), durability, example, null);
           if (offeredPackages.contains(provider.getClass().getPackageName())) {
             all.add(contender);
           } else {
@@ -139,7 +129,14 @@ public record Contender(
 
   /** {@return its servers, which have been started; empty if they are running already} */
   public Optional<Deployment> startServers() {
-    return Optional.ofNullable(start).map(Supplier::get);
+    return Optional.ofNullable(servers).map(offer -> offer.start().get());
+  }
+
+  /**
+   * {@return what starts servers on which many faults can be injected; null if they are running}
+   */
+  public @Nullable Supplier<? extends Deployment> startForFaults() {
+    return servers == null ? null : servers.startForFaults();
   }
 
   private static List<Contender> chosen(List<Contender> all, List<String> wanted) {
@@ -174,14 +171,7 @@ public record Contender(
         name = one.name + "-" + number;
       }
       distinct.add(
-          new Contender(
-              name,
-              one.scheme,
-              one.backend,
-              one.uri,
-              one.start,
-              one.startForFaults,
-              one.durability));
+          new Contender(name, one.scheme, one.backend, one.durability, one.uri, one.servers));
     }
     return distinct;
   }

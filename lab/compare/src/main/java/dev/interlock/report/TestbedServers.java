@@ -3,8 +3,10 @@ package dev.interlock.report;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
+import dev.interlock.testbed.server.Deployment;
 import java.time.Duration;
 import java.util.List;
+import java.util.function.Supplier;
 
 /** The servers of the testbed. */
 public final class TestbedServers implements ServerSource {
@@ -33,48 +35,32 @@ public final class TestbedServers implements ServerSource {
   @Override
   public List<Offer> offers() {
     return List.of(
-        new Offer(
-            "redis",
-            "redis",
-            Size.USUAL,
-            REDIS,
-            () -> Testbed.redis().start(),
-            TestbedServers::redisForFaults),
-        new Offer(
+        usual("redis", REDIS, () -> Testbed.redis().start(), TestbedServers::redisForFaults),
+        usual(
             "redlock",
-            "redlock",
-            Size.USUAL,
             REDIS,
             () -> Testbed.redlockNodes().start(),
             TestbedServers::redlockForFaults),
-        new Offer(
+        usual(
             "zookeeper",
-            "zookeeper",
-            Size.USUAL,
             FORCED,
             () -> Testbed.zookeeper().start(),
             () -> Testbed.zookeeper().login(USER, PASSWORD).forFaults().start()),
-        new Offer(
+        usual(
             "etcd",
-            "etcd",
-            Size.USUAL,
             FORCED,
             () -> Testbed.etcd().start(),
             () -> Testbed.etcd().password(PASSWORD).forFaults().start()),
-        new Offer(
+        usual(
             "postgresql",
-            "postgresql",
-            Size.USUAL,
             FORCED,
             () -> Testbed.postgresql().start(),
             () ->
                 Testbed.firstAvailable(
                     Testbed.postgresql().forFaults().clockAhead(Duration.ZERO),
                     Testbed.postgresql().forFaults())),
-        new Offer(
+        usual(
             "mariadb",
-            "mariadb",
-            Size.USUAL,
             FORCED,
             () -> Testbed.mariadb().start(),
             () ->
@@ -116,6 +102,15 @@ public final class TestbedServers implements ServerSource {
             FORCED,
             () -> Testbed.etcd().members(3).start(),
             () -> Testbed.etcd().members(3).password(PASSWORD).separable().forFaults().start()));
+  }
+
+  /** One that is part of every comparison, and has the name of its scheme. */
+  private static Offer usual(
+      String scheme,
+      String durability,
+      Supplier<? extends Deployment> start,
+      Supplier<? extends Deployment> startForFaults) {
+    return new Offer(scheme, scheme, Size.USUAL, durability, start, startForFaults);
   }
 
   private static RedisServer redisForFaults() {

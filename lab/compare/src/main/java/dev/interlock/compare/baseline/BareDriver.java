@@ -1,6 +1,5 @@
 package dev.interlock.compare.baseline;
 
-import dev.interlock.compare.rounds.Pairs;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.ServiceConfigurationError;

@@ -1,0 +1,198 @@
+package dev.interlock.compare;
+
+import dev.interlock.compare.baseline.Pairs;
+import dev.interlock.report.Failures;
+import dev.interlock.report.Unit;
+import dev.interlock.testbed.server.Deployment;
+import java.io.PrintStream;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
+import java.util.function.IntFunction;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Measures on one store, and notes the results in its section of the report.
+ *
+ * @param deployment the store's servers
+ * @param profile how much is measured
+ * @param section the section of the report
+ * @param progress says what is under way
+ */
+record Bench(Deployment deployment, BenchProfile profile, Section section, PrintStream progress) {
+
+  /** What a contender does in each round. */
+  @FunctionalInterface
+  interface Opener<C> {
+    Trial open(C contender) throws Exception;
+  }
+
+  /** One thread that uses one name. */
+  PairTrial alone(Pairs client, IntFunction<String> names) {
+    return new PairTrial(List.of(client), 1, profile.pairs(), names, null);
+  }
+
+  /** One thread and one name, without contention. */
+  Section.Measured uncontended(
+      @Nullable RequestCounter requests, List<? extends Competitor<?>> competitors)
+      throws InterruptedException {
+    return pairs("uncontended", 1, 1, number -> "own", requests, competitors);
+  }
+
+  /** Threads of one client of each contender, each with a name of its own. */
+  Section.Measured ownNames(
+      int threads, @Nullable RequestCounter requests, List<? extends Competitor<?>> competitors)
+      throws InterruptedException {
+    String what = "own names, " + threads + (threads == 1 ? " thread" : " threads");
+    return pairs(what, 1, threads, number -> "own-" + number, requests, competitors);
+  }
+
+  /**
+   * Threads of some clients of each contender, with uncontended names. Requests are counted for
+   * locks only; what the bare calls send is known.
+   */
+  Section.Measured pairs(
+      String what,
+      int clients,
+      int threadsEach,
+      IntFunction<String> names,
+      @Nullable RequestCounter requests,
+      List<? extends Competitor<?>> competitors)
+      throws InterruptedException {
+    return measure(
+        what,
+        profile.plan(),
+        competitors,
+        Competitor::name,
+        competitor -> {
+          List<? extends Pairs> opened = open(competitor, clients, threadsEach);
+          RequestCounter counter = opened.get(0) instanceof Locking ? requests : null;
+          return new PairTrial(opened, clients * threadsEach, profile.pairs(), names, counter);
+        });
+  }
+
+  private <C extends Pairs> List<C> open(Competitor<C> competitor, int clients, int threadsEach)
+      throws Exception {
+    List<C> opened = new ArrayList<>();
+    try {
+      for (int i = 0; i < clients; i++) {
+        opened.add(competitor.opener().open(deployment.uri(), threadsEach));
+      }
+      return opened;
+    } catch (Exception e) {
+      Trial.closeAll(opened);
+      throw e;
+    }
+  }
+
+  /** Threads of several clients of each contender, which all want one name, and release at once. */
+  Section.Measured contention(
+      int clients,
+      int threads,
+      @Nullable RequestCounter requests,
+      List<Competitor<Locking>> competitors)
+      throws InterruptedException {
+    String what =
+        clients == 1
+            ? "one name, " + threads + " threads of one client"
+            : "one name, " + clients + " clients × " + threads;
+    return contention(what, clients, threads, Duration.ZERO, requests, competitors);
+  }
+
+  /** The same with two clients of one thread, each of which holds the name for a while. */
+  Section.Measured turnsOf(Duration hold, List<Competitor<Locking>> competitors)
+      throws InterruptedException {
+    String what = "one name, 2 clients × 1, each holding it for " + hold.toMillis() + " ms";
+    return contention(what, 2, 1, hold, null, competitors);
+  }
+
+  private Section.Measured contention(
+      String what,
+      int clients,
+      int threads,
+      Duration hold,
+      @Nullable RequestCounter requests,
+      List<Competitor<Locking>> competitors)
+      throws InterruptedException {
+    return measure(
+        what,
+        profile.plan(),
+        competitors,
+        Competitor::name,
+        competitor -> {
+          List<Locking> opened = open(competitor, clients, threads);
+          return ContentionTrial.of(opened, threads, profile.contention(), hold, "hot", requests);
+        });
+  }
+
+  /** Measures our lock under several circumstances, each of which has a name. */
+  Section.Measured measure(String what, List<String> names, Opener<String> opener)
+      throws InterruptedException {
+    return measure(what, profile.plan(), names, Function.identity(), opener);
+  }
+
+  /** Measures in interleaved rounds. */
+  private <C> Section.Measured measure(
+      String what,
+      Rounds.Plan plan,
+      List<? extends C> contenders,
+      Function<? super C, String> name,
+      Opener<? super C> opener)
+      throws InterruptedException {
+    progress.println(section.title() + ": " + what);
+    Map<String, Rounds.Opener> openers = new LinkedHashMap<>();
+    contenders.forEach(each -> openers.put(name.apply(each), () -> opener.open(each)));
+    Series<String> series = new Series<>(what);
+    new Rounds<>(plan, series, (contender, failure) -> note(what, contender, failure))
+        .measure(openers);
+    return section.add(series);
+  }
+
+  private void note(String what, String name, Throwable failure) {
+    String line = what + ", " + name + " failed: " + Failures.describe(failure);
+    progress.println(section.title() + ": " + line);
+    section.note(line);
+  }
+
+  /** A hundred threads of one client that want one name, of our lock and of those of others. */
+  void hundredThreads(List<Competitor<Locking>> others) throws InterruptedException {
+    List<Competitor<Locking>> competitors = new ArrayList<>(others);
+    competitors.add(0, Competitor.ours());
+    contention(1, 100, null, competitors).ratioToBest(Figure.HANDOFFS, Target.atLeast(10));
+  }
+
+  /** Waiters on ZooKeeper whose holders are killed, of our lock and of Curator's. */
+  void takeovers(String curator) throws InterruptedException {
+    AtomicInteger names = new AtomicInteger();
+    measure(
+            "the holder's process is killed",
+            starts(0),
+            List.of(Competitor.OURS, curator),
+            Function.identity(),
+            contender ->
+                () ->
+                    ZooKeeperTakeover.measure(
+                        contender, deployment.uri(), "killed-" + names.incrementAndGet()))
+        .ratio(Figure.TAKEOVER, curator, Target.atMost(1.25));
+  }
+
+  /** A client in a new virtual machine, compared with its driver in another new one. */
+  void starts() throws InterruptedException {
+    // The first one reads the files from the disk.
+    measure(
+            "a client's start in a new process",
+            starts(1),
+            List.of(ClientStart.DRIVER, Competitor.OURS),
+            Function.identity(),
+            contender -> () -> ClientStart.measure(contender, deployment.uri()))
+        .difference(Figure.START, ClientStart.DRIVER, Target.atMost(0.3, Unit.SECONDS));
+  }
+
+  private Rounds.Plan starts(int warmUps) {
+    return new Rounds.Plan(profile.starts(), warmUps, 0, Duration.ZERO);
+  }
+}

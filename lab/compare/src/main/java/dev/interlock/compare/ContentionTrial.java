@@ -1,0 +1,92 @@
+package dev.interlock.compare;
+
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.HdrHistogram.Histogram;
+import org.jspecify.annotations.Nullable;
+
+/** Threads that all want one name. */
+public final class ContentionTrial implements Trial {
+
+  /** With fewer holds for each thread, Jain's index would be about luck. */
+  private static final int LEAST_HOLDS_EACH = 3;
+
+  private final int waiters;
+  private final Callable<Holds> contention;
+  private final @Nullable RequestCounter requests;
+  private final List<? extends AutoCloseable> opened;
+
+  /**
+   * Prepares a trial.
+   *
+   * @param waiters how many threads want the name
+   * @param contention lets them contend for it once
+   * @param requests counts what reaches the server; null if requests are not counted
+   * @param opened closed with the trial, the last one first
+   */
+  public ContentionTrial(
+      int waiters,
+      Callable<Holds> contention,
+      @Nullable RequestCounter requests,
+      List<? extends AutoCloseable> opened) {
+    this.waiters = waiters;
+    this.contention = contention;
+    this.requests = requests;
+    this.opened = opened;
+  }
+
+  /** {@return a trial with threads of several clients of this process} */
+  public static ContentionTrial of(
+      List<? extends Locking> clients,
+      int threads,
+      Duration slice,
+      Duration hold,
+      String name,
+      @Nullable RequestCounter requests) {
+    int waiters = clients.size() * threads;
+    return new ContentionTrial(
+        waiters,
+        () ->
+            Holds.contend(
+                (waiter, atMost) -> clients.get(waiter % clients.size()).acquire(name, atMost),
+                waiters,
+                slice,
+                hold),
+        requests,
+        clients);
+  }
+
+  @Override
+  public Map<Figure, Double> round() throws Exception {
+    long before = requests == null ? 0 : requests.requests();
+    Holds holds = contention.call();
+    int count = holds.count();
+    Map<Figure, Double> figures = new EnumMap<>(Figure.class);
+    figures.put(Figure.HANDOFFS, holds.perSecond());
+    Histogram handoffs = holds.handoffs();
+    if (handoffs.getTotalCount() > 0) {
+      figures.put(Figure.HANDOFF_P50, handoffs.getValueAtPercentile(50) / 1e9);
+      figures.put(Figure.HANDOFF_MEAN, handoffs.getMean() / 1e9);
+      figures.put(Figure.HANDOFF_P99, handoffs.getValueAtPercentile(99) / 1e9);
+    }
+    Histogram waits = holds.waits();
+    if (waits.getTotalCount() > 0) {
+      figures.put(Figure.WAIT_P99, waits.getValueAtPercentile(99) / 1e9);
+    }
+    if (count >= LEAST_HOLDS_EACH * waiters) {
+      figures.put(Figure.FAIRNESS, holds.fairness(waiters));
+    }
+    if (requests != null && count > 0) {
+      figures.put(Figure.HANDOFF_REQUESTS, (double) (requests.requests() - before) / count);
+    }
+    return figures;
+  }
+
+  @Override
+  public void close() throws Exception {
+    Trial.closeAll(opened);
+  }
+}

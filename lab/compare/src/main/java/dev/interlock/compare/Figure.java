@@ -1,0 +1,39 @@
+package dev.interlock.compare;
+
+import dev.interlock.report.Unit;
+
+/** A number that a round gives for one contender. */
+public enum Figure {
+  PAIR_P50("p50 of a pair", Unit.SECONDS),
+  PAIR_P99("p99 of a pair", Unit.SECONDS),
+  PAIRS("pairs", Unit.PER_SECOND),
+  PROCESSOR("client's processor time for a pair", Unit.SECONDS),
+  PAIR_REQUESTS("requests for a pair", Unit.COUNT),
+  HANDOFF_P50("p50 of a handoff", Unit.SECONDS),
+  HANDOFF_MEAN("mean of a handoff", Unit.SECONDS),
+  HANDOFF_P99("p99 of a handoff", Unit.SECONDS),
+  HANDOFFS("handoffs", Unit.PER_SECOND),
+  HANDOFF_REQUESTS("requests for a handoff", Unit.COUNT),
+  WAIT_P99("p99 of a wait", Unit.SECONDS),
+  FAIRNESS("Jain's index", Unit.COUNT),
+  TAKEOVER("takeover", Unit.SECONDS),
+  START("start", Unit.SECONDS);
+
+  private final String label;
+  private final Unit unit;
+
+  Figure(String label, Unit unit) {
+    this.label = label;
+    this.unit = unit;
+  }
+
+  /** {@return its name for people} */
+  public String label() {
+    return label;
+  }
+
+  /** {@return what it counts} */
+  public Unit unit() {
+    return unit;
+  }
+}

@@ -1,0 +1,88 @@
+package dev.interlock.compare;
+
+import dev.interlock.LockClient;
+import dev.interlock.peers.Jars;
+import dev.interlock.report.Machine;
+import io.etcd.jetcd.Client;
+import io.lettuce.core.RedisClient;
+import java.lang.management.ManagementFactory;
+import java.time.LocalDateTime;
+import java.time.ZoneId;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
+import org.apache.zookeeper.ZooKeeper;
+import org.redisson.Redisson;
+import org.springframework.integration.redis.util.RedisLockRegistry;
+import redis.clients.jedis.UnifiedJedis;
+
+/**
+ * What {@code tools/bench peers} has measured, in Markdown; created at the beginning, so that it
+ * knows when that was.
+ */
+final class PeersReport {
+  private final BenchProfile profile;
+  private final Map<String, String> machine = new LinkedHashMap<>(Machine.describe());
+  private final LocalDateTime began =
+      LocalDateTime.now(ZoneId.systemDefault()).truncatedTo(ChronoUnit.MINUTES);
+  private final List<Section> sections = new ArrayList<>();
+
+  PeersReport(BenchProfile profile) {
+    this.profile = profile;
+  }
+
+  void add(Section section) {
+    sections.add(section);
+  }
+
+  String markdown() {
+    StringBuilder text = new StringBuilder();
+    sections.forEach(section -> text.append(section.markdown()).append('\n'));
+    text.append("### The machine\n\n");
+    facts().forEach((what, value) -> text.append("- " + what + ": " + value + "\n"));
+    return text.toString();
+  }
+
+  private Map<String, String> facts() {
+    Map<String, String> facts = new LinkedHashMap<>();
+    facts.put("date", began.toString().replace('T', ' '));
+    facts.put(
+        "rounds",
+        "%d, after at least %d until a contender has acquired %d locks and two in a row agree, or"
+            .concat(" it has warmed up for %d s; %d ms of pairs or %d ms of contention in each;")
+            .concat(" %d starts of clients")
+            .formatted(
+                profile.plan().rounds(),
+                profile.plan().warmUps(),
+                profile.plan().enough(),
+                profile.plan().limit().toSeconds(),
+                profile.pairs().toMillis(),
+                profile.contention().toMillis(),
+                profile.starts()));
+    facts.putAll(machine);
+    facts.put(
+        "load at the end",
+        String.format("%.2f", ManagementFactory.getOperatingSystemMXBean().getSystemLoadAverage()));
+    sections.forEach(section -> facts.put(section.title(), section.servers()));
+    facts.put("ours, and the drivers", jars(LockClient.class, UnifiedJedis.class, ZooKeeper.class));
+    facts.put(
+        "peers",
+        jars(
+            Redisson.class,
+            RedisLockRegistry.class,
+            RedisClient.class,
+            InterProcessMutex.class,
+            Client.class));
+    return facts;
+  }
+
+  /** The files that classes come from, which have the versions in their names. */
+  private static String jars(Class<?>... types) {
+    return Stream.of(types).map(Jars::of).collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,128 @@
+package dev.interlock.compare;
+
+import static dev.interlock.compare.Competitor.OURS;
+
+import dev.interlock.report.Table;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+
+/** What the report says of one store. */
+final class Section {
+  private final String title;
+  private final String servers;
+  private final List<List<String>> rows = new ArrayList<>();
+  private final List<Series<String>> measured = new ArrayList<>();
+  private final List<String> notes = new ArrayList<>();
+
+  /**
+   * Begins a section.
+   *
+   * @param title the store's name
+   * @param servers which servers, and how they were started
+   */
+  Section(String title, String servers) {
+    this.title = title;
+    this.servers = servers;
+  }
+
+  String title() {
+    return title;
+  }
+
+  String servers() {
+    return servers;
+  }
+
+  /** Compares what the rounds gave with its target. */
+  void row(String what, Target target, List<Double> rounds) {
+    Spread spread = Spread.of(rounds);
+    rows.add(
+        List.of(
+            what,
+            target.format(),
+            rounds.isEmpty() ? "not measured" : spread.format(target.unit()),
+            rounds.isEmpty() ? "–" : target.isMetBy(spread.median()) ? "yes" : "**no**"));
+  }
+
+  /** Shows the medians of a measurement. */
+  Measured add(Series<String> series) {
+    measured.add(series);
+    return new Measured(series);
+  }
+
+  /** A measurement, of which our figures are compared with targets. */
+  final class Measured {
+    private final Series<String> series;
+
+    private Measured(Series<String> series) {
+      this.series = series;
+    }
+
+    void value(Figure figure, Target target) {
+      row(series.name() + ": " + figure.label(), target, series.values(OURS, figure));
+    }
+
+    /** Compares ours, divided by another one's. */
+    void ratio(Figure figure, String to, Target target) {
+      ratio(figure, OURS, to, target);
+    }
+
+    void ratio(Figure figure, String of, String to, Target target) {
+      String whose = of.equals(OURS) ? "" : " of " + of;
+      row(
+          series.name() + ": " + figure.label() + whose + ", to " + to,
+          target,
+          series.ratios(figure, of, to));
+    }
+
+    /** Compares ours, divided by that of the contender which has the highest. */
+    void ratioToBest(Figure figure, Target target) {
+      ratio(figure, series.highest(figure, OURS).orElse("the best peer"), target);
+    }
+
+    /** Compares what ours is beyond another one's. */
+    void difference(Figure figure, String beyond, Target target) {
+      row(
+          series.name() + ": " + figure.label() + " beyond " + beyond,
+          target,
+          series.differences(figure, OURS, beyond));
+    }
+  }
+
+  void note(String line) {
+    notes.add(line);
+  }
+
+  String markdown() {
+    Table targets =
+        new Table(List.of("", "target", "measured (lowest to highest)", "met"), rows, notes);
+    return "### "
+        + title
+        + "\n\n"
+        + targets.markdown()
+        + "\nThe medians behind it:\n\n"
+        + medians().markdown();
+  }
+
+  private Table medians() {
+    Set<String> contenders = new LinkedHashSet<>();
+    measured.forEach(series -> contenders.addAll(series.contenders()));
+    List<String> head = new ArrayList<>(List.of(""));
+    head.addAll(contenders);
+    List<List<String>> lines = new ArrayList<>();
+    for (Series<String> series : measured) {
+      for (Figure figure : Figure.values()) {
+        List<String> line = new ArrayList<>(List.of(series.name() + ": " + figure.label()));
+        for (String contender : contenders) {
+          line.add(figure.unit().format(Spread.of(series.values(contender, figure)).median()));
+        }
+        if (contenders.stream().anyMatch(one -> !series.values(one, figure).isEmpty())) {
+          lines.add(line);
+        }
+      }
+    }
+    return new Table(head, lines, List.of());
+  }
+}

@@ -1,0 +1,39 @@
+package dev.interlock.compare;
+
+import dev.interlock.report.Unit;
+
+/**
+ * A target.
+ *
+ * @param atLeast whether more is better
+ * @param bound the limit, which itself is good enough
+ * @param unit the unit of the bound
+ */
+record Target(boolean atLeast, double bound, Unit unit) {
+
+  /** A bound of a ratio. */
+  static Target atMost(double bound) {
+    return atMost(bound, Unit.RATIO);
+  }
+
+  static Target atMost(double bound, Unit unit) {
+    return new Target(false, bound, unit);
+  }
+
+  /** A bound of a ratio. */
+  static Target atLeast(double bound) {
+    return atLeast(bound, Unit.RATIO);
+  }
+
+  static Target atLeast(double bound, Unit unit) {
+    return new Target(true, bound, unit);
+  }
+
+  boolean isMetBy(double measured) {
+    return atLeast ? measured >= bound : measured <= bound;
+  }
+
+  String format() {
+    return (atLeast ? "≥ " : "≤ ") + unit.format(bound);
+  }
+}

@@ -1,2 +1,0 @@
-/** What can be tested of the measurements without servers. */
-package dev.interlock.bench;

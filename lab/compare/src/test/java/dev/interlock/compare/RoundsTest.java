@@ -1,0 +1,143 @@
+package dev.interlock.compare;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** In which order contenders take part, and what becomes of those that fail. */
+class RoundsTest {
+  private static final Rounds.Plan UNTIL_STEADY = new Rounds.Plan(1, 2, 0, Duration.ofSeconds(20));
+
+  private long now;
+  private final List<String> order = new ArrayList<>();
+  private final Series<String> series = new Series<>("test");
+  private final Map<String, Rounds.Opener> contenders = new LinkedHashMap<>();
+
+  private void contender(String name, double pairs, int failsInRound) {
+    contenders.put(
+        name,
+        () ->
+            new Trial() {
+              private int rounds;
+
+              @Override
+              public Map<Figure, Double> round() {
+                order.add(name);
+                if (++rounds == failsInRound) {
+                  throw new IllegalStateException(name + " fails");
+                }
+                return Map.of(Figure.PAIRS, pairs);
+              }
+
+              @Override
+              public void warmedUp() {
+                order.add(name + " is warm");
+              }
+
+              @Override
+              public void close() {
+                order.add(name + " closes");
+              }
+            });
+  }
+
+  /** A contender that makes so many pairs per second in each round; a round takes a second. */
+  private void warmingUp(String name, double... pairs) {
+    contenders.put(
+        name,
+        () ->
+            new Trial() {
+              private int round;
+
+              @Override
+              public Map<Figure, Double> round() {
+                order.add(name);
+                now += 1_000_000_000;
+                return Map.of(Figure.PAIRS, pairs[Math.min(round++, pairs.length - 1)]);
+              }
+
+              @Override
+              public void close() {}
+            });
+  }
+
+  private List<String> measure(Rounds.Plan plan) throws InterruptedException {
+    List<String> failures = new ArrayList<>();
+    new Rounds<>(plan, series, (name, failure) -> failures.add(failure.getMessage()), () -> now)
+        .measure(contenders);
+    return failures;
+  }
+
+  @Test
+  void everyRoundBeginsWithAnotherContender() throws Exception {
+    contender("a", 1, 0);
+    contender("b", 2, 0);
+    assertEquals(List.of(), measure(new Rounds.Plan(2, 1, 0, Duration.ZERO)));
+    assertEquals(
+        List.of("a", "b", "a is warm", "b is warm", "a", "b", "b", "a", "a closes", "b closes"),
+        order);
+    assertEquals(List.of(2.0, 2.0), series.values("b", Figure.PAIRS));
+  }
+
+  @Test
+  void warmingUpEndsWhenTwoConsecutiveRoundsAgree() throws Exception {
+    warmingUp("a", 100, 150, 180, 190, 200);
+    warmingUp("b", 50, 50);
+    assertEquals(List.of(), measure(UNTIL_STEADY));
+    assertEquals(List.of("a", "b", "b", "a", "a", "a"), order.subList(0, 6));
+    assertEquals(List.of(200.0), series.values("a", Figure.PAIRS)); // not what the warm-up gave
+    assertEquals(List.of(50.0), series.values("b", Figure.PAIRS));
+  }
+
+  @Test
+  void warmingUpEndsWhenItsTimeIsOverEvenIfNoTwoRoundsAgree() throws Exception {
+    warmingUp("a", IntStream.range(0, 100).mapToDouble(round -> 1 << round % 2).toArray());
+    assertEquals(List.of(), measure(UNTIL_STEADY));
+    long limit = UNTIL_STEADY.limit().toSeconds();
+    assertEquals(limit + UNTIL_STEADY.rounds(), order.size());
+  }
+
+  @Test
+  void aContenderThatFailsIsClosedAndTheOthersGoOn() throws Exception {
+    contender("a", 1, 2);
+    contender("b", 2, 0);
+    contenders.put(
+        "c",
+        () -> {
+          throw new IllegalStateException("c does not open");
+        });
+    assertEquals(
+        List.of("c does not open", "a fails"), measure(new Rounds.Plan(2, 1, 0, Duration.ZERO)));
+    assertEquals(List.of(), series.values("a", Figure.PAIRS));
+    assertEquals(List.of(2.0, 2.0), series.values("b", Figure.PAIRS));
+    assertEquals(1, order.stream().filter("a closes"::equals).count());
+  }
+
+  @Test
+  void anInterruptKeepsWhatWasMeasured() {
+    contender("a", 1, 0);
+    contenders.put(
+        "b",
+        () ->
+            new Trial() {
+              @Override
+              public Map<Figure, Double> round() throws InterruptedException {
+                throw new InterruptedException();
+              }
+
+              @Override
+              public void close() {}
+            });
+    assertThrows(
+        InterruptedException.class, () -> measure(new Rounds.Plan(1, 0, 0, Duration.ZERO)));
+    assertEquals(List.of(1.0), series.values("a", Figure.PAIRS));
+    assertEquals("a closes", order.get(order.size() - 1));
+  }
+}

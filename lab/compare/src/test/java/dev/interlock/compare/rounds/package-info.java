@@ -1,2 +1,0 @@
-/** What rounds give, and what is made of it. */
-package dev.interlock.compare.rounds;
