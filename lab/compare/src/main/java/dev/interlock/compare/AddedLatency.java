@@ -86,9 +86,7 @@ final class AddedLatency extends Scenario {
       throw e;
     }
     network.delay(Direction.SERVER_TO_CLIENT, added);
-    String name = contender.newName();
-    return new PairTrial(
-        List.of(client.over(network)), 1, run.profile().slice(), number -> name, null);
+    return run.pairs(contender, client.over(network), 1);
   }
 
   private void roundTrips(Run run) {

@@ -9,6 +9,7 @@ import dev.interlock.spi.LockUri;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
@@ -24,7 +25,15 @@ final class ClientStart {
   /** Starts a virtual machine that starts a client. */
   static Map<Figure, Double> measure(String contender, String uri)
       throws IOException, InterruptedException {
-    Process process = FreshJvm.of(ClientStart.class, contender, uri).start();
+    Process process =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                ClientStart.class.getName(),
+                contender,
+                uri)
+            .start();
     try {
       if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
         throw new IOException("no end after " + PATIENCE_SECONDS + " s");

@@ -8,38 +8,26 @@ import java.util.concurrent.Callable;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** Threads that all want one name. */
-public final class ContentionTrial implements Trial {
+/**
+ * Threads that all want one name.
+ *
+ * @param waiters how many threads want the name
+ * @param contention lets them contend for it once
+ * @param requests counts what reaches the server; null if requests are not counted
+ * @param opened closed with the trial, the last one first
+ */
+record ContentionTrial(
+    int waiters,
+    Callable<Holds> contention,
+    @Nullable RequestCounter requests,
+    List<? extends AutoCloseable> opened)
+    implements Trial {
 
   /** With fewer holds for each thread, Jain's index would be about luck. */
   private static final int LEAST_HOLDS_EACH = 3;
 
-  private final int waiters;
-  private final Callable<Holds> contention;
-  private final @Nullable RequestCounter requests;
-  private final List<? extends AutoCloseable> opened;
-
-  /**
-   * Prepares a trial.
-   *
-   * @param waiters how many threads want the name
-   * @param contention lets them contend for it once
-   * @param requests counts what reaches the server; null if requests are not counted
-   * @param opened closed with the trial, the last one first
-   */
-  public ContentionTrial(
-      int waiters,
-      Callable<Holds> contention,
-      @Nullable RequestCounter requests,
-      List<? extends AutoCloseable> opened) {
-    this.waiters = waiters;
-    this.contention = contention;
-    this.requests = requests;
-    this.opened = opened;
-  }
-
   /** {@return a trial with threads of several clients of this process} */
-  public static ContentionTrial of(
+  static ContentionTrial of(
       List<? extends Locking> clients,
       int threads,
       Duration slice,

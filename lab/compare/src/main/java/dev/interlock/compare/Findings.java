@@ -1,6 +1,5 @@
 package dev.interlock.compare;
 
-import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.Fault;
@@ -14,7 +13,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
-import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** All that the report is made from. */
@@ -47,20 +45,6 @@ record Findings(
       @Nullable String summary,
       @Nullable List<Capability> capabilities,
       @Nullable Map<Fault, Survives> failureModel) {
-
-    static Backend of(
-        Contender contender, String endpoint, String servers, String baseline, BackendInfo info) {
-      return new Backend(
-          contender.name(),
-          contender.scheme(),
-          endpoint,
-          servers,
-          contender.durability(),
-          baseline,
-          info.summary(),
-          List.copyOf(new TreeSet<>(info.capabilities())),
-          info.failureModel().table());
-    }
 
     static Backend leftOut(Contender contender) {
       return new Backend(

@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.Function;
+import java.util.function.BiFunction;
 
 /**
  * The report for a browser: {@code index.html}, one file that needs nothing else, no script
@@ -62,35 +62,30 @@ record HtmlReport(
   }
 
   private static <E extends Enum<E>> List<Guarantee> guarantees(
-      E[] constants,
-      List<Findings.Backend> known,
-      Function<E, Function<Findings.Backend, Cell>> cell) {
+      E[] constants, List<Findings.Backend> known, BiFunction<Findings.Backend, E, Cell> cell) {
     List<Guarantee> rows = new ArrayList<>();
     for (E constant : constants) {
       String name = constant.name().toLowerCase(Locale.ROOT).replace('_', ' ');
-      rows.add(new Guarantee(name, known.stream().map(cell.apply(constant)).toList()));
+      rows.add(new Guarantee(name, known.stream().map(one -> cell.apply(one, constant)).toList()));
     }
     return rows;
   }
 
-  private static Function<Findings.Backend, Cell> declares(Capability capability) {
-    return backend ->
-        backend.capabilities() != null && backend.capabilities().contains(capability)
-            ? new Cell("yes", "good")
-            : new Cell("no", "");
+  private static Cell declares(Findings.Backend backend, Capability capability) {
+    return backend.capabilities() != null && backend.capabilities().contains(capability)
+        ? new Cell("yes", "good")
+        : new Cell("no", "");
   }
 
-  private static Function<Findings.Backend, Cell> survives(Fault fault) {
-    return backend -> {
-      Map<Fault, Survives> model = backend.failureModel();
-      Survives survives = model == null ? null : model.get(fault);
-      return switch (survives == null ? Survives.NOT_APPLICABLE : survives) {
-        case EXCLUSION_AND_TOKENS -> new Cell("both", "good");
-        case TOKENS_ONLY -> new Cell("tokens", "half");
-        case EXCLUSION_ONLY -> new Cell("exclusion", "half");
-        case NOTHING -> new Cell("none", "bad");
-        case NOT_APPLICABLE -> new Cell("–", "");
-      };
+  private static Cell survives(Findings.Backend backend, Fault fault) {
+    Map<Fault, Survives> model = backend.failureModel();
+    Survives survives = model == null ? null : model.get(fault);
+    return switch (survives == null ? Survives.NOT_APPLICABLE : survives) {
+      case EXCLUSION_AND_TOKENS -> new Cell("both", "good");
+      case TOKENS_ONLY -> new Cell("tokens", "half");
+      case EXCLUSION_ONLY -> new Cell("exclusion", "half");
+      case NOTHING -> new Cell("none", "bad");
+      case NOT_APPLICABLE -> new Cell("–", "");
     };
   }
 

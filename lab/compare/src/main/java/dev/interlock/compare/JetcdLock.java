@@ -19,20 +19,12 @@ import org.jspecify.annotations.Nullable;
  * jetcd's own lock. It is exclusive between acquisitions on different leases: either on those of a
  * pool, which has one for each thread, or on one that is granted for the acquisition. Leases
  * outlast the measurement and are not renewed.
+ *
+ * @param pool leases that are free; null if each acquisition is granted one
  */
-final class JetcdLock implements Locking {
+record JetcdLock(Client client, @Nullable Queue<Long> pool) implements Locking {
   private static final long TTL_SECONDS = 60;
   private static final long WHOLE_RUN_SECONDS = 3600;
-
-  private final Client client;
-
-  /** Leases that are free; null if each acquisition is granted one. */
-  private final @Nullable Queue<Long> pool;
-
-  private JetcdLock(Client client, @Nullable Queue<Long> pool) {
-    this.client = client;
-    this.pool = pool;
-  }
 
   /** With as many leases as there are threads, which are used again. */
   static Competitor<Pairs> onPooledLeases() {

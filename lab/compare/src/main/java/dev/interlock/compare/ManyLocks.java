@@ -66,6 +66,6 @@ final class ManyLocks extends Scenario {
 
   private static PairTrial trial(Run run, OpenContender contender, Pairs pairs, int threads) {
     List<String> names = Stream.generate(contender::newName).limit(threads).toList();
-    return new PairTrial(List.of(pairs), threads, run.profile().slice(), names::get, null);
+    return run.pairs(pairs, threads, names::get);
   }
 }

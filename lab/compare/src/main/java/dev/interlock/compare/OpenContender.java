@@ -18,6 +18,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -91,12 +92,16 @@ record OpenContender(
 
   /** What the report says about it. */
   Findings.Backend describe() {
-    return Findings.Backend.of(
-        contender,
+    return new Findings.Backend(
+        name(),
+        contender.scheme(),
         endpoint,
         ours == null ? "" : ours.how() + ", version " + ours.version(),
+        contender.durability(),
         driver().map(BareDriver::summary).orElse(""),
-        info());
+        info().summary(),
+        List.copyOf(new TreeSet<>(info().capabilities())),
+        info().failureModel().table());
   }
 
   /** Its servers, if they are ours. */

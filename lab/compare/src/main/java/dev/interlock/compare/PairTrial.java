@@ -10,35 +10,32 @@ import org.HdrHistogram.ConcurrentHistogram;
 import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
-/** Threads that acquire and release uncontended names, spread evenly over some clients. */
-public final class PairTrial implements Trial {
-  private final List<? extends Pairs> clients;
-  private final int threads;
-  private final Duration slice;
-  private final IntFunction<String> names;
-  private final @Nullable RequestCounter requests;
-  private final Histogram all = new Histogram(3);
+/**
+ * Threads that acquire and release uncontended names, spread evenly over some clients.
+ *
+ * @param clients closed with the trial
+ * @param threads how many of all clients together
+ * @param slice how long a round lasts
+ * @param names the next name of a thread
+ * @param requests counts what reaches the server; null if requests are not counted
+ * @param all how long the pairs of all rounds took, in nanoseconds
+ */
+record PairTrial(
+    List<? extends Pairs> clients,
+    int threads,
+    Duration slice,
+    IntFunction<String> names,
+    @Nullable RequestCounter requests,
+    Histogram all)
+    implements Trial {
 
-  /**
-   * Prepares a trial.
-   *
-   * @param clients closed with the trial
-   * @param threads how many of all clients together
-   * @param slice how long a round lasts
-   * @param names the next name of a thread
-   * @param requests counts what reaches the server; null if requests are not counted
-   */
-  public PairTrial(
+  PairTrial(
       List<? extends Pairs> clients,
       int threads,
       Duration slice,
       IntFunction<String> names,
       @Nullable RequestCounter requests) {
-    this.clients = clients;
-    this.threads = threads;
-    this.slice = slice;
-    this.names = names;
-    this.requests = requests;
+    this(clients, threads, slice, names, requests, new Histogram(3));
   }
 
   /** A pair that is under way when the time is over still counts, and so does its time. */
@@ -77,11 +74,6 @@ public final class PairTrial implements Trial {
   @Override
   public void warmedUp() {
     all.reset();
-  }
-
-  /** {@return how long the pairs of all rounds took, in nanoseconds} */
-  public Histogram all() {
-    return all;
   }
 
   @Override

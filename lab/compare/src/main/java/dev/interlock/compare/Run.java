@@ -1,6 +1,7 @@
 package dev.interlock.compare;
 
 import dev.interlock.LockUnavailableException;
+import dev.interlock.compare.baseline.Pairs;
 import dev.interlock.report.Failures;
 import dev.interlock.tck.fault.Network;
 import java.util.ArrayList;
@@ -16,10 +17,21 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
-/** One scenario under way: the backends that take part, and where the results go. */
-final class Run {
+/**
+ * One scenario under way: the backends that take part, and where the results go.
+ *
+ * @param among all backends, also those that do not answer any more
+ * @param say shows a line to the user
+ */
+record Run(
+    Scenario scenario,
+    Profile profile,
+    List<OpenContender> among,
+    Results results,
+    Consumer<String> say) {
 
   /** What takes part in interleaved rounds: a backend's lock, or the bare driver of its store. */
   record Side(OpenContender contender, boolean baseline) {}
@@ -42,36 +54,9 @@ final class Run {
     void of(OpenContender contender, Series<Side> series, Side lock, Side baseline);
   }
 
-  private final Scenario scenario;
-  private final Profile profile;
-  private final List<OpenContender> contenders;
-  private final Results results;
-  private final Consumer<String> say;
-
-  Run(
-      Scenario scenario,
-      Profile profile,
-      List<OpenContender> contenders,
-      Results results,
-      Consumer<String> say) {
-    this.scenario = scenario;
-    this.profile = profile;
-    this.contenders = List.copyOf(contenders);
-    this.results = results;
-    this.say = say;
-  }
-
-  Profile profile() {
-    return profile;
-  }
-
-  Results results() {
-    return results;
-  }
-
   /** The backends that still answer. */
   List<OpenContender> contenders() {
-    return answering(contenders);
+    return answering(among);
   }
 
   private static List<OpenContender> answering(List<OpenContender> contenders) {
@@ -148,6 +133,17 @@ final class Run {
                                 Math.max(0, event.getValue() - begin) / 1e9, event.getKey()))
                     .sorted(Comparator.comparingDouble(Results.TimeLine.Event::seconds))
                     .toList()));
+  }
+
+  /** Threads of one client that acquire and release uncontended names. */
+  PairTrial pairs(Pairs client, int threads, IntFunction<String> names) {
+    return new PairTrial(List.of(client), threads, profile.slice(), names, null);
+  }
+
+  /** Threads of one client that acquire and release one name. */
+  PairTrial pairs(OpenContender contender, Pairs client, int threads) {
+    String name = contender.newName();
+    return pairs(client, threads, number -> name);
   }
 
   /**

@@ -8,31 +8,25 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
 
-/** What the report says of one store. */
-final class Section {
-  private final String title;
-  private final String servers;
-  private final List<List<String>> rows = new ArrayList<>();
-  private final List<Series<String>> measured = new ArrayList<>();
-  private final List<String> notes = new ArrayList<>();
+/**
+ * What the report says of one store.
+ *
+ * @param title the store's name
+ * @param servers which servers, and how they were started
+ * @param rows what was compared with a target
+ * @param measured the series behind it
+ * @param notes what went wrong
+ */
+record Section(
+    String title,
+    String servers,
+    List<List<String>> rows,
+    List<Series<String>> measured,
+    List<String> notes) {
 
-  /**
-   * Begins a section.
-   *
-   * @param title the store's name
-   * @param servers which servers, and how they were started
-   */
+  /** Begins a section. */
   Section(String title, String servers) {
-    this.title = title;
-    this.servers = servers;
-  }
-
-  String title() {
-    return title;
-  }
-
-  String servers() {
-    return servers;
+    this(title, servers, new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
   }
 
   /** Compares what the rounds gave with its target. */
@@ -49,19 +43,13 @@ final class Section {
   /** Shows the medians of a measurement. */
   Measured add(Series<String> series) {
     measured.add(series);
-    return new Measured(series);
+    return new Measured(this, series);
   }
 
   /** A measurement, of which our figures are compared with targets. */
-  final class Measured {
-    private final Series<String> series;
-
-    private Measured(Series<String> series) {
-      this.series = series;
-    }
-
+  record Measured(Section section, Series<String> series) {
     void value(Figure figure, Target target) {
-      row(series.name() + ": " + figure.label(), target, series.values(OURS, figure));
+      section.row(series.name() + ": " + figure.label(), target, series.values(OURS, figure));
     }
 
     /** Compares ours, divided by another one's. */
@@ -71,7 +59,7 @@ final class Section {
 
     void ratio(Figure figure, String of, String to, Target target) {
       String whose = of.equals(OURS) ? "" : " of " + of;
-      row(
+      section.row(
           series.name() + ": " + figure.label() + whose + ", to " + to,
           target,
           series.ratios(figure, of, to));
@@ -84,7 +72,7 @@ final class Section {
 
     /** Compares what ours is beyond another one's. */
     void difference(Figure figure, String beyond, Target target) {
-      row(
+      section.row(
           series.name() + ": " + figure.label() + " beyond " + beyond,
           target,
           series.differences(figure, OURS, beyond));

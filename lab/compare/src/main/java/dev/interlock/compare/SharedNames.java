@@ -68,7 +68,7 @@ final class SharedNames extends Scenario {
       measure(
           run,
           Capability.READ_WRITE,
-          contender -> pairs(run, contender, Locking.readersBy(contender.open()), readers),
+          contender -> run.pairs(contender, Locking.readersBy(contender.open()), readers),
           RATE,
           new Point(READERS, readers),
           Figure.PAIRS);
@@ -77,7 +77,7 @@ final class SharedNames extends Scenario {
     measure(
         run,
         Capability.SEMAPHORE,
-        contender -> pairs(run, contender, Locking.permitsBy(contender.open(), PERMITS), threads),
+        contender -> run.pairs(contender, Locking.permitsBy(contender.open(), PERMITS), threads),
         PERMIT_RATE,
         new Point(THREADS, threads),
         Figure.PAIRS);
@@ -100,11 +100,6 @@ final class SharedNames extends Scenario {
         null,
         (contender, series, lock, baseline) ->
             run.measured(contender, metric, at, series.values(lock, figure)));
-  }
-
-  private static PairTrial pairs(Run run, OpenContender contender, Locking client, int threads) {
-    String name = contender.newName();
-    return new PairTrial(List.of(client), threads, run.profile().slice(), number -> name, null);
   }
 
   /** One thread that writes, and some of another client that read. */

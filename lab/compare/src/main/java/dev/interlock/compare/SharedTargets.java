@@ -7,8 +7,13 @@ import dev.interlock.LockClient;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Readers of one name, and the permits of one semaphore, of our locks and of another library's. */
-final class SharedTargets {
+/**
+ * Readers of one name, or the permits of one semaphore, of our locks and of another library's.
+ *
+ * @param competitors ours, then the other one
+ */
+record SharedTargets(
+    Bench bench, @Nullable RequestCounter requests, List<Competitor<Locking>> competitors) {
 
   /** How many permits there are. */
   static final int PERMITS = 8;
@@ -21,20 +26,7 @@ final class SharedTargets {
 
   private static final int CLIENTS = 4;
   private static final int THREADS_EACH = 4;
-
-  private final Bench bench;
-  private final @Nullable RequestCounter requests;
-  private final List<Competitor<Locking>> competitors;
-
-  private SharedTargets(
-      Bench bench,
-      @Nullable RequestCounter requests,
-      Competitor.Opener<Locking> ours,
-      Competitor<Locking> theirs) {
-    this.bench = bench;
-    this.requests = requests;
-    this.competitors = List.of(new Competitor<>(OURS, ours), theirs);
-  }
+  private static final String CLIENTS_EACH = CLIENTS + " clients × " + THREADS_EACH;
 
   static void measure(
       Bench bench,
@@ -42,29 +34,22 @@ final class SharedTargets {
       Competitor<Locking> readers,
       Competitor<Locking> permits)
       throws InterruptedException {
-    SharedTargets ofReaders =
-        new SharedTargets(
-            bench, requests, (uri, threads) -> Locking.readersBy(LockClient.open(uri)), readers);
-    ofReaders.measure("readers of one name, 1 thread", 1, 1, AS_MANY);
-    ofReaders.measure("readers of one name, 16 threads", 1, 16, TWICE);
-    ofReaders.measure(
-        "readers of one name, " + CLIENTS + " clients × " + THREADS_EACH,
-        CLIENTS,
-        THREADS_EACH,
-        TWICE);
-    SharedTargets ofPermits =
-        new SharedTargets(
-            bench,
-            requests,
-            (uri, threads) -> Locking.permitsBy(LockClient.open(uri), PERMITS),
-            permits);
+    Competitor<Locking> ourReaders =
+        new Competitor<>(OURS, (uri, threads) -> Locking.readersBy(LockClient.open(uri)));
+    SharedTargets ofReaders = new SharedTargets(bench, requests, List.of(ourReaders, readers));
+    String name = "readers of one name, ";
+    ofReaders.measure(name + "1 thread", 1, 1, AS_MANY);
+    ofReaders.measure(name + "16 threads", 1, 16, TWICE);
+    ofReaders.measure(name + CLIENTS_EACH, CLIENTS, THREADS_EACH, TWICE);
+    Competitor<Locking> ourPermits =
+        new Competitor<>(OURS, (uri, threads) -> Locking.permitsBy(LockClient.open(uri), PERMITS));
+    SharedTargets ofPermits = new SharedTargets(bench, requests, List.of(ourPermits, permits));
     String semaphore = "a semaphore of " + PERMITS + ", ";
     ofPermits.measure(semaphore + "1 thread", 1, 1, AS_MANY);
     ofPermits.measure(semaphore + PERMITS + " threads: one permit for each", 1, PERMITS, AS_MANY);
     ofPermits.measure(
         semaphore + 2 * PERMITS + " threads: half of them wait", 1, 2 * PERMITS, TWICE);
-    ofPermits.measure(
-        semaphore + CLIENTS + " clients × " + THREADS_EACH, CLIENTS, THREADS_EACH, TWICE);
+    ofPermits.measure(semaphore + CLIENTS_EACH, CLIENTS, THREADS_EACH, TWICE);
   }
 
   private void measure(String what, int clients, int threadsEach, Target target)

@@ -1,6 +1,5 @@
 package dev.interlock.compare;
 
-import dev.interlock.compare.baseline.Pairs;
 import dev.interlock.report.Unit;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -55,11 +54,11 @@ final class Uncontended extends Scenario {
         run.contenders(),
         WARM,
         contender -> {
-          PairTrial trial = trial(run, contender, Locking.by(contender.open()));
+          PairTrial trial = run.pairs(contender, Locking.by(contender.open()), 1);
           trials.put(contender, trial);
           return trial;
         },
-        contender -> trial(run, contender, contender.baseline(contender.uri(), 1)),
+        contender -> run.pairs(contender, contender.baseline(contender.uri(), 1), 1),
         (contender, series, lock, baseline) -> {
           run.measured(contender, P50, null, series.values(lock, Figure.PAIR_P50));
           run.measured(contender, P99, null, series.values(lock, Figure.PAIR_P99));
@@ -71,11 +70,6 @@ final class Uncontended extends Scenario {
             distribution(run, contender, trial.all());
           }
         });
-  }
-
-  private static PairTrial trial(Run run, OpenContender contender, Pairs pairs) {
-    String name = contender.newName();
-    return new PairTrial(List.of(pairs), 1, run.profile().slice(), number -> name, null);
   }
 
   private void distribution(Run run, OpenContender contender, Histogram all) {

@@ -1,8 +1,13 @@
 package dev.interlock.compare;
 
 import dev.interlock.LockClient;
-import java.io.IOException;
+import dev.interlock.LockOptions;
+import dev.interlock.tck.Harness;
+import dev.interlock.tck.process.OtherProcess;
+import dev.interlock.tck.process.RemoteTask;
+import dev.interlock.tck.process.Worker;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 
@@ -16,16 +21,14 @@ final class ZooKeeperTakeover {
 
   private ZooKeeperTakeover() {}
 
-  /** Lets a new virtual machine take a lock, waits for it, and kills the virtual machine. */
+  /** Lets another process take a lock, waits for it, and kills the process. */
   static Map<Figure, Double> measure(String contender, String uri, String name) throws Exception {
-    Process holder =
-        FreshJvm.of(ZooKeeperTakeover.class, contender, uri, name)
-            .redirectError(ProcessBuilder.Redirect.DISCARD)
-            .start();
-    try (Locking waiter = open(contender, uri)) {
-      if (holder.getInputStream().read() < 0) {
-        throw new IOException("the holder ended");
-      }
+    OtherProcess.Settings settings =
+        new OtherProcess.Settings(
+            Harness.at(uri), uri, LockOptions.defaults(), List.of(), /* trace= */ false);
+    try (OtherProcess holder = OtherProcess.start(settings);
+        Locking waiter = open(contender, uri)) {
+      holder.call(PATIENCE, Hold.class, contender, uri, name);
       CompletableFuture<Long> granted = new CompletableFuture<>();
       Thread waiting = new Thread(() -> await(waiter, name, granted), "waiter");
       waiting.start();
@@ -35,10 +38,8 @@ final class ZooKeeperTakeover {
         throw new IllegalStateException("the holder lost the lock before it was killed");
       }
       long killed = System.nanoTime();
-      holder.destroyForcibly();
+      holder.kill();
       return Map.of(Figure.TAKEOVER, (granted.get() - killed) / 1e9);
-    } finally {
-      holder.destroyForcibly();
     }
   }
 
@@ -56,14 +57,12 @@ final class ZooKeeperTakeover {
         : OtherLocks.mutexes(uri, SESSION);
   }
 
-  /**
-   * In the new process: takes a contender, a URI and a name; prints a line when it has the lock.
-   */
-  public static void main(String[] arguments) throws Exception {
-    try (Locking holder = open(arguments[0], arguments[1]);
-        AutoCloseable lease = holder.acquire(arguments[2], PATIENCE).orElseThrow()) {
-      System.out.println("held");
-      Thread.sleep(PATIENCE.toMillis());
+  /** Takes a contender, a URI and a name, and holds the lock until its process ends. */
+  static final class Hold implements RemoteTask {
+    @Override
+    public String run(Worker worker, List<String> arguments) throws Exception {
+      Locking holder = open(arguments.get(0), arguments.get(1));
+      return holder.acquire(arguments.get(2), PATIENCE).map(lease -> "held").orElseThrow();
     }
   }
 }

@@ -12,7 +12,6 @@ import io.etcd.jetcd.lock.LockResponse;
 import io.etcd.jetcd.support.CloseableClient;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -24,17 +23,11 @@ import org.jspecify.annotations.Nullable;
  * lease are one holder to etcd. A wait is given up by revoking the lease, since cancelling the
  * future leaves the request in etcd's queue.
  */
-final class JetcdPeer implements Peer {
+record JetcdPeer(Client client) implements Peer {
   /** An attempt has no counterpart: it is a wait that is given up after this time. */
   private static final Duration ATTEMPT = Duration.ofSeconds(2);
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
-
-  private final Client client;
-
-  JetcdPeer(List<String> addresses) {
-    this.client = Clients.jetcd(addresses);
-  }
 
   private static <T> T await(CompletableFuture<T> answer) throws Exception {
     return answer.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);

@@ -292,7 +292,7 @@ final class Peers {
 
     @Override
     Peer connect(List<String> addresses, Terms terms, Duration requestTimeout) {
-      return new JetcdPeer(addresses);
+      return new JetcdPeer(Clients.jetcd(addresses));
     }
   }
 }

@@ -14,11 +14,14 @@ import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 /**
  * A lock registry of Spring Integration. Locks have a TTL, and the registry's own scheduler renews
  * them if it was given one.
+ *
+ * @param registry the registry, whose locks have the usual TTL
+ * @param usual the usual terms; whether it renews its locks is the same for all
+ * @param resources what to close with it
  */
-final class SpringPeer implements Peer {
-  private final RenewableLockRegistry<DistributedLock> registry;
-  private final Terms usual;
-  private final AutoCloseable resources;
+record SpringPeer(
+    RenewableLockRegistry<DistributedLock> registry, Terms usual, AutoCloseable resources)
+    implements Peer {
 
   /** Adapts a registry of Spring's own, which renews its locks if the terms say so. */
   static SpringPeer renewing(
@@ -34,20 +37,6 @@ final class SpringPeer implements Peer {
           scheduler.shutdown();
           resources.close();
         });
-  }
-
-  /**
-   * Adapts a registry.
-   *
-   * @param registry the registry, whose locks have the usual TTL
-   * @param usual the usual terms; whether it renews its locks is the same for all
-   * @param resources what to close with it
-   */
-  SpringPeer(
-      RenewableLockRegistry<DistributedLock> registry, Terms usual, AutoCloseable resources) {
-    this.registry = registry;
-    this.usual = usual;
-    this.resources = resources;
   }
 
   @Override
