@@ -16,9 +16,7 @@ module dev.interlock.tck {
 
   exports dev.interlock.tck;
   exports dev.interlock.tck.fault to
-      dev.interlock.bench,
       dev.interlock.compare,
-      dev.interlock.peers,
       dev.interlock.storm;
   exports dev.interlock.tck.history to
       dev.interlock.simulation,
@@ -28,12 +26,10 @@ module dev.interlock.tck {
       dev.interlock.storm,
       dev.interlock.testbed;
   exports dev.interlock.tck.report to
-      dev.interlock.peers;
+      dev.interlock.compare;
   exports dev.interlock.tck.run to
-      dev.interlock.bench,
       dev.interlock.cli,
       dev.interlock.compare,
-      dev.interlock.peers,
       dev.interlock.storm;
 
   opens dev.interlock.tck to

@@ -19,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Consumer;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.opentest4j.TestAbortedException;
 
@@ -43,8 +44,6 @@ final class AdaptedClient extends ForwardingClient {
     return switch (method) {
       case "election" -> new NotOfferedException("an election as part of the lock's interface");
       case "lockAll" -> peer.withoutSets();
-      case "list" -> new NotOfferedException("a listing of locks");
-      case "revoke" -> new NotOfferedException("a revocation");
       case "held" -> new NotOfferedException("a list of what the client holds");
       case "waiting" -> new NotOfferedException("a list of what the client waits for");
       case "onEvent" -> new NotOfferedException("events of locks");
@@ -98,21 +97,36 @@ final class AdaptedClient extends ForwardingClient {
   }
 
   @Override
-  public LockState inspect(String name) {
-    try {
-      return peer.inspect(name);
-    } catch (Exception e) {
-      throw translated(name, e);
-    }
-  }
+  public LockAdmin admin() {
+    return new LockAdmin() {
+      @Override
+      public LockState inspect(String name) {
+        try {
+          return peer.inspect(name);
+        } catch (Exception e) {
+          throw translated(name, e);
+        }
+      }
 
-  @Override
-  public boolean forceRelease(String name) {
-    try {
-      return peer.forceUnlock(name);
-    } catch (Exception e) {
-      throw translated(name, e);
-    }
+      @Override
+      public Stream<LockState> list(String prefix) {
+        throw new NotOfferedException("a listing of locks");
+      }
+
+      @Override
+      public boolean forceRelease(String name) {
+        try {
+          return peer.forceUnlock(name);
+        } catch (Exception e) {
+          throw translated(name, e);
+        }
+      }
+
+      @Override
+      public boolean revoke(String name) {
+        throw new NotOfferedException("a revocation");
+      }
+    };
   }
 
   @Override
