@@ -15,12 +15,25 @@ import org.jspecify.annotations.Nullable;
  * state without locks.
  */
 interface Behaviour {
-  /** The fate of one chunk, or of the end of a stream. The later constant wins over the earlier. */
-  enum Fate {
-    FORWARD,
-    SWALLOW,
-    /** The first {@link #bytesBeforeCut()} bytes are forwarded, then the connection is closed. */
-    CUT
+  /**
+   * The fate of one chunk. The later kind wins over the earlier.
+   *
+   * @param bytes how many bytes of a chunk are forwarded before its connection is cut
+   */
+  record Fate(Kind kind, int bytes) {
+    enum Kind {
+      FORWARD,
+      SWALLOW,
+      /** The connection is closed after the first bytes. */
+      CUT
+    }
+
+    static final Fate FORWARD = new Fate(Kind.FORWARD, 0);
+    static final Fate SWALLOW = new Fate(Kind.SWALLOW, 0);
+
+    static Fate cutAfter(int bytes) {
+      return new Fate(Kind.CUT, bytes);
+    }
   }
 
   /** Decides on a chunk that {@code link} received. Must not change the buffer. */
@@ -33,18 +46,13 @@ interface Behaviour {
     return false;
   }
 
-  /** {@return how many bytes of a chunk with the fate {@link Fate#CUT} are still forwarded} */
-  default int bytesBeforeCut() {
-    return 0;
-  }
-
   /** {@return the delay of a chunk in this direction} */
   default long delayNanos(Direction direction) {
     return 0;
   }
 
   /** {@return whether nothing leaves the proxy in this direction} */
-  default boolean holds(Link link, Direction direction) {
+  default boolean holds(Direction direction) {
     return false;
   }
 
@@ -95,26 +103,8 @@ interface Behaviour {
   /** Holds the bytes of one direction until the fault ends. */
   record Hold(Direction held) implements Behaviour {
     @Override
-    public boolean holds(Link link, Direction direction) {
+    public boolean holds(Direction direction) {
       return direction == held;
-    }
-  }
-
-  /** Applies another behaviour to some connections only. */
-  record Among(Set<Link> links, Behaviour fault) implements Behaviour {
-    @Override
-    public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
-      return links.contains(link) ? fault.onChunk(link, direction, chunk) : Fate.FORWARD;
-    }
-
-    @Override
-    public boolean hidesEnd(Link link, Direction direction) {
-      return links.contains(link) && fault.hidesEnd(link, direction);
-    }
-
-    @Override
-    public boolean holds(Link link, Direction direction) {
-      return links.contains(link) && fault.holds(link, direction);
     }
   }
 
@@ -130,7 +120,6 @@ interface Behaviour {
   final class DropAfter implements Behaviour {
     private final Direction counted;
     private long left;
-    private int pass;
     private boolean done;
 
     DropAfter(Direction counted, long bytes) {
@@ -147,14 +136,8 @@ interface Behaviour {
         left -= chunk.remaining();
         return Fate.FORWARD;
       }
-      pass = (int) left;
       done = true;
-      return Fate.CUT;
-    }
-
-    @Override
-    public int bytesBeforeCut() {
-      return pass;
+      return Fate.cutAfter((int) left);
     }
 
     @Override
@@ -167,7 +150,7 @@ interface Behaviour {
   record HangUp() implements Behaviour {
     @Override
     public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
-      return direction == Direction.CLIENT_TO_SERVER ? Fate.CUT : Fate.FORWARD;
+      return direction == Direction.CLIENT_TO_SERVER ? Fate.cutAfter(0) : Fate.FORWARD;
     }
   }
 
@@ -191,7 +174,7 @@ interface Behaviour {
         return Fate.FORWARD;
       }
       done = true;
-      return Fate.CUT;
+      return Fate.cutAfter(0);
     }
 
     @Override
@@ -202,48 +185,33 @@ interface Behaviour {
 
   /** Drops every reply on a connection once it has carried a request with a pattern. */
   final class LoseReplies implements Behaviour {
-    private final byte[] pattern;
-    private final Map<Link, Match> matches = new WeakHashMap<>();
+    private final String pattern;
+
+    /** The end of each connection's requests, in which a pattern may begin. */
+    private final Map<Link, String> tails = new WeakHashMap<>();
+
+    private final Set<Link> found = Collections.newSetFromMap(new WeakHashMap<>());
 
     LoseReplies(byte[] pattern) {
-      this.pattern = pattern.clone();
+      this.pattern = new String(pattern, ISO_8859_1); // a character for each byte
     }
 
     @Override
     public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
-      Match match = matches.computeIfAbsent(link, key -> new Match(pattern));
-      if (direction == Direction.CLIENT_TO_SERVER) {
-        match.feed(chunk);
-        return Fate.FORWARD;
+      if (direction == Direction.SERVER_TO_CLIENT) {
+        return found.contains(link) ? Fate.SWALLOW : Fate.FORWARD;
       }
-      return match.found() ? Fate.SWALLOW : Fate.FORWARD;
+      String text = tails.getOrDefault(link, "") + ISO_8859_1.decode(chunk.duplicate());
+      if (text.contains(pattern)) {
+        found.add(link);
+      }
+      tails.put(link, text.substring(Math.max(0, text.length() - pattern.length() + 1)));
+      return Fate.FORWARD;
     }
 
     @Override
     public boolean hidesEnd(Link link, Direction direction) {
-      Match match = matches.get(link);
-      return direction == Direction.SERVER_TO_CLIENT && match != null && match.found();
-    }
-  }
-
-  /** The search for a byte pattern in a stream that comes in chunks. */
-  final class Match {
-    private final String pattern;
-    private String tail = "";
-    private boolean found;
-
-    Match(byte[] pattern) {
-      this.pattern = new String(pattern, ISO_8859_1); // a character for each byte
-    }
-
-    boolean found() {
-      return found;
-    }
-
-    void feed(ByteBuffer chunk) {
-      String text = tail + ISO_8859_1.decode(chunk.duplicate());
-      found |= text.contains(pattern);
-      tail = text.substring(Math.max(0, text.length() - pattern.length() + 1));
+      return direction == Direction.SERVER_TO_CLIENT && found.contains(link);
     }
   }
 }

@@ -143,7 +143,7 @@ public final class FaultProxy implements AutoCloseable {
    * @return the active fault
    */
   public NetworkFault cut() {
-    NetworkFault fault = new NetworkFault(this, "cut", new Behaviour.Refuse());
+    NetworkFault fault = fault("cut", new Behaviour.Refuse());
     Consumer<Link> close =
         link -> {
           link.close();
@@ -324,9 +324,9 @@ public final class FaultProxy implements AutoCloseable {
    * @return the active fault
    */
   public NetworkFault leadTo(InetSocketAddress elsewhere) {
-    NetworkFault fault =
-        new NetworkFault(this, "lead to " + elsewhere, new Behaviour.Lead(elsewhere));
-    return begin(fault, () -> links.forEach(Link::reset));
+    return begin(
+        fault("lead to " + elsewhere, new Behaviour.Lead(elsewhere)),
+        () -> links.forEach(Link::reset));
   }
 
   /** Ends all faults, as {@link NetworkFault#close()} does for one. */
@@ -364,18 +364,21 @@ public final class FaultProxy implements AutoCloseable {
     return "fault proxy " + address + " -> " + upstream;
   }
 
+  private NetworkFault fault(String description, Behaviour behaviour) {
+    return new NetworkFault(this, description, behaviour, null);
+  }
+
   private NetworkFault beginAmongOpen(String description, Behaviour behaviour) {
     return onProxyThread(
         () -> {
-          Behaviour among = new Behaviour.Among(Set.copyOf(links), behaviour);
-          NetworkFault fault = new NetworkFault(this, description, among);
+          NetworkFault fault = new NetworkFault(this, description, behaviour, Set.copyOf(links));
           faults.add(fault);
           return fault;
         });
   }
 
   private NetworkFault begin(String description, Behaviour behaviour) {
-    return begin(new NetworkFault(this, description, behaviour), () -> {});
+    return begin(fault(description, behaviour), () -> {});
   }
 
   private NetworkFault begin(NetworkFault fault, Runnable first) {

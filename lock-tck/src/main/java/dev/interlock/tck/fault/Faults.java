@@ -4,6 +4,8 @@ import dev.interlock.tck.fault.Traffic.Flow;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -11,10 +13,14 @@ import java.util.List;
  * any thread may read the counters.
  */
 final class Faults {
+  /** Of two cuts the earlier one is worse. */
+  private static final Comparator<Behaviour.Fate> WORSE =
+      Comparator.comparing(Behaviour.Fate::kind)
+          .thenComparing(Behaviour.Fate::bytes, Comparator.reverseOrder());
+
   private final List<NetworkFault> active = new ArrayList<>();
   private volatile Flow toServer = new Flow(0, 0, 0);
   private volatile Flow toClient = new Flow(0, 0, 0);
-  private int bytesBeforeCut;
 
   void add(NetworkFault fault) {
     active.add(fault);
@@ -48,34 +54,25 @@ final class Faults {
   /** {@return the worst fate that any fault decides for the chunk} */
   Behaviour.Fate judge(Link link, Direction direction, ByteBuffer chunk) {
     Behaviour.Fate worst = Behaviour.Fate.FORWARD;
-    bytesBeforeCut = chunk.remaining();
-    for (NetworkFault fault : List.copyOf(active)) {
+    for (NetworkFault fault : concerning(link)) {
       Behaviour behaviour = fault.behaviour();
       Behaviour.Fate fate = behaviour.onChunk(link, direction, chunk);
-      if (fate == Behaviour.Fate.CUT) {
-        bytesBeforeCut = Math.min(bytesBeforeCut, behaviour.bytesBeforeCut());
-      }
-      boolean late = behaviour.holds(link, direction) || behaviour.delayNanos(direction) > 0;
-      if (fate != Behaviour.Fate.FORWARD || late) {
+      boolean late = behaviour.holds(direction) || behaviour.delayNanos(direction) > 0;
+      if (fate.kind() != Behaviour.Fate.Kind.FORWARD || late) {
         fault.struck();
       }
       if (behaviour.spent()) {
         active.remove(fault);
       }
-      worst = fate.compareTo(worst) > 0 ? fate : worst;
+      worst = Collections.max(List.of(worst, fate), WORSE);
     }
     return worst;
-  }
-
-  /** {@return how many bytes of the last judged chunk pass before its connection is cut} */
-  int bytesBeforeCut() {
-    return bytesBeforeCut;
   }
 
   /** {@return whether a close or reset of one side is hidden from the other} */
   boolean hideEnd(Link link, Direction direction) {
     boolean hidden = false;
-    for (NetworkFault fault : active) {
+    for (NetworkFault fault : concerning(link)) {
       if (fault.behaviour().hidesEnd(link, direction)) {
         fault.struck();
         hidden = true;
@@ -85,15 +82,15 @@ final class Faults {
   }
 
   boolean hold(Link link, Direction direction) {
-    return active.stream().anyMatch(fault -> fault.behaviour().holds(link, direction));
+    return concerning(link).stream().anyMatch(fault -> fault.behaviour().holds(direction));
+  }
+
+  private List<NetworkFault> concerning(Link link) {
+    return active.stream().filter(fault -> fault.concerns(link)).toList();
   }
 
   long delayNanos(Direction direction) {
-    long sum = 0;
-    for (NetworkFault fault : active) {
-      sum += fault.behaviour().delayNanos(direction);
-    }
-    return sum;
+    return active.stream().mapToLong(fault -> fault.behaviour().delayNanos(direction)).sum();
   }
 
   void received(Direction direction, int bytes) {

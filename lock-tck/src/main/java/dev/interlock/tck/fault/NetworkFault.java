@@ -1,11 +1,11 @@
 package dev.interlock.tck.fault;
 
-import static java.util.Objects.requireNonNull;
-
 import java.time.Duration;
+import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One active fault of a {@link FaultProxy}. It counts its strikes, so that a test can distinguish a
@@ -25,13 +25,19 @@ public final class NetworkFault implements ActiveFault {
   private final FaultProxy proxy;
   private final String description;
   private final Behaviour behaviour;
+
+  /** The connections that it concerns; null for all. */
+  private final @Nullable Set<Link> links;
+
   private final AtomicLong hits = new AtomicLong();
   private final Semaphore strikes = new Semaphore(0);
 
-  NetworkFault(FaultProxy proxy, String description, Behaviour behaviour) {
-    this.proxy = requireNonNull(proxy);
-    this.description = requireNonNull(description);
-    this.behaviour = requireNonNull(behaviour);
+  NetworkFault(
+      FaultProxy proxy, String description, Behaviour behaviour, @Nullable Set<Link> links) {
+    this.proxy = proxy;
+    this.description = description;
+    this.behaviour = behaviour;
+    this.links = links;
   }
 
   /**
@@ -83,6 +89,10 @@ public final class NetworkFault implements ActiveFault {
 
   Behaviour behaviour() {
     return behaviour;
+  }
+
+  boolean concerns(Link link) {
+    return links == null || links.contains(link);
   }
 
   void struck() {

@@ -111,11 +111,11 @@ final class Pipe {
     if (sinkGone) {
       return;
     }
-    switch (fate) {
+    switch (fate.kind()) {
       case FORWARD -> enqueue(scratch, now);
       case SWALLOW -> lossy = true;
       case CUT -> {
-        scratch.limit(faults.bytesBeforeCut());
+        scratch.limit(fate.bytes());
         enqueue(scratch, now);
         sourceEnded = true;
         lossy = true;

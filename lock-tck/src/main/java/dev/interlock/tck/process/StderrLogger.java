@@ -7,15 +7,11 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.logging.ConsoleHandler;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.ILoggerFactory;
-import org.slf4j.IMarkerFactory;
 import org.slf4j.Marker;
 import org.slf4j.event.Level;
-import org.slf4j.helpers.BasicMDCAdapter;
-import org.slf4j.helpers.BasicMarkerFactory;
 import org.slf4j.helpers.LegacyAbstractLogger;
 import org.slf4j.helpers.MessageFormatter;
-import org.slf4j.spi.MDCAdapter;
-import org.slf4j.spi.SLF4JServiceProvider;
+import org.slf4j.helpers.NOP_FallbackServiceProvider;
 
 /**
  * Logging of other JVMs: to standard error, which their parent can read, whatever logging library
@@ -110,10 +106,7 @@ public final class StderrLogger extends LegacyAbstractLogger {
   }
 
   /** Public because slf4j finds it by name, through the property {@code slf4j.provider}. */
-  public static final class Provider implements SLF4JServiceProvider {
-    private final IMarkerFactory markers = new BasicMarkerFactory();
-    private final MDCAdapter context = new BasicMDCAdapter();
-
+  public static final class Provider extends NOP_FallbackServiceProvider {
     /** For slf4j. */
     public Provider() {}
 
@@ -121,23 +114,5 @@ public final class StderrLogger extends LegacyAbstractLogger {
     public ILoggerFactory getLoggerFactory() {
       return StderrLogger::new;
     }
-
-    @Override
-    public IMarkerFactory getMarkerFactory() {
-      return markers;
-    }
-
-    @Override
-    public MDCAdapter getMDCAdapter() {
-      return context;
-    }
-
-    @Override
-    public String getRequestedApiVersion() {
-      return "2.0.99";
-    }
-
-    @Override
-    public void initialize() {}
   }
 }
