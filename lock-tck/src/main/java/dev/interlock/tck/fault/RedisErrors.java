@@ -4,7 +4,9 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -44,17 +46,15 @@ public final class RedisErrors implements AutoCloseable {
   public static RedisErrors to(List<InetSocketAddress> servers, Function<List<Integer>, String> uri)
       throws IOException {
     List<RedisErrorProxy> proxies = new ArrayList<>();
-    List<Integer> ports = new ArrayList<>();
     try {
       for (InetSocketAddress server : servers) {
-        RedisErrorProxy proxy = new RedisErrorProxy(server);
-        proxies.add(proxy);
-        ports.add(proxy.address().getPort());
+        proxies.add(new RedisErrorProxy(server));
       }
     } catch (IOException e) {
       proxies.forEach(RedisErrorProxy::close);
       throw e;
     }
+    List<Integer> ports = proxies.stream().map(proxy -> proxy.address().getPort()).toList();
     return new RedisErrors(uri.apply(ports), proxies);
   }
 
@@ -89,13 +89,13 @@ public final class RedisErrors implements AutoCloseable {
    * @return the fault, active until that many were answered or it is closed
    */
   public Spoiled answer(RedisError error, int earlier, int count) {
-    Spoiled spoiled = new Spoiled();
+    CountDownLatch struck = new CountDownLatch(1);
+    Map<RedisErrorProxy, Answers> answers = new HashMap<>();
     for (RedisErrorProxy proxy : proxies) {
-      Answers answers = new Answers(error, earlier, count, spoiled);
-      spoiled.parts.add(() -> proxy.end(answers));
-      proxy.begin(answers);
+      answers.put(proxy, new Answers(error, earlier, count, new AtomicInteger(), struck));
     }
-    return spoiled;
+    answers.forEach(RedisErrorProxy::begin);
+    return new Spoiled(answers, struck);
   }
 
   /** Closes all connections and stops listening. */
@@ -106,10 +106,13 @@ public final class RedisErrors implements AutoCloseable {
 
   /** An active fault that answers commands with errors, on all proxies. */
   public static final class Spoiled implements ActiveFault {
-    private final CountDownLatch struck = new CountDownLatch(1);
-    private final List<Runnable> parts = new ArrayList<>();
+    private final Map<RedisErrorProxy, Answers> answers;
+    private final CountDownLatch struck;
 
-    private Spoiled() {}
+    private Spoiled(Map<RedisErrorProxy, Answers> answers, CountDownLatch struck) {
+      this.answers = answers;
+      this.struck = struck;
+    }
 
     /** Waits until a command was answered with the error. */
     @Override
@@ -120,35 +123,20 @@ public final class RedisErrors implements AutoCloseable {
     /** Ends the fault: commands are executed again. */
     @Override
     public void close() {
-      parts.forEach(Runnable::run);
+      answers.forEach(RedisErrorProxy::end);
     }
   }
 
   /** The errors of one proxy. */
-  static final class Answers {
-    private final RedisError error;
-    private final int first;
-    private final int count;
-    private final Spoiled spoiled;
-    private final AtomicInteger seen = new AtomicInteger();
-
-    Answers(RedisError error, int earlier, int count, Spoiled spoiled) {
-      this.error = error;
-      this.first = earlier;
-      this.count = count;
-      this.spoiled = spoiled;
-    }
-
-    RedisError error() {
-      return error;
-    }
+  record Answers(
+      RedisError error, int earlier, int count, AtomicInteger seen, CountDownLatch struck) {
 
     /** Counts a command, and returns whether to answer it with the error. */
     boolean isNext() {
-      int number = seen.getAndIncrement() - first;
+      int number = seen.getAndIncrement() - earlier;
       boolean next = number >= 0 && number < count;
       if (next) {
-        spoiled.struck.countDown();
+        struck.countDown();
       }
       return next;
     }

@@ -13,7 +13,6 @@ import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
-import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
@@ -406,28 +405,22 @@ public abstract class ExclusionRules extends RuleTest {
   @Rule("EXCL-03")
   void aRenewalOvertakenByItsTtlCannotTouchTheSuccessor() throws Exception {
     testOvertaken(
-        lease -> {
-          try {
-            lease.renew();
-          } catch (LockException e) {
-            // it came too late
-          }
-        });
+        lease ->
+            unlessRefused( // if it comes too late
+                () -> {
+                  lease.renew();
+                  return true;
+                }));
   }
 
-  /** A request about a lease that ends meanwhile. */
-  private interface LateCall {
-    void on(Lease lease) throws InterruptedException;
-  }
-
-  private void testOvertaken(LateCall call) throws Exception {
+  private void testOvertaken(Action<Lease> call) throws Exception {
     // On a busy machine the lease may end before the request is sent.
     assumeTestable(
         anyOfThree(isLast -> isOvertaken(call)), "no request was in flight when its lease ended");
   }
 
   /** {@return whether the request was in flight when its lease ended} */
-  private boolean isOvertaken(LateCall call) throws Exception {
+  private boolean isOvertaken(Action<Lease> call) throws Exception {
     String name = newName();
     Network network = network();
     Duration left = Duration.ofMillis(500);

@@ -26,7 +26,6 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
@@ -43,63 +42,58 @@ public abstract class FairnessRules extends RuleTest {
     final String name = newName();
     final Lease first;
     final List<LockClient> clients = new ArrayList<>();
-    final List<Thread> threads = new ArrayList<>();
+    final List<Waiter<Lease>> waiters = new ArrayList<>();
     final Queue<Integer> served = new ConcurrentLinkedQueue<>();
-    final List<CountDownLatch> ended = new ArrayList<>();
 
-    WaitingQueue(int waiters) throws InterruptedException {
-      this(waiters, FairnessRules.this::client);
+    WaitingQueue(int count) throws InterruptedException {
+      this(count, FairnessRules.this::client);
     }
 
-    WaitingQueue(int waiters, Function<LockOptions, LockClient> open) throws InterruptedException {
+    WaitingQueue(int count, Function<LockOptions, LockClient> open) throws InterruptedException {
       first = client().lock(name).acquire();
       LockClient observer = client();
-      for (int i = 0; i < waiters; i++) {
+      for (int i = 0; i < count; i++) {
         int number = i;
         LockClient client = open.apply(lasting().toBuilder().holder("waiter " + i).build());
-        CountDownLatch end = new CountDownLatch(1);
         clients.add(client);
-        ended.add(end);
-        threads.add(
-            start(
+        Waiter<Lease> waiter =
+            new Waiter<>(
                 () -> {
                   try (Lease lease = client.lock(name).acquire()) {
                     served.add(number);
                     assertTrue(lease.isHeld());
-                  } catch (InterruptedException | IllegalStateException e) {
-                    // left the queue, as the test ordered
-                  } finally {
-                    end.countDown();
+                    return lease;
                   }
-                }));
+                });
+        waiters.add(waiter);
         awaitQueued(observer, name, i + 1);
         if (!has(Capability.FIFO)) {
-          eventually(() -> LockViewRules.isBlocked(threads.get(number)), "did not wait");
+          eventually(waiter::isBlocked, "did not wait");
         }
       }
     }
 
     /** Interrupts one waiter, and closes the client of another. */
-    void leave(int interrupted, int closed) throws InterruptedException {
-      threads.get(interrupted).interrupt();
+    void leave(int interrupted, int closed) throws Exception {
+      waiters.get(interrupted).interrupt();
       awaitEnd(interrupted);
       clients.get(closed).close();
       awaitEnd(closed);
     }
 
     /** Waits until these have been served, and checks that they were in this order. */
-    void assertServed(Integer... numbers) throws InterruptedException {
+    void assertServed(Integer... numbers) {
       for (int number : numbers) {
         awaitEnd(number);
       }
       assertEquals(List.of(numbers), List.copyOf(served), "not served in the order of arrival");
     }
 
-    private void awaitEnd(int number) throws InterruptedException {
-      Duration limit = bound().multipliedBy(2);
-      assertTrue(
-          ended.get(number).await(limit.toMillis(), TimeUnit.MILLISECONDS),
-          () -> "waiter " + number + " was not served within " + text(limit));
+    private void awaitEnd(int number) {
+      eventually(
+          bound().multipliedBy(2),
+          waiters.get(number).outcome::isDone,
+          "waiter " + number + " was not served");
     }
   }
 

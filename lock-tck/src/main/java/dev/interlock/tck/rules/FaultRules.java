@@ -12,7 +12,6 @@ import dev.interlock.Fault;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
-import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
@@ -244,8 +243,9 @@ public abstract class FaultRules extends RuleTest {
         SpoiledAnswers::inspection, SpoiledAnswers::forcedRelease, SpoiledAnswers::revocation);
   }
 
-  private void eachAnswerLost(SpoiledAnswers.Scenario... scenarios) throws Exception {
-    for (SpoiledAnswers.Scenario scenario : scenarios) {
+  @SafeVarargs
+  private void eachAnswerLost(Action<SpoiledAnswers>... scenarios) throws Exception {
+    for (Action<SpoiledAnswers> scenario : scenarios) {
       SpoiledAnswers.each(this, List.of(Spoiler.losing(network())), scenario);
     }
   }
@@ -301,8 +301,9 @@ public abstract class FaultRules extends RuleTest {
     }
   }
 
-  private void eachCommandRefused(SpoiledAnswers.Scenario... scenarios) throws Exception {
-    for (SpoiledAnswers.Scenario scenario : scenarios) {
+  @SafeVarargs
+  private void eachCommandRefused(Action<SpoiledAnswers>... scenarios) throws Exception {
+    for (Action<SpoiledAnswers> scenario : scenarios) {
       SpoiledAnswers.each(this, refusals(1), scenario);
     }
   }
@@ -342,12 +343,9 @@ public abstract class FaultRules extends RuleTest {
     try {
       outcome = given.release();
       for (String name : List.of(given.name(), kept.name(), newName())) {
-        try {
-          assertTrue(
-              other.lock(name).tryAcquire().isEmpty(), "a lock was granted without permission");
-        } catch (LockException e) {
-          // as expected
-        }
+        Optional<Optional<Lease>> granted = unlessRefused(other.lock(name)::tryAcquire);
+        assertTrue(
+            granted.flatMap(lease -> lease).isEmpty(), "a lock was granted without permission");
       }
       letPass(renewed().ttl().dividedBy(2)); // at least one renewal is refused
       assertTrue(kept.isHeld(), "a lease was lost before its validity was over");
@@ -365,11 +363,8 @@ public abstract class FaultRules extends RuleTest {
     assertFalse(lost.isDone(), "lost() completed for a lease that was released");
     renewNow(kept, bound());
     assertReleased(kept, "a lease was gone after the permissions had been taken away for a while");
-    try {
-      within(waiter, "a waiter was not served").ifPresent(Lease::release);
-    } catch (LockException e) {
-      // the refusal may have ended the wait
-    }
+    unlessRefused(() -> within(waiter, "a waiter was not served")) // which may have ended the wait
+        .ifPresent(lease -> lease.ifPresent(Lease::release));
     acquireWithin(kept.effectiveTtl(), other.lock(kept.name()), "not free").release();
     renewed.release();
     acquireUndoubted(client).release();

@@ -156,13 +156,11 @@ public abstract class FencingRules extends RuleTest {
       assumeTestable(!slowLease.isDone(), "the answer came before the lock was shown as held");
       forceRelease(operator, name, "forceRelease did not see the holder");
       Lease successor = acquireNow(operator.lock(name));
-      long stale;
-      try {
-        // If the client noticed that its grant was taken, there is no lease to tell apart.
-        stale = within(slowLease, "an attempt did not end").map(Lease::fencingToken).orElse(0L);
-      } catch (LockException e) {
-        stale = 0;
-      }
+      // If the client noticed that its grant was taken, there is no lease to tell apart.
+      long stale =
+          unlessRefused(() -> within(slowLease, "an attempt did not end"))
+              .flatMap(lease -> lease.map(Lease::fencingToken))
+              .orElse(0L);
       assertStruck(delay);
       assertHigher(successor.fencingToken(), stale, "from a slow grant to its successor");
       successor.release();

@@ -297,10 +297,10 @@ public abstract class LivenessRules extends RuleTest {
     Lease held = acquireNow(client().lock(name));
     LockClient waiting = client();
     DistributedLock lock = waiting.lock(name);
-    for (Waiter waiter :
+    for (Waiter<Lease> waiter :
         List.of(
-            new Waiter(lock::acquire),
-            new Waiter(() -> lock.tryAcquire(timing().longTtl()).orElseThrow()))) {
+            new Waiter<>(lock::acquire),
+            new Waiter<>(() -> lock.tryAcquire(timing().longTtl()).orElseThrow()))) {
       never(MOMENT, waiter.outcome, "the lock was acquired while it was held");
       waiter.interrupt();
       assertEquals(
@@ -336,7 +336,7 @@ public abstract class LivenessRules extends RuleTest {
     for (int i = 0; i < 30; i++) {
       // the queue entry of an interrupted attempt may remain for a moment
       Lease held = acquireWithin(holding.lock(name), "an interrupted waiter became the holder");
-      Waiter waiter = new Waiter(waiting.lock(name)::acquire);
+      Waiter<Lease> waiter = new Waiter<>(waiting.lock(name)::acquire);
       if (i % 2 == 0) {
         held.release();
         waiter.interrupt();
@@ -371,7 +371,7 @@ public abstract class LivenessRules extends RuleTest {
     }
     long before = done.get();
     for (int i = 0; i < 40; i++) {
-      Waiter victim = new Waiter(client.lock(i % 2 == 0 ? busy : newName())::acquire);
+      Waiter<Lease> victim = new Waiter<>(client.lock(i % 2 == 0 ? busy : newName())::acquire);
       victim.interrupt();
       within(victim.outcome, "the interrupted thread did not return").ifPresent(Lease::release);
     }

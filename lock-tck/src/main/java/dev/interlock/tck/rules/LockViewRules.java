@@ -15,8 +15,6 @@ import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.Optional;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
@@ -78,23 +76,22 @@ public abstract class LockViewRules extends RuleTest {
     LockClient holder = client();
     var lease = holder.lock(name).acquire();
     Lock view = client().lock(name).asLock();
-    CountDownLatch begun = new CountDownLatch(1);
-    CompletableFuture<Boolean> status = new CompletableFuture<>();
-    Thread waiter =
-        start(
+    Waiter<Boolean> waiter =
+        new Waiter<>(
             () -> {
-              begun.countDown();
               view.lock();
               boolean interrupted = Thread.interrupted();
               view.unlock();
-              status.complete(interrupted);
+              return interrupted;
             });
-    begun.await();
     waiter.interrupt();
-    never(Duration.ofMillis(500), status, "lock returned while another client held the lock");
+    never(
+        Duration.ofMillis(500), waiter.outcome, "lock returned while another client held the lock");
     lease.close();
-    assertTrue(
-        within(status, "lock did not return after the release"), "the interrupt was swallowed");
+    assertEquals(
+        Optional.of(true),
+        within(waiter.outcome, "lock did not return after the release"),
+        "the interrupt was swallowed");
   }
 
   @Rule("JUC-03")
@@ -102,19 +99,24 @@ public abstract class LockViewRules extends RuleTest {
     String name = newName();
     try (var lease = client().lock(name).acquire()) {
       Lock view = client().lock(name).asLock();
-      CompletableFuture<Throwable> ofLock = new CompletableFuture<>();
-      CompletableFuture<Throwable> ofTryLock = new CompletableFuture<>();
-      Thread locking = start(() -> ofLock.complete(thrownBy(view::lockInterruptibly)));
-      Thread trying =
-          start(() -> ofTryLock.complete(thrownBy(() -> view.tryLock(1, TimeUnit.HOURS))));
-      eventually(() -> isBlocked(locking) && isBlocked(trying), "the threads did not wait");
+      Waiter<Boolean> locking =
+          new Waiter<>(
+              () -> {
+                view.lockInterruptibly();
+                return true;
+              });
+      Waiter<Boolean> trying = new Waiter<>(() -> view.tryLock(1, TimeUnit.HOURS));
+      eventually(() -> locking.isBlocked() && trying.isBlocked(), "the threads did not wait");
       locking.interrupt();
       trying.interrupt();
       assertEquals(
-          InterruptedException.class,
-          within(ofLock, "lockInterruptibly was not interrupted").getClass());
+          Optional.empty(),
+          within(locking.outcome, "lockInterruptibly was not interrupted"),
+          "lockInterruptibly returned");
       assertEquals(
-          InterruptedException.class, within(ofTryLock, "tryLock was not interrupted").getClass());
+          Optional.empty(),
+          within(trying.outcome, "tryLock was not interrupted"),
+          "tryLock returned");
       assertTrue(lease.isHeld());
     }
   }
@@ -225,23 +227,5 @@ public abstract class LockViewRules extends RuleTest {
       // JUC-04 is about that.
     }
     assertEquals(Optional.empty(), view.lease(), "a lease after the last unlock");
-  }
-
-  private interface Throwing {
-    void run() throws Exception;
-  }
-
-  private static Throwable thrownBy(Throwing call) {
-    try {
-      call.run();
-      return new AssertionError("returned without an exception");
-    } catch (Exception | AssertionError e) {
-      return e;
-    }
-  }
-
-  static boolean isBlocked(Thread thread) {
-    Thread.State state = thread.getState();
-    return state == Thread.State.WAITING || state == Thread.State.TIMED_WAITING;
   }
 }

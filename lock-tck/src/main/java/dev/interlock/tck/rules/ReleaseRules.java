@@ -12,7 +12,6 @@ import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
-import dev.interlock.LockException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Grant;
@@ -209,11 +208,9 @@ public abstract class ReleaseRules extends RuleTest {
       clock = new PausingClock();
       LockClient client = client(lasting(), clock);
       clock.pauseAfter(step, pause);
-      try {
-        lock.apply(client).tryAcquire(wait).ifPresent(Lease::release);
-      } catch (LockException e) {
-        // Nothing is known of the attempt, or of its release.
-      }
+      // If it fails, nothing is known of the attempt.
+      unlessRefused(() -> lock.apply(client).tryAcquire(wait))
+          .ifPresent(lease -> lease.ifPresent(Lease::release));
       String what = "an attempt holds the lock that was paused at its reading %d of the clock";
       acquireWithin(others, what.formatted(step)).release();
       step++;
@@ -279,7 +276,7 @@ public abstract class ReleaseRules extends RuleTest {
     Lease held = acquireNow(holding);
     List<CompletableFuture<?>> cancelled = new ArrayList<>();
     List<Future<Optional<Lease>>> timedOut = new ArrayList<>();
-    List<Thread> interrupted = new ArrayList<>();
+    List<Waiter<Lease>> interrupted = new ArrayList<>();
     for (int i = 0; i < 6; i++) {
       LockClient other = client(); // contends on the store, not in the local queue
       for (LockClient client : List.of(waiting, other)) {
@@ -292,25 +289,16 @@ public abstract class ReleaseRules extends RuleTest {
         }
         cancelled.add(client.lock(name).acquireAsync());
         timedOut.add(client.lock(name).tryAcquireAsync(Duration.ofMillis(300)));
-        interrupted.add(
-            start(
-                () -> {
-                  try {
-                    client.lock(name).acquire().release();
-                  } catch (InterruptedException e) {
-                    // as expected
-                  }
-                }));
+        interrupted.add(new Waiter<>(client.lock(name)::acquire));
       }
     }
     for (Future<Optional<Lease>> future : timedOut) {
       assertNotAcquired(future, Duration.ofMillis(300));
     }
     cancelled.forEach(future -> future.cancel(true));
-    for (Thread thread : interrupted) {
-      thread.interrupt();
-      thread.join(bound().toMillis());
-      assertFalse(thread.isAlive(), "an interrupted thread did not return");
+    for (Waiter<Lease> waiter : interrupted) {
+      waiter.interrupt();
+      within(waiter.outcome, "an interrupted thread did not return").ifPresent(Lease::release);
     }
     assertReleased(held, "waiters freed a held lock");
   }

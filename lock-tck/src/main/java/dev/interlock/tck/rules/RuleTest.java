@@ -15,6 +15,7 @@ import dev.interlock.Fault;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockException;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
@@ -47,6 +48,7 @@ import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
@@ -91,6 +93,9 @@ public abstract class RuleTest {
 
   /** Held by tests that count the store's entries, and by those that make very many. */
   static final String MANY_NAMES = "entries on the store";
+
+  private static final Set<Thread.State> BLOCKED =
+      Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
 
   private static final int MOST_WARM_UPS = 10;
 
@@ -396,6 +401,11 @@ public abstract class RuleTest {
     void run() throws Exception;
   }
 
+  /** Something to do with or to something. */
+  interface Action<T> {
+    void on(T target) throws Exception;
+  }
+
   /** Does something on a thread that is interrupted when the test ends. */
   final Future<?> doInThread(Work work) {
     return inThread(
@@ -405,20 +415,20 @@ public abstract class RuleTest {
         });
   }
 
-  /** A thread that acquires something, and that a test can interrupt. */
-  final class Waiter {
+  /** A thread that waits for something, and that a test can interrupt. */
+  final class Waiter<T> {
     private final CompletableFuture<Thread> self = new CompletableFuture<>();
 
-    /** What it acquired; empty if it was interrupted. */
-    final Future<Optional<Lease>> outcome;
+    /** What it got; empty if it was interrupted. */
+    final Future<Optional<T>> outcome;
 
-    Waiter(Acquisition acquisition) {
+    Waiter(Callable<T> wait) {
       outcome =
           inThread(
               () -> {
                 self.complete(Thread.currentThread());
                 try {
-                  return Optional.of(acquisition.acquire());
+                  return Optional.of(wait.call());
                 } catch (InterruptedException e) {
                   return Optional.empty();
                 }
@@ -427,6 +437,10 @@ public abstract class RuleTest {
 
     void interrupt() throws Exception {
       within(self, "the thread did not start").interrupt();
+    }
+
+    boolean isBlocked() {
+      return self.isDone() && BLOCKED.contains(self.join().getState());
     }
   }
 
@@ -571,6 +585,15 @@ public abstract class RuleTest {
         limit, BREATH, () -> Optional.of(question.ask()), () -> fail("the store gave no answer"));
   }
 
+  /** {@return the result of a call that the store may refuse or leave unanswered; empty if so} */
+  static <T> Optional<T> unlessRefused(Callable<T> call) throws Exception {
+    try {
+      return Optional.of(call.call());
+    } catch (LockException e) {
+      return Optional.empty();
+    }
+  }
+
   /**
    * Repeats a question until it has an answer. An unavailable store counts as no answer; at the end
    * the test fails by its exception. The last attempt begins after the limit, so a slow one cannot
@@ -637,25 +660,19 @@ public abstract class RuleTest {
 
   /**
    * Waits until no entry of a holder or waiter of the name is left, long before it would expire.
-   * The last poll begins after the limit, so a slow poll cannot fail the test too early.
    */
   final void awaitNothing(StoreView view, String name, String otherwise) {
-    long end = System.nanoTime() + bound().multipliedBy(2).toNanos();
-    while (true) {
-      boolean last = System.nanoTime() - end >= 0;
-      List<Entry> left =
-          entries(view).stream()
-              .filter(entry -> entry.kind() != StoreView.Kind.FENCE)
-              .filter(entry -> entry.description().contains(name))
-              .toList();
-      if (left.isEmpty()) {
-        return;
-      }
-      if (last) {
-        fail(otherwise + ": " + left);
-      }
-      LockSupport.parkNanos(20_000_000);
-    }
+    Question<List<Entry>, RuntimeException> left =
+        () ->
+            entries(view).stream()
+                .filter(entry -> entry.kind() != StoreView.Kind.FENCE)
+                .filter(entry -> entry.description().contains(name))
+                .toList();
+    retry(
+        bound().multipliedBy(2),
+        BREATH,
+        () -> left.ask().isEmpty() ? Optional.of(true) : Optional.empty(),
+        () -> fail(otherwise + ": " + left.ask()));
   }
 
   static List<Entry> entries(StoreView view) {
@@ -665,8 +682,6 @@ public abstract class RuleTest {
       throw new NotTestedException("the store's own view failed: " + e);
     }
   }
-
-  // --- leases ---
 
   // --- views ---
 
@@ -777,16 +792,11 @@ public abstract class RuleTest {
     Acquirable<Lease> of(LockClient client, String name);
   }
 
-  /** A call that waits until it acquires something. */
-  interface Acquisition {
-    Lease acquire() throws InterruptedException;
-  }
-
   /** Acquires something on a thread, and tells whether others were held together with it. */
-  final Future<Boolean> overlap(Acquisition acquisition, BooleanSupplier othersHeld) {
+  final Future<Boolean> overlap(Callable<Lease> acquisition, BooleanSupplier othersHeld) {
     return inThread(
         () -> {
-          try (Lease next = acquisition.acquire()) {
+          try (Lease next = acquisition.call()) {
             return othersHeld.getAsBoolean() && next.isHeld();
           }
         });
@@ -975,15 +985,10 @@ public abstract class RuleTest {
   }
 
   /** Does something to each of some nodes. */
-  static void each(List<ServerNode> nodes, NodeFault fault) throws Exception {
+  static void each(List<ServerNode> nodes, Action<ServerNode> fault) throws Exception {
     for (ServerNode node : nodes) {
-      fault.strike(node);
+      fault.on(node);
     }
-  }
-
-  /** What can be done to a node. */
-  interface NodeFault {
-    void strike(ServerNode node) throws Exception;
   }
 
   static void assertStruck(Disturbance disturbance) throws InterruptedException {

@@ -316,7 +316,7 @@ abstract class SharedRuleTest extends RuleTest {
   private void giveUpInEachWay(LockClient waiting, Acquirable<Lease> wanted) throws Exception {
     assertRefused(wanted, "granted beside a holder that excludes it");
     CompletableFuture<Lease> cancelled = wanted.acquireAsync();
-    Waiter interrupted = new Waiter(wanted::acquire);
+    Waiter<Lease> interrupted = new Waiter<>(wanted::acquire);
     assertNotAcquired(wanted.tryAcquireAsync(MOMENT), MOMENT);
     interrupted.interrupt();
     assertEquals(

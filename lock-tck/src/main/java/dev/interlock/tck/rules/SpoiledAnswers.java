@@ -56,11 +56,6 @@ final class SpoiledAnswers {
   private int earlier;
   private String name = "";
 
-  /** The requests and checks around one spoiled answer. */
-  interface Scenario {
-    void play(SpoiledAnswers spoiled) throws Exception;
-  }
-
   private SpoiledAnswers(RuleTest test, Spoiler spoiler) {
     this.test = test;
     this.spoiler = spoiler;
@@ -72,7 +67,8 @@ final class SpoiledAnswers {
    * Plays a scenario once for each of the first answers to a call, with the same client throughout.
    * Several proxies are used concurrently.
    */
-  static void each(RuleTest test, List<Spoiler> ways, Scenario scenario) throws Exception {
+  static void each(RuleTest test, List<Spoiler> ways, RuleTest.Action<SpoiledAnswers> scenario)
+      throws Exception {
     List<Future<Boolean>> plays = new ArrayList<>();
     for (Spoiler way : ways) {
       plays.add(test.inThread(() -> new SpoiledAnswers(test, way).playAll(scenario)));
@@ -83,10 +79,11 @@ final class SpoiledAnswers {
     }
   }
 
-  private boolean playAll(Scenario scenario) throws Exception {
+  private boolean playAll(RuleTest.Action<SpoiledAnswers> scenario) throws Exception {
     for (earlier = 0; earlier < ANSWERS; earlier++) {
       int attempts = 3; // on a busy machine a lease may run out in the middle
       while (!isPlayed(scenario, attempts == 1)) {
+        ranOut.add(name);
         attempts--;
       }
     }
@@ -101,16 +98,16 @@ final class SpoiledAnswers {
   }
 
   /** {@return false if a lease ran out meanwhile} */
-  private boolean isPlayed(Scenario scenario, boolean required) throws Exception {
+  private boolean isPlayed(RuleTest.Action<SpoiledAnswers> scenario, boolean required)
+      throws Exception {
     name = test.newName();
     try {
-      scenario.play(this);
+      scenario.on(this);
       return required || !hasRunOut();
     } catch (AssertionError | LockException e) {
       if (!required
           && e instanceof LeaseLostException lost
           && lost.reason() == LossReason.EXPIRED) {
-        ranOut.add(name);
         return false;
       }
       throw new AssertionError(
@@ -120,14 +117,8 @@ final class SpoiledAnswers {
 
   /** Whether a lease has run out without the scenario noticing. */
   private boolean hasRunOut() {
-    boolean has =
-        losses.stream()
-            .anyMatch(
-                lost -> lost.name().equals(name) && lost.loss().reason() == LossReason.EXPIRED);
-    if (has) {
-      ranOut.add(name);
-    }
-    return has;
+    return losses.stream()
+        .anyMatch(lost -> lost.name().equals(name) && lost.loss().reason() == LossReason.EXPIRED);
   }
 
   // --- shared by the scenarios ---
@@ -168,12 +159,7 @@ final class SpoiledAnswers {
   /** Spoils an answer to a call, and returns its result; empty if it failed. */
   private <T> Optional<T> spoiled(Callable<T> call) throws Exception {
     try (ActiveFault spoil = spoil()) {
-      Optional<T> result;
-      try {
-        result = Optional.of(call.call());
-      } catch (LockException e) {
-        result = Optional.empty();
-      }
+      Optional<T> result = RuleTest.unlessRefused(call);
       assertStruck(spoil);
       return result;
     }
@@ -232,41 +218,44 @@ final class SpoiledAnswers {
   }
 
   void attemptInVain() throws Exception {
+    playInVain(client.lock(name)::tryAcquire);
+  }
+
+  void waitingInVain() throws Exception {
+    playInVain(() -> client.lock(name).tryAcquire(PATIENCE));
+  }
+
+  private void playInVain(Callable<Optional<Lease>> attempt) throws Exception {
     Lease held = longHeldBy(other);
-    Optional<Optional<Lease>> outcome = spoiled(client.lock(name)::tryAcquire);
+    Optional<Optional<Lease>> outcome = spoiled(attempt);
     assertTrue(outcome.flatMap(lease -> lease).isEmpty(), "a lock that is held was granted");
-    RuleTest.assertReleased(held, "a lease was gone because another client had tried");
+    RuleTest.assertReleased(held, "a lease was gone because another client had tried or waited");
     assertFreeInTime(untilExpired());
   }
 
   void waiting() throws Exception {
     Lease held = longHeldBy(other);
-    CompletableFuture<Optional<Lease>> waiter;
-    try (ActiveFault spoil = spoil()) {
-      waiter = client.lock(name).tryAcquireAsync(untilExpired().multipliedBy(2));
+    ActiveFault spoil = spoil();
+    CompletableFuture<Optional<Lease>> waiter =
+        client.lock(name).tryAcquireAsync(untilExpired().multipliedBy(2));
+    try (spoil) {
       boolean unused = spoil.awaitHit(earlier == 0 ? test.bound().dividedBy(2) : FURTHER_REQUESTS);
       assertFalse(waiter.isDone() && granted(waiter), "a lock that is held was granted");
       RuleTest.assertReleased(held, "a lease was gone because another client was waiting");
       assertStruck(spoil);
     }
-    try {
-      Optional<Lease> lease = test.within(untilExpired(), waiter, "the waiter was not served");
-      assertWorks(lease.orElseGet(() -> fail("the waiter gave up before its time")));
-    } catch (LockException e) {
-      assertFreeInTime(untilExpired()); // a permanent failure ends a wait at once
+    Optional<Optional<Lease>> served =
+        RuleTest.unlessRefused( // a permanent failure ends a wait at once
+            () -> test.within(untilExpired(), waiter, "the waiter was not served"));
+    if (served.isPresent()) {
+      assertWorks(served.get().orElseGet(() -> fail("the waiter gave up before its time")));
+    } else {
+      assertFreeInTime(untilExpired());
     }
   }
 
   private static boolean granted(CompletableFuture<Optional<Lease>> waiter) {
     return !waiter.isCompletedExceptionally() && waiter.join().isPresent();
-  }
-
-  void waitingInVain() throws Exception {
-    Lease held = longHeldBy(other);
-    Optional<Optional<Lease>> outcome = spoiled(() -> client.lock(name).tryAcquire(PATIENCE));
-    assertTrue(outcome.flatMap(lease -> lease).isEmpty(), "a lock that is held was granted");
-    RuleTest.assertReleased(held, "a lease was gone because another client had waited");
-    assertFreeInTime(untilExpired());
   }
 
   void renewal() throws Exception {
@@ -347,13 +336,9 @@ final class SpoiledAnswers {
 
   void forcedRelease() throws Exception {
     Lease forced = longHeldBy(other);
-    Optional<Boolean> freed = spoiled(() -> client.admin().forceRelease(name));
-    assertTrue(freed.orElse(true), "a held lock was reported as free");
-    if (freed.isEmpty()) {
-      var unused = test.answer(() -> client.admin().forceRelease(name));
-    }
-    LockClient third = test.client(options());
-    Lease next = test.acquireWithin(third.lock(name), "not free after its forced release");
+    Lease next =
+        acquireAfter(
+            () -> client.forceRelease(name), test.bound(), "not free after its forced release");
     forced.release();
     assertTrue(next.isHeld(), "the release of a force-released lease touched its successor");
     next.release();
@@ -364,17 +349,22 @@ final class SpoiledAnswers {
       return;
     }
     Lease revoked = test.acquireNow(other.lock(name));
-    Optional<Boolean> seen = spoiled(() -> client.admin().revoke(name));
-    assertTrue(seen.orElse(true), "a held lock was reported as free");
-    if (seen.isEmpty()) {
-      var unused = test.answer(() -> client.admin().revoke(name));
-    }
-    LockClient third = test.client(options());
     Lease next =
-        test.acquireWithin(untilExpired(), third.lock(name), "not free after it was revoked");
+        acquireAfter(() -> client.revoke(name), untilExpired(), "not free after it was revoked");
     assertFalse(
         revoked.isHeld(), "the successor acquired the lock while the lease was still valid");
     next.release();
+  }
+
+  /** Frees the lock with an answer spoiled, and returns the lease of a third client. */
+  private Lease acquireAfter(Callable<Boolean> intervention, Duration limit, String otherwise)
+      throws Exception {
+    Optional<Boolean> seen = spoiled(intervention);
+    assertTrue(seen.orElse(true), "a held lock was reported as free");
+    if (seen.isEmpty()) {
+      var unused = test.answer(intervention::call);
+    }
+    return test.acquireWithin(limit, test.client(options()).lock(name), otherwise);
   }
 
   /** All answers are spoiled for a while. */
@@ -394,11 +384,8 @@ final class SpoiledAnswers {
     try (ActiveFault spoil = spoil()) {
       outcome = given.release();
       for (String each : List.of(name, third, test.newName())) {
-        try {
-          assertTrue(client.lock(each).tryAcquire().isEmpty(), "granted without the store");
-        } catch (LockException e) {
-          // as expected
-        }
+        Optional<Optional<Lease>> granted = RuleTest.unlessRefused(client.lock(each)::tryAcquire);
+        assertTrue(granted.flatMap(lease -> lease).isEmpty(), "granted without the store");
       }
       RuleTest.letPass(PATIENCE);
       assertTrue(held.isHeld(), "a lease was lost before its validity was over");
@@ -406,11 +393,9 @@ final class SpoiledAnswers {
     }
     assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store refused the release");
     RuleTest.assertReleased(others, "a lease was gone because another client was waiting");
-    try {
-      test.within(untilExpired(), waiter, "the waiter was not served").ifPresent(Lease::release);
-    } catch (LockException e) {
-      // a permanent failure ends a wait at once
-    }
+    RuleTest.unlessRefused( // a permanent failure ends a wait at once
+            () -> test.within(untilExpired(), waiter, "the waiter was not served"))
+        .ifPresent(lease -> lease.ifPresent(Lease::release));
     test.acquireWithin(
             test.lasting().ttl().dividedBy(2),
             other.lock(second),
