@@ -1,21 +1,22 @@
 package dev.interlock.tck.report;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.counting;
+import static java.util.stream.Collectors.groupingBy;
+import static java.util.stream.Collectors.joining;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.tck.report.RuleResult.Outcome;
 import dev.interlock.tck.run.Contract;
-import dev.interlock.tck.run.ContractRule;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.EnumMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
 
 /**
  * The results of a run against a backend.
@@ -62,66 +63,74 @@ public record Report(
    */
   public static List<RuleResult> byRule(
       Contract contract, List<String> asked, List<TestResult> tests) {
-    List<RuleResult> results = new ArrayList<>();
-    for (ContractRule rule : contract.rules()) {
-      if (asked.contains(rule.id())) {
-        results.add(
-            new RuleResult(
-                rule, tests.stream().filter(test -> test.rules().contains(rule.id())).toList()));
-      }
-    }
-    return results;
+    return contract.rules().stream()
+        .filter(rule -> asked.contains(rule.id()))
+        .map(
+            rule ->
+                new RuleResult(
+                    rule, tests.stream().filter(test -> test.rules().contains(rule.id())).toList()))
+        .toList();
   }
 
   /**
-   * Counts the rules by outcome.
+   * Reports a run that has just ended on this JVM.
    *
-   * @return a number for every outcome
+   * @param backend what the backend declares
+   * @param endpoint the store's endpoint, without any password
+   * @param started when the run began
+   * @param rules the requested rules
+   * @param tests all tests
+   * @return the report
    */
-  public Map<Outcome, Integer> counts() {
-    Map<Outcome, Integer> counts = new EnumMap<>(Outcome.class);
-    for (Outcome outcome : Outcome.values()) {
-      counts.put(outcome, 0);
-    }
-    rules.forEach(rule -> counts.merge(rule.outcome(), 1, Integer::sum));
-    return counts;
+  public static Report of(
+      BackendInfo backend,
+      String endpoint,
+      Instant started,
+      List<RuleResult> rules,
+      List<TestResult> tests) {
+    String java = System.getProperty("java.vm.name") + " " + System.getProperty("java.version");
+    Duration took = Duration.between(started, Instant.now());
+    return new Report(backend, endpoint, started, took, java, rules, tests);
+  }
+
+  private boolean any(Outcome... outcomes) {
+    return rules.stream().anyMatch(rule -> List.of(outcomes).contains(rule.outcome()));
   }
 
   /** {@return the result of the run as a whole} */
   public Verdict verdict() {
-    Map<Outcome, Integer> counts = counts();
-    if (counts.getOrDefault(Outcome.FAILED, 0) > 0) {
+    if (any(Outcome.FAILED)) {
       return Verdict.FAILED;
     }
-    int partly = counts.getOrDefault(Outcome.PARTLY_TESTED, 0);
-    if (counts.getOrDefault(Outcome.PASSED, 0) + partly == 0) {
+    if (!any(Outcome.PASSED, Outcome.PARTLY_TESTED)) {
       return Verdict.NOTHING_TESTED;
     }
-    int untested =
-        counts.getOrDefault(Outcome.NOT_TESTED, 0) + counts.getOrDefault(Outcome.NOT_OFFERED, 0);
-    return partly + untested > 0 ? Verdict.PARTIAL : Verdict.PASSED;
+    return any(Outcome.PARTLY_TESTED, Outcome.NOT_TESTED, Outcome.NOT_OFFERED)
+        ? Verdict.PARTIAL
+        : Verdict.PASSED;
   }
 
   /** {@return the verdict with its figures} */
   public String summary() {
-    Map<Outcome, Integer> counts = counts();
-    StringBuilder line =
-        new StringBuilder(
-            switch (verdict()) {
-              case PASSED -> "PASSED";
-              case PARTIAL -> "PARTIAL: nothing failed, but not everything was tested";
-              case FAILED -> "FAILED";
-              case NOTHING_TESTED -> "NOTHING TESTED";
-            });
-    line.append(" (").append(rules.size()).append(rules.size() == 1 ? " rule: " : " rules: ");
-    List<String> parts = new ArrayList<>();
-    counts.forEach(
-        (outcome, count) -> {
-          if (count > 0) {
-            parts.add(count + " " + outcome.words());
-          }
-        });
-    return line.append(String.join(", ", parts)).append(")").toString();
+    String verdict =
+        switch (verdict()) {
+          case PASSED -> "PASSED";
+          case PARTIAL -> "PARTIAL: nothing failed, but not everything was tested";
+          case FAILED -> "FAILED";
+          case NOTHING_TESTED -> "NOTHING TESTED";
+        };
+    Map<Outcome, Long> counts =
+        rules.stream().collect(groupingBy(RuleResult::outcome, TreeMap::new, counting()));
+    String parts =
+        counts.entrySet().stream()
+            .map(count -> count.getValue() + " " + count.getKey().words())
+            .collect(joining(", "));
+    return verdict
+        + " ("
+        + rules.size()
+        + (rules.size() == 1 ? " rule: " : " rules: ")
+        + parts
+        + ")";
   }
 
   /** {@return the rules as lines for a terminal: rule, result, reason} */
@@ -148,10 +157,5 @@ public record Report(
     Files.createDirectories(folder);
     Files.writeString(folder.resolve(MARKDOWN), MarkdownReport.of(this), UTF_8);
     Files.writeString(folder.resolve("report.json"), JsonReport.of(this), UTF_8);
-  }
-
-  /** {@return name and version of the JVM that runs the tests} */
-  public static String thisJava() {
-    return System.getProperty("java.vm.name") + " " + System.getProperty("java.version");
   }
 }

@@ -16,14 +16,13 @@ import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.MultiLock;
 import dev.interlock.ReleaseOutcome;
-import dev.interlock.spi.LockProvider;
-import dev.interlock.spi.LockProviders;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
 import dev.interlock.tck.process.OtherProcess;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
+import dev.interlock.tck.run.Kit;
 import dev.interlock.tck.run.NotTestedException;
 import dev.interlock.tck.run.Rule;
 import java.time.Duration;
@@ -208,14 +207,13 @@ public abstract class ApiRules extends RuleTest {
 
   private String scheme() {
     String uri = kit().server().uri();
-    String scheme = uri.substring(0, uri.indexOf(':'));
-    for (LockProvider provider : LockProviders.find().usable()) {
-      if (provider.schemes().contains(scheme)) {
-        return scheme;
-      }
+    if (Kit.provider(uri).isEmpty()) {
+      throw new NotTestedException(
+          "no provider serves "
+              + Kit.scheme(uri)
+              + ": URIs, so the backend is not opened by a URI");
     }
-    throw new NotTestedException(
-        "no provider serves " + scheme + ": URIs, so the backend is not opened by a URI");
+    return Kit.scheme(uri);
   }
 
   @Rule("API-04")

@@ -3,7 +3,6 @@ package dev.interlock.tck.rules;
 import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LockException;
-import dev.interlock.LockUnavailableException;
 import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import java.lang.management.ManagementFactory;
@@ -31,7 +30,7 @@ final class ManyLeasesThatExpire implements RemoteTask {
   static final String NOT_COUNTED = "not counted";
 
   private static final int ROUNDS = 3;
-  private static final int LATE_ANSWERS = 3;
+  private static final Duration LATE_ANSWERS = Duration.ofSeconds(30);
   private static final Pattern BLANKS = Pattern.compile("\\s+");
 
   /** The number of objects of each class after each round. */
@@ -57,27 +56,15 @@ final class ManyLeasesThatExpire implements RemoteTask {
 
   private static void letExpire(Worker worker, String prefix) throws Exception {
     List<Lease> leases =
-        UseManyNames.forEach(
-            LEASES, i -> renewed(acquired(worker.client().lock(prefix + "-" + i))));
+        UseManyNames.forEach(LEASES, i -> renewed(worker.client().lock(prefix + "-" + i)));
     for (Lease lease : leases) {
       var unused = lease.lost().get(1, TimeUnit.MINUTES);
     }
   }
 
   /** Asks again if the answer came after the TTL, from a busy machine or a slow store. */
-  private static Lease acquired(DistributedLock lock) throws InterruptedException {
-    for (int left = LATE_ANSWERS; ; left--) {
-      try {
-        return lock.acquire();
-      } catch (LockUnavailableException e) {
-        if (left == 0) {
-          throw e;
-        }
-      }
-    }
-  }
-
-  private static Lease renewed(Lease lease) throws InterruptedException {
+  private static Lease renewed(DistributedLock lock) throws Exception {
+    Lease lease = RuleTest.answer(LATE_ANSWERS, lock::acquire);
     try {
       lease.renew();
     } catch (LockException e) {

@@ -97,8 +97,6 @@ public abstract class RuleTest {
   private static final Set<Thread.State> BLOCKED =
       Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
 
-  private static final int MOST_WARM_UPS = 10;
-
   /** For a store that was too busy to answer. */
   private static final Duration BREATH = Duration.ofMillis(20);
 
@@ -347,16 +345,9 @@ public abstract class RuleTest {
   static final class WarmUp implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
-      for (int i = 0; ; i++) {
-        try {
-          worker.client().lock(arguments.get(0)).tryAcquire().ifPresent(Lease::release);
-          return "";
-        } catch (LockUnavailableException e) {
-          if (i == MOST_WARM_UPS) {
-            throw e;
-          }
-        }
-      }
+      answer(IN_ANOTHER_JVM.dividedBy(2), worker.client().lock(arguments.get(0))::tryAcquire)
+          .ifPresent(Lease::release);
+      return "";
     }
   }
 

@@ -229,24 +229,34 @@ public final class Kit implements AutoCloseable {
     }
   }
 
-  /** {@return the default port, from the example of the scheme's provider, or 0 if it has none} */
-  private static int defaultPort(String uri) {
-    int colon = uri.indexOf(':');
-    String scheme = colon < 0 ? "" : uri.substring(0, colon).toLowerCase(Locale.ROOT);
-    for (LockProvider provider : LockProviders.find().usable()) {
-      if (provider.schemes().contains(scheme)) {
-        return portOf(provider.example(scheme));
-      }
-    }
-    return 0;
+  /**
+   * {@return the provider that serves a URI, if there is one on the class path}
+   *
+   * @param uri the URI
+   */
+  public static Optional<LockProvider> provider(String uri) {
+    String scheme = scheme(uri);
+    return LockProviders.find().usable().stream()
+        .filter(provider -> provider.schemes().contains(scheme))
+        .findFirst();
   }
 
-  private static int portOf(@Nullable String example) {
-    if (example == null) {
-      return 0;
-    }
-    Matcher matcher = PORT.matcher(example);
-    return matcher.find() ? Integer.parseInt(matcher.group(1)) : 0;
+  /**
+   * {@return the scheme of a URI in lower case, or an empty text if it has none}
+   *
+   * @param uri the URI
+   */
+  public static String scheme(String uri) {
+    return uri.substring(0, Math.max(0, uri.indexOf(':'))).toLowerCase(Locale.ROOT);
+  }
+
+  /** {@return the default port, from the example of the scheme's provider, or 0 if it has none} */
+  private static int defaultPort(String uri) {
+    return provider(uri)
+        .map(provider -> PORT.matcher(provider.example(scheme(uri))))
+        .filter(Matcher::find)
+        .map(port -> Integer.parseInt(port.group(1)))
+        .orElse(0);
   }
 
   /** Stops the server, if it was started for the kit. */

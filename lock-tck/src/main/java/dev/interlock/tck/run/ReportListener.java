@@ -2,10 +2,11 @@ package dev.interlock.tck.run;
 
 import dev.interlock.tck.LockTck;
 import dev.interlock.tck.report.Report;
+import dev.interlock.tck.report.RuleResult;
+import dev.interlock.tck.report.TestResult;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
@@ -46,7 +47,7 @@ public final class ReportListener implements TestExecutionListener {
     KITS.put(tested, kit);
   }
 
-  private record Run(TestResults results, Instant started, long start) {}
+  private record Run(TestResults results, Instant started) {}
 
   @Override
   public void testPlanExecutionStarted(TestPlan started) {
@@ -60,8 +61,7 @@ public final class ReportListener implements TestExecutionListener {
         .ifPresent(
             root ->
                 runs.computeIfAbsent(
-                        root.getUniqueId(),
-                        id -> new Run(new TestResults(), Instant.now(), System.nanoTime()))
+                        root.getUniqueId(), id -> new Run(new TestResults(), Instant.now()))
                     .results()
                     .started(test));
   }
@@ -89,16 +89,9 @@ public final class ReportListener implements TestExecutionListener {
       return; // no test could begin; JUnit reports why
     }
     Contract contract = Contract.load();
-    List<String> all = contract.rules().stream().map(ContractRule::id).toList();
-    Report report =
-        new Report(
-            kit.info(),
-            kit.endpoint(),
-            run.started(),
-            Duration.ofNanos(System.nanoTime() - run.start()),
-            Report.thisJava(),
-            Report.byRule(contract, all, run.results().all()),
-            run.results().all());
+    List<TestResult> tests = run.results().all();
+    List<RuleResult> rules = Report.byRule(contract, contract.matching(List.of("*")), tests);
+    Report report = Report.of(kit.info(), kit.endpoint(), run.started(), rules, tests);
     try {
       report.writeTo(top.resolve(tested.getSimpleName()));
     } catch (IOException e) {
