@@ -27,7 +27,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Future;
 
 /** ADMIN: inspecting and intervening. */
 public abstract class AdminRules extends RuleTest {
@@ -118,12 +117,7 @@ public abstract class AdminRules extends RuleTest {
   private LockState assertSeen(LockClient observer, Lease lease, String holder) {
     LockState state = answer(() -> observer.admin().inspect(lease.name()));
     assertTrue(state.isHeld(), "not held while a lease was");
-    state.holder().ifPresent(label -> assertEquals(holder, label, "the holder shown"));
-    if (has(Capability.FENCING)) {
-      state
-          .fencingToken()
-          .ifPresent(token -> assertEquals(lease.fencingToken(), token, "the token shown"));
-    }
+    assertShown(state.holder(), state.fencingToken(), holder, lease);
     return state;
   }
 
@@ -230,36 +224,13 @@ public abstract class AdminRules extends RuleTest {
 
   @Rule("ADMIN-02")
   void aForcedReleaseFreesTheLockAndTokensKeepRising() throws Exception {
-    String name = newName();
-    LockClient operator = client();
-    assertFalse(
-        answer(() -> operator.admin().forceRelease(name)), "a free lock was reported as held");
-    Lease forced = client().lock(name).acquire();
-    forceRelease(operator, name, "a held lock was reported as free");
-    try (Lease next = acquireWithin(operator.lock(name), "not free after the forced release")) {
-      assertHigherToken(next, forced, "the token does not tell them apart");
-      forced.release();
-      assertTrue(next.isHeld());
-      assertRefused(client().lock(name), "the forced lease's release touched its successor");
-    }
+    testForcedRelease(Kind.LOCK, Kind.LOCK, 1);
   }
 
   @Rule("ADMIN-03")
   @Requires(Capability.REVOKE)
   void aRevocationKeepsOthersWaitingUntilTheLeaseHasEnded() throws Exception {
-    String name = newName();
-    LockClient operator = client();
-    assertFalse(answer(() -> operator.admin().revoke(name)), "a free lock was reported as held");
-    Lease revoked = client(renewed()).lock(name).acquire();
-    Future<Boolean> overlap = overlap(operator.lock(name)::acquire, revoked::isHeld);
-    revoke(operator, name);
-    assertFalse(
-        within(
-            untilEnd(revoked),
-            overlap,
-            "no waiter acquired the lock after the revoked lease had ended"),
-        "the successor acquired the lock while the revoked lease was still valid");
-    assertFalse(revoked.isHeld(), "a revoked lease was renewed");
+    testRevocation(Kind.LOCK, Kind.LOCK, 1);
   }
 
   @Rule("ADMIN-03")

@@ -267,12 +267,9 @@ public abstract class ElectionRules extends RuleTest {
     assertTrue(observer.held().isEmpty(), "a client that asks takes part");
   }
 
-  private static void assertShown(Optional<Leader> shown, String label, Lease leadership) {
+  private void assertShown(Optional<Leader> shown, String label, Lease leadership) {
     Leader leader = shown.orElseGet(() -> fail("no leader is shown"));
-    leader.label().ifPresent(seen -> assertEquals(label, seen, "the leader shown"));
-    leader
-        .fencingToken()
-        .ifPresent(token -> assertEquals(leadership.fencingToken(), token, "the token shown"));
+    assertShown(leader.label(), leader.fencingToken(), label, leadership);
   }
 
   /** The states that an observer was called with. */

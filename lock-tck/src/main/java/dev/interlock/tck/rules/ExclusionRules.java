@@ -13,7 +13,6 @@ import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
-import dev.interlock.LockOptions;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
@@ -372,21 +371,6 @@ public abstract class ExclusionRules extends RuleTest {
   }
 
   @Rule("EXCL-03")
-  void aStaleRenewalCannotTouchTheSuccessor() throws Exception {
-    String name = newName();
-    Lease stale = acquireNow(client().lock(name));
-    takeAway(name);
-    Lease successor = acquireNow(client().lock(name));
-    try {
-      renewNow(stale, bound());
-      fail("a lease that was taken away was renewed");
-    } catch (LeaseLostException e) {
-      assertFalse(stale.isHeld());
-    }
-    assertUntouched(name, successor);
-  }
-
-  @Rule("EXCL-03")
   void anExpiredLeaseCannotTouchItsSuccessor() throws Exception {
     String name = newName();
     Lease stale = acquireNow(client(passing()).lock(name));
@@ -445,20 +429,27 @@ public abstract class ExclusionRules extends RuleTest {
     return overtaken;
   }
 
+  @Rule("EXCL-03")
+  void aStaleRenewalCannotTouchTheSuccessor() throws Exception {
+    testStaleRenewal(client(), client());
+  }
+
   @Rule({"EXCL-03", "EXCL-01"})
   void clientsWithTheSameLabelAreDifferentHolders() throws Exception {
+    testStaleRenewal(labelled("the same label"), labelled("the same label"));
+  }
+
+  private void testStaleRenewal(LockClient first, LockClient second) throws Exception {
     String name = newName();
-    LockOptions same = lasting().toBuilder().holder("the same label").build();
-    LockClient first = client(same);
-    LockClient second = client(same);
     Lease stale = acquireNow(first.lock(name));
-    assertRefused(second.lock(name), "a client with the holder's label acquired the lock");
+    assertRefused(second.lock(name), "a second client acquired a held lock");
     takeAway(name);
     Lease successor = acquireNow(second.lock(name));
     assertThrows(
         LeaseLostException.class,
         () -> renewNow(stale, bound()),
-        "a lease was renewed although the lock is held by a client with the same label");
+        "a lease was renewed although another client holds the lock");
+    assertFalse(stale.isHeld());
     assertNotEquals(
         ReleaseOutcome.RELEASED, stale.release(), "the store confirmed a stale release");
     first.close();

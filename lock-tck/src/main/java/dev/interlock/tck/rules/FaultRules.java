@@ -168,9 +168,7 @@ public abstract class FaultRules extends RuleTest {
   void aChangeOfLeaderCostsNoLease() throws Exception {
     assumeApplicable(!cannotHappen(Fault.LEADER_CHANGED), info().name() + " has no leader");
     Server server = ownServerWithNodes();
-    LockClient client = client(server.uri(), lasting());
-    String name = newName();
-    Lease lease = acquireNow(client.lock(name));
+    Lease lease = acquireNow(client(server.uri(), lasting()).lock(newName()));
     ServerNode leader = null;
     for (ServerNode node : server.nodes()) {
       leader = node.isLeader() ? node : leader;
@@ -182,7 +180,7 @@ public abstract class FaultRules extends RuleTest {
     eventuallyRenewed(lease, "after a change of leader");
     assertTrue(lease.isHeld(), "a change of leader cost the lease");
     leader.restart();
-    assertStillHeld(server, name, lease);
+    assertStillHeld(server, lease);
   }
 
   @Rule("FAULT-03")
@@ -192,22 +190,17 @@ public abstract class FaultRules extends RuleTest {
         info().failureModel().keepsExclusion(Fault.SERVER_RESTARTED),
         info().name() + " does not promise exclusion across a restart");
     Server server = ownServerWithNodes();
-    LockClient client = client(server.uri(), lasting());
-    String name = newName();
-    Lease lease = acquireNow(client.lock(name));
-    for (ServerNode node : server.nodes()) {
-      node.kill();
-      node.restart();
-    }
+    Lease lease = acquireNow(client(server.uri(), lasting()).lock(newName()));
+    each(server.nodes(), RuleTest::killAndRestart);
     eventuallyRenewed(lease, "after a restart of the server");
-    assertStillHeld(server, name, lease);
+    assertStillHeld(server, lease);
   }
 
-  private void assertStillHeld(Server server, String name, Lease lease) {
+  private void assertStillHeld(Server server, Lease lease) {
     assertTrue(lease.isHeld(), "the lease was lost");
     try {
       assertRefused(
-          client(server.uri(), lasting()).lock(name),
+          client(server.uri(), lasting()).lock(lease.name()),
           "another client acquired the lock of a lease");
     } catch (LockUnavailableException e) {
       // a restarted node may not vote yet; that is no grant

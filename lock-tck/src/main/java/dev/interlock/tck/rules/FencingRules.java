@@ -16,7 +16,6 @@ import dev.interlock.LockClient;
 import dev.interlock.LockException;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.Server;
-import dev.interlock.tck.ServerNode;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Disturbance;
 import dev.interlock.tck.fault.Network;
@@ -256,10 +255,7 @@ public abstract class FencingRules extends RuleTest {
     DistributedLock lock = client(server.uri(), lasting()).lock(name);
     Lease before = acquireNow(lock);
     before.release();
-    for (ServerNode node : server.nodes()) {
-      node.kill();
-      node.restart();
-    }
+    each(server.nodes(), RuleTest::killAndRestart);
     Lease after =
         acquireWithin(
             lasting().ttl().plus(bound()),
@@ -331,11 +327,6 @@ public abstract class FencingRules extends RuleTest {
     }
   }
 
-  private long tokenIn(OtherProcess process, Kind kind, String name) throws Exception {
-    return Long.parseLong(
-        process.call(bound().multipliedBy(2), CheckBeforeWriting.class, name, kind.name()));
-  }
-
   /**
    * The resource that a lock protects: a stock that each holder reads and then writes with one
    * less.
@@ -378,21 +369,19 @@ public abstract class FencingRules extends RuleTest {
 
   @Rule("FENCE-04")
   void aStoppedHoldersLateWriteIsRefusedByItsToken() throws Exception {
-    requireSignals();
+    requireOtherProcesses();
     Stock claimed = new Stock(true, true);
     Stock checked = new Stock(false, true);
     Stock trusting = new Stock(false, false);
     String name = newName();
-    OtherProcess holder = process(passing());
-    long stale = tokenIn(holder, Kind.LOCK, name);
+    LateHolder holder = new LateHolder(name, Kind.LOCK);
+    long stale = holder.token;
     List<Stock> stocks = List.of(claimed, checked, trusting);
     stocks.forEach(stock -> assertEquals(Stock.WARES, stock.read(stale)));
     holder.stop(); // between its read and its write
     Lease successor =
         acquireWithin(
-            passing().ttl().multipliedBy(2).plus(bound()),
-            client().lock(name),
-            "the stopped process still holds the lock");
+            untilGivesWay(), client().lock(name), "the stopped process still holds the lock");
     long current = successor.fencingToken();
     stocks.forEach(stock -> assertEquals(Stock.WARES, stock.read(current)));
     holder.resume(); // now its write arrives, with its old token
@@ -441,6 +430,8 @@ public abstract class FencingRules extends RuleTest {
 
   // --- FENCE-07 ---
 
+  private static final int SHARED_HOLDS = 15;
+
   @Rule("FENCE-07")
   void tokensRiseFromOneKindOfLockToTheNext() throws Exception {
     if (!has(Capability.READ_WRITE)) {
@@ -471,58 +462,43 @@ public abstract class FencingRules extends RuleTest {
   @Rule("FENCE-07")
   void readersThatHoldTogetherHaveDifferentTokensBetweenThoseOfTheWriters() throws Exception {
     require(Capability.READ_WRITE);
-    String name = newName();
-    LockClient client = client();
-    Lease before = acquireNow(client.readWriteLock(name).writeLock());
-    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
-    for (LockClient each : List.of(client, client(), client())) {
-      for (int i = 0; i < 5; i++) {
-        waiters.add(each.readWriteLock(name).readLock().acquireAsync());
-      }
-    }
-    before.release();
-    List<Lease> readers = new ArrayList<>();
-    for (CompletableFuture<Lease> waiter : waiters) {
-      readers.add(within(waiter, "a reader was not served"));
-    }
-    assertDifferent(readers);
-    readers.forEach(Lease::release);
-    Lease after =
-        acquireWithin(client().readWriteLock(name).writeLock(), "not free after the last reader");
-    for (Lease reader : readers) {
-      assertHigher(reader.fencingToken(), before.fencingToken(), "from a writer to a reader");
-      assertHigher(after.fencingToken(), reader.fencingToken(), "from a reader to a writer");
-    }
-    after.release();
+    testTokensOfSharedHolds(Kind.READER, Kind.WRITER);
   }
 
   @Rule("FENCE-07")
   void permitsThatAreHeldTogetherHaveDifferentTokens() throws Exception {
     require(Capability.SEMAPHORE);
-    String name = newName();
-    List<Lease> holders = new ArrayList<>();
-    for (LockClient client : List.of(client(), client())) {
-      holders.add(acquireNow(client.semaphore(name, 4)));
-      holders.add(acquireNow(client.semaphore(name, 4)));
-    }
-    assertDifferent(holders);
-    ReleaseOutcome outcome = ReleaseOutcome.RELEASED;
-    for (Lease lease : holders) {
-      outcome = lease.release();
-    }
-    Lease all = acquireAfter(outcome, client().semaphore(name, 4).permits(4));
-    holders.forEach(
-        lease ->
-            assertHigher(all.fencingToken(), lease.fencingToken(), "from some permits to all"));
-    all.release();
+    testTokensOfSharedHolds(
+        (client, name) -> client.semaphore(name, SHARED_HOLDS),
+        (client, name) -> client.semaphore(name, SHARED_HOLDS).permits(SHARED_HOLDS));
   }
 
-  private static void assertDifferent(List<Lease> leases) {
-    List<Long> tokens = leases.stream().map(Lease::fencingToken).sorted().toList();
+  private void testTokensOfSharedHolds(Way some, Way whole) throws Exception {
+    String name = newName();
+    LockClient client = client();
+    Lease before = acquireNow(whole.of(client, name));
+    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
+    List<LockClient> clients = List.of(client, client(), client());
+    while (waiters.size() < SHARED_HOLDS) {
+      waiters.add(some.of(clients.get(waiters.size() % clients.size()), name).acquireAsync());
+    }
+    before.release();
+    List<Lease> holders = new ArrayList<>();
+    for (CompletableFuture<Lease> waiter : waiters) {
+      holders.add(within(waiter, "a waiter was not served"));
+    }
+    List<Long> tokens = holders.stream().map(Lease::fencingToken).sorted().toList();
     assertEquals(
-        leases.size(),
+        holders.size(),
         Set.copyOf(tokens).size(),
         () -> "leases that are held together have the same token: " + tokens);
+    holders.forEach(Lease::release);
+    Lease after = acquireWithin(whole.of(client(), name), "not free after the last holder");
+    for (Lease holder : holders) {
+      assertHigher(holder.fencingToken(), before.fencingToken(), "from the whole to some");
+      assertHigher(after.fencingToken(), holder.fencingToken(), "from some to the whole");
+    }
+    after.release();
   }
 
   // --- FENCE-08 ---
@@ -606,7 +582,9 @@ public abstract class FencingRules extends RuleTest {
       } else {
         requireSignals();
         process = process(passing());
-        token = tokenIn(process, kind, name);
+        Duration limit = bound().multipliedBy(2);
+        String answer = process.call(limit, CheckBeforeWriting.class, name, kind.name());
+        token = Long.parseLong(answer);
       }
     }
 

@@ -340,11 +340,7 @@ public abstract class ReleaseRules extends RuleTest {
     Optional<StoreView> view = kit().server().view();
     if (view.isPresent()) {
       awaitNothing(view.get(), prefix, "names that were used and released left something");
-      long lasting =
-          entries(view.get()).stream()
-              .filter(entry -> entry.description().contains(prefix) && !entry.expires())
-              .count();
-      assertEquals(0, lasting, "entries of released names that never expire");
+      assertNoneLasting(view.get(), prefix);
     }
   }
 
@@ -353,17 +349,20 @@ public abstract class ReleaseRules extends RuleTest {
     StoreView view = view(kit().server());
     String prefix = newName();
     LockClient client = client();
-    long before = entries(view).stream().filter(entry -> !entry.expires()).count();
     for (int i = 0; i < 50; i++) {
       acquireNow(client.lock(prefix + "-" + i)).release();
     }
     awaitNothing(view, prefix, "names that were used and released left something");
+    assertNoneLasting(view, prefix);
+  }
+
+  private static void assertNoneLasting(StoreView view, String prefix) {
     assertEquals(
         List.of(),
         entries(view).stream()
             .filter(entry -> entry.description().contains(prefix) && !entry.expires())
             .toList(),
-        () -> "entries that never expire (there were " + before + " lasting ones before)");
+        "entries of released names that never expire");
   }
 
   // --- REL-05 ---

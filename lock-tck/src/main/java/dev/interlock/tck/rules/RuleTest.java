@@ -1,6 +1,7 @@
 package dev.interlock.tck.rules;
 
 import static java.util.Objects.requireNonNull;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -48,6 +49,7 @@ import java.util.Collection;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CompletableFuture;
@@ -336,7 +338,7 @@ public abstract class RuleTest {
         process.call(bound().multipliedBy(2), Kind.Take.class, name, kind.name()));
   }
 
-  private void requireOtherProcesses() {
+  final void requireOtherProcesses() {
     assumeApplicable(
         !cannotHappen(Fault.CLIENT_KILLED), info().name() + " lives within one process");
   }
@@ -909,6 +911,65 @@ public abstract class RuleTest {
             });
   }
 
+  /** Renews a lease that must be held, where programs can renew. */
+  final void assertRenewed(Lease lease, String otherwise) throws InterruptedException {
+    try {
+      renewIfOffered(lease, bound());
+    } catch (LeaseLostException e) {
+      fail(otherwise, e);
+    }
+  }
+
+  /** Checks what the store shows of a lease; it need not show everything. */
+  final void assertShown(Optional<String> label, OptionalLong token, String holder, Lease lease) {
+    label.ifPresent(shown -> assertEquals(holder, shown, "the holder shown"));
+    if (has(Capability.FENCING)) {
+      token.ifPresent(shown -> assertEquals(lease.fencingToken(), shown, "the token shown"));
+    }
+  }
+
+  /** Checks that a forced release ends all holds of a name, which then cannot touch the next. */
+  final void testForcedRelease(Way some, Way whole, int holders) throws Exception {
+    String name = newName();
+    LockClient operator = client();
+    assertFalse(answer(() -> operator.forceRelease(name)), "a free lock was reported as held");
+    List<Lease> forced = new ArrayList<>();
+    while (forced.size() < holders) {
+      forced.add(acquireNow(some.of(client(), name)));
+    }
+    forceRelease(operator, name, "a held lock was reported as free");
+    Lease next = acquireNow(whole.of(operator, name), "a forced release left a holder");
+    for (Lease lease : forced) {
+      assertHigherToken(next, lease, "the token does not tell them apart");
+      lease.release();
+    }
+    assertTrue(next.isHeld(), "the forced lease's release touched its successor");
+    assertRefused(some.of(client(), name), "the forced lease's release touched its successor");
+    assertRenewed(next, "the forced lease's release touched its successor");
+    next.release();
+  }
+
+  /** Checks that a revocation ends all holds of a name, and that nothing is granted before. */
+  final void testRevocation(Way some, Way whole, int holders) throws Exception {
+    String name = newName();
+    LockClient operator = client();
+    assertFalse(answer(() -> operator.revoke(name)), "a free lock was reported as held");
+    List<Lease> revoked = new ArrayList<>();
+    while (revoked.size() < holders) {
+      revoked.add(acquireNow(some.of(client(renewed()), name)));
+    }
+    Future<Boolean> overlap =
+        overlap(whole.of(operator, name)::acquire, () -> revoked.stream().anyMatch(Lease::isHeld));
+    revoke(operator, name);
+    assertFalse(
+        within(
+            untilEnd(revoked.get(0)),
+            overlap,
+            "no waiter acquired the lock after the revoked lease had ended"),
+        "the successor acquired the lock while the revoked lease was still valid");
+    revoked.forEach(lease -> assertFalse(lease.isHeld(), "a revoked lease was renewed"));
+  }
+
   /** Releases the lease, which the store must still have held. */
   static void assertReleased(Lease lease, String otherwise) {
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release(), otherwise);
@@ -980,6 +1041,11 @@ public abstract class RuleTest {
     for (ServerNode node : nodes) {
       fault.on(node);
     }
+  }
+
+  static void killAndRestart(ServerNode node) throws Exception {
+    node.kill();
+    node.restart();
   }
 
   static void assertStruck(Disturbance disturbance) throws InterruptedException {

@@ -57,15 +57,6 @@ abstract class SharedRuleTest extends RuleTest {
     return sharing().whole().of(client, name);
   }
 
-  /** Renews a lease that must be held. */
-  private void assertRenewed(Lease lease, String otherwise) throws InterruptedException {
-    try {
-      renewNow(lease, bound());
-    } catch (LeaseLostException e) {
-      fail(otherwise, e);
-    }
-  }
-
   // --- without the capability ---
 
   /** Checks that a client refuses what its backend cannot do, without asking the store. */
@@ -411,12 +402,9 @@ abstract class SharedRuleTest extends RuleTest {
     assertSeenFree(observer, name, leases.get(1).release());
   }
 
-  private static void assertShown(LockState.Holder holder, Lease lease, String which) {
+  private void assertShown(LockState.Holder holder, Lease lease, String which) {
     assertEquals(1, holder.weight(), "the weight shown");
-    holder.label().ifPresent(label -> assertEquals(which + " holder", label, "the label shown"));
-    holder
-        .fencingToken()
-        .ifPresent(token -> assertEquals(lease.fencingToken(), token, "the token shown"));
+    assertShown(holder.label(), holder.fencingToken(), which + " holder", lease);
     holder
         .remaining()
         .ifPresent(
@@ -429,36 +417,13 @@ abstract class SharedRuleTest extends RuleTest {
 
   @Rule({"RW-08", "SEM-06"})
   void aForcedReleaseEndsAllHolds() throws Exception {
-    String name = newName();
-    LockClient operator = client();
-    List<Lease> forced =
-        List.of(acquireNow(some(client(), name)), acquireNow(some(client(), name)));
-    forceRelease(operator, name, "a held name was reported as free");
-    Lease next = acquireNow(whole(operator, name), "a forced release left a holder");
-    for (Lease lease : forced) {
-      assertHigherToken(next, lease, "the token does not tell a forced hold from its successor");
-      lease.release();
-    }
-    assertTrue(next.isHeld(), "the release of a forced hold touched its successor");
-    assertRenewed(next, "the release of a forced hold touched its successor");
-    next.release();
+    testForcedRelease(sharing().some(), sharing().whole(), 2);
   }
 
   @Rule({"RW-08", "SEM-06"})
   void aRevocationEndsAllHoldsAndKeepsExclusion() throws Exception {
     require(Capability.REVOKE);
-    String name = newName();
-    LockClient operator = client();
-    List<Lease> revoked =
-        List.of(
-            acquireNow(some(client(renewed()), name)), acquireNow(some(client(renewed()), name)));
-    Future<Boolean> overlap =
-        overlap(whole(operator, name)::acquire, () -> revoked.stream().anyMatch(Lease::isHeld));
-    revoke(operator, name);
-    assertFalse(
-        within(untilEnd(revoked.get(0)), overlap, "a revoked hold did not end"),
-        "the whole was granted while a revoked hold was still valid");
-    revoked.forEach(lease -> assertFalse(lease.isHeld(), "a revoked hold was renewed"));
+    testRevocation(sharing().some(), sharing().whole(), 2);
   }
 
   // --- one kind ---

@@ -49,7 +49,7 @@ final class ShareMutants {
             .harness(() -> MemoryMutant.ofBackend(PermitsKept::new))
             .refusedBy("SEM-03", "one of two holds did not end at its own TTL")
             .refusedBy("SEM-04", "a hold did not expire")
-            .refusedBy("SEM-06", "a revoked hold did not end")
+            .refusedBy("SEM-06", "no waiter acquired the lock after the revoked lease had ended")
             .build(),
         Specimen.mutant("a writer that starves")
             .fault(
