@@ -2,6 +2,8 @@ package dev.interlock.tck;
 
 import dev.interlock.BackendInfo;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.List;
 
 /**
  * The durations that the tests use, scaled to what the backend declares. No test depends on speed,
@@ -42,7 +44,7 @@ public record Timing(
         ttl,
         longest(
             SHORTEST_RENEWED_TTL,
-            shorter(slack, PATIENT_RENEWED_TTL),
+            Collections.min(List.of(slack, PATIENT_RENEWED_TTL)),
             ttl,
             info.granularity().multipliedBy(4)),
         // otherwise a lock that was not released would expire before a test gives up
@@ -60,15 +62,7 @@ public record Timing(
     return Duration.ofSeconds(Long.parseLong(seconds));
   }
 
-  private static Duration shorter(Duration one, Duration other) {
-    return one.compareTo(other) < 0 ? one : other;
-  }
-
-  private static Duration longest(Duration first, Duration... more) {
-    Duration longest = first;
-    for (Duration other : more) {
-      longest = other.compareTo(longest) > 0 ? other : longest;
-    }
-    return longest;
+  private static Duration longest(Duration... durations) {
+    return Collections.max(List.of(durations));
   }
 }

@@ -81,7 +81,18 @@ public final class FaultProxy implements AutoCloseable {
   private volatile int open;
 
   /** Work for the proxy's thread, and its result. */
-  private record Order<T>(Supplier<T> work, CompletableFuture<T> result) {}
+  private record Order<T>(Supplier<T> work, CompletableFuture<T> result) {
+
+    /** Does the work, and returns how to answer. */
+    Runnable obey() {
+      try {
+        T done = work.get();
+        return () -> result.complete(done);
+      } catch (RuntimeException e) {
+        return () -> result.completeExceptionally(e);
+      }
+    }
+  }
 
   private FaultProxy(InetSocketAddress upstream) throws IOException {
     this.upstream = upstream;
@@ -506,18 +517,9 @@ public final class FaultProxy implements AutoCloseable {
   private List<Runnable> obey() {
     List<Runnable> answers = new ArrayList<>();
     for (Order<?> order = orders.poll(); order != null; order = orders.poll()) {
-      answers.add(obey(order));
+      answers.add(order.obey());
     }
     return answers;
-  }
-
-  private static <T> Runnable obey(Order<T> order) {
-    try {
-      T result = order.work.get();
-      return () -> order.result.complete(result);
-    } catch (RuntimeException e) {
-      return () -> order.result.completeExceptionally(e);
-    }
   }
 
   private void applyRefusal() {

@@ -14,6 +14,8 @@ import java.util.NavigableSet;
 import java.util.PriorityQueue;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.BiPredicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -204,27 +206,28 @@ public final class HistoryChecker {
   }
 
   private static void findRepetition(List<Hold> holds, Shortest shortest) {
-    forNeighbours(
-        holds.stream().sorted(comparingLong(Hold::token).thenComparingLong(Hold::from)).toList(),
-        (a, b) -> {
-          if (a.token() == b.token()) {
-            shortest.offer(a, b);
-          }
-        });
+    offerNeighbours(
+        holds.stream().sorted(comparingLong(Hold::token).thenComparingLong(Hold::from)),
+        (a, b) -> a.token() == b.token(),
+        shortest);
   }
 
   /** Neighbours suffice: a sequence rises if each element is higher than the one before it. */
   private static void findRegressionAlongHolds(List<Hold> holds, Shortest shortest) {
-    forNeighbours(
-        holds.stream()
-            .filter(hold -> hold.end > hold.from())
-            .sorted(comparingLong(Hold::from))
-            .toList(),
-        (a, b) -> {
-          if (a.token() > b.token()) {
-            shortest.offer(a, b);
-          }
-        });
+    offerNeighbours(
+        holds.stream().filter(hold -> hold.end > hold.from()).sorted(comparingLong(Hold::from)),
+        (a, b) -> a.token() > b.token(),
+        shortest);
+  }
+
+  private static void offerNeighbours(
+      Stream<Hold> inOrder, BiPredicate<Hold, Hold> violate, Shortest shortest) {
+    List<Hold> holds = inOrder.toList();
+    for (int i = 1; i < holds.size(); i++) {
+      if (violate.test(holds.get(i - 1), holds.get(i))) {
+        shortest.offer(holds.get(i - 1), holds.get(i));
+      }
+    }
   }
 
   /** Compares leases that exclude all others with every lease, and leases within a turn. */
@@ -295,16 +298,6 @@ public final class HistoryChecker {
     List<Hold> whole = first.stream().filter(Hold::isWhole).toList();
     findRegressionAgainstRequests(first, whole, shortest);
     findRegressionAgainstRequests(whole, first, shortest);
-  }
-
-  private interface Pair {
-    void accept(Hold a, Hold b);
-  }
-
-  private static void forNeighbours(List<Hold> holds, Pair pair) {
-    for (int i = 1; i < holds.size(); i++) {
-      pair.accept(holds.get(i - 1), holds.get(i));
-    }
   }
 
   private static Hold last(List<Hold> holds) {

@@ -3,6 +3,7 @@ package dev.interlock.tck.report;
 import dev.interlock.FailureModel.Survives;
 import dev.interlock.tck.report.RuleResult.Outcome;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -46,15 +47,11 @@ final class MarkdownReport {
         .table()
         .forEach((fault, survives) -> row(text, words(fault), words(survives)));
 
-    boolean first = true;
-    for (RuleResult rule : report.rules()) {
-      if (rule.outcome() == Outcome.FAILED) {
-        if (first) {
-          text.append("\n## Failures\n");
-          first = false;
-        }
-        failure(text, rule);
-      }
+    List<RuleResult> failed =
+        report.rules().stream().filter(rule -> rule.outcome() == Outcome.FAILED).toList();
+    if (!failed.isEmpty()) {
+      text.append("\n## Failures\n");
+      failed.forEach(rule -> failure(text, rule));
     }
     return text.toString();
   }

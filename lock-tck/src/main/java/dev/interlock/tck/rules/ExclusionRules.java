@@ -13,6 +13,7 @@ import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockException;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.ReleaseOutcome;
@@ -390,7 +391,8 @@ public abstract class ExclusionRules extends RuleTest {
   void aRenewalOvertakenByItsTtlCannotTouchTheSuccessor() throws Exception {
     testOvertaken(
         lease ->
-            unlessRefused( // if it comes too late
+            unless( // if it comes too late
+                LockException.class,
                 () -> {
                   lease.renew();
                   return true;
@@ -498,18 +500,15 @@ public abstract class ExclusionRules extends RuleTest {
     acquireWithin(slow.lock(newName(), renewed(timing().longTtl())), "a free lock was not acquired")
         .release();
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
-      Optional<Lease> late = Optional.empty();
-      try {
-        late = lock.tryAcquire();
-      } catch (LockUnavailableException e) {
-        // right: not granted, with a reason
-      }
+      Optional<Optional<Lease>> late =
+          unless(LockUnavailableException.class, lock::tryAcquire); // right: it gives a reason
       assertStruck(delay);
-      late.ifPresent(
-          lease ->
-              assertTrue(
-                  lease.effectiveTtl().compareTo(latency) > 0,
-                  "a lease is valid although its grant took longer than its TTL"));
+      late.flatMap(lease -> lease)
+          .ifPresent(
+              lease ->
+                  assertTrue(
+                      lease.effectiveTtl().compareTo(latency) > 0,
+                      "a lease is valid although its grant took longer than its TTL"));
     }
     acquireWithin(ttl.plus(bound()), client().lock(name), "the late grant was not given back");
   }
@@ -546,11 +545,11 @@ public abstract class ExclusionRules extends RuleTest {
               "an orphaned grant did not expire");
       recorder.granted(lease, requestedAt);
     }
-    try {
-      within(timing().ttl().plus(bound().multipliedBy(2)), attempt, "the attempt did not end");
-    } catch (LockUnavailableException e) {
-      // the time was over before the store answered again
-    }
+    unless( // the time may be over before the store answers again
+        LockUnavailableException.class,
+        () ->
+            within(
+                timing().ttl().plus(bound().multipliedBy(2)), attempt, "the attempt did not end"));
     assertExclusive(history);
   }
 

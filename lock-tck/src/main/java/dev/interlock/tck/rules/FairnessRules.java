@@ -296,10 +296,7 @@ public abstract class FairnessRules extends RuleTest {
     process.stop();
     try {
       // Until the store has forgotten it, if that is sooner than a TTL.
-      long end = System.nanoTime() + renewed().ttl().toNanos();
-      while (waiters(observer, name) > 0 && System.nanoTime() - end < 0) {
-        letPass(Duration.ofMillis(20));
-      }
+      poll(renewed().ttl(), Duration.ofMillis(20), () -> waiters(observer, name) == 0);
     } finally {
       process.resume();
     }

@@ -157,7 +157,7 @@ public abstract class FencingRules extends RuleTest {
       Lease successor = acquireNow(operator.lock(name));
       // If the client noticed that its grant was taken, there is no lease to tell apart.
       long stale =
-          unlessRefused(() -> within(slowLease, "an attempt did not end"))
+          unless(LockException.class, () -> within(slowLease, "an attempt did not end"))
               .flatMap(lease -> lease.map(Lease::fencingToken))
               .orElse(0L);
       assertStruck(delay);

@@ -74,13 +74,14 @@ final class ManyLeasesThatExpire implements RemoteTask {
   }
 
   /** Counts until nothing has grown, or the limit has passed. */
-  private void countAtRest(int round, Duration limit) throws Exception {
-    long end = System.nanoTime() + limit.toNanos();
-    count(round);
-    while (!grownSinceTheFirst(round).isEmpty() && System.nanoTime() - end < 0) {
-      RuleTest.letPass(Duration.ofMillis(200));
-      count(round);
-    }
+  private void countAtRest(int round, Duration limit) {
+    RuleTest.poll(
+        limit,
+        Duration.ofMillis(200),
+        () -> {
+          count(round);
+          return grownSinceTheFirst(round).isEmpty();
+        });
   }
 
   /** {@return the classes that grew in every round, with the growth of the last} */

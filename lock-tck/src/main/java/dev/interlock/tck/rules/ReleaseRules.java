@@ -12,6 +12,7 @@ import dev.interlock.DistributedLock;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
+import dev.interlock.LockException;
 import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Grant;
@@ -31,6 +32,7 @@ import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 import java.util.function.Function;
 import org.junit.jupiter.api.Timeout;
@@ -209,7 +211,7 @@ public abstract class ReleaseRules extends RuleTest {
       LockClient client = client(lasting(), clock);
       clock.pauseAfter(step, pause);
       // If it fails, nothing is known of the attempt.
-      unlessRefused(() -> lock.apply(client).tryAcquire(wait))
+      unless(LockException.class, () -> lock.apply(client).tryAcquire(wait))
           .ifPresent(lease -> lease.ifPresent(Lease::release));
       String what = "an attempt holds the lock that was paused at its reading %d of the clock";
       acquireWithin(others, what.formatted(step)).release();
@@ -261,14 +263,16 @@ public abstract class ReleaseRules extends RuleTest {
   /** If all keys are counted, those of other tests are among them, which are not so many. */
   private void assertFewMore(List<String> names, long before, long most, String what)
       throws Exception {
-    long end = System.nanoTime() + bound().toNanos();
-    long more;
-    do {
-      letPass(Duration.ofMillis(50));
-      more = kit().countEntries(names).orElse(0) - before;
-    } while (more >= most && System.nanoTime() - end < 0);
-    long left = more;
-    assertTrue(left < most, () -> what + " left " + left + " entries on the store");
+    AtomicLong more = new AtomicLong();
+    assertTrue(
+        poll(
+            bound(),
+            Duration.ofMillis(50),
+            () -> {
+              more.set(kit().countEntries(names).orElse(0) - before);
+              return more.get() < most;
+            }),
+        () -> what + " left " + more + " entries on the store");
   }
 
   private void abandonAttempts(LockClient waiting, DistributedLock holding) throws Exception {

@@ -74,6 +74,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.DisplayNameGeneration;
 import org.junit.jupiter.api.TestInfo;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
@@ -556,11 +557,24 @@ public abstract class RuleTest {
 
   /** Polls until the condition holds. */
   final void eventually(Duration limit, BooleanSupplier condition, String otherwise) {
-    retry(
-        limit,
-        Duration.ofMillis(2),
-        () -> condition.getAsBoolean() ? Optional.of(true) : Optional.empty(),
-        () -> fail(otherwise + " within " + text(limit)));
+    assertTrue(
+        poll(limit, Duration.ofMillis(2), condition::getAsBoolean),
+        () -> otherwise + " within " + text(limit));
+  }
+
+  /** Polls until the condition holds or the time is over, and returns whether it holds. */
+  static <E extends Exception> boolean poll(
+      Duration limit, Duration pause, Question<Boolean, E> condition) throws E {
+    return retry(
+        limit, pause, () -> condition.ask() ? Optional.of(true) : Optional.empty(), () -> false);
+  }
+
+  /** Checks that a call fails in time because the store is out of reach. */
+  final void assertFailsInTime(Executable call, String what) {
+    long start = System.nanoTime();
+    assertThrows(LockUnavailableException.class, call, what);
+    Duration took = since(start);
+    assertTrue(took.compareTo(bound()) <= 0, () -> what + " took " + text(took) + " to fail");
   }
 
   /** A query of the store. */
@@ -578,12 +592,16 @@ public abstract class RuleTest {
         limit, BREATH, () -> Optional.of(question.ask()), () -> fail("the store gave no answer"));
   }
 
-  /** {@return the result of a call that the store may refuse or leave unanswered; empty if so} */
-  static <T> Optional<T> unlessRefused(Callable<T> call) throws Exception {
+  /** {@return the result of a call; empty if it failed in a way in which it may fail} */
+  static <T> Optional<T> unless(Class<? extends LockException> failure, Callable<T> call)
+      throws Exception {
     try {
       return Optional.of(call.call());
     } catch (LockException e) {
-      return Optional.empty();
+      if (failure.isInstance(e)) {
+        return Optional.empty();
+      }
+      throw e;
     }
   }
 
@@ -661,11 +679,9 @@ public abstract class RuleTest {
                 .filter(entry -> entry.kind() != StoreView.Kind.FENCE)
                 .filter(entry -> entry.description().contains(name))
                 .toList();
-    retry(
-        bound().multipliedBy(2),
-        BREATH,
-        () -> left.ask().isEmpty() ? Optional.of(true) : Optional.empty(),
-        () -> fail(otherwise + ": " + left.ask()));
+    assertTrue(
+        poll(bound().multipliedBy(2), BREATH, () -> left.ask().isEmpty()),
+        () -> otherwise + ": " + left.ask());
   }
 
   static List<Entry> entries(StoreView view) {
@@ -741,11 +757,8 @@ public abstract class RuleTest {
       attempt = inThread(way.of(unlucky, name)::tryAcquire);
       assertAnswerLost(lost);
     } // resets the connection, so that the client may try again
-    try {
-      within(attempt, "the attempt did not end").ifPresent(Lease::release);
-    } catch (LockUnavailableException e) {
-      // the answer was lost
-    }
+    unless(LockUnavailableException.class, () -> within(attempt, "the attempt did not end"))
+        .ifPresent(lease -> lease.ifPresent(Lease::release));
     acquireWithin(
             bound().multipliedBy(2),
             whole.of(client(), name),
@@ -892,13 +905,11 @@ public abstract class RuleTest {
    */
   final void assertNotAcquired(Future<Optional<Lease>> attempt, Duration patience)
       throws Exception {
-    try {
-      assertTrue(
-          within(patience.plus(bound()), attempt, "a timed attempt did not end").isEmpty(),
-          "a held lock was acquired");
-    } catch (LockUnavailableException e) {
-      // the time was over before the store answered
-    }
+    Optional<Optional<Lease>> outcome =
+        unless( // the time may be over before the store answers
+            LockUnavailableException.class,
+            () -> within(patience.plus(bound()), attempt, "a timed attempt did not end"));
+    assertTrue(outcome.flatMap(lease -> lease).isEmpty(), "a held lock was acquired");
   }
 
   /** Checks that an attempt on a held lock does not succeed. */

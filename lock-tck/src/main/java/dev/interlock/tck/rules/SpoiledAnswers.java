@@ -159,7 +159,7 @@ final class SpoiledAnswers {
   /** Spoils an answer to a call, and returns its result; empty if it failed. */
   private <T> Optional<T> spoiled(Callable<T> call) throws Exception {
     try (ActiveFault spoil = spoil()) {
-      Optional<T> result = RuleTest.unlessRefused(call);
+      Optional<T> result = RuleTest.unless(LockException.class, call);
       assertStruck(spoil);
       return result;
     }
@@ -245,7 +245,8 @@ final class SpoiledAnswers {
       assertStruck(spoil);
     }
     Optional<Optional<Lease>> served =
-        RuleTest.unlessRefused( // a permanent failure ends a wait at once
+        RuleTest.unless( // a permanent failure ends a wait at once
+            LockException.class,
             () -> test.within(untilExpired(), waiter, "the waiter was not served"));
     if (served.isPresent()) {
       assertWorks(served.get().orElseGet(() -> fail("the waiter gave up before its time")));
@@ -384,7 +385,8 @@ final class SpoiledAnswers {
     try (ActiveFault spoil = spoil()) {
       outcome = given.release();
       for (String each : List.of(name, third, test.newName())) {
-        Optional<Optional<Lease>> granted = RuleTest.unlessRefused(client.lock(each)::tryAcquire);
+        Optional<Optional<Lease>> granted =
+            RuleTest.unless(LockException.class, client.lock(each)::tryAcquire);
         assertTrue(granted.flatMap(lease -> lease).isEmpty(), "granted without the store");
       }
       RuleTest.letPass(PATIENCE);
@@ -393,7 +395,8 @@ final class SpoiledAnswers {
     }
     assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store refused the release");
     RuleTest.assertReleased(others, "a lease was gone because another client was waiting");
-    RuleTest.unlessRefused( // a permanent failure ends a wait at once
+    RuleTest.unless( // a permanent failure ends a wait at once
+            LockException.class,
             () -> test.within(untilExpired(), waiter, "the waiter was not served"))
         .ifPresent(lease -> lease.ifPresent(Lease::release));
     test.acquireWithin(

@@ -67,14 +67,12 @@ final class UseManyNames implements RemoteTask {
   /**
    * {@return the number of threads, once the idle ones that a client keeps for a while have ended}
    */
-  static int threadsAtRest(int most) throws InterruptedException {
-    long end = System.nanoTime() + Duration.ofSeconds(30).toNanos();
-    int threads = Thread.getAllStackTraces().size();
-    while (threads > most && System.nanoTime() - end < 0) {
-      RuleTest.letPass(Duration.ofMillis(50));
-      threads = Thread.getAllStackTraces().size();
-    }
-    return threads;
+  static int threadsAtRest(int most) {
+    RuleTest.poll(
+        Duration.ofSeconds(30),
+        Duration.ofMillis(50),
+        () -> Thread.getAllStackTraces().size() <= most);
+    return Thread.getAllStackTraces().size();
   }
 
   /** {@return the least of several measurements, since garbage collection is not deterministic} */

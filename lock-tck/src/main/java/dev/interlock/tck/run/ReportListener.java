@@ -63,7 +63,7 @@ public final class ReportListener implements TestExecutionListener {
                 runs.computeIfAbsent(
                         root.getUniqueId(), id -> new Run(new TestResults(), Instant.now()))
                     .results()
-                    .started(test));
+                    .executionStarted(test));
   }
 
   @Override
@@ -73,7 +73,7 @@ public final class ReportListener implements TestExecutionListener {
             root -> {
               Run run = runs.get(root.getUniqueId());
               if (run != null) {
-                run.results().finished(test, result);
+                run.results().executionFinished(test, result);
                 if (test.equals(root)) {
                   runs.remove(root.getUniqueId());
                   write(kitClass(root).orElseThrow(), run);

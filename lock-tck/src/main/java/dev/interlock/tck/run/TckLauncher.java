@@ -10,7 +10,6 @@ import java.util.Locale;
 import java.util.Optional;
 import org.junit.platform.engine.FilterResult;
 import org.junit.platform.engine.TestDescriptor;
-import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.discovery.DiscoverySelectors;
 import org.junit.platform.engine.support.descriptor.MethodSource;
 import org.junit.platform.launcher.LauncherDiscoveryRequest;
@@ -23,11 +22,10 @@ import org.junit.platform.launcher.core.LauncherFactory;
 import org.junit.platform.reporting.legacy.xml.LegacyXmlReportGeneratingListener;
 
 /** Runs the tests of some rules on the JUnit platform, concurrently, and shows progress. */
-final class TckLauncher implements TestExecutionListener {
+final class TckLauncher extends TestResults {
   private static final String PARALLEL = "junit.jupiter.execution.parallel.";
 
   private final PrintWriter out;
-  private final TestResults results = new TestResults();
   private long total;
   private long shown;
 
@@ -75,7 +73,7 @@ final class TckLauncher implements TestExecutionListener {
               .build();
       LauncherFactory.create().execute(request, listeners.toArray(TestExecutionListener[]::new));
     }
-    return progress.results.all();
+    return progress.all();
   }
 
   private static List<String> rulesOf(TestDescriptor test) {
@@ -92,21 +90,13 @@ final class TckLauncher implements TestExecutionListener {
   }
 
   @Override
-  public void executionStarted(TestIdentifier test) {
-    results.started(test);
-  }
-
-  @Override
-  public void executionFinished(TestIdentifier test, TestExecutionResult result) {
-    results.finished(test, result).ifPresent(this::show);
-  }
-
-  @Override
   public void executionSkipped(TestIdentifier test, String reason) {
     throw new IllegalStateException("a test of the kit is disabled: " + test + ", " + reason);
   }
 
-  private synchronized void show(TestResult result) {
+  @Override
+  synchronized void add(TestResult result) {
+    super.add(result);
     out.printf(
         Locale.ROOT,
         "[%3d/%d] %-14s %s (%.1f s)%n",

@@ -13,28 +13,28 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 import org.junit.platform.engine.TestExecutionResult;
 import org.junit.platform.engine.support.descriptor.MethodSource;
+import org.junit.platform.launcher.TestExecutionListener;
 import org.junit.platform.launcher.TestIdentifier;
 
 /** Collects the results of the kit's tests as JUnit reports them. Thread-safe. */
-final class TestResults {
+class TestResults implements TestExecutionListener {
   private final Map<String, Long> started = new ConcurrentHashMap<>();
   private final List<TestResult> results = new ArrayList<>();
 
-  void started(TestIdentifier test) {
+  @Override
+  public void executionStarted(TestIdentifier test) {
     started.put(test.getUniqueId(), System.nanoTime());
   }
 
-  /** Records the end of a test or container, and returns its result, if it has one. */
-  Optional<TestResult> finished(TestIdentifier test, TestExecutionResult result) {
+  @Override
+  public void executionFinished(TestIdentifier test, TestExecutionResult result) {
     Optional<MethodSource> source =
         test.getSource().filter(MethodSource.class::isInstance).map(MethodSource.class::cast);
     if (test.isTest() && source.isPresent()) {
-      return Optional.of(add(ofTest(test, source.get(), result)));
+      add(ofTest(test, source.get(), result));
+    } else if (result.getStatus() == TestExecutionResult.Status.FAILED) {
+      add(ofContainer(test, result));
     }
-    if (result.getStatus() == TestExecutionResult.Status.FAILED) {
-      return Optional.of(add(ofContainer(test, result)));
-    }
-    return Optional.empty();
   }
 
   /** {@return all results so far} */
@@ -42,9 +42,9 @@ final class TestResults {
     return List.copyOf(results);
   }
 
-  private synchronized TestResult add(TestResult result) {
+  /** Adds a result. */
+  synchronized void add(TestResult result) {
     results.add(result);
-    return result;
   }
 
   private TestResult ofTest(TestIdentifier test, MethodSource source, TestExecutionResult result) {
