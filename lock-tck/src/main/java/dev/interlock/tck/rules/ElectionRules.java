@@ -31,6 +31,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** ELECT: elections. */
@@ -353,30 +354,25 @@ public abstract class ElectionRules extends RuleTest {
     LockClient next = client();
     LockClient leaving = client();
     WatchedWork work = new WatchedWork(true);
-    List<Ending> endings =
+    List<BiConsumer<Candidacy, Lease>> endings =
         List.of(
             (candidacy, lease) -> lease.release(),
             (candidacy, lease) -> candidacy.close(),
             (candidacy, lease) -> leaving.close());
-    for (Ending ending : endings) {
+    for (BiConsumer<Candidacy, Lease> ending : endings) {
       int calls = work.calls.get();
       Candidacy candidacy = run(leaving, name, work);
       Lease leadership = work.awaitCall(calls + 1);
       Future<Lease> waiting = inThread(next.election(name)::campaign);
       awaitQueued(next, name, 1);
       never(MOMENT, waiting, "two candidates lead");
-      ending.of(candidacy, leadership);
+      ending.accept(candidacy, leadership);
       Lease led = within(waiting, "nobody leads after a leader has resigned");
       assertFalse(candidacy.isLeader(), "a candidate that has resigned is shown as the leader");
       work.finish();
       candidacy.close();
       led.release();
     }
-  }
-
-  /** How a leader ends its leadership. */
-  private interface Ending {
-    void of(Candidacy candidacy, Lease leadership);
   }
 
   /** Campaigns, and returns the effective TTL of its leadership. */

@@ -166,18 +166,6 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     within(waiters.get(3), "a reader was not served after the writer before it").release();
   }
 
-  // --- RW-05 ---
-
-  @Rule("RW-05")
-  void aLostAnswerToAWriterIsUndone() throws Exception {
-    testLostAnswer(Kind.WRITER, Kind.WRITER);
-  }
-
-  @Rule("RW-05")
-  void aWriterThatVanishesWithALostAnswerLeavesNoOrphan() throws Exception {
-    testLostClient(Kind.WRITER, Kind.WRITER);
-  }
-
   // --- RW-07 ---
 
   @Rule("RW-07")

@@ -34,7 +34,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
-import java.util.function.Function;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.parallel.ResourceLock;
 
@@ -174,36 +173,27 @@ public abstract class ReleaseRules extends RuleTest {
 
   @Rule("REL-03")
   void aPauseAtAnyStepOfAnAttemptLeavesNothingBehind() throws Exception {
-    String name = newName();
-    pauseAtAnyStep(client -> client.lock(name), client -> client.lock(name), Duration.ZERO);
+    pauseAtAnyStep(Kind.LOCK, Kind.LOCK, Duration.ZERO);
   }
 
   @Rule("REL-03")
   void aPauseAtAnyStepOfAWaitLeavesNothingBehind() throws Exception {
-    String name = newName();
-    pauseAtAnyStep(client -> client.lock(name), client -> client.lock(name), bound());
+    pauseAtAnyStep(Kind.LOCK, Kind.LOCK, bound());
   }
 
   @Rule({"REL-03", "SEM-05"})
   @Requires(Capability.SEMAPHORE)
   void aPauseAtAnyStepOfAnAttemptForAPermitLeavesNothingBehind() throws Exception {
-    String name = newName();
-    pauseAtAnyStep(
-        client -> client.semaphore(name, 2).permits(1),
-        client -> client.semaphore(name, 2).permits(2),
-        Duration.ZERO);
+    pauseAtAnyStep(Kind.ONE_PERMIT, Kind.ALL_PERMITS, Duration.ZERO);
   }
 
-  private void pauseAtAnyStep(
-      Function<LockClient, Acquirable<Lease>> lock,
-      Function<LockClient, Acquirable<Lease>> whole,
-      Duration wait)
-      throws Exception {
+  private void pauseAtAnyStep(Way way, Way whole, Duration wait) throws Exception {
+    String name = newName();
     Lease first = acquireNow(client(lasting()).lock(newName()));
     // Longer than an attempt may take, and the store has not ended what it granted.
     Duration pause = first.effectiveTtl().multipliedBy(9).dividedBy(10);
     first.release();
-    Acquirable<Lease> others = whole.apply(client());
+    Acquirable<Lease> others = whole.of(client(), name);
     PausingClock clock;
     int step = 0;
     do {
@@ -211,7 +201,7 @@ public abstract class ReleaseRules extends RuleTest {
       LockClient client = client(lasting(), clock);
       clock.pauseAfter(step, pause);
       // If it fails, nothing is known of the attempt.
-      unless(LockException.class, () -> lock.apply(client).tryAcquire(wait))
+      unless(LockException.class, () -> way.of(client, name).tryAcquire(wait))
           .ifPresent(lease -> lease.ifPresent(Lease::release));
       String what = "an attempt holds the lock that was paused at its reading %d of the clock";
       acquireWithin(others, what.formatted(step)).release();

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.Acquirable;
 import dev.interlock.Capability;
 import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
@@ -35,13 +34,8 @@ public abstract class SemaphoreRules extends SharedRuleTest {
     return new Sharing(LockKind.SEMAPHORE, Kind.ONE_PERMIT, Kind.ALL_PERMITS);
   }
 
-  private static Acquirable<Lease> oneOfThree(LockClient client, String name) {
-    return client.semaphore(name, 3);
-  }
-
-  private static Acquirable<Lease> oneOfOne(LockClient client, String name) {
-    return client.semaphore(name, 1);
-  }
+  private static final Way ONE_OF_THREE = (client, name) -> client.semaphore(name, 3);
+  private static final Way ONE_OF_ONE = (client, name) -> client.semaphore(name, 1);
 
   // --- SEM-01 ---
 
@@ -126,7 +120,7 @@ public abstract class SemaphoreRules extends SharedRuleTest {
   void otherKindsAreNoSemaphore() throws Exception {
     testDisagreement(Kind.LOCK, Kind.ONE_PERMIT);
     // Both are 1 of 1 to the store.
-    testDisagreement(Kind.LOCK, SemaphoreRules::oneOfOne);
+    testDisagreement(Kind.LOCK, ONE_OF_ONE);
     if (has(Capability.READ_WRITE)) {
       testDisagreement(Kind.READER, Kind.ONE_PERMIT);
       testDisagreement(Kind.WRITER, Kind.ALL_PERMITS);
@@ -136,7 +130,7 @@ public abstract class SemaphoreRules extends SharedRuleTest {
   @Rule("SEM-07")
   void aSemaphoreIsNothingElse() throws Exception {
     testDisagreement(Kind.ONE_PERMIT, Kind.LOCK);
-    testDisagreement(SemaphoreRules::oneOfOne, Kind.LOCK);
+    testDisagreement(ONE_OF_ONE, Kind.LOCK);
     testDisagreementWithAWaiter(Kind.ONE_PERMIT, Kind.LOCK);
     if (has(Capability.READ_WRITE)) {
       testDisagreement(Kind.ONE_PERMIT, Kind.READER);
@@ -146,10 +140,10 @@ public abstract class SemaphoreRules extends SharedRuleTest {
 
   @Rule("SEM-07")
   void aSemaphoreHasOneLimit() throws Exception {
-    testDisagreement(Kind.ONE_PERMIT, SemaphoreRules::oneOfThree);
-    testDisagreement(Kind.ONE_PERMIT, SemaphoreRules::oneOfOne);
-    testDisagreement(SemaphoreRules::oneOfThree, Kind.ALL_PERMITS);
-    testDisagreementWithAWaiter(Kind.ONE_PERMIT, SemaphoreRules::oneOfThree);
+    testDisagreement(Kind.ONE_PERMIT, ONE_OF_THREE);
+    testDisagreement(Kind.ONE_PERMIT, ONE_OF_ONE);
+    testDisagreement(ONE_OF_THREE, Kind.ALL_PERMITS);
+    testDisagreementWithAWaiter(Kind.ONE_PERMIT, ONE_OF_THREE);
   }
 
   @Rule("SEM-08")

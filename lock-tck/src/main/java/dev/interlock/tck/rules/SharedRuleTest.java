@@ -240,12 +240,16 @@ abstract class SharedRuleTest extends RuleTest {
 
   @Rule({"RW-05", "SEM-05"})
   void aLostAnswerIsUndone() throws Exception {
-    testLostAnswer(sharing().some(), sharing().whole());
+    for (Kind kind : List.of(sharing().some(), sharing().whole())) {
+      testLostAnswer(kind, sharing().whole());
+    }
   }
 
   @Rule({"RW-05", "SEM-05"})
   void aClientThatVanishesWithALostAnswerLeavesNoOrphan() throws Exception {
-    testLostClient(sharing().some(), sharing().whole());
+    for (Kind kind : List.of(sharing().some(), sharing().whole())) {
+      testLostClient(kind, sharing().whole());
+    }
   }
 
   /** How long a store without a queue may remember a waiter that has left. */
