@@ -949,7 +949,7 @@ public abstract class RuleTest {
       forced.add(acquireNow(some.of(client(), name)));
     }
     forceRelease(operator, name, "a held lock was reported as free");
-    Lease next = acquireNow(whole.of(operator, name), "a forced release left a holder");
+    Lease next = acquireNow(whole.of(operator, name), "not free after the forced release");
     for (Lease lease : forced) {
       assertHigherToken(next, lease, "the token does not tell them apart");
       lease.release();

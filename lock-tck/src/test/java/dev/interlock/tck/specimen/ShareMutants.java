@@ -119,8 +119,8 @@ final class ShareMutants {
                   return MemoryMutant.ofBackend(right -> new FirstForced(right, granted));
                 })
             .onlyRules("it frees nothing where the holder is not known", "RW-08", "SEM-06")
-            .refusedBy("RW-08", "a forced release left a holder")
-            .refusedBy("SEM-06", "a forced release left a holder")
+            .refusedBy("RW-08", "not free after the forced release")
+            .refusedBy("SEM-06", "not free after the forced release")
             .build(),
         Specimen.mutant("shared tokens that repeat")
             .fault("All that hold a name together have the token of the first.")
