@@ -110,8 +110,7 @@ public abstract class ElectionRules extends RuleTest {
   void candidatesOfSeveralClientsNeverLeadTogether() throws Exception {
     String name = newName();
     Queue<Event> history = new ConcurrentLinkedQueue<>();
-    AtomicInteger leading = new AtomicInteger();
-    AtomicInteger most = new AtomicInteger();
+    Leaders leaders = new Leaders(new AtomicInteger(), new AtomicInteger());
     List<Future<?>> campaigning = new ArrayList<>();
     List<CountDownLatch> terms = new ArrayList<>();
     List<Candidacy> standing = new ArrayList<>();
@@ -124,7 +123,7 @@ public abstract class ElectionRules extends RuleTest {
                 for (int i = 0; i < 6; i++) {
                   long requestedAt = System.nanoTime();
                   try (Lease lease = client.election(name).campaign()) {
-                    lead(recorder, lease, requestedAt, leading, most);
+                    leaders.lead(recorder, lease, requestedAt);
                   }
                 }
               }));
@@ -136,7 +135,7 @@ public abstract class ElectionRules extends RuleTest {
               client,
               name,
               lease -> {
-                lead(recorder, lease, notBefore.get(), leading, most);
+                leaders.lead(recorder, lease, notBefore.get());
                 notBefore.set(System.nanoTime());
                 three.countDown();
               }));
@@ -148,23 +147,20 @@ public abstract class ElectionRules extends RuleTest {
     }
     standing.forEach(Candidacy::close);
     assertExclusive(history);
-    assertEquals(1, most.get(), "leaders at one time");
+    assertEquals(1, leaders.most.get(), "leaders at one time");
   }
 
-  private static void lead(
-      LeaseRecorder recorder,
-      Lease lease,
-      long requestedAt,
-      AtomicInteger leading,
-      AtomicInteger most)
-      throws InterruptedException {
-    LeaseRecorder.Recorded recorded = recorder.granted(lease, requestedAt);
-    most.accumulateAndGet(leading.incrementAndGet(), Math::max);
-    try {
-      letPass(Duration.ofMillis(1)); // lets others come in
-    } finally {
-      leading.decrementAndGet();
-      recorded.ends();
+  /** Counts how many lead at once. */
+  private record Leaders(AtomicInteger leading, AtomicInteger most) {
+    void lead(LeaseRecorder recorder, Lease lease, long requestedAt) throws InterruptedException {
+      LeaseRecorder.Recorded recorded = recorder.granted(lease, requestedAt);
+      most.accumulateAndGet(leading.incrementAndGet(), Math::max);
+      try {
+        letPass(Duration.ofMillis(1)); // lets others come in
+      } finally {
+        leading.decrementAndGet();
+        recorded.ends();
+      }
     }
   }
 

@@ -348,7 +348,8 @@ public abstract class RuleTest {
   static final class WarmUp implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
-      answer(IN_ANOTHER_JVM.dividedBy(2), worker.client().lock(arguments.get(0))::tryAcquire)
+      // The first call opens the client, which loads and connects it.
+      answer(IN_ANOTHER_JVM.dividedBy(2), () -> worker.client().lock(arguments.get(0)).tryAcquire())
           .ifPresent(Lease::release);
       return "";
     }
