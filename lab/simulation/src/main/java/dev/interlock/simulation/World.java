@@ -159,11 +159,7 @@ final class World implements Surroundings {
     if (servers.size() != 1 || held.token == 0) {
       return Journal.NEVER;
     }
-    long number = held.token / Grant.LEASES_PER_GRANT;
-    long until =
-        servers.get(0) instanceof QueueServer queue
-            ? queue.keptUntil(number)
-            : ((TtlServer) servers.get(0)).keptUntil(held.name, number);
+    long until = servers.get(0).keptUntil(held.name, held.token / Grant.LEASES_PER_GRANT);
     return until == 0 && setting.outside() ? Journal.NEVER : until;
   }
 
@@ -223,8 +219,7 @@ final class World implements Surroundings {
     if (servers.get(0) instanceof QueueServer queue) {
       return new QueueBackend(machine, network, queue, context, journal, setting.sessionTimeout());
     }
-    List<TtlServer> ttls = new ArrayList<>();
-    servers.forEach(server -> ttls.add((TtlServer) server));
+    List<TtlServer> ttls = servers.stream().map(TtlServer.class::cast).toList();
     return new TtlBackend(machine, network, ttls, journal, setting.countsFromReply());
   }
 
@@ -420,14 +415,14 @@ final class World implements Surroundings {
       checkThatAllAreServed();
       for (Host host : hosts) {
         if (!host.machine.isDead()) {
-          join(host.machine.run("observer", () -> host.observers.forEach(Observer::close)), MS);
+          runOn(host.machine, "observer", MS, () -> host.observers.forEach(Observer::close));
         }
       }
       checkThatNothingIsLeft();
       for (Host host : hosts) {
         LockClient client = host.lastClient();
         if (client != null) {
-          join(host.machine.run("closer", () -> host.closeWithManyLocks(client)), 100 * MS);
+          runOn(host.machine, "closer", 100 * MS, () -> host.closeWithManyLocks(client));
           if (setting.locksAtClose() > 0) {
             observer.pause(SLOW_CLOSE * setting.requestTimeout());
           }
@@ -457,17 +452,18 @@ final class World implements Surroundings {
     }
   }
 
-  private void join(SimThread thread, long step) throws InterruptedException {
-    while (thread.state != SimThread.State.ENDED) {
+  /** Runs a task on a machine, and waits until it has ended. */
+  private void runOn(Machine machine, String thread, long step, Runnable task)
+      throws InterruptedException {
+    SimThread started = machine.run(thread, task);
+    while (started.state != SimThread.State.ENDED) {
       observer.pause(step);
     }
   }
 
   private void awaitPrograms(long start) throws InterruptedException {
-    long healed = start;
-    for (PlannedFault fault : plan.faults()) {
-      healed = Math.max(healed, start + fault.at() + fault.lasting());
-    }
+    long healed =
+        start + plan.faults().stream().mapToLong(f -> f.at() + f.lasting()).max().orElse(0);
     // Long enough even if every operation has to wait for all others.
     long each = 4 * setting.ttl() + setting.sessionTimeout();
     long limit = healed - start + plan.operations() * each + TimeUnit.MINUTES.toNanos(1);
@@ -518,9 +514,8 @@ final class World implements Surroundings {
       for (int i = 0; i < setting.names(); i++) {
         String name = Plan.name(i);
         Acquirable<? extends Lease> whole = whole(client, name, setting.uses().get(i));
-        SimThread last =
-            host.machine.run("last", () -> requireServed(host.machine, name, whole, patience));
-        join(last, 20 * MS);
+        Machine machine = host.machine;
+        runOn(machine, "last", 20 * MS, () -> requireServed(machine, name, whole, patience));
       }
     }
   }
@@ -581,11 +576,7 @@ final class World implements Surroundings {
   }
 
   private List<String> left() {
-    List<String> left = new ArrayList<>();
-    for (Server server : servers) {
-      left.addAll(server instanceof QueueServer queue ? queue.held() : ((TtlServer) server).held());
-    }
-    return left;
+    return servers.stream().flatMap(server -> server.held().stream()).toList();
   }
 
   private void checkThatNothingIsLeft() throws InterruptedException {

@@ -181,16 +181,8 @@ public final class Machine implements Platform {
     return stoppedInside == thread;
   }
 
-  boolean hasSlept() {
-    return asleepSoFar > 0;
-  }
-
   public boolean isDead() {
     return dead;
-  }
-
-  List<Stop> stops() {
-    return stops;
   }
 
   /** The thread parks voluntarily, or has ended, so it holds no monitor. */
@@ -487,7 +479,8 @@ public final class Machine implements Platform {
    * several threads resume one after the other.
    */
   public long tolerance() {
-    return TOLERANCE + (hasSlept() ? TimeUnit.SECONDS.toNanos(1) : stops.isEmpty() ? 0 : TOLERANCE);
+    return TOLERANCE
+        + (asleepSoFar > 0 ? TimeUnit.SECONDS.toNanos(1) : stops.isEmpty() ? 0 : TOLERANCE);
   }
 
   /** Fails if a call took longer than the bound, not counting stops of the machine. */
@@ -496,13 +489,8 @@ public final class Machine implements Platform {
     long took = until - from - stopped(from, until);
     // After a stop several threads resume one after the other.
     if (took > trueNanos(bound) + tolerance()) {
-      scheduler.fail(
-          rule,
-          what
-              + " took "
-              + TimeUnit.NANOSECONDS.toMillis(took)
-              + " ms, not at most "
-              + TimeUnit.NANOSECONDS.toMillis(bound + TOLERANCE));
+      String text = "%s took %d ms, not at most %d";
+      scheduler.fail(rule, text.formatted(what, took / 1_000_000, (bound + TOLERANCE) / 1_000_000));
     }
   }
 

@@ -31,16 +31,15 @@ import org.jspecify.annotations.Nullable;
 /** Locks as queue entries bound to the client's session. */
 public final class QueueBackend implements QueueingBackend {
 
-  static final BackendInfo INFO =
-      BackendDescription.of("model", "a model of stores with a queue")
-          .capabilities(
+  private static final BackendInfo INFO =
+      TtlBackend.info(
+          "a model of stores with a queue",
+          Set.of(
               Capability.FENCING,
               Capability.FIFO,
               Capability.SINGLE_WAKEUP,
               Capability.READ_WRITE,
-              Capability.SEMAPHORE)
-          .minTtl(Duration.ofMillis(100))
-          .build();
+              Capability.SEMAPHORE));
 
   private final Machine machine;
   private final Network network;
@@ -302,12 +301,10 @@ public final class QueueBackend implements QueueingBackend {
   }
 
   private Place enter(Claim claim, Deadline deadline) throws InterruptedException {
-    long mine = session;
-    if (mine == 0) {
+    if (session == 0) {
       ask(() -> true, deadline);
-      mine = session;
     }
-    long used = mine;
+    long used = session;
     int before = epoch;
     QueueServer.Node node = ask(() -> server.create(used, claim), deadline);
     return new Place(claim, node.number(), before);
@@ -444,11 +441,20 @@ public final class QueueBackend implements QueueingBackend {
       return true;
     }
     long ended = session;
-    Connection current = connection;
-    if (current != null && current.isOpen() && ended != 0) {
-      current.send(new WakeUp(machine), () -> server.endSession(ended));
+    if (sendEndOfSession()) {
       sessionEnded(ended);
     }
+    return true;
+  }
+
+  /** Ends the session without waiting for an answer; false if there is none, or no connection. */
+  private boolean sendEndOfSession() {
+    long ended = session;
+    Connection current = connection;
+    if (current == null || !current.isOpen() || ended == 0) {
+      return false;
+    }
+    current.send(new WakeUp(machine), () -> server.endSession(ended));
     return true;
   }
 
@@ -470,13 +476,9 @@ public final class QueueBackend implements QueueingBackend {
   @Override
   public void close() {
     closed = true;
-    Connection current = connection;
-    if (current != null && current.isOpen()) {
-      long ended = session;
-      if (ended != 0) {
-        current.send(new WakeUp(machine), () -> server.endSession(ended));
-      }
-      current.close();
+    sendEndOfSession();
+    if (connection != null) {
+      connection.close();
     }
     wakeAll();
   }

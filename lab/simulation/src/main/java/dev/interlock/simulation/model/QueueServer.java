@@ -104,10 +104,10 @@ public class QueueServer extends Server {
     scheduler.at(
         session.heardOf + session.timeout,
         () -> {
-          if (leaderless || !isUp() || session.expired) {
-            return;
-          }
-          if (scheduler.now() - session.heardOf >= session.timeout) {
+          if (!leaderless
+              && isUp()
+              && !session.expired
+              && scheduler.now() - session.heardOf >= session.timeout) {
             endSession(session.id);
           }
         });
@@ -263,17 +263,15 @@ public class QueueServer extends Server {
         line.stream().skip(holders.size()).map(Node::holder).toList());
   }
 
-  /** Watches a node; returns whether it exists. */
-  boolean watch(long number, Connection connection, Runnable signal) {
-    if (!nodes.containsKey(number)) {
-      return false;
+  /** Watches a node, if it exists. */
+  void watch(long number, Connection connection, Runnable signal) {
+    if (nodes.containsKey(number)) {
+      watches.computeIfAbsent(number, key -> new ArrayList<>()).add(new Watch(connection, signal));
     }
-    watches.computeIfAbsent(number, key -> new ArrayList<>()).add(new Watch(connection, signal));
-    return true;
   }
 
-  /** Until when the node lives without another heartbeat; 0 if it does not exist. */
-  public long keptUntil(long number) {
+  @Override
+  public long keptUntil(String name, long number) {
     Node node = nodes.get(number);
     Session session = node == null ? null : sessions.get(node.session());
     return session == null ? 0 : session.heardOf + session.timeout;
@@ -291,7 +289,7 @@ public class QueueServer extends Server {
     }
   }
 
-  /** All locks and places in the queue. */
+  @Override
   public List<String> held() {
     return nodes.values().stream().map(node -> node.name() + " by " + node.claim()).toList();
   }

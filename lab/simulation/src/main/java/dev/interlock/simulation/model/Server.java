@@ -75,6 +75,12 @@ public abstract class Server {
 
   abstract void forgetEverything();
 
+  /** All locks, and places in a queue. */
+  public abstract List<String> held();
+
+  /** Until when a grant of a name is kept without renewal; 0 if there is none. */
+  public abstract long keptUntil(String name, long number);
+
   /** Called when it is running again, with its state intact. */
   void started() {}
 

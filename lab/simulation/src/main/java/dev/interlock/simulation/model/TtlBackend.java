@@ -20,7 +20,6 @@ import dev.interlock.spi.WakeUp;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -38,27 +37,25 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TtlBackend implements LockBackend {
 
-  static final BackendInfo INFO =
-      BackendDescription.of("model", "a model of stores with TTLs")
-          .capabilities(
+  private static final BackendInfo INFO =
+      info(
+          "a model of stores with TTLs",
+          Set.of(
               Capability.FENCING,
               Capability.REVOKE,
               Capability.READ_WRITE,
               Capability.SEMAPHORE,
-              Capability.DEFERRED_RELEASE)
-          .minTtl(Duration.ofMillis(100))
-          .build();
+              Capability.DEFERRED_RELEASE));
 
   /** Any two majorities have a server in common, but three may have none: no semaphores. */
-  static final BackendInfo MAJORITY_INFO =
-      BackendDescription.of("model", "a model of a majority of stores with TTLs")
-          .capabilities(
+  private static final BackendInfo MAJORITY_INFO =
+      info(
+          "a model of a majority of stores with TTLs",
+          Set.of(
               Capability.FENCING,
               Capability.REVOKE,
               Capability.READ_WRITE,
-              Capability.DEFERRED_RELEASE)
-          .minTtl(Duration.ofMillis(100))
-          .build();
+              Capability.DEFERRED_RELEASE));
 
   /** Allowance for clock drift: this fraction of a TTL (1/100). */
   private static final int DRIFT = 100;
@@ -103,6 +100,13 @@ public final class TtlBackend implements LockBackend {
       idle.add(new ArrayDeque<>());
       subscriptions.add(null);
     }
+  }
+
+  /** The description of a model. */
+  static BackendInfo info(String description, Set<Capability> capabilities) {
+    FailureModel failures = FailureModel.builder().build();
+    return new BackendInfo(
+        "model", description, capabilities, Duration.ZERO, Duration.ofMillis(100), failures);
   }
 
   @Override
@@ -229,22 +233,20 @@ public final class TtlBackend implements LockBackend {
   private Attempt attempt(Claim claim, Deadline deadline) throws InterruptedException {
     long sentAt = machine.nanoTime();
     List<TtlServer.Answer> answers =
-        askAll(
-            server -> server.acquire(claim).from(servers.indexOf(server)),
-            TtlServer.Answer::granted,
-            deadline);
+        askAll(server -> server.acquire(claim), TtlServer.Answer::granted, deadline);
     List<TtlServer.Answer> granted = answers.stream().filter(TtlServer.Answer::granted).toList();
     if (granted.size() >= majority) {
-      TtlServer.Answer highest =
-          granted.stream()
-              .max(
-                  Comparator.comparingLong(TtlServer.Answer::token)
-                      .thenComparingInt(TtlServer.Answer::server))
-              .orElseThrow();
+      long highest = granted.stream().mapToLong(TtlServer.Answer::token).max().orElseThrow();
       if (servers.size() > 1) {
-        askAll(server -> server.raise(claim.name(), highest.token()), answer -> true, deadline);
+        askAll(server -> server.raise(claim.name(), highest), answer -> true, deadline);
       }
-      long token = highest.token() * servers.size() + highest.server();
+      int last =
+          granted.stream()
+              .filter(answer -> answer.token() == highest)
+              .mapToInt(answer -> servers.indexOf(answer.server()))
+              .max()
+              .orElseThrow();
+      long token = highest * servers.size() + last;
       Duration certain = Duration.ofNanos(certain(claim.ttl()));
       return new Attempt.Granted(
           new Grant(claim, token, since(sentAt) + certain.toNanos(), claim.ttl(), certain, true));
@@ -366,20 +368,18 @@ public final class TtlBackend implements LockBackend {
     if (machine.isStoppedInside()) {
       // The client may need monitors that the stopped thread holds.
       if (!machine.isDead() && delayed.add(name)) {
-        machine
-            .scheduler()
-            .after(
-                5_000_000,
-                () -> {
-                  delayed.remove(name);
-                  signal(name);
-                });
+        machine.scheduler().after(5_000_000, () -> signalDelayed(name));
       }
       return;
     }
     List.copyOf(watches.entrySet()).stream()
         .filter(watch -> watch.getValue().equals(name))
         .forEach(watch -> watch.getKey().signal());
+  }
+
+  private void signalDelayed(String name) {
+    delayed.remove(name);
+    signal(name);
   }
 
   private void subscribe(int index, String name) {

@@ -35,20 +35,12 @@ public class TtlServer extends Server {
     long expiresAt;
     boolean revoked;
 
-    Entry(Claim claim, long token, long expiresAt) {
-      this(claim.id(), claim.holder(), claim.share(), token, expiresAt);
-    }
-
-    private Entry(String id, String holder, Share share, long token, long expiresAt) {
+    Entry(String id, String holder, Share share, long token, long expiresAt) {
       this.id = id;
       this.holder = holder;
       this.share = share;
       this.token = token;
       this.expiresAt = expiresAt;
-    }
-
-    Entry deferred(String deferredId, long until) {
-      return new Entry(deferredId, holder, share, token, until);
     }
   }
 
@@ -79,15 +71,7 @@ public class TtlServer extends Server {
   }
 
   /** The outcome of an attempt: the token, or how long the lock is still taken. */
-  record Answer(boolean granted, long token, long busyFor, int server) {
-    Answer(boolean granted, long token, long busyFor) {
-      this(granted, token, busyFor, 0);
-    }
-
-    Answer from(int number) {
-      return new Answer(granted, token, busyFor, number);
-    }
-  }
+  record Answer(boolean granted, long token, long busyFor, TtlServer server) {}
 
   private final Map<String, Entries> names = new HashMap<>();
   private final Map<String, Long> counters = new HashMap<>();
@@ -116,7 +100,7 @@ public class TtlServer extends Server {
     }
   }
 
-  /** Until when an entry is kept if it is not renewed; 0 if there is none. */
+  @Override
   public long keptUntil(String name, long token) {
     return live(name).stream()
         .filter(entry -> entry.token == token)
@@ -154,7 +138,7 @@ public class TtlServer extends Server {
     Collection<Entry> present = live(claim.name());
     for (Entry entry : present) {
       if (entry.id.equals(claim.id())) {
-        return new Answer(true, entry.token, 0);
+        return new Answer(true, entry.token, 0, this);
       }
       if (!entry.share.agreesWith(claim.share())) {
         throw claim.share().disagreement(claim.name(), entry.share);
@@ -181,12 +165,14 @@ public class TtlServer extends Server {
       if (!claim.reservation().isZero()) {
         entries.waiting.merge(weight, now + claim.reservation().toNanos(), Math::max);
       }
-      return new Answer(false, 0, busyFor);
+      return new Answer(false, 0, busyFor, this);
     }
     entries.waiting.remove(weight);
     long token = counters.merge(claim.name(), 1L, Long::sum);
-    entries.holders.put(claim.id(), new Entry(claim, token, now + claim.ttl().toNanos()));
-    return new Answer(true, token, 0);
+    long end = now + claim.ttl().toNanos();
+    entries.holders.put(
+        claim.id(), new Entry(claim.id(), claim.holder(), claim.share(), token, end));
+    return new Answer(true, token, 0, this);
   }
 
   private Entries entries(String name) {
@@ -233,7 +219,9 @@ public class TtlServer extends Server {
     if (entry == null || entry.revoked) {
       return false;
     }
-    Entry deferred = entry.deferred(claim.deferredId(), scheduler.now() + delay);
+    Entry deferred =
+        new Entry(
+            claim.deferredId(), entry.holder, entry.share, entry.token, scheduler.now() + delay);
     Map<String, Entry> holders = entries(claim.name()).holders;
     holders.remove(entry.id);
     holders.put(deferred.id, deferred);
@@ -313,7 +301,7 @@ public class TtlServer extends Server {
     return true;
   }
 
-  /** All locks. */
+  @Override
   public List<String> held() {
     return names.keySet().stream()
         .flatMap(name -> live(name).stream().map(entry -> name + " by " + entry.id))

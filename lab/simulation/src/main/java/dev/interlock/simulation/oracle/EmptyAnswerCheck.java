@@ -138,11 +138,7 @@ public final class EmptyAnswerCheck {
     }
     scheduler.fail(
         "API-02",
-        machine.name()
-            + " got nothing of "
-            + names
-            + " after "
-            + (machine.monotonic() - from) / MS
-            + " ms, though neither it nor another was known to hold it");
+        "%s got nothing of %s after %d ms, though neither it nor another was known to hold it"
+            .formatted(machine.name(), names, (machine.monotonic() - from) / MS));
   }
 }

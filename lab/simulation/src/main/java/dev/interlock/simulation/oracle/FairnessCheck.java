@@ -99,26 +99,20 @@ public final class FairnessCheck {
       return;
     }
     long since = queueing(held.machine, held.name).since;
-    queueings
-        .getOrDefault(held.name, Map.of())
-        .forEach(
-            (machine, there) -> {
-              if (machine != held.machine
-                  && held.token % Grant.LEASES_PER_GRANT == 0
-                  && there.waiters > 0
-                  && there.holders == 0
-                  && since - there.since > margin
-                  && !stopsSoonAfter(machine, there.since)
-                  && !stopsSoonAfter(held.machine, since)) {
-                scheduler.fail(
-                    "FAIR-02",
-                    held
-                        + " was granted to a client that waited "
-                        + (since - there.since) / MS
-                        + " ms less than "
-                        + machine.name());
-              }
-            });
+    waitersBefore(
+        held,
+        since - margin,
+        (machine, there) -> {
+          if (held.token % Grant.LEASES_PER_GRANT == 0
+              && there.holders == 0
+              && !stopsSoonAfter(machine, there.since)
+              && !stopsSoonAfter(held.machine, since)) {
+            scheduler.fail(
+                "FAIR-02",
+                "%s was granted to a client that waited %d ms less than %s"
+                    .formatted(held, (since - there.since) / MS, machine.name()));
+          }
+        });
   }
 
   /**
@@ -138,16 +132,8 @@ public final class FairnessCheck {
               if (here.threads.contains(waiter)
                   && !timesOut
                   && waiter.overtaken().incrementAndGet() > allowed) {
-                scheduler.fail(
-                    "FAIR-01",
-                    held
-                        + " was granted, and not to "
-                        + waiter.thread().getName()
-                        + ", which waits as "
-                        + Held.use(waiter.share())
-                        + " since "
-                        + (held.requestedAt - waiter.since()) / MS
-                        + " ms before");
+                failAsPassedOver(
+                    "FAIR-01", held, waiter.thread().getName(), waiter.share(), waiter.since());
               }
             });
       }
@@ -161,7 +147,7 @@ public final class FairnessCheck {
   private void checkLine(Held held, long margin) {
     waitersBefore(
         held,
-        margin,
+        held.requestedAt - margin,
         (machine, there) -> {
           long since = there.since;
           scheduler.after(
@@ -171,19 +157,17 @@ public final class FairnessCheck {
                     && there.since == since
                     && machine.stopped(since, scheduler.now()) == 0
                     && held.machine.stopped(held.requestedAt, scheduler.now()) == 0) {
-                  scheduler.fail(
-                      "FAIR-02",
-                      held
-                          + " was granted, and not to "
-                          + machine.name()
-                          + ", which waits as "
-                          + Held.use(there.share)
-                          + " since "
-                          + (held.requestedAt - since) / MS
-                          + " ms before");
+                  failAsPassedOver("FAIR-02", held, machine.name(), there.share, since);
                 }
               });
         });
+  }
+
+  private void failAsPassedOver(String rule, Held held, String who, Share share, long since) {
+    scheduler.fail(
+        rule,
+        "%s was granted, and not to %s, which waits as %s since %d ms before"
+            .formatted(held, who, Held.use(share), (held.requestedAt - since) / MS));
   }
 
   /**
@@ -205,7 +189,7 @@ public final class FairnessCheck {
             .orElse(start - margin);
     waitersBefore(
         held,
-        margin,
+        held.requestedAt - margin,
         (machine, there) -> {
           if (writes && !there.share.isWhole() && ++there.writers > 1) {
             scheduler.fail(
@@ -217,27 +201,20 @@ public final class FairnessCheck {
           if (!writes && there.share.isWhole() && waits && after > window + margin) {
             scheduler.fail(
                 "FAIR-02",
-                held
-                    + " was granted before a writer at "
-                    + machine.name()
-                    + " that has waited for "
-                    + (scheduler.now() - there.since) / MS
-                    + " ms, "
-                    + after / MS
-                    + " ms after the last writer");
+                "%s was granted before a writer at %s that has waited for %d ms, %d ms after the last"
+                    .formatted(
+                        held, machine.name(), (scheduler.now() - there.since) / MS, after / MS));
           }
         });
   }
 
-  /** Those on other machines that waited when the store was asked for a lease. */
-  private void waitersBefore(Held held, long margin, BiConsumer<Machine, Queueing> action) {
+  /** Those on other machines that have waited for the name of a lease since before that time. */
+  private void waitersBefore(Held held, long time, BiConsumer<Machine, Queueing> action) {
     queueings
         .getOrDefault(held.name, Map.of())
         .forEach(
             (machine, there) -> {
-              if (machine != held.machine
-                  && there.waiters > 0
-                  && held.requestedAt - there.since > margin) {
+              if (machine != held.machine && there.waiters > 0 && there.since < time) {
                 action.accept(machine, there);
               }
             });

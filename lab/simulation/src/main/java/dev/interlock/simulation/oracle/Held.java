@@ -200,12 +200,8 @@ public final class Held {
 
   @Override
   public String toString() {
-    return id
-        + " of \""
-        + name
-        + "\""
-        + (share.isExclusive() ? "" : " as " + use(share))
-        + (token == 0 ? "" : ", token " + token);
+    String as = share.isExclusive() ? "" : " as " + use(share);
+    return id + " of \"" + name + "\"" + as + (token == 0 ? "" : ", token " + token);
   }
 
   /** What a share is, in a word or two. */

@@ -83,23 +83,15 @@ public final class HolderCheck {
     long free = from;
     for (Held held : leases) {
       if (held.name.equals(name)) {
-        free =
-            Math.max(
-                free,
-                held.isOpen()
-                    ? Journal.NEVER
-                    : Math.min(held.releaseCalledAt, held.lossSignalledAt));
+        long end = Math.min(held.releaseCalledAt, held.lossSignalledAt);
+        free = Math.max(free, held.isOpen() ? Journal.NEVER : end);
       }
     }
     if (free != Journal.NEVER && scheduler.now() - free > 500 * MS) {
       scheduler.fail(
           "WAIT-03",
-          machine.name()
-              + " got no \""
-              + name
-              + "\", which no client held for "
-              + (scheduler.now() - free) / MS
-              + " ms");
+          "%s got no \"%s\", which no client held for %d ms"
+              .formatted(machine.name(), name, (scheduler.now() - free) / MS));
     }
   }
 }

@@ -13,6 +13,8 @@ import java.util.Map;
  */
 public final class RenewalCheck {
 
+  private static final long MS = 1_000_000;
+
   private final Scheduler scheduler;
 
   /** When the last confirmed renewal was requested, by machine, name and number of the grant. */
@@ -34,13 +36,12 @@ public final class RenewalCheck {
         confirmedRequests.get(
             List.of(lease.machine.name(), lease.name, lease.token / Grant.LEASES_PER_GRANT));
     if (last == null || last < from) {
+      String none = last == null ? "none" : "none since " + (from - last) / MS + " ms before";
       lease.require(
           false,
           "LEASE-02",
-          "a renewal returned after "
-              + (scheduler.now() - from) / 1_000_000
-              + " ms, though the store has confirmed "
-              + (last == null ? "none" : "none since " + (from - last) / 1_000_000 + " ms before"));
+          "a renewal returned after %d ms, though the store has confirmed %s"
+              .formatted((scheduler.now() - from) / MS, none));
     }
   }
 }

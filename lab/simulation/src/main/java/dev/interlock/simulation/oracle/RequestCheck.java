@@ -131,10 +131,8 @@ public final class RequestCheck {
     } else if (deadline.nanos() - whole.givenUpUntil > ASKED_LATE) {
       scheduler.fail(
           givesUp ? "WAIT-02" : "REL-02",
-          claim
-              + ": all may be given up for "
-              + (deadline.nanos() - whole.givenUpUntil) / MS
-              + " ms longer than one");
+          "%s: all may be given up for %d ms longer than one"
+              .formatted(claim, (deadline.nanos() - whole.givenUpUntil) / MS));
     }
   }
 

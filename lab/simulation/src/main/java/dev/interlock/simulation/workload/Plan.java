@@ -9,6 +9,9 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,11 +25,12 @@ public record Plan(
     List<List<List<Op>>> programs, // by client, then thread
     List<PlannedFault> faults) {
 
+  private boolean has(Predicate<Op> property) {
+    return programs.stream().flatMap(List::stream).flatMap(List::stream).anyMatch(property);
+  }
+
   public boolean hasAsyncOps() {
-    return programs.stream()
-        .flatMap(List::stream)
-        .flatMap(List::stream)
-        .anyMatch(op -> op.kind().isAsync());
+    return has(op -> op.kind().isAsync());
   }
 
   /** The store of the locks. */
@@ -94,13 +98,10 @@ public record Plan(
 
     /** The names of exclusive locks, of which sets consist. */
     List<String> namesOfLocks() {
-      List<String> names = new ArrayList<>();
-      for (int i = 0; i < uses.size(); i++) {
-        if (uses.get(i).isExclusive()) {
-          names.add(name(i));
-        }
-      }
-      return names;
+      return IntStream.range(0, uses.size())
+          .filter(i -> uses.get(i).isExclusive())
+          .mapToObj(Plan::name)
+          .toList();
     }
   }
 
@@ -212,20 +213,34 @@ public record Plan(
      * @param often whether it soon does
      */
     Op inOrder(boolean often) {
+      Kind wait = kind == Kind.ACQUIRE || kind.isAsync() ? Kind.ACQUIRE : Kind.TIMED;
+      long rest = often ? Math.min(pause, 50 * MS) : pause;
+      return with(wait, name, share, Keeping.RENEWED, Ending.RELEASE, hold, false, rest);
+    }
+
+    private Op with(
+        Kind newKind,
+        int newName,
+        Share newShare,
+        Keeping newKeeping,
+        Ending newEnding,
+        long newHold,
+        boolean newAgain,
+        long newPause) {
       return new Op(
-          kind == Kind.ACQUIRE || kind.isAsync() ? Kind.ACQUIRE : Kind.TIMED,
-          name,
-          share,
-          Keeping.RENEWED,
+          newKind,
+          newName,
+          newShare,
+          newKeeping,
           treatment,
-          Ending.RELEASE,
+          newEnding,
           patience,
-          hold,
+          newHold,
           renews,
           looks,
           listener,
-          false,
-          often ? Math.min(pause, 50 * MS) : pause);
+          newAgain,
+          newPause);
     }
 
     /**
@@ -264,18 +279,13 @@ public record Plan(
       boolean changed = !share.isWhole() && keeping == Keeping.RENEWED && random.nextInt(5) == 0;
       boolean lasting = !share.isWhole() && !kind.isOfSet() && random.nextInt(6) == 0;
       boolean twice = share.kind() == LockKind.SEMAPHORE && !ordered && random.nextInt(6) == 0;
-      return new Op(
+      return with(
           (kind.isOfSet() && !ofSet) || noView ? kind.way() : kind,
           which,
           ofSet ? uses.get(which) : share,
           changed && !ordered ? other : keeping,
-          treatment,
           twice ? Ending.TWICE : ending,
-          patience,
           lasting ? upTo(random, 2 * ttl) : hold,
-          renews,
-          looks,
-          listener,
           again,
           pause);
     }
@@ -297,20 +307,10 @@ public record Plan(
           };
       boolean stands = other == Kind.STAND;
       boolean limited = keeping == Keeping.FIXED || keeping == Keeping.MAX_HOLD;
-      return new Op(
-          other,
-          name,
-          share,
-          stands && !limited ? Keeping.RENEWED : keeping,
-          treatment,
-          ending,
-          patience,
-          stands && random.nextInt(4) == 0 ? upTo(random, 2 * ttl) : hold,
-          renews,
-          looks,
-          listener,
-          stands ? random.nextInt(3) == 0 : again && !other.isCampaign(),
-          pause);
+      Keeping kept = stands && !limited ? Keeping.RENEWED : keeping;
+      long held = stands && random.nextInt(4) == 0 ? upTo(random, 2 * ttl) : hold;
+      boolean more = stands ? random.nextInt(3) == 0 : again && !other.isCampaign();
+      return with(other, name, share, kept, ending, held, more, pause);
     }
 
     @Override
@@ -374,10 +374,7 @@ public record Plan(
 
   /** Whether a name is used as two things. */
   public boolean disagrees() {
-    return programs.stream()
-        .flatMap(List::stream)
-        .flatMap(List::stream)
-        .anyMatch(op -> !op.share().agreesWith(setting.uses.get(op.name())));
+    return has(op -> !op.share().agreesWith(setting.uses.get(op.name())));
   }
 
   /** Whether leases are renewed by futures: in one world of eleven. */
@@ -387,18 +384,12 @@ public record Plan(
 
   /** Whether there are candidates or observers. */
   public boolean hasElections() {
-    return programs.stream()
-        .flatMap(List::stream)
-        .flatMap(List::stream)
-        .anyMatch(op -> op.kind() == Kind.STAND || op.kind() == Kind.OBSERVE);
+    return has(op -> op.kind() == Kind.STAND || op.kind() == Kind.OBSERVE);
   }
 
   /** Whether locks are revoked or released by force. */
   public boolean takesAway() {
-    return programs.stream()
-        .flatMap(List::stream)
-        .flatMap(List::stream)
-        .anyMatch(op -> op.kind() == Kind.REVOKE || op.kind() == Kind.FORCE);
+    return has(op -> op.kind() == Kind.REVOKE || op.kind() == Kind.FORCE);
   }
 
   private static final long MS = 1_000_000;
@@ -457,23 +448,15 @@ public record Plan(
         store == Store.TTL && faults.isEmpty() && !takesAway() && random.nextBoolean();
     boolean ordered = setting.queueing || inTurns;
     boolean disagrees = random.nextInt(4) == 0 && !ordered;
-    List<List<List<Op>>> shared = new ArrayList<>();
-    for (List<List<Op>> threads : programs) {
-      // The order of waiters is checked only where a client has one waiter of a name.
-      List<List<Op>> some = ordered ? threads.subList(0, 1) : threads;
-      shared.add(
-          some.stream()
-              .map(
-                  ops ->
-                      ops.stream()
-                          .map(op -> ordered ? op.inOrder(inTurns) : op)
-                          .map(
-                              op ->
-                                  op.withShare(
-                                      uses, oneInHeavy, disagrees, ordered, setting.ttl, random))
-                          .toList())
-              .toList());
-    }
+    // The order of waiters is checked only where a client has one waiter of a name.
+    List<List<List<Op>>> some =
+        ordered ? programs.stream().map(threads -> threads.subList(0, 1)).toList() : programs;
+    List<List<List<Op>>> shared =
+        changed(
+            some,
+            op ->
+                (ordered ? op.inOrder(inTurns) : op)
+                    .withShare(uses, oneInHeavy, disagrees, ordered, setting.ttl, random));
     Setting with = setting.with(uses, setting.queueing, inTurns);
     List<PlannedFault> faultsLeft =
         faults.stream().filter(fault -> fault.thread < shared.get(fault.client).size()).toList();
@@ -482,20 +465,18 @@ public record Plan(
 
   /** The same plan, with candidates and observers in place of some operations. */
   private Plan withElections(SplittableRandom random) {
-    List<List<List<Op>>> elections =
-        programs.stream()
-            .map(
-                threads ->
-                    threads.stream()
-                        .map(
-                            ops ->
-                                ops.stream()
-                                    .map(op -> op.withElection(setting.ttl, random))
-                                    .toList())
-                        .toList())
-            .toList();
+    List<List<List<Op>>> elections = changed(programs, op -> op.withElection(setting.ttl, random));
     // Candidates are waiters beside those of the programs.
     return new Plan(seed, store, setting.with(setting.uses, false, false), elections, faults);
+  }
+
+  private static List<List<List<Op>>> changed(
+      List<List<List<Op>>> programs, UnaryOperator<Op> change) {
+    List<List<List<Op>>> changed = new ArrayList<>();
+    for (List<List<Op>> threads : programs) {
+      changed.add(threads.stream().map(ops -> ops.stream().map(change).toList()).toList());
+    }
+    return changed;
   }
 
   /** The plan of a seed on the given store, with exclusive locks only. */

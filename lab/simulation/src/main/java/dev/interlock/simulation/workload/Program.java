@@ -137,6 +137,11 @@ public final class Program implements Runnable {
     done = true;
   }
 
+  /** The options of an operation; null if it has those of the client. */
+  private @Nullable Consumer<LockOptions.Builder> change(Op op) {
+    return op.keeping() == Plan.Keeping.DEFAULT ? null : options -> change(options, op);
+  }
+
   private void change(LockOptions.Builder builder, Op op) {
     journal.requestCheck.begins(label, latest(op), least(op));
     builder.holder(label).minHold(null).maxHold(null);
@@ -204,11 +209,8 @@ public final class Program implements Runnable {
       case VIEW, VIEW_TRY, VIEW_TIMED -> view(op, client);
       case SET, SET_TRY, SET_TIMED, SET_ASYNC, SET_ASYNC_TIMED -> {
         List<String> names = setting.namesOfLocks();
-        take(
-            op,
-            op.keeping() == Plan.Keeping.DEFAULT
-                ? client.lockAll(names)
-                : client.lockAll(names, options -> change(options, op)));
+        Consumer<LockOptions.Builder> change = change(op);
+        take(op, change == null ? client.lockAll(names) : client.lockAll(names, change));
       }
       case CROWD -> crowd(op, client);
       case INSPECT -> {
@@ -240,10 +242,11 @@ public final class Program implements Runnable {
       return lock(op, client);
     }
     String name = Plan.name(op.name());
+    Consumer<LockOptions.Builder> change = change(op);
     DistributedSemaphore semaphore =
-        op.keeping() == Plan.Keeping.DEFAULT
+        change == null
             ? client.semaphore(name, share.capacity())
-            : client.semaphore(name, share.capacity(), options -> change(options, op));
+            : client.semaphore(name, share.capacity(), change);
     if (op.again()) {
       requireRefused(semaphore, 0);
       requireRefused(semaphore, share.capacity() + 1);
@@ -262,21 +265,19 @@ public final class Program implements Runnable {
 
   private DistributedLock lock(Op op, LockClient client) {
     String name = Plan.name(op.name());
-    boolean byDefault = op.keeping() == Plan.Keeping.DEFAULT;
-    Consumer<LockOptions.Builder> changed = options -> change(options, op);
+    Consumer<LockOptions.Builder> change = change(op);
     if (op.share().isExclusive()) {
-      return byDefault ? client.lock(name) : client.lock(name, changed);
+      return change == null ? client.lock(name) : client.lock(name, change);
     }
     DistributedReadWriteLock both =
-        byDefault ? client.readWriteLock(name) : client.readWriteLock(name, changed);
+        change == null ? client.readWriteLock(name) : client.readWriteLock(name, change);
     return op.share().isWhole() ? both.writeLock() : both.readLock();
   }
 
   private LeaderElection election(Op op, LockClient client) {
     String name = Plan.name(op.name());
-    return op.keeping() == Plan.Keeping.DEFAULT
-        ? client.election(name)
-        : client.election(name, options -> change(options, op));
+    Consumer<LockOptions.Builder> change = change(op);
+    return change == null ? client.election(name) : client.election(name, change);
   }
 
   /** The campaigns of an election as acquisitions. */
@@ -549,14 +550,9 @@ public final class Program implements Runnable {
 
   /** Waits for a future, or ends it as the operation says; null if that came first. */
   private <R> @Nullable R future(Op op, CompletableFuture<R> future) throws InterruptedException {
-    WakeUp wakeUp = new WakeUp(machine);
-    var unused = future.whenComplete((value, failure) -> wakeUp.signal());
-    Deadline deadline =
-        op.treatment() == Plan.Treatment.AWAIT
-            ? Deadline.never(machine)
-            : Deadline.in(machine, Duration.ofNanos(op.patience() / 2));
+    boolean ends = op.treatment() != Plan.Treatment.AWAIT;
     try {
-      if (!wakeUp.await(deadline)) {
+      if (!isDone(future, ends ? Duration.ofNanos(op.patience() / 2) : null)) {
         switch (op.treatment()) {
           case AWAIT -> throw new IllegalStateException("AWAIT does not end the future");
           case CANCEL -> future.cancel(true);
@@ -697,14 +693,20 @@ public final class Program implements Runnable {
   }
 
   private void await(CompletableFuture<?> future) throws InterruptedException {
-    WakeUp wakeUp = new WakeUp(machine);
-    var unused = future.whenComplete((value, failure) -> wakeUp.signal());
-    wakeUp.await(Deadline.never(machine));
+    isDone(future, null);
     try {
       future.join();
     } catch (CompletionException e) {
       throw e.getCause() instanceof RuntimeException problem ? problem : e;
     }
+  }
+
+  /** Waits for a future; returns false if it was not done within the limit, if there is one. */
+  private boolean isDone(CompletableFuture<?> future, @Nullable Duration limit)
+      throws InterruptedException {
+    WakeUp wakeUp = new WakeUp(machine);
+    var unused = future.whenComplete((value, failure) -> wakeUp.signal());
+    return wakeUp.await(limit == null ? Deadline.never(machine) : Deadline.in(machine, limit));
   }
 
   /** Returns false if it was lost before the time is over. */
