@@ -201,13 +201,10 @@ public record Storms(
         uris.isEmpty()
             ? "--backends " + names(contenders, ",")
             : String.join(" ", contenders.stream().map(one -> one.scheme() + ":…").toList());
-    return "interlock storm "
-        + what
-        + " --for "
-        + (lasting.toMillis() % 1_000 == 0 ? lasting.toSeconds() + "s" : lasting.toMillis() + "ms")
-        + " --seed "
-        + seed
-        + (withinModel ? " --within-model" : "");
+    String time =
+        lasting.toMillis() % 1_000 == 0 ? lasting.toSeconds() + "s" : lasting.toMillis() + "ms";
+    return "interlock storm %s --for %s --seed %s%s"
+        .formatted(what, time, seed, withinModel ? " --within-model" : "");
   }
 
   private StormResult one(Contender contender, Progress progress) throws Exception {

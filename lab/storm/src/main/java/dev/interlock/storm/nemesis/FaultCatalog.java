@@ -84,7 +84,7 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
       case LOSE_LEADER -> byVote && servers.canChangeLeader();
       case CHANGE_LEADER, FAIL_OVER -> servers.canChangeLeader();
       case END_SESSION -> servers.hasSessions();
-      case STEP_CLOCK -> servers.members().stream().anyMatch(StoreFaults::hasMovableClock);
+      case STEP_CLOCK -> servers.members().stream().anyMatch(DisposableServer::canSetClock);
       default -> true;
     };
   }

@@ -48,10 +48,6 @@ final class StoreFaults {
     this.names = names;
   }
 
-  static boolean hasMovableClock(DisposableServer server) {
-    return server.canSetClock();
-  }
-
   /** Whether all servers are Redis, and nothing fails over to a replica when one is demoted. */
   static boolean canBeDemoted(Deployment servers) {
     return !servers.canChangeLeader()
@@ -158,7 +154,7 @@ final class StoreFaults {
    */
   private Injection step(int choice) throws Exception {
     List<? extends DisposableServer> movable =
-        servers().members().stream().filter(StoreFaults::hasMovableClock).toList();
+        servers().members().stream().filter(DisposableServer::canSetClock).toList();
     DisposableServer server = movable.get(choice % movable.size());
     int seconds = SHORTEST_STEP_SECONDS + choice / 2 % STEPS;
     boolean back = choice % 2 == 1;

@@ -5,7 +5,9 @@ import dev.interlock.report.Table;
 import dev.interlock.report.Template;
 import dev.interlock.report.Unit;
 import dev.interlock.storm.nemesis.InjectedFault;
+import dev.interlock.storm.verdict.RecordedHistory.ResourceUse;
 import dev.interlock.storm.verdict.Verdict.Finding;
+import dev.interlock.storm.verdict.Verdict.Recovery;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -13,6 +15,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
@@ -137,67 +140,49 @@ public record StormReport(
   }
 
   private Table verdicts() {
-    List<String> head =
+    return table(
+        storms,
+        gaps.stream().map(gap -> gap.backend() + ": no storm: " + gap.why()).toList(),
         List.of(
-            "",
-            "verdict",
-            "faults",
-            "leases",
-            "shared",
-            "lost",
-            "reported in time",
-            "overlaps within",
-            "overlaps beyond",
-            "exposed by tokens",
-            "slowest recovery");
+            new Column<>("", StormResult::name),
+            new Column<>("verdict", one -> one.passed() ? "kept" : "broken: " + one.rules()),
+            new Column<>("faults", one -> count(one.faultsThatTookEffect())),
+            new Column<>("leases", one -> count(one.operations().grants())),
+            new Column<>("shared", one -> count(one.operations().shared())),
+            new Column<>("lost", one -> count(one.operations().lost())),
+            new Column<>("reported in time", one -> count(one.operations().reported())),
+            new Column<>("overlaps within", one -> count(one.overlapsWithin())),
+            new Column<>("overlaps beyond", one -> count(one.overlapsOutside())),
+            new Column<>("exposed by tokens", one -> count(one.overlapsExposed())),
+            new Column<>(
+                "slowest recovery",
+                one -> one.slowest().isEmpty() ? "–" : seconds(one.slowest().get(0).took()))));
+  }
+
+  /** A column of a table: its head, and its cell in the row of a thing. */
+  private record Column<T>(String head, Function<T, String> cell) {}
+
+  private static <T> Table table(List<T> things, List<String> notes, List<Column<T>> columns) {
     return new Table(
-        head,
-        storms.stream()
-            .map(
-                one ->
-                    List.of(
-                        one.name(),
-                        one.passed() ? "kept" : "broken: " + one.rules(),
-                        count(one.faultsThatTookEffect()),
-                        count(one.operations().grants()),
-                        count(one.operations().shared()),
-                        count(one.operations().lost()),
-                        count(one.operations().reported()),
-                        count(
-                            one.findings().stream()
-                                .filter(finding -> finding.rule().startsWith("EXCL"))
-                                .count()),
-                        count(one.overlapsOutside()),
-                        count(one.overlapsExposed()),
-                        one.slowest().isEmpty() ? "–" : seconds(one.slowest().get(0).took())))
+        columns.stream().map(Column::head).toList(),
+        things.stream()
+            .map(thing -> columns.stream().map(column -> column.cell.apply(thing)).toList())
             .toList(),
-        gaps.stream().map(gap -> gap.backend() + ": no storm: " + gap.why()).toList());
+        notes);
   }
 
   /** How many writes the token has saved. */
   private Table writes() {
-    List<String> head =
+    return table(
+        storms,
+        List.of(),
         List.of(
-            "",
-            "writes with a token",
-            "refused as stale",
-            "lost",
-            "writes without",
-            "lost without a token");
-    return new Table(
-        head,
-        storms.stream()
-            .map(
-                one ->
-                    List.of(
-                        one.name(),
-                        count(one.writes().guarded()),
-                        count(one.writes().refused()),
-                        count(one.writes().guardedLost()),
-                        count(one.writes().unguarded()),
-                        count(one.writes().unguardedLost())))
-            .toList(),
-        List.of());
+            new Column<>("", StormResult::name),
+            new Column<>("writes with a token", one -> count(one.writes().guarded())),
+            new Column<>("refused as stale", one -> count(one.writes().refused())),
+            new Column<>("lost", one -> count(one.writes().guardedLost())),
+            new Column<>("writes without", one -> count(one.writes().unguarded())),
+            new Column<>("lost without a token", one -> count(one.writes().unguardedLost()))));
   }
 
   /** How often each kind of fault was injected, and how often it was seen to take effect. */
@@ -206,48 +191,42 @@ public record StormReport(
     for (InjectedFault fault : storm.faults()) {
       byKind.computeIfAbsent(fault.kind(), kind -> new ArrayList<>()).add(fault);
     }
-    List<List<String>> rows = new ArrayList<>();
-    byKind.forEach(
-        (kind, faults) ->
-            rows.add(
-                List.of(
-                    kind,
-                    faults.get(0).insideModel() ? "covered" : "beyond",
-                    Integer.toString(faults.size()),
-                    Long.toString(faults.stream().filter(InjectedFault::tookEffect).count()))));
-    return new Table(List.of("fault", "failure model", "injected", "took effect"), rows, List.of());
+    return table(
+        List.copyOf(byKind.values()),
+        List.of(),
+        List.of(
+            new Column<>("fault", faults -> faults.get(0).kind()),
+            new Column<>(
+                "failure model", faults -> faults.get(0).insideModel() ? "covered" : "beyond"),
+            new Column<>("injected", faults -> "" + faults.size()),
+            new Column<>(
+                "took effect",
+                faults -> "" + faults.stream().filter(InjectedFault::tookEffect).count())));
   }
 
   /** The faults after which the next lease took longest. */
   private static Table recoveries(StormResult storm) {
-    return new Table(
-        List.of("after", "recovery", "over at", "lock", "client"),
-        storm.slowest().stream()
-            .limit(SHOWN)
-            .map(
-                one ->
-                    List.of(
-                        one.fault() + (one.target().isEmpty() ? "" : ", ") + one.target(),
-                        seconds(one.took()),
-                        at(one.overAt()),
-                        "lock " + (storm.names().indexOf(one.name()) + 1),
-                        one.client()))
-            .toList(),
-        List.of());
+    return table(
+        storm.slowest().stream().limit(SHOWN).toList(),
+        List.of(),
+        List.of(
+            new Column<>(
+                "after", one -> one.fault() + (one.target().isEmpty() ? "" : ", ") + one.target()),
+            new Column<>("recovery", one -> seconds(one.took())),
+            new Column<>("over at", one -> at(one.overAt())),
+            new Column<>("lock", one -> "lock " + (storm.names().indexOf(one.name()) + 1)),
+            new Column<>("client", Recovery::client)));
   }
 
   private static Table resources(StormResult storm) {
-    return new Table(
-        List.of("client", "threads", "connections"),
-        storm.resources().stream()
-            .map(
-                one ->
-                    List.of(
-                        one.client(),
-                        one.threadsBefore() + " → " + one.threadsAfter(),
-                        one.connectionsBefore() + " → " + one.connectionsAfter()))
-            .toList(),
-        List.of());
+    return table(
+        storm.resources(),
+        List.of(),
+        List.of(
+            new Column<>("client", ResourceUse::client),
+            new Column<>("threads", one -> one.threadsBefore() + " → " + one.threadsAfter()),
+            new Column<>(
+                "connections", one -> one.connectionsBefore() + " → " + one.connectionsAfter())));
   }
 
   /** A sentence on duration, seed and machine. */

@@ -80,6 +80,14 @@ public record StormResult(
     return String.join(", ", findings.stream().map(Finding::rule).distinct().sorted().toList());
   }
 
+  /**
+   * {@return how many overlaps no fault outside the failure model explains, as the findings have
+   * it}
+   */
+  long overlapsWithin() {
+    return findings.stream().filter(finding -> finding.rule().startsWith("EXCL")).count();
+  }
+
   /** {@return how many faults were seen to take effect} */
   long faultsThatTookEffect() {
     return faults.stream().filter(InjectedFault::tookEffect).count();

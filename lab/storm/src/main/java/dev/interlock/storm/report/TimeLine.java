@@ -8,8 +8,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.function.Function;
-import java.util.stream.Stream;
+import java.util.stream.LongStream;
 
 /**
  * A storm as a picture, in SVG: above, the faults of the store and of each client; below, who held
@@ -33,14 +32,10 @@ final class TimeLine {
 
   TimeLine(StormResult storm) {
     this.storm = storm;
+    LongStream faults = storm.faults().stream().mapToLong(fault -> fault.until().toNanos());
+    LongStream leases = storm.leases().stream().mapToLong(HeldLease::until);
     this.end =
-        Stream.of(
-                Stream.of(storm.lasted().toNanos()),
-                storm.faults().stream().map(fault -> fault.until().toNanos()),
-                storm.leases().stream().map(HeldLease::until))
-            .flatMap(Function.identity())
-            .max(Comparator.naturalOrder())
-            .orElseThrow();
+        Math.max(storm.lasted().toNanos(), LongStream.concat(faults, leases).max().orElse(0));
   }
 
   /** The picture, in SVG. */
@@ -159,16 +154,11 @@ final class TimeLine {
   }
 
   private static String says(InjectedFault fault) {
-    return StormReport.at(fault.from())
-        + " to "
-        + StormReport.at(fault.until())
-        + ": "
-        + fault.kind()
-        + ", "
-        + fault.target()
-        + (fault.note().isEmpty() ? "" : " (" + fault.note() + ")")
-        + (fault.tookEffect() ? "" : "; no effect seen")
-        + (fault.insideModel() ? "" : "; beyond the failure model");
+    String time = StormReport.at(fault.from()) + " to " + StormReport.at(fault.until());
+    String note = fault.note().isEmpty() ? "" : " (" + fault.note() + ")";
+    String effect = fault.tookEffect() ? "" : "; no effect seen";
+    String model = fault.insideModel() ? "" : "; beyond the failure model";
+    return time + ": " + fault.kind() + ", " + fault.target() + note + effect + model;
   }
 
   /**

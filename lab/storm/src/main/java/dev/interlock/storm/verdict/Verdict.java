@@ -16,10 +16,10 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.NavigableMap;
 import java.util.PriorityQueue;
 import java.util.Set;
 import java.util.TreeMap;
@@ -215,13 +215,10 @@ public final class Verdict {
     return violation.second().at() - violation.first().at();
   }
 
-  private Map<String, List<Lease>> by(Function<Lease, String> property) {
-    return records.leases.stream()
-        .collect(Collectors.groupingBy(property, TreeMap::new, Collectors.toList()));
-  }
-
   private Map<String, List<Lease>> byName() {
-    return by(lease -> lease.grant.name());
+    return records.leases.stream()
+        .collect(
+            Collectors.groupingBy(lease -> lease.grant.name(), TreeMap::new, Collectors.toList()));
   }
 
   /** The beginning of a fault, by the clock of the leases. */
@@ -291,12 +288,11 @@ public final class Verdict {
   /** Checks what was granted before the first fault outside the model as strictly as possible. */
   private void checkTokens() {
     long first = outside.stream().mapToLong(this::from).min().orElse(Long.MAX_VALUE);
-    Set<String> before = new HashSet<>();
-    for (Lease lease : records.leases) {
-      if (lease.from() < first) {
-        before.add(lease.grant.lease());
-      }
-    }
+    Set<String> before =
+        records.leases.stream()
+            .filter(lease -> lease.from() < first)
+            .map(lease -> lease.grant.lease())
+            .collect(Collectors.toSet());
     checkTokens(
         HistoryChecker.withinFailureModel(),
         records.events.stream().filter(event -> before.contains(event.lease())).toList());
@@ -384,12 +380,8 @@ public final class Verdict {
       }
     }
     for (Entry.LossNotReported silent : records.entries(Entry.LossNotReported.class)) {
-      find(
-          "LOSS-02",
-          "the loss of lease "
-              + silent.lease()
-              + " was not reported within "
-              + Duration.ofNanos(bound));
+      Duration limit = Duration.ofNanos(bound);
+      find("LOSS-02", "the loss of lease " + silent.lease() + " was not reported within " + limit);
     }
   }
 
@@ -436,12 +428,12 @@ public final class Verdict {
    */
   public List<Recovery> slowest() {
     List<Recovery> recoveries = new ArrayList<>();
-    Map<String, List<Lease>> byName = byName();
-    Map<String, List<Lease>> byClient = by(lease -> lease.client);
+    Map<String, NavigableMap<Long, Lease>> byName = byTime(lease -> lease.grant.name());
+    Map<String, NavigableMap<Long, Lease>> byClient = byTime(lease -> lease.client);
     for (InjectedFault fault : faults) {
       if (fault.tookEffect()) {
         byName.values().forEach(leases -> addFirstAfter(fault, leases, recoveries));
-        addFirstAfter(fault, byClient.getOrDefault(fault.target(), List.of()), recoveries);
+        addFirstAfter(fault, byClient.getOrDefault(fault.target(), new TreeMap<>()), recoveries);
       }
     }
     return recoveries.stream()
@@ -451,18 +443,21 @@ public final class Verdict {
         .toList();
   }
 
-  private void addFirstAfter(InjectedFault fault, List<Lease> inOrder, List<Recovery> recoveries) {
-    int low = 0;
-    for (int high = inOrder.size(); low < high; ) {
-      int middle = (low + high) >>> 1;
-      if (inOrder.get(middle).from() < until(fault)) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    if (low < inOrder.size()) {
-      Lease next = inOrder.get(low);
+  /** The leases by a property, and of each value by their grants. */
+  private Map<String, NavigableMap<Long, Lease>> byTime(Function<Lease, String> property) {
+    return records.leases.stream()
+        .collect(
+            Collectors.groupingBy(
+                property,
+                TreeMap::new,
+                Collectors.toMap(Lease::from, lease -> lease, (a, b) -> a, TreeMap::new)));
+  }
+
+  private void addFirstAfter(
+      InjectedFault fault, NavigableMap<Long, Lease> byGrant, List<Recovery> recoveries) {
+    Map.Entry<Long, Lease> first = byGrant.ceilingEntry(until(fault));
+    if (first != null) {
+      Lease next = first.getValue();
       recoveries.add(
           new Recovery(
               fault.kind(),

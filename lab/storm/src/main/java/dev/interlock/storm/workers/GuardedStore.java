@@ -16,6 +16,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.concurrent.ThreadFactory;
+import java.util.function.ToLongFunction;
 
 /**
  * What the locks protect: two counters for each name, to which every lease adds one by reading,
@@ -31,7 +32,8 @@ public final class GuardedStore implements Closeable {
   private static final ThreadFactory THREADS = DaemonThreads.factory("storm-store-%d");
 
   private final ServerSocket socket;
-  private final Map<String, Counters> counters = new HashMap<>();
+  private final Map<String, Counter> guarded = new HashMap<>();
+  private final Map<String, Counter> unguarded = new HashMap<>();
 
   /**
    * How many writes under the locks were accepted and lost, with and without the token.
@@ -45,21 +47,23 @@ public final class GuardedStore implements Closeable {
   public record Writes(
       long guarded, long refused, long guardedLost, long unguarded, long unguardedLost) {}
 
-  /** The counters of one name. */
-  private static final class Counters {
+  /** A counter of one name. That without a guard is used with the token 0 by all. */
+  private static final class Counter {
     private long highest;
-    private long guarded;
-    private long guardedWrites;
+    private long value;
+    private long writes;
     private long refused;
-    private long unguarded;
-    private long unguardedWrites;
 
     /** Whether no higher token has been seen. */
-    private boolean claims(String token) {
-      boolean claims = Long.parseLong(token) >= highest;
-      highest = claims ? Long.parseLong(token) : highest;
+    private boolean claims(long token) {
+      boolean claims = token >= highest;
+      highest = Math.max(highest, token);
       refused += claims ? 0 : 1;
       return claims;
+    }
+
+    private long lost() {
+      return writes - value;
     }
   }
 
@@ -105,42 +109,30 @@ public final class GuardedStore implements Closeable {
   }
 
   private synchronized String answer(String[] request) {
-    Counters of = counters.computeIfAbsent(request[1], name -> new Counters());
-    return switch (request[0]) {
-      case "read" -> of.claims(request[2]) ? Long.toString(of.guarded) : REFUSED;
-      case "write" -> {
-        if (!of.claims(request[2])) {
-          yield REFUSED;
-        }
-        of.guarded = Long.parseLong(request[3]);
-        of.guardedWrites++;
-        yield "written";
-      }
-      case "read-unguarded" -> Long.toString(of.unguarded);
-      case "write-unguarded" -> {
-        of.unguarded = Long.parseLong(request[2]);
-        of.unguardedWrites++;
-        yield "written";
-      }
-      default -> throw new IllegalArgumentException("no such request: " + request[0]);
-    };
+    Map<String, Counter> counters = request[1].equals("guarded") ? guarded : unguarded;
+    Counter counter = counters.computeIfAbsent(request[2], name -> new Counter());
+    if (!counter.claims(Long.parseLong(request[3]))) {
+      return REFUSED;
+    }
+    if (request[0].equals("write")) {
+      counter.value = Long.parseLong(request[4]);
+      counter.writes++;
+    }
+    return Long.toString(counter.value);
   }
 
   /** The counts of all writes so far. */
   public synchronized Writes writes() {
-    long guarded = 0;
-    long refused = 0;
-    long guardedLost = 0;
-    long unguarded = 0;
-    long unguardedLost = 0;
-    for (Counters each : counters.values()) {
-      guarded += each.guardedWrites;
-      refused += each.refused;
-      guardedLost += each.guardedWrites - each.guarded;
-      unguarded += each.unguardedWrites;
-      unguardedLost += each.unguardedWrites - each.unguarded;
-    }
-    return new Writes(guarded, refused, guardedLost, unguarded, unguardedLost);
+    return new Writes(
+        sum(guarded, counter -> counter.writes),
+        sum(guarded, counter -> counter.refused),
+        sum(guarded, Counter::lost),
+        sum(unguarded, counter -> counter.writes),
+        sum(unguarded, Counter::lost));
+  }
+
+  private static long sum(Map<String, Counter> counters, ToLongFunction<Counter> count) {
+    return counters.values().stream().mapToLong(count).sum();
   }
 
   @Override
@@ -164,32 +156,32 @@ public final class GuardedStore implements Closeable {
 
     /** The guarded value; empty if a higher token has been seen. */
     OptionalLong read(String name, long token) throws IOException {
-      String answer = ask("read " + name + " " + token);
-      return answer.equals(REFUSED)
-          ? OptionalLong.empty()
-          : OptionalLong.of(Long.parseLong(answer));
+      return ask("read guarded " + name + " " + token);
     }
 
     /** Writes the guarded value unless a higher token has been seen; returns whether it did. */
     boolean write(String name, long token, long value) throws IOException {
-      return !ask("write " + name + " " + token + " " + value).equals(REFUSED);
+      return ask("write guarded " + name + " " + token + " " + value).isPresent();
     }
 
     long readUnguarded(String name) throws IOException {
-      return Long.parseLong(ask("read-unguarded " + name));
+      return ask("read unguarded " + name + " 0").orElseThrow();
     }
 
     void writeUnguarded(String name, long value) throws IOException {
-      ask("write-unguarded " + name + " " + value);
+      ask("write unguarded " + name + " 0 " + value);
     }
 
-    private String ask(String request) throws IOException {
+    /** Sends a request; returns the value, or empty if it was refused. */
+    private OptionalLong ask(String request) throws IOException {
       out.write((request + "\n").getBytes(US_ASCII));
       String answer = in.readLine();
       if (answer == null) {
         throw new IOException("the store that the locks protect has gone");
       }
-      return answer;
+      return answer.equals(REFUSED)
+          ? OptionalLong.empty()
+          : OptionalLong.of(Long.parseLong(answer));
     }
 
     @Override
