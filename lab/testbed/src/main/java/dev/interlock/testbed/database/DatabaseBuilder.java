@@ -39,12 +39,7 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
 
   /** Makes a server that has yet to be started. */
   interface Factory<S> {
-    S server(
-        String how,
-        DatabaseEndpoint clients,
-        DatabaseEndpoint administrator,
-        String uri,
-        DisposableServer.@Nullable Parts parts);
+    S server(String how, DatabaseServer.Access access, DisposableServer.@Nullable Parts parts);
   }
 
   /**
@@ -104,7 +99,8 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
   protected final S named(String text) {
     EndpointUri uri = EndpointUri.parse(text, scheme, defaultPort);
     DatabaseEndpoint endpoint = DatabaseEndpoint.of(uri, scheme);
-    return started(servers.server("endpoint " + uri, endpoint, endpoint, text, null));
+    DatabaseServer.Access access = new DatabaseServer.Access(endpoint, endpoint, text);
+    return started(servers.server("endpoint " + uri, access, null));
   }
 
   @Override
@@ -148,13 +144,12 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
               shell,
               List.of("-c", commands, script, program.toString()),
               () -> Directories.delete(directory.resolve("data")));
-      return started(
-          servers.server(
-              shell.how(),
+      DatabaseServer.Access access =
+          new DatabaseServer.Access(
               clients,
               clients.as(administrator, DatabaseServer.ADMINISTRATORS_PASSWORD),
-              clients.uri(),
-              parts));
+              clients.uri());
+      return started(servers.server(shell.how(), access, parts));
     } catch (IOException e) {
       throw new UncheckedIOException("cannot write below " + directory, e);
     }

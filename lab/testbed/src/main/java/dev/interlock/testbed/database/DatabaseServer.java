@@ -38,22 +38,18 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
 
   private static final Pattern VERSION = Pattern.compile("\\d+(\\.\\d+)+");
 
-  private final DatabaseEndpoint clients;
-  private final DatabaseEndpoint administrator;
-  private final String uri;
+  private final Access access;
 
-  DatabaseServer(
-      String name,
-      String how,
-      DatabaseEndpoint clients,
-      DatabaseEndpoint administrator,
-      String uri,
-      Probe probe,
-      @Nullable Parts parts) {
-    super(name, clients.host(), clients.port(), how, probe, parts);
-    this.clients = clients;
-    this.administrator = administrator;
-    this.uri = uri;
+  /**
+   * How a server is reached.
+   *
+   * @param uri where clients connect, password included
+   */
+  record Access(DatabaseEndpoint clients, DatabaseEndpoint administrator, String uri) {}
+
+  DatabaseServer(String name, String how, Access access, Probe probe, @Nullable Parts parts) {
+    super(name, access.clients().host(), access.clients().port(), how, probe, parts);
+    this.access = access;
   }
 
   /**
@@ -62,27 +58,27 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
    */
   @Override
   public final String uri() {
-    return uri;
+    return access.uri();
   }
 
   /** {@return where clients connect as another user} */
   public final String uri(String user, String password) {
-    return clients.as(user, password).uri();
+    return access.clients().as(user, password).uri();
   }
 
   /** {@return where clients connect, as JDBC takes it: without user and password} */
   public final String jdbcUrl() {
-    return clients.jdbcUrl();
+    return access.clients().jdbcUrl();
   }
 
   /** {@return the user that clients come as: {@value #USER}, or the one of a named endpoint} */
   public final String user() {
-    return clients.user();
+    return access.clients().user();
   }
 
   /** {@return the password of that user} */
   public final String password() {
-    return clients.password();
+    return access.clients().password();
   }
 
   /**
@@ -92,7 +88,7 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
    * @throws IOException if the server refuses one, or does not answer within 5 seconds
    */
   public final void execute(String... statements) throws IOException {
-    try (Connection connection = administrator.connect(ANSWER);
+    try (Connection connection = access.administrator().connect(ANSWER);
         Statement statement = connection.createStatement()) {
       for (String sql : statements) {
         statement.execute(sql);
@@ -109,7 +105,7 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
    * @throws IOException if the server refuses, or does not answer within 5 seconds
    */
   public final List<List<@Nullable String>> query(String sql) throws IOException {
-    try (Connection connection = administrator.connect(ANSWER);
+    try (Connection connection = access.administrator().connect(ANSWER);
         Statement statement = connection.createStatement();
         ResultSet result = statement.executeQuery(sql)) {
       int columns = result.getMetaData().getColumnCount();

@@ -17,13 +17,8 @@ public final class MariaDbServer extends DatabaseServer {
   private static final String ADMINISTRATOR = "administrator";
   private static final int PROTOCOL = 10;
 
-  private MariaDbServer(
-      String how,
-      DatabaseEndpoint clients,
-      DatabaseEndpoint administrator,
-      String uri,
-      @Nullable Parts parts) {
-    super("mariadbd", how, clients, administrator, uri, limit -> ready(clients, limit), parts);
+  private MariaDbServer(String how, Access access, @Nullable Parts parts) {
+    super("mariadbd", how, access, limit -> ready(access.clients(), limit), parts);
   }
 
   /** The server speaks first: of its protocol, or of an error, such as too many clients. */

@@ -22,13 +22,8 @@ public final class PostgresServer extends DatabaseServer {
 
   private static final String ADMINISTRATOR = "postgres";
 
-  private PostgresServer(
-      String how,
-      DatabaseEndpoint clients,
-      DatabaseEndpoint administrator,
-      String uri,
-      @Nullable Parts parts) {
-    super("postgres", how, clients, administrator, uri, limit -> ready(clients, limit), parts);
+  private PostgresServer(String how, Access access, @Nullable Parts parts) {
+    super("postgres", how, access, limit -> ready(access.clients(), limit), parts);
   }
 
   /**

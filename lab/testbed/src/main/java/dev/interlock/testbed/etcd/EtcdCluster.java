@@ -31,7 +31,6 @@ import org.jspecify.annotations.Nullable;
  * etcd://127.0.0.1:10001,127.0.0.1:10002}.
  */
 public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
-  private static final Duration ANSWER = Duration.ofSeconds(5);
   private static final String SCHEME = "etcd";
 
   private final @Nullable TlsTrust trust;
@@ -178,7 +177,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     protected EtcdCluster named(String text) throws IOException {
       EndpointUri uri = EndpointUri.parse(text, SCHEME, 2379);
       String url = (uri.tls() == null ? "http://" : "https://") + uri;
-      return new EtcdCluster(uri, new EtcdEndpoint(url, uri.tls(), null).version(ANSWER));
+      return new EtcdCluster(uri, new EtcdEndpoint(url, uri.tls(), null).version());
     }
 
     @Override

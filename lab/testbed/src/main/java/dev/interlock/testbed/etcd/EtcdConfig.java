@@ -3,9 +3,6 @@ package dev.interlock.testbed.etcd;
 import dev.interlock.testbed.process.Directories;
 import dev.interlock.testbed.process.Ports;
 import dev.interlock.testbed.server.TlsIdentity;
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -74,13 +71,7 @@ record EtcdConfig(
 
   /** Writes the configuration of one member and returns its path. */
   Path write(Path directory, Member member, Start start) {
-    Path file = directory.resolve("etcd.yml");
-    try {
-      Files.write(file, lines(directory, member, start));
-      return file;
-    } catch (IOException e) {
-      throw new UncheckedIOException("cannot write " + file, e);
-    }
+    return Directories.write(directory.resolve("etcd.yml"), lines(directory, member, start));
   }
 
   private List<String> lines(Path directory, Member member, Start start) {

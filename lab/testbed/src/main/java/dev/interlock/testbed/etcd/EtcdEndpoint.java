@@ -27,20 +27,23 @@ import org.jspecify.annotations.Nullable;
 record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String password) {
   private static final int OK = 200;
 
+  /** How long each answer is waited for, but that of {@link #ready}. */
+  private static final Duration ANSWER = Duration.ofSeconds(5);
+
   /** Whether the process is up and serves this port. */
   boolean ready(Duration limit) throws IOException {
     get("/version", limit);
     return true;
   }
 
-  String version(Duration limit) throws IOException {
-    return field(get("/version", limit), "etcdserver")
+  String version() throws IOException {
+    return field(get("/version", ANSWER), "etcdserver")
         .orElseThrow(() -> new IOException("the server does not tell its version"));
   }
 
   /** Whether a read through the quorum succeeds. */
-  boolean healthy(Duration limit) throws IOException {
-    return field(get("/health", limit), "health").equals(Optional.of("true"));
+  boolean healthy() throws IOException {
+    return field(get("/health", ANSWER), "health").equals(Optional.of("true"));
   }
 
   /** What a member says of itself and its leader; ids are unsigned 64-bit numbers as text. */
@@ -50,8 +53,8 @@ record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String passwor
     }
   }
 
-  Status status(Duration limit) throws IOException {
-    String answer = post("/v3/maintenance/status", "{}", null, limit);
+  Status status() throws IOException {
+    String answer = post("/v3/maintenance/status", "{}", null);
     return new Status(
         field(answer, "member_id").orElse(""),
         // Absent, as every zero, when there is no leader.
@@ -59,33 +62,34 @@ record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String passwor
         field(answer, "version").orElse(""));
   }
 
-  String get(String path, Duration limit) throws IOException {
+  private String get(String path, Duration limit) throws IOException {
     return answer(open(path, limit));
   }
 
   /** Calls the gateway, as root if there is a password. */
-  String call(String path, String json, Duration limit) throws IOException {
-    return post(path, json, password == null ? null : token(password, limit), limit);
+  String call(String path, String json) throws IOException {
+    return post(path, json, password == null ? null : token(password));
   }
 
   /** Has the API demand the password from now on, for everything but the status. */
-  void enableAuthentication(String rootPassword, Duration limit) throws IOException {
-    String credentials = "{\"name\":\"root\",\"password\":" + quote(rootPassword) + "}";
-    post("/v3/auth/user/add", credentials, null, limit);
-    post("/v3/auth/role/add", "{\"name\":\"root\"}", null, limit);
-    post("/v3/auth/user/grant", "{\"user\":\"root\",\"role\":\"root\"}", null, limit);
-    post("/v3/auth/enable", "{}", null, limit);
+  void enableAuthentication(String rootPassword) throws IOException {
+    post("/v3/auth/user/add", credentials(rootPassword), null);
+    post("/v3/auth/role/add", "{\"name\":\"root\"}", null);
+    post("/v3/auth/user/grant", "{\"user\":\"root\",\"role\":\"root\"}", null);
+    post("/v3/auth/enable", "{}", null);
   }
 
-  private String token(String rootPassword, Duration limit) throws IOException {
-    String credentials = "{\"name\":\"root\",\"password\":" + quote(rootPassword) + "}";
-    String answer = post("/v3/auth/authenticate", credentials, null, limit);
+  private static String credentials(String rootPassword) {
+    return "{\"name\":\"root\",\"password\":" + quote(rootPassword) + "}";
+  }
+
+  private String token(String rootPassword) throws IOException {
+    String answer = post("/v3/auth/authenticate", credentials(rootPassword), null);
     return field(answer, "token").orElseThrow(() -> new IOException("etcd gave no token"));
   }
 
-  private String post(String path, String json, @Nullable String token, Duration limit)
-      throws IOException {
-    HttpURLConnection connection = open(path, limit);
+  private String post(String path, String json, @Nullable String token) throws IOException {
+    HttpURLConnection connection = open(path, ANSWER);
     if (token != null) {
       connection.setRequestProperty("Authorization", token);
     }

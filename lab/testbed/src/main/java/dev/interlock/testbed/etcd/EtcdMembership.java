@@ -4,7 +4,6 @@ import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.server.DisposableServer;
 import java.io.IOException;
-import java.time.Duration;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -12,7 +11,6 @@ import org.jspecify.annotations.Nullable;
 
 /** One member's entry in its cluster's list of members, as the others keep it. */
 final class EtcdMembership {
-  private static final Duration ANSWER = Duration.ofSeconds(5);
   private static final Pattern MEMBER =
       Pattern.compile("\"ID\":\"(\\d+)\"[^}]*?\"peerURLs\":\\[\"([^\"]+)\"");
 
@@ -47,18 +45,18 @@ final class EtcdMembership {
     }
     if (listed == null) {
       String address = "{\"peerURLs\":[\"" + member.peerUrl() + "\"]}";
-      other.call("/v3/cluster/member/add", address, ANSWER);
+      other.call("/v3/cluster/member/add", address);
       return false;
     }
     if (listed.equals(old)) {
-      other.call("/v3/cluster/member/remove", "{\"ID\":\"" + listed + "\"}", ANSWER);
+      other.call("/v3/cluster/member/remove", "{\"ID\":\"" + listed + "\"}");
       return false;
     }
     return true;
   }
 
   private Optional<String> identity(EtcdEndpoint other) throws IOException {
-    Matcher listed = MEMBER.matcher(other.call("/v3/cluster/member/list", "{}", ANSWER));
+    Matcher listed = MEMBER.matcher(other.call("/v3/cluster/member/list", "{}"));
     while (listed.find()) {
       if (listed.group(2).equals(member.peerUrl())) {
         return Optional.of(listed.group(1));
@@ -71,7 +69,7 @@ final class EtcdMembership {
     for (EtcdConfig.Member candidate : config.members()) {
       EtcdEndpoint endpoint = config.client(candidate);
       try {
-        if (!candidate.equals(member) && endpoint.healthy(ANSWER)) {
+        if (!candidate.equals(member) && endpoint.healthy()) {
           return endpoint;
         }
       } catch (IOException silent) {

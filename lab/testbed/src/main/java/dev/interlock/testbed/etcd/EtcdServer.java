@@ -90,7 +90,7 @@ public final class EtcdServer extends DisposableServer {
 
   @Override
   protected String askVersion() throws IOException {
-    return peer.version(ANSWER);
+    return peer.version();
   }
 
   /**
@@ -103,7 +103,7 @@ public final class EtcdServer extends DisposableServer {
    * @throws IOException if the server answers with an error, or not within 5 seconds
    */
   public String call(String path, String json) throws IOException {
-    return endpoint.call(path, json, ANSWER);
+    return endpoint.call(path, json);
   }
 
   /**
@@ -124,14 +124,14 @@ public final class EtcdServer extends DisposableServer {
 
   /** To be called once, on a server that serves. */
   void enableAuthentication(String rootPassword) throws IOException {
-    endpoint.enableAuthentication(rootPassword, ANSWER);
+    endpoint.enableAuthentication(rootPassword);
   }
 
   EtcdEndpoint.Status status() throws IOException {
-    return endpoint.status(ANSWER);
+    return endpoint.status();
   }
 
   boolean healthy() throws IOException {
-    return endpoint.healthy(ANSWER);
+    return endpoint.healthy();
   }
 }

@@ -51,12 +51,12 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
         throw new UnsuitableWayException(
             Settings.environmentName(setting) + " names " + path + ", which is no program");
       }
-      return new BinaryInstallation("binary " + path, path, Map.of());
+      return found(path, Map.of());
     }
     Optional<Path> onPath =
         onPath(program).or(() -> newest(program, Path.of("/"), List.of(versions)));
     if (onPath.isPresent()) {
-      return new BinaryInstallation("binary " + onPath.get(), onPath.get(), Map.of());
+      return found(onPath.get(), Map.of());
     }
     Optional<Path> folder = serversFolder();
     if (folder.isEmpty()) {
@@ -70,10 +70,13 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
             .findFirst()
             .or(() -> newest(program, folder.get(), List.of(versions)));
     if (unpacked.isPresent()) {
-      return new BinaryInstallation(
-          "binary " + unpacked.get(), unpacked.get(), libraries(folder.get()));
+      return found(unpacked.get(), libraries(folder.get()));
     }
     throw new UnsuitableWayException("no " + program + " on the PATH or in " + folder.get());
+  }
+
+  private static BinaryInstallation found(Path program, Map<String, String> environment) {
+    return new BinaryInstallation("binary " + program, program, environment);
   }
 
   /** The same with more in the environment. */

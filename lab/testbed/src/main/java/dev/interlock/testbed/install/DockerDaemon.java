@@ -117,20 +117,13 @@ final class DockerDaemon {
 
   /** Works on a new thread, since the daemon or a registry may never answer. */
   private static <T> CompletableFuture<T> inBackground(Supplier<T> work) {
-    CompletableFuture<T> result = new CompletableFuture<>();
-    Thread thread =
-        new Thread(
-            () -> {
-              try {
-                result.complete(work.get());
-              } catch (Throwable e) { // Testcontainers throws checked ones without saying so
-                result.completeExceptionally(e);
-              }
-            },
-            "interlock-testbed-docker");
-    thread.setDaemon(true);
-    thread.start();
-    return result;
+    return CompletableFuture.supplyAsync(
+        work,
+        task -> {
+          Thread thread = new Thread(task, "interlock-testbed-docker");
+          thread.setDaemon(true);
+          thread.start();
+        });
   }
 
   private static <T> T await(CompletableFuture<T> result, Duration limit, String problem)

@@ -9,9 +9,18 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Removal of a server's files. */
+/** Writing and removal of a server's files. */
 public final class Directories {
   private Directories() {}
+
+  /** Writes the lines of a file, and returns the file. */
+  public static Path write(Path file, List<String> lines) {
+    try {
+      return Files.write(file, lines);
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot write " + file, e);
+    }
+  }
 
   /** Deletes a directory and all in it; links are deleted, not followed. Absent is fine. */
   public static void delete(Path directory) {

@@ -38,10 +38,8 @@ final class EmbeddedRedis implements Installation {
     }
     if (!hasProgram()) {
       throw new UnsuitableWayException(
-          "embedded-redis has no program for "
-              + System.getProperty("os.name")
-              + " on "
-              + System.getProperty("os.arch"));
+          "embedded-redis has no program for %s on %s"
+              .formatted(System.getProperty("os.name"), System.getProperty("os.arch")));
     }
     return new EmbeddedRedis();
   }

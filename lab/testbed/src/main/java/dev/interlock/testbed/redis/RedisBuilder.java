@@ -78,18 +78,6 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
     return self();
   }
 
-  /**
-   * Limits the memory, in bytes, with an eviction policy.
-   *
-   * @param policy as {@code maxmemory-policy} takes it, for example {@code noeviction}
-   */
-  public final B maxMemory(long bytes, String policy) {
-    if (bytes <= 0) {
-      throw new IllegalArgumentException("the limit must be positive, not " + bytes + " bytes");
-    }
-    return config("maxmemory " + bytes, "maxmemory-policy " + policy);
-  }
-
   /** The servers can be cut off from each other; those without peers then ask for a password. */
   final B separated() {
     separable = true;

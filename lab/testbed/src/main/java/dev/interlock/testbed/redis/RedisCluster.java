@@ -14,9 +14,9 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis Cluster: three masters with one replica each, unless told otherwise. Its URI lists all
- * nodes, for example {@code redis-cluster://127.0.0.1:10001,127.0.0.1:10002,...}; its members are
- * first those that began as masters, then those that began as replicas.
+ * A Redis Cluster: three masters with one replica each. Its URI lists all nodes, for example {@code
+ * redis-cluster://127.0.0.1:10001,127.0.0.1:10002,...}; its members are first those that began as
+ * masters, then those that began as replicas.
  *
  * <p>A shard's servers stay together for the cluster's life; which of them is its master changes.
  * {@link #masterFor} and {@link #masters} ask the servers.
@@ -33,7 +33,7 @@ public final class RedisCluster extends RedisDeployment {
 
   private RedisCluster(EndpointUri uri) throws IOException {
     super(uri);
-    this.view = new RedisClusterView(List.of(), 0, Duration.ZERO);
+    this.view = new RedisClusterView(List.of(), Duration.ZERO);
   }
 
   /**
@@ -44,7 +44,7 @@ public final class RedisCluster extends RedisDeployment {
   public List<RedisServer> masters() {
     requireOurs();
     List<RedisServer> masters = new ArrayList<>();
-    for (int shard = 0; shard < view.shards(); shard++) {
+    for (int shard = 0; shard < RedisClusterView.SHARDS; shard++) {
       masters.add(view.awaitMaster(shard));
     }
     return List.copyOf(masters);
@@ -96,15 +96,13 @@ public final class RedisCluster extends RedisDeployment {
 
   @Override
   public boolean canChangeLeader() {
-    return members().size() > view.shards();
+    return !members().isEmpty();
   }
 
   /** Fails the first shard over, as {@link #failOver} does. */
   @Override
   public void changeLeader() {
-    if (!canChangeLeader()) {
-      throw new UnsupportedOperationException("no replica of ours could become master");
-    }
+    requireOurs();
     failOver(view.awaitMaster(0));
   }
 
@@ -115,32 +113,10 @@ public final class RedisCluster extends RedisDeployment {
 
   /** What is wanted of a cluster before it is started. */
   public static final class Builder extends RedisBuilder<Builder, RedisCluster> {
-    private int shards = 3;
-    private int replicas = 1;
     private Duration nodeTimeout = Duration.ofSeconds(2);
 
     public Builder() {
       super("Redis Cluster", "interlock.redis.cluster.uri");
-    }
-
-    /**
-     * Sets the number of masters, 3 by default.
-     *
-     * @throws IllegalArgumentException if it is below 3, which could not vote on a fail-over
-     */
-    public Builder masters(int masters) {
-      this.shards = atLeast(3, masters, "the number of masters");
-      return this;
-    }
-
-    /**
-     * Sets the number of replicas of each master, 1 by default.
-     *
-     * @throws IllegalArgumentException if it is negative
-     */
-    public Builder replicas(int perMaster) {
-      this.replicas = atLeast(0, perMaster, "the number of replicas");
-      return this;
     }
 
     /**
@@ -175,10 +151,10 @@ public final class RedisCluster extends RedisDeployment {
       RedisNodes nodes = nodes(way);
       PeerGates gates = isSeparable() ? new PeerGates() : null;
       return Servers.startAll(
-          shards * (1 + replicas),
+          2 * RedisClusterView.SHARDS,
           i -> retryOnBindConflict(() -> startNode(nodes, "redis-cluster-" + (i + 1), gates)),
           started -> {
-            RedisClusterView view = new RedisClusterView(started, shards, nodeTimeout);
+            RedisClusterView view = new RedisClusterView(started, nodeTimeout);
             view.form();
             return new RedisCluster(started, view, gates);
           });

@@ -1,6 +1,5 @@
 package dev.interlock.testbed.redis;
 
-import dev.interlock.testbed.process.Ports;
 import dev.interlock.testbed.process.TestbedException;
 import dev.interlock.testbed.process.Waiting;
 import dev.interlock.testbed.server.DisposableServer.State;
@@ -25,12 +24,14 @@ import java.util.concurrent.ConcurrentHashMap;
  * specification</a>.
  */
 final class RedisClusterView {
+  /** The number of masters, without which none could vote on a fail-over. */
+  static final int SHARDS = 3;
+
   private static final int SLOTS = 16_384;
   private static final Duration LIMIT = Duration.ofMinutes(1);
   private static final int LOG_LINES = 20;
 
   private final List<RedisServer> nodes;
-  private final int shards;
   private final Duration rest;
   private final Map<Integer, RedisServer> masters = new ConcurrentHashMap<>();
   private final Map<RedisServer, Long> electedAt = new ConcurrentHashMap<>();
@@ -39,12 +40,10 @@ final class RedisClusterView {
    * Sees nothing yet.
    *
    * @param nodes all nodes, in the order of their shards
-   * @param shards how many there are
    * @param nodeTimeout the nodes' {@code cluster-node-timeout}
    */
-  RedisClusterView(List<RedisServer> nodes, int shards, Duration nodeTimeout) {
+  RedisClusterView(List<RedisServer> nodes, Duration nodeTimeout) {
     this.nodes = nodes;
-    this.shards = shards;
     // For how long a node counts the votes of an election, the limits being those of cluster.c.
     this.rest = Duration.ofMillis(Math.max(2_000, nodeTimeout.toMillis() * 2));
   }
@@ -74,45 +73,31 @@ final class RedisClusterView {
     }
   }
 
-  int shards() {
-    return shards;
-  }
-
   /** Turns fresh nodes into a cluster. */
   void form() throws IOException {
     for (int i = 0; i < nodes.size(); i++) {
       // Distinct from the start, else the nodes have to settle who comes before whom.
       nodes.get(i).call("CLUSTER", "SET-CONFIG-EPOCH", Integer.toString(i + 1));
-      if (i < shards) {
+      if (i < SHARDS) {
         addSlots(nodes.get(i), i);
       }
       if (i > 0) {
         RedisServer first = nodes.get(0);
-        nodes
-            .get(i)
-            .call("CLUSTER", "MEET", first.host(), Integer.toString(first.port()), bus(first));
+        String port = Integer.toString(first.port());
+        nodes.get(i).call("CLUSTER", "MEET", first.host(), port, RedisNodes.busOf(first));
       }
     }
     awaitThat("know each other", () -> everyRunningNode(this::knowsAll));
-    for (int i = shards; i < nodes.size(); i++) {
-      String master = (String) nodes.get(i % shards).call("CLUSTER", "MYID");
+    for (int i = SHARDS; i < nodes.size(); i++) {
+      String master = (String) nodes.get(i % SHARDS).call("CLUSTER", "MYID");
       nodes.get(i).call("CLUSTER", "REPLICATE", String.valueOf(master));
     }
     awaitWhole();
   }
 
-  /** Where the others find a node's bus. */
-  private static String bus(RedisServer node) throws IOException {
-    Object setting = node.call("CONFIG", "GET", RedisNodes.ANNOUNCED_BUS);
-    String announced = RedisEndpoint.map(setting).getOrDefault(RedisNodes.ANNOUNCED_BUS, "0");
-    return announced.equals("0")
-        ? Integer.toString(node.port() + Ports.CLUSTER_BUS_OFFSET)
-        : announced;
-  }
-
   private void addSlots(RedisServer node, int shard) throws IOException {
     List<String> command = new ArrayList<>(List.of("CLUSTER", "ADDSLOTS"));
-    for (int slot = SLOTS * shard / shards; slot < SLOTS * (shard + 1) / shards; slot++) {
+    for (int slot = SLOTS * shard / SHARDS; slot < SLOTS * (shard + 1) / SHARDS; slot++) {
       command.add(Integer.toString(slot));
     }
     node.call(command.toArray(String[]::new));
@@ -133,8 +118,8 @@ final class RedisClusterView {
     try {
       RedisServer running = runningNodes(nodes).get(0);
       Long slot = (Long) running.call("CLUSTER", "KEYSLOT", key);
-      for (int shard = 0; shard < shards; shard++) {
-        if (slot != null && slot < (long) SLOTS * (shard + 1) / shards) {
+      for (int shard = 0; shard < SHARDS; shard++) {
+        if (slot != null && slot < (long) SLOTS * (shard + 1) / SHARDS) {
           return shard;
         }
       }
@@ -153,12 +138,12 @@ final class RedisClusterView {
     if (index < 0) {
       throw new IllegalArgumentException(node + " is not of this cluster");
     }
-    return index % shards;
+    return index % SHARDS;
   }
 
   private List<RedisServer> shard(int shard) {
     List<RedisServer> members = new ArrayList<>();
-    for (int i = shard; i < nodes.size(); i += shards) {
+    for (int i = shard; i < nodes.size(); i += SHARDS) {
       members.add(nodes.get(i));
     }
     return members;
@@ -272,7 +257,7 @@ final class RedisClusterView {
 
   /** Each shard's other nodes have a live link to its master, and all nodes know of it. */
   private boolean everyReplicaInStep() throws IOException {
-    for (int shard = 0; shard < shards; shard++) {
+    for (int shard = 0; shard < SHARDS; shard++) {
       Optional<RedisServer> master = master(shard);
       if (master.isEmpty()) {
         return false;

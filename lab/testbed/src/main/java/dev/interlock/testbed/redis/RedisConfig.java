@@ -71,11 +71,7 @@ record RedisConfig(
       all.add("tls-replication yes");
     }
     all.addAll(lines);
-    try {
-      return Files.write(directory.resolve("redis.conf"), all);
-    } catch (IOException e) {
-      throw new UncheckedIOException("cannot write below " + directory, e);
-    }
+    return Directories.write(directory.resolve("redis.conf"), all);
   }
 
   /**

@@ -7,20 +7,28 @@ import dev.interlock.testbed.server.PeerGates;
 import dev.interlock.testbed.server.Place;
 import dev.interlock.testbed.server.TlsIdentity;
 import dev.interlock.testbed.server.WrongClock;
+import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /** Starts the Redis servers of one deployment, which differ only in a few lines each. */
 record RedisNodes(Installation installation, RedisConfig config) {
   /** The setting for the bus port that a cluster node announces to the others. */
-  static final String ANNOUNCED_BUS = "cluster-announce-bus-port";
+  private static final String ANNOUNCED_BUS = "cluster-announce-bus-port";
 
   /** {@return the same with a wrong clock} */
   RedisNodes withClock(Duration ahead) throws UnsuitableWayException {
     return new RedisNodes(WrongClock.on(installation, ahead), config);
+  }
+
+  /** The port at which the others find the bus of a cluster node. */
+  static String busOf(RedisServer node) throws IOException {
+    Object setting = node.call("CONFIG", "GET", ANNOUNCED_BUS);
+    return Objects.requireNonNull(RedisEndpoint.map(setting).get(ANNOUNCED_BUS));
   }
 
   RedisServer startServer(String name, String... more) {
@@ -31,16 +39,15 @@ record RedisNodes(Installation installation, RedisConfig config) {
   RedisServer startClusterNode(String name, @Nullable PeerGates gates, String... more) {
     int port = Ports.reserveWith(Ports.CLUSTER_BUS_OFFSET);
     int bus = port + Ports.CLUSTER_BUS_OFFSET;
-    if (gates == null) {
-      return Place.launch(name, place -> launchData(name, place, port, more), port, bus);
-    }
-    int gate = Ports.reserve();
+    int gate = gates == null ? bus : Ports.reserve();
     List<String> lines = new ArrayList<>(List.of(more));
     lines.add(ANNOUNCED_BUS + " " + gate);
     return Place.launch(
         name,
         place -> {
-          place.keep(gates.open(gate, bus, port, RedisNodes::sender));
+          if (gates != null) {
+            place.keep(gates.open(gate, bus, port, RedisNodes::sender));
+          }
           return launchData(name, place, port, lines.toArray(String[]::new));
         },
         port,

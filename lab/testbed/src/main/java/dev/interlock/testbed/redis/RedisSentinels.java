@@ -19,9 +19,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis master with replicas (one, unless told otherwise), watched by three sentinels that put a
- * replica in its place when it fails. The members are the data servers: first the one that began as
- * master, then those that began as replicas.
+ * A Redis master with one replica, watched by three sentinels that put the replica in its place
+ * when it fails. The members are the data servers: first the one that began as master, then the
+ * other.
  *
  * <p>The URI has the sentinels, and the name that they have for the master, for example {@code
  * redis-sentinel://127.0.0.1:10001,127.0.0.1:10002,127.0.0.1:10003/mymaster}. The password, if
@@ -234,21 +234,10 @@ public final class RedisSentinels extends RedisDeployment {
 
   /** What is wanted of the servers and sentinels before they are started. */
   public static final class Builder extends RedisBuilder<Builder, RedisSentinels> {
-    private int replicas = 1;
     private Duration downAfter = Duration.ofSeconds(1);
 
     public Builder() {
       super("Redis with sentinels", "interlock.redis.sentinel.uri");
-    }
-
-    /**
-     * Sets the number of replicas, 1 by default.
-     *
-     * @throws IllegalArgumentException if it is not positive
-     */
-    public Builder replicas(int replicas) {
-      this.replicas = atLeast(1, replicas, "the number of replicas");
-      return this;
     }
 
     /**
@@ -283,14 +272,14 @@ public final class RedisSentinels extends RedisDeployment {
       RedisNodes nodes = nodes(way);
       List<RedisServer> started = new ArrayList<>();
       return Servers.startAll(
-          1 + replicas + SENTINELS,
+          2 + SENTINELS,
           i -> {
             started.add(retryOnBindConflict(() -> start(i, nodes, started)));
             return started.get(i);
           },
           all -> {
-            List<RedisServer> members = all.subList(0, 1 + replicas);
-            List<RedisServer> sentinels = all.subList(1 + replicas, all.size());
+            List<RedisServer> members = all.subList(0, 2);
+            List<RedisServer> sentinels = all.subList(2, all.size());
             PeerGates gates = isSeparable() ? new PeerGates() : null;
             RedisSentinels redis = new RedisSentinels(members, sentinels, gates);
             redis.heal();
@@ -304,10 +293,9 @@ public final class RedisSentinels extends RedisDeployment {
         return nodes.startServer("redis-master");
       }
       RedisServer master = before.get(0);
-      return number <= replicas
-          ? nodes.startServer(
-              "redis-replica-" + number, "replicaof " + master.host() + " " + master.port())
-          : nodes.startSentinel("redis-sentinel-" + (number - replicas), monitor(master));
+      return number == 1
+          ? nodes.startServer("redis-replica-1", "replicaof " + master.host() + " " + master.port())
+          : nodes.startSentinel("redis-sentinel-" + (number - 1), monitor(master));
     }
 
     private List<String> monitor(RedisServer master) {

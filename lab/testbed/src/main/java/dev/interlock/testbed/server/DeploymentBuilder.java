@@ -5,7 +5,6 @@ import dev.interlock.testbed.install.UnsuitableWayException;
 import dev.interlock.testbed.process.TestbedException;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -188,9 +187,7 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    "INTERLOCK_WAYS names \""
-                        + name.strip()
-                        + "\"; the ways are "
-                        + EnumSet.allOf(Way.class)));
+                    "INTERLOCK_WAYS names \"%s\"; the ways are %s"
+                        .formatted(name.strip(), List.of(Way.values()))));
   }
 }

@@ -330,12 +330,10 @@ public abstract class DisposableServer implements AutoCloseable {
 
   private Parts ours() {
     if (parts == null) {
-      throw new UnsupportedOperationException(
-          host
-              + ":"
-              + port
-              + " is an endpoint that you named; the testbed hurts only servers that it started."
-              + " Unset it, or ask for forFaults()");
+      String refusal =
+          "%s:%d is an endpoint that you named; the testbed hurts only servers that it started."
+              + " Unset it, or ask for forFaults()";
+      throw new UnsupportedOperationException(refusal.formatted(host, port));
     }
     return parts;
   }

@@ -16,6 +16,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -113,14 +114,10 @@ public final class PeerGates {
     closeLinks(link -> link.target == member || link.sender == member);
   }
 
-  private interface Choice {
-    boolean matches(Link link);
-  }
-
-  private void closeLinks(Choice choice) {
+  private void closeLinks(Predicate<Link> choice) {
     List<Link> chosen = new ArrayList<>();
     synchronized (this) {
-      links.stream().filter(choice::matches).forEach(chosen::add);
+      links.stream().filter(choice).forEach(chosen::add);
       links.removeAll(chosen);
     }
     chosen.forEach(Link::close);

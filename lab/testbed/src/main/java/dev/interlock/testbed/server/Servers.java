@@ -30,21 +30,18 @@ public final class Servers {
         started.add(start.apply(i));
       }
       return joining.join(List.copyOf(started));
-    } catch (IOException e) {
-      throw closing(started, new TestbedException("cannot set up servers: " + e.getMessage(), e));
-    } catch (RuntimeException e) {
-      throw closing(started, e);
+    } catch (IOException | RuntimeException e) {
+      RuntimeException failure =
+          e instanceof RuntimeException unchecked
+              ? unchecked
+              : new TestbedException("cannot set up servers: " + e.getMessage(), e);
+      try {
+        closeAll(started);
+      } catch (RuntimeException alsoFailed) {
+        failure.addSuppressed(alsoFailed);
+      }
+      throw failure;
     }
-  }
-
-  private static RuntimeException closing(
-      List<? extends DisposableServer> servers, RuntimeException failure) {
-    try {
-      closeAll(servers);
-    } catch (RuntimeException e) {
-      failure.addSuppressed(e);
-    }
-    return failure;
   }
 
   /** {@return the servers' addresses, as a URI lists them} */

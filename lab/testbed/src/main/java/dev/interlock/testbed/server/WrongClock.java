@@ -78,13 +78,9 @@ public record WrongClock(BinaryInstallation program, Path compiler, Duration ahe
   public ServerProcess process(Workspace workspace, Path directory, List<String> arguments) {
     set(directory, ahead);
     Path library = workspace.sharedDirectory(DIRECTORY, this::compile).resolve(LIBRARY);
+    String file = directory.resolve(FILE).toString();
     return program
-        .with(
-            Map.of(
-                "LD_PRELOAD",
-                library.toString(),
-                "INTERLOCK_CLOCK_FILE",
-                directory.resolve(FILE).toString()))
+        .with(Map.of("LD_PRELOAD", library.toString(), "INTERLOCK_CLOCK_FILE", file))
         .process(workspace, directory, arguments);
   }
 
@@ -139,13 +135,8 @@ public record WrongClock(BinaryInstallation program, Path compiler, Duration ahe
       long after = System.currentTimeMillis() + ahead.toMillis();
       if (seconds < before / 1_000 - 1 || seconds > after / 1_000 + 1) {
         throw new TestbedException(
-            server.name()
-                + " goes by the right time although its clock is to be wrong by "
-                + ahead
-                + ": it says "
-                + seconds
-                + ", at "
-                + before / 1_000);
+            "%s goes by the right time although its clock is to be wrong by %s: it says %d, at %d"
+                .formatted(server.name(), ahead, seconds, before / 1_000));
       }
     } catch (IOException e) {
       throw new TestbedException(server.name() + " does not tell the time: " + e.getMessage(), e);
