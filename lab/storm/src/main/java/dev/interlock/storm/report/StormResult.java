@@ -80,10 +80,7 @@ public record StormResult(
     return String.join(", ", findings.stream().map(Finding::rule).distinct().sorted().toList());
   }
 
-  /**
-   * {@return how many overlaps no fault outside the failure model explains, as the findings have
-   * it}
-   */
+  /** {@return how many findings are of overlaps within the failure model} */
   long overlapsWithin() {
     return findings.stream().filter(finding -> finding.rule().startsWith("EXCL")).count();
   }

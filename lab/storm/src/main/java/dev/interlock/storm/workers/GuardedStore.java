@@ -47,7 +47,7 @@ public final class GuardedStore implements Closeable {
   public record Writes(
       long guarded, long refused, long guardedLost, long unguarded, long unguardedLost) {}
 
-  /** A counter of one name. That without a guard is used with the token 0 by all. */
+  /** A counter of one name. The unguarded one is always used with the token 0. */
   private static final class Counter {
     private long highest;
     private long value;
