@@ -133,7 +133,7 @@ public abstract class FaultRules extends RuleTest {
 
   private void assertFailsInTime(LockClient client) {
     assertFailsInTime(client.lock(newName())::tryAcquire, "an attempt without a living store");
-    assertFailsInTime(() -> client.inspect(newName()), "inspect");
+    assertFailsInTime(() -> client.admin().inspect(newName()), "inspect");
   }
 
   @Rule("FAULT-02")

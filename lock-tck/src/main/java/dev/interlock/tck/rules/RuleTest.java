@@ -944,7 +944,7 @@ public abstract class RuleTest {
   final void testForcedRelease(Way some, Way whole, int holders) throws Exception {
     String name = newName();
     LockClient operator = client();
-    assertFalse(answer(() -> operator.forceRelease(name)), "a free lock was reported as held");
+    assertFalse(answer(() -> operator.admin().forceRelease(name)), "a free lock was reported as held");
     List<Lease> forced = new ArrayList<>();
     while (forced.size() < holders) {
       forced.add(acquireNow(some.of(client(), name)));
@@ -965,7 +965,7 @@ public abstract class RuleTest {
   final void testRevocation(Way some, Way whole, int holders) throws Exception {
     String name = newName();
     LockClient operator = client();
-    assertFalse(answer(() -> operator.revoke(name)), "a free lock was reported as held");
+    assertFalse(answer(() -> operator.admin().revoke(name)), "a free lock was reported as held");
     List<Lease> revoked = new ArrayList<>();
     while (revoked.size() < holders) {
       revoked.add(acquireNow(some.of(client(renewed()), name)));

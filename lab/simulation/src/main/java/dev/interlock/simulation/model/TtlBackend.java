@@ -104,9 +104,7 @@ public final class TtlBackend implements LockBackend {
 
   /** The description of a model. */
   static BackendInfo info(String description, Set<Capability> capabilities) {
-    FailureModel failures = FailureModel.builder().build();
-    return new BackendInfo(
-        "model", description, capabilities, Duration.ZERO, Duration.ofMillis(100), failures);
+    return BackendDescription.of("model", description).capabilities(capabilities).minTtl(Duration.ofMillis(100)).build();
   }
 
   @Override
