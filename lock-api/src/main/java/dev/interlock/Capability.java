@@ -1,6 +1,6 @@
 package dev.interlock;
 
-/** An ability of a backend beyond what the contract asks of every backend. */
+/** An ability of a backend beyond what the contract asks of every backend. More may be added. */
 public enum Capability {
   /** Every lease has a {@linkplain Lease#fencingToken() fencing token}. */
   FENCING,

@@ -14,8 +14,8 @@ import java.util.Map;
  */
 public interface FailureModel {
 
-  /** What survives a fault. */
-  enum Survives {
+  /** What survives a fault. More may be added. */
+  enum Guarantee {
     /** Exclusion and token order both hold. */
     EXCLUSION_AND_TOKENS,
     /** Two leases may be valid at once, but the later one has the higher token. */
@@ -32,14 +32,14 @@ public interface FailureModel {
    * {@return the whole table, in the order of {@link Fault}: an unmodifiable map with an entry for
    * every fault}
    */
-  Map<Fault, Survives> table();
+  Map<Fault, Guarantee> table();
 
   /**
    * {@return what survives the given fault}
    *
    * @param fault the fault
    */
-  default Survives under(Fault fault) {
+  default Guarantee under(Fault fault) {
     return requireNonNull(table().get(fault), "fault");
   }
 

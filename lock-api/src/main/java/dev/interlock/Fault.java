@@ -1,6 +1,6 @@
 package dev.interlock;
 
-/** A fault of a client, a server or the network between them. */
+/** A fault of a client, a server or the network between them. More may be added. */
 public enum Fault {
   /** The client's process is killed. */
   CLIENT_KILLED,

@@ -17,7 +17,7 @@ import java.util.function.Consumer;
  *   schedule(leadership);
  * }                                                       // resigns
  *
- * Candidacy candidacy = election.run(leadership -> {      // again and again, until closed
+ * Candidacy candidacy = election.start(leadership -> {      // again and again, until closed
  *   while (leadership.isHeld()) {
  *     scheduleNext(leadership.fencingToken());
  *   }
@@ -55,7 +55,7 @@ public interface LeaderElection {
    * @return the leadership, or empty if another client leads
    * @throws InterruptedException if the thread is interrupted before or while waiting
    */
-  Optional<Lease> campaign(Duration timeout) throws InterruptedException;
+  Optional<Lease> tryCampaign(Duration timeout) throws InterruptedException;
 
   /**
    * Campaigns without blocking the caller; see {@link Acquirable#acquireAsync()}.
@@ -86,7 +86,7 @@ public interface LeaderElection {
    * @return the candidacy, which goes on until it or the client is closed
    * @throws IllegalStateException if the client is closed
    */
-  Candidacy run(LeaderWork work);
+  Candidacy start(LeaderWork work);
 
   /**
    * Asks the store who leads. Blocks for at most the request time-out.
@@ -133,7 +133,7 @@ public interface LeaderElection {
 
   /** A leader as the store shows it. */
   interface Leader {
-    /** {@return its {@linkplain LockOptions#holder() label}, or empty if the store keeps none} */
+    /** {@return its {@linkplain LockOptions#label() label}, or empty if the store keeps none} */
     Optional<String> label();
 
     /**

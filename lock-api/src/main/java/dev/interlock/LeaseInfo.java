@@ -5,15 +5,15 @@ import java.time.Instant;
 import java.util.OptionalLong;
 
 /**
- * A snapshot of a lease, from {@link LockClient#held()}. Immutable. Further accessors may be added
- * in any release.
+ * A snapshot of a lease, from {@link LockClient#leases()}. Immutable. Further accessors may be
+ * added in any release.
  */
 public interface LeaseInfo {
 
   /** {@return the lock's name} */
   String name();
 
-  /** {@return what the name is used as} */
+  /** {@return the kind of lock} */
   LockKind kind();
 
   /** {@return the lease's fencing token, or empty if the backend has none} */
@@ -28,6 +28,6 @@ public interface LeaseInfo {
   /** {@return how long the lease has been held, by the monotonic clock} */
   Duration heldFor();
 
-  /** {@return the {@linkplain LockOptions#holder() label} of the holder} */
-  String holder();
+  /** {@return the {@linkplain LockOptions#label() label} of the holder} */
+  String label();
 }

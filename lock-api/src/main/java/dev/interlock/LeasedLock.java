@@ -12,7 +12,8 @@ import java.util.concurrent.locks.Lock;
  * lock.lock();
  * try {
  *   long token = lock.lease().orElseThrow().fencingToken();
- *   store.write(order, token);
+ *   Order order = store.claimAndRead(42, token);
+ *   store.write(order.shipped(), token);
  * } finally {
  *   lock.unlock();
  * }

@@ -4,8 +4,9 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.util.stream.Stream;
 
 /**
- * What an operator does with the locks of a store, whoever holds them. From {@link
- * LockClient#admin()}; usable as long as the client is open. No program needs it to lock.
+ * Operations on any lock of the store, for operators and diagnostics. Applications do not need it
+ * to acquire or release locks. {@link LockClient#admin()} returns it; it works while the client is
+ * open.
  */
 public interface LockAdmin {
 
@@ -14,6 +15,7 @@ public interface LockAdmin {
    *
    * @param name the lock's name
    * @return the store's answer
+   * @throws IllegalArgumentException if {@link LockClient#lock(String)} refuses the name
    * @throws LockUnavailableException if the store did not answer
    * @throws LockConfigurationException if the store refused, or something else is stored under the
    *     lock's name
@@ -51,6 +53,7 @@ public interface LockAdmin {
    *
    * @param name the lock's name
    * @return whether it was held
+   * @throws IllegalArgumentException if {@link LockClient#lock(String)} refuses the name
    * @throws LockUnavailableException if the store did not answer; the lock may be gone or not
    * @throws LockConfigurationException if the store refused
    * @throws IllegalStateException if the client is closed
@@ -65,6 +68,7 @@ public interface LockAdmin {
    *
    * @param name the lock's name
    * @return whether it was held
+   * @throws IllegalArgumentException if {@link LockClient#lock(String)} refuses the name
    * @throws UnsupportedOperationException if the backend lacks {@link Capability#REVOKE}
    * @throws LockUnavailableException if the store did not answer; the lock may be revoked or not
    * @throws LockConfigurationException if the store refused

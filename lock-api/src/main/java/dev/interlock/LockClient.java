@@ -7,7 +7,6 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.Collection;
 import java.util.List;
-import java.util.Set;
 import java.util.function.Consumer;
 
 /**
@@ -122,8 +121,8 @@ public interface LockClient extends AutoCloseable {
    * @throws IllegalArgumentException if there is no name, or one that {@link #lock(String)} refuses
    * @throws IllegalStateException if the client is closed
    */
-  default MultiLock lockAll(Collection<String> names) {
-    return lockAll(names, unchanged -> {});
+  default MultiLock multiLock(Collection<String> names) {
+    return multiLock(names, unchanged -> {});
   }
 
   /**
@@ -137,7 +136,7 @@ public interface LockClient extends AutoCloseable {
    *     refuses; or if the change is one that {@link #lock(String, Consumer)} refuses
    * @throws IllegalStateException if the client is closed
    */
-  MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change);
+  MultiLock multiLock(Collection<String> names, Consumer<? super LockOptions.Builder> change);
 
   /**
    * Returns the read-write lock of the given name, with the {@linkplain #options() client's
@@ -222,27 +221,22 @@ public interface LockClient extends AutoCloseable {
    */
   LeaderElection election(String name, Consumer<? super LockOptions.Builder> change);
 
-  /** {@return what operators do with the locks of this client's store, whoever holds them} */
+  /** {@return operations on any lock of the store, for operators and diagnostics} */
   LockAdmin admin();
 
   /** {@return the backend's name, abilities and promises} */
   BackendInfo backend();
-
-  /** {@return what the backend can do beyond the contract's minimum; unmodifiable} */
-  default Set<Capability> capabilities() {
-    return backend().capabilities();
-  }
 
   /** {@return where the store is, as in error messages, without any password} */
   String endpoint();
 
   /**
    * {@return the leases held through this client at this moment, ordered by name} For diagnostics:
-   * a snapshot of what this process knows; the store is not asked. A {@linkplain #lockAll set} has
-   * an entry for each of its names, and a lock that is kept for its {@linkplain
+   * a snapshot of what this process knows; the store is not asked. A {@linkplain #multiLock set}
+   * has an entry for each of its names, and a lock that is kept for its {@linkplain
    * LockOptions#minHold() minimum hold} stays in it until then.
    */
-  List<LeaseInfo> held();
+  List<LeaseInfo> leases();
 
   /**
    * {@return the acquisitions of this client that are waiting at this moment, ordered by name} For
@@ -250,7 +244,7 @@ public interface LockClient extends AutoCloseable {
    * waits while the lock is held or others are ahead in the queue, and while the store is
    * unavailable and it retries. It does not during its first request to the store.
    */
-  List<WaiterInfo> waiting();
+  List<WaiterInfo> waiters();
 
   /**
    * Calls the listener for every event of this client from now on, in order, on a thread of the
@@ -278,7 +272,7 @@ public interface LockClient extends AutoCloseable {
    *
    * <p>From this call on nothing new is acquired, and every wait ends with {@link
    * IllegalStateException}; leases that are held stay so, and are renewed. {@linkplain
-   * LeaderElection#run Candidacies} are withdrawn, and {@linkplain LeaderElection#observe
+   * LeaderElection#start Candidacies} are withdrawn, and {@linkplain LeaderElection#observe
    * observers} get no more calls. When the time has passed, or the calling thread is interrupted,
    * those that are still held are lost with the reason {@link LossReason#CLOSED}: the client
    * signals the loss, and then releases the locks. A later {@link Lease#release()} of such a lease

@@ -27,7 +27,7 @@ import java.util.OptionalLong;
  * {@link Acquired}, any number of {@link Renewed}, {@link RenewalFailed} and {@link AtRisk}, and
  * finally {@link Released} or {@link Lost}.
  *
- * <p>A listener of a client gets all of these, for each name of a {@linkplain LockClient#lockAll
+ * <p>A listener of a client gets all of these, for each name of a {@linkplain LockClient#multiLock
  * set} separately, with the number of the set's acquisition. A listener of a lease gets those that
  * follow {@link Acquired}. A listener of a {@link MultiLease} gets them for the set as a whole: its
  * names joined, and no token.
@@ -43,7 +43,7 @@ public interface LockEvent {
   /** {@return the lock's name} */
   String name();
 
-  /** {@return what the name is used as; the locks of a {@link MultiLease} are exclusive} */
+  /** {@return the kind of lock; the locks of a {@link MultiLease} are exclusive} */
   LockKind kind();
 
   /** {@return the lease's fencing token; empty before there is a lease, or if there are none} */
@@ -55,8 +55,8 @@ public interface LockEvent {
   /** {@return when it happened, by the local wall clock} */
   Instant time();
 
-  /** {@return the {@linkplain LockOptions#holder() label} of the waiter or holder} */
-  String holder();
+  /** {@return the {@linkplain LockOptions#label() label} of the waiter or holder} */
+  String label();
 
   /**
    * An acquisition has to wait: the lock is held, or others are ahead in the queue. Reported once.

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * LockOptions options =
- *     LockOptions.builder().ttl(Duration.ofSeconds(10)).holder("billing-1").build();
+ *     LockOptions.builder().ttl(Duration.ofSeconds(10)).label("billing-1").build();
  * LockClient client = LockClient.open("redis://localhost:6379", options);
  * }</pre>
  *
@@ -36,7 +36,7 @@ public final class LockOptions {
       @Nullable Duration outageTimeout,
       @Nullable Duration openTimeout,
       Duration pollInterval,
-      @Nullable String holder) {}
+      @Nullable String label) {}
 
   private final Options options;
 
@@ -66,7 +66,7 @@ public final class LockOptions {
     builder.outageTimeout = options.outageTimeout;
     builder.openTimeout = options.openTimeout;
     builder.pollInterval = options.pollInterval;
-    builder.holder = options.holder;
+    builder.label = options.label;
     return builder;
   }
 
@@ -168,8 +168,8 @@ public final class LockOptions {
    * {@return the label that {@link LockAdmin#inspect} shows for a holder or waiter, or empty for
    * the default} Default: host name, process id and thread name, as {@code host/pid/thread}.
    */
-  public Optional<String> holder() {
-    return Optional.ofNullable(options.holder);
+  public Optional<String> label() {
+    return Optional.ofNullable(options.label);
   }
 
   @Override
@@ -192,7 +192,7 @@ public final class LockOptions {
   public static final class Builder {
 
     private static final Duration LONGEST = Duration.ofDays(365);
-    private static final int LONGEST_HOLDER = 255;
+    private static final int LONGEST_LABEL = 255;
 
     private Duration ttl = Duration.ofSeconds(30);
     private boolean autoRenew = true;
@@ -203,7 +203,7 @@ public final class LockOptions {
     private @Nullable Duration outageTimeout;
     private @Nullable Duration openTimeout;
     private Duration pollInterval = Duration.ofSeconds(1);
-    private @Nullable String holder;
+    private @Nullable String label;
 
     private Builder() {}
 
@@ -325,25 +325,25 @@ public final class LockOptions {
     }
 
     /**
-     * Sets {@link LockOptions#holder()}.
+     * Sets {@link LockOptions#label()}.
      *
-     * @param holder 1 to 255 characters without control characters, or null for the default
+     * @param label 1 to 255 characters without control characters, or null for the default
      * @return this builder
      * @throws IllegalArgumentException if empty, too long, or with control characters
      */
     @CanIgnoreReturnValue
-    public Builder holder(@Nullable String holder) {
-      if (holder != null) {
+    public Builder label(@Nullable String label) {
+      if (label != null) {
         checkArgument(
-            !holder.isEmpty() && holder.length() <= LONGEST_HOLDER,
-            "holder label must have 1 to %s characters, not %s",
-            LONGEST_HOLDER,
-            holder.length());
+            !label.isEmpty() && label.length() <= LONGEST_LABEL,
+            "label must have 1 to %s characters, not %s",
+            LONGEST_LABEL,
+            label.length());
         checkArgument(
-            holder.chars().noneMatch(Character::isISOControl),
-            "holder label must not contain control characters");
+            label.chars().noneMatch(Character::isISOControl),
+            "label must not contain control characters");
       }
-      this.holder = holder;
+      this.label = label;
       return this;
     }
 
@@ -377,7 +377,7 @@ public final class LockOptions {
               outageTimeout,
               openTimeout,
               pollInterval,
-              holder));
+              label));
     }
 
     private static Duration checked(String what, Duration value) {

@@ -28,7 +28,7 @@ public interface LockState {
     return !holders().isEmpty();
   }
 
-  /** {@return what the name is used as, or empty if it is free} */
+  /** {@return the kind of lock, or empty if it is free} */
   Optional<LockKind> kind();
 
   /** {@return the limit of a semaphore that is held; empty for other kinds, and if it is free} */
@@ -40,13 +40,9 @@ public interface LockState {
    */
   List<Holder> holders();
 
-  /**
-   * Returns the {@linkplain LockOptions#holder() label} of the holder.
-   *
-   * @return the label, or empty if the lock is free or the store does not keep it
-   */
-  default Optional<String> holder() {
-    return holders().stream().findFirst().flatMap(Holder::label);
+  /** {@return the first holder, the only one of an exclusive lock; empty if the lock is free} */
+  default Optional<Holder> holder() {
+    return holders().stream().findFirst();
   }
 
   /**
@@ -56,7 +52,7 @@ public interface LockState {
    * @return the token, or empty if the lock is free or the backend has no tokens
    */
   default OptionalLong fencingToken() {
-    return isHeld() ? holders().get(0).fencingToken() : OptionalLong.empty();
+    return holder().map(Holder::fencingToken).orElseGet(OptionalLong::empty);
   }
 
   /**
@@ -64,7 +60,7 @@ public interface LockState {
    * or that is not known}
    */
   default Optional<Duration> remaining() {
-    return holders().stream().findFirst().flatMap(Holder::remaining);
+    return holder().flatMap(Holder::remaining);
   }
 
   /**
@@ -74,7 +70,7 @@ public interface LockState {
    * @return the time of the grant, or empty if the lock is free or the store does not record it
    */
   default Optional<Instant> heldSince() {
-    return holders().stream().findFirst().flatMap(Holder::heldSince);
+    return holder().flatMap(Holder::heldSince);
   }
 
   /**
@@ -84,17 +80,33 @@ public interface LockState {
    */
   List<String> waiters();
 
-  /** A holder of a name, alone or together with others. */
+  /** How a holder holds a name. More may be added. */
+  enum Mode {
+    /** An exclusive lock, alone. */
+    EXCLUSIVE,
+    /** A read-write lock, together with other readers. */
+    READ,
+    /** A read-write lock, alone. */
+    WRITE,
+    /** Some permits of a semaphore. */
+    PERMITS
+  }
+
+  /**
+   * A holder of a name, alone or together with others. Immutable. Further accessors may be added in
+   * any release.
+   */
   @CheckReturnValue
   interface Holder {
 
-    /** {@return its {@linkplain LockOptions#holder() label}, if the store keeps it} */
+    /** {@return its {@linkplain LockOptions#label() label}, if the store keeps it} */
     Optional<String> label();
 
-    /**
-     * {@return how many permits it holds; 1 for an exclusive lock or a reader, more for a writer}
-     */
-    int weight();
+    /** {@return how it holds the name} */
+    Mode mode();
+
+    /** {@return how many permits of a semaphore it holds; empty in other modes} */
+    OptionalInt permits();
 
     /** {@return its fencing token, or empty if the backend has none} */
     OptionalLong fencingToken();

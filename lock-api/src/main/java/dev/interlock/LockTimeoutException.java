@@ -45,11 +45,11 @@ public final class LockTimeoutException extends LockException {
   }
 
   /**
-   * {@return the {@linkplain LockOptions#holder() label} of the holder when last seen} Empty if the
+   * {@return the {@linkplain LockOptions#label() label} of the holder when last seen} Empty if the
    * holder belongs to another client and the store does not show it to waiters; {@link
    * LockAdmin#inspect} asks for it.
    */
-  public Optional<String> holder() {
+  public Optional<String> heldBy() {
     return Optional.ofNullable(holder);
   }
 }

@@ -1,6 +1,6 @@
 package dev.interlock;
 
-/** Why a lease ended without being released. */
+/** Why a lease ended without being released. More may be added. */
 public enum LossReason {
   /** The validity ran out: the lease was not renewed, or no renewal was confirmed in time. */
   EXPIRED,

@@ -3,8 +3,8 @@ package dev.interlock;
 import java.util.List;
 
 /**
- * A lease over several names; see {@link LockClient#lockAll}. It is held while all of them are: if
- * one is lost, the others are released.
+ * A lease over several names; see {@link LockClient#multiLock}. It is held while all of them are:
+ * if one is lost, the others are released.
  *
  * <p>{@link #name()} is the names joined by {@code ", "}; {@link #remainingValidity()} and {@link
  * #effectiveTtl()} are the smallest of the names'.

@@ -3,7 +3,7 @@ package dev.interlock;
 import java.util.List;
 
 /**
- * A lock over several names, acquired all or nothing; see {@link LockClient#lockAll}.
+ * A lock over several names, acquired all or nothing; see {@link LockClient#multiLock}.
  *
  * <p>The names are acquired one after the other, in the order of their code points, so that two
  * overlapping sets never deadlock. Those already held are renewed while the acquisition waits for

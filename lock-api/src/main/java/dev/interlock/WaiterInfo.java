@@ -3,7 +3,7 @@ package dev.interlock;
 import java.time.Duration;
 
 /**
- * A snapshot of an acquisition that waits, from {@link LockClient#waiting()}. Immutable. Further
+ * A snapshot of an acquisition that waits, from {@link LockClient#waiters()}. Immutable. Further
  * accessors may be added in any release.
  */
 public interface WaiterInfo {
@@ -11,12 +11,12 @@ public interface WaiterInfo {
   /** {@return the name of the lock that it waits for; of a set, the one that it waits for now} */
   String name();
 
-  /** {@return what it uses the name as} */
+  /** {@return the kind of lock} */
   LockKind kind();
 
   /** {@return the time since the call that acquires, by the monotonic clock} */
   Duration waited();
 
-  /** {@return the {@linkplain LockOptions#holder() label} of the waiter} */
-  String holder();
+  /** {@return the {@linkplain LockOptions#label() label} of the waiter} */
+  String label();
 }

@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -20,11 +20,11 @@ class LockClientTest {
   @Test
   void opensByScheme() throws Exception {
     try (LockClient client = LockClient.open("memory:opens");
-        LockClient other = LockClient.open("MEMORY:opens?ttl=1m&holder=me")) {
+        LockClient other = LockClient.open("MEMORY:opens?ttl=1m&label=me")) {
       try (Lease lease = other.lock("a").acquire()) {
         assertEquals(Optional.empty(), client.lock("a").tryAcquire());
         LockState state = client.admin().inspect("a");
-        assertEquals(Optional.of("me"), state.holder());
+        assertEquals(Optional.of("me"), state.holder().flatMap(first -> first.label()));
         assertEquals(lease.fencingToken(), state.fencingToken().orElseThrow());
         assertEquals(Duration.ofMinutes(1), lease.effectiveTtl());
       }
@@ -68,7 +68,7 @@ class LockClientTest {
         "memory:x?ttl=5",
         "memory:x?ttl=999d",
         "memory:x?autoRenew=1",
-        "memory:x?holder="
+        "memory:x?label="
       })
   void uriThatCannotWorkIsRefused(String uri) {
     assertThrows(LockConfigurationException.class, () -> LockClient.open(uri));
@@ -80,7 +80,8 @@ class LockClientTest {
       Thread.currentThread().setName("ma\nin");
       try (Lease lease = client.lock("a").acquire()) {
         assertTrue(lease.isHeld());
-        String holder = client.admin().inspect("a").holder().orElseThrow();
+        String holder =
+            client.admin().inspect("a").holder().flatMap(first -> first.label()).orElseThrow();
         assertTrue(holder.endsWith("/" + ProcessHandle.current().pid() + "/ma?in"), () -> holder);
       } finally {
         Thread.currentThread().setName("main");
@@ -108,7 +109,7 @@ class LockClientTest {
     Duration timeout = Duration.ofMillis(-1);
     try (LockClient client = LockClient.open("memory:times")) {
       DistributedLock lock = client.lock("a");
-      MultiLock locks = client.lockAll(List.of("a"));
+      MultiLock locks = client.multiLock(List.of("a"));
       assertThrows(IllegalArgumentException.class, () -> lock.tryAcquire(timeout));
       assertThrows(IllegalArgumentException.class, () -> lock.tryAcquireAsync(timeout));
       assertThrows(IllegalArgumentException.class, () -> locks.tryAcquire(timeout));
@@ -119,22 +120,24 @@ class LockClientTest {
 
   @Test
   void theOptionsOfALockAreThoseOfItsClientAsFarAsTheyAreNotChanged() throws Exception {
-    String uri = "memory:derived?ttl=7s&holder=svc-a&outageTimeout=3s&pollInterval=2s";
+    String uri = "memory:derived?ttl=7s&label=svc-a&outageTimeout=3s&pollInterval=2s";
     try (LockClient client = LockClient.open(uri)) {
       LockOptions expected =
           LockOptions.builder()
               .ttl(Duration.ofSeconds(7))
-              .holder("svc-a")
+              .label("svc-a")
               .outageTimeout(Duration.ofSeconds(3))
               .pollInterval(Duration.ofSeconds(2))
               .build();
       assertEquals(expected, client.options());
       Consumer<LockOptions.Builder> limited = options -> options.maxHold(Duration.ofMinutes(5));
       try (Lease one = client.lock("a", limited).acquire();
-          Lease set = client.lockAll(List.of("b"), limited).acquire()) {
+          Lease set = client.multiLock(List.of("b"), limited).acquire()) {
         assertEquals(Duration.ofSeconds(7), one.effectiveTtl());
         assertEquals(Duration.ofSeconds(7), set.effectiveTtl());
-        assertEquals(Optional.of("svc-a"), client.admin().inspect("a").holder());
+        assertEquals(
+            Optional.of("svc-a"),
+            client.admin().inspect("a").holder().flatMap(first -> first.label()));
       }
       assertEquals(expected, client.options());
     }
@@ -147,7 +150,7 @@ class LockClientTest {
       IllegalArgumentException refused =
           assertThrows(IllegalArgumentException.class, () -> client.lock("a", patient));
       assertTrue(refused.getMessage().contains("requestTimeout"), refused.getMessage());
-      assertThrows(IllegalArgumentException.class, () -> client.lockAll(List.of("a"), patient));
+      assertThrows(IllegalArgumentException.class, () -> client.multiLock(List.of("a"), patient));
       assertEquals("a", client.lock("a", o -> o.requestTimeout(Duration.ofSeconds(1))).name());
     }
   }
@@ -163,17 +166,17 @@ class LockClientTest {
             .waitTimeout(Duration.ofSeconds(7))
             .outageTimeout(Duration.ofSeconds(9))
             .pollInterval(Duration.ofMillis(300))
-            .holder("me")
+            .label("me")
             .build();
     assertEquals(options, options.toBuilder().build());
     assertEquals(options.hashCode(), options.toBuilder().build().hashCode());
-    assertFalse(options.equals(options.toBuilder().holder("you").build()));
+    assertFalse(options.equals(options.toBuilder().label("you").build()));
     assertEquals(Duration.ofSeconds(9), options.outageTimeout());
     LockOptions asLongAsTheTtl = options.toBuilder().outageTimeout(null).build();
     assertEquals(options.ttl(), asLongAsTheTtl.outageTimeout());
     assertFalse(options.equals(asLongAsTheTtl));
-    assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().holder("a\nb"));
-    assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().holder(""));
+    assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().label("a\nb"));
+    assertThrows(IllegalArgumentException.class, () -> LockOptions.builder().label(""));
     assertThrows(
         IllegalArgumentException.class, () -> LockOptions.builder().ttl(Duration.ofDays(366)));
   }
@@ -181,13 +184,13 @@ class LockClientTest {
   @Test
   void aForgottenPromiseOfAFailureModelIsNoPromise() {
     FailureModel model =
-        BackendDescription.of("test", "")
-            .under(FailureModel.Survives.TOKENS_ONLY, Fault.ASYNC_FAILOVER)
+        BackendInfoBuilder.of("test", "")
+            .promise(FailureModel.Guarantee.TOKENS_ONLY, Fault.ASYNC_FAILOVER)
             .build()
             .failureModel();
     assertFalse(model.keepsExclusion(Fault.ASYNC_FAILOVER));
     assertTrue(model.keepsTokenOrder(Fault.ASYNC_FAILOVER));
-    assertEquals(FailureModel.Survives.NOTHING, model.under(Fault.PARTITION));
+    assertEquals(FailureModel.Guarantee.NOTHING, model.under(Fault.PARTITION));
     assertEquals(Fault.values().length, model.table().size());
   }
 }

@@ -85,7 +85,8 @@ final class DefaultLockClient implements LockClient {
   }
 
   @Override
-  public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
+  public MultiLock multiLock(
+      Collection<String> names, Consumer<? super LockOptions.Builder> change) {
     engine.ensureOpen();
     return new MultiLockHandle(acquirer, Names.checkedSet(names), changed(change));
   }
@@ -145,7 +146,7 @@ final class DefaultLockClient implements LockClient {
   }
 
   @Override
-  public List<LeaseInfo> held() {
+  public List<LeaseInfo> leases() {
     return holdings
         .grants()
         .flatMap(grant -> grant.leases().stream())
@@ -156,7 +157,7 @@ final class DefaultLockClient implements LockClient {
   }
 
   @Override
-  public List<WaiterInfo> waiting() {
+  public List<WaiterInfo> waiters() {
     long now = engine.platform.nanoTime();
     return holdings
         .queues
@@ -179,7 +180,7 @@ final class DefaultLockClient implements LockClient {
       Duration remainingValidity,
       Instant heldSince,
       Duration heldFor,
-      String holder)
+      String label)
       implements LeaseInfo {
 
     Held(LeaseState lease) {
@@ -194,7 +195,7 @@ final class DefaultLockClient implements LockClient {
     }
   }
 
-  private record Waiter(String name, LockKind kind, Duration waited, String holder)
+  private record Waiter(String name, LockKind kind, Duration waited, String label)
       implements WaiterInfo {}
 
   @Override

@@ -26,7 +26,7 @@ record ElectionHandle(DefaultLockClient client, LockHandle lock, LockOptions opt
   }
 
   @Override
-  public Optional<Lease> campaign(Duration timeout) throws InterruptedException {
+  public Optional<Lease> tryCampaign(Duration timeout) throws InterruptedException {
     return lock.tryAcquire(timeout);
   }
 
@@ -36,7 +36,7 @@ record ElectionHandle(DefaultLockClient client, LockHandle lock, LockOptions opt
   }
 
   @Override
-  public Candidacy run(LeaderWork work) {
+  public Candidacy start(LeaderWork work) {
     requireNonNull(work, "work");
     return client.run(name(), options, work);
   }

@@ -138,8 +138,7 @@ final class Engine {
     ensureOpen();
     if (!backend.has(capability)) {
       throw new UnsupportedOperationException(
-          "the backend %s has no %s; see LockClient.capabilities()"
-              .formatted(backend.name(), what));
+          "the backend %s has no %s; see LockClient.backend()".formatted(backend.name(), what));
     }
   }
 
@@ -149,7 +148,7 @@ final class Engine {
 
   /** Replaces the store's token, which is the grant's, by the first lease's. */
   static LockState withLeaseToken(LockState state) {
-    return LockStates.withTokens(state, token -> token * Grant.LEASES_PER_GRANT);
+    return LockStates.mapTokens(state, token -> token * Grant.LEASES_PER_GRANT);
   }
 
   LockUnavailableException unavailable(String problem, @Nullable Throwable cause) {

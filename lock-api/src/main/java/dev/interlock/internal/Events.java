@@ -17,7 +17,7 @@ final class Events {
 
   /** What an event is about. */
   record Source(
-      String name, LockKind kind, long token, long acquisition, Instant time, String holder) {}
+      String name, LockKind kind, long token, long acquisition, Instant time, String label) {}
 
   private interface OfSource extends LockEvent {
     Source source();
@@ -49,8 +49,8 @@ final class Events {
     }
 
     @Override
-    default String holder() {
-      return source().holder();
+    default String label() {
+      return source().label();
     }
   }
 

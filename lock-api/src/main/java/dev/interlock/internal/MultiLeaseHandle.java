@@ -101,7 +101,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     public Events.Source source() {
       Events.Source first = members.get(0).source();
       return new Events.Source(
-          name, first.kind(), 0, first.acquisition(), first.time(), first.holder());
+          name, first.kind(), 0, first.acquisition(), first.time(), first.label());
     }
 
     /** Called under the member's monitor. */

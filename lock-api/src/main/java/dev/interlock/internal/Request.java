@@ -80,7 +80,7 @@ record Request(
         name,
         share,
         options,
-        options.holder().orElseGet(Labels::ofCurrentThread),
+        options.label().orElseGet(Labels::ofCurrentThread),
         owner,
         false,
         engine.platform.nanoTime(),

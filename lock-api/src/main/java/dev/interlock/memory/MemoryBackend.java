@@ -2,14 +2,14 @@ package dev.interlock.memory;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 final class MemoryBackend implements QueueingBackend {
 
   static final BackendInfo INFO =
-      BackendDescription.of("memory", "a table inside this JVM, first come first served")
+      BackendInfoBuilder.of("memory", "a table inside this JVM, first come first served")
           .capabilities(
               Capability.FENCING,
               Capability.FIFO,
@@ -37,8 +37,8 @@ final class MemoryBackend implements QueueingBackend {
               Capability.SEMAPHORE,
               Capability.DEFERRED_RELEASE)
           .minTtl(Duration.ofMillis(1))
-          .under(
-              Survives.NOT_APPLICABLE,
+          .promise(
+              Guarantee.NOT_APPLICABLE,
               Fault.CLIENT_KILLED,
               Fault.CONNECTION_LOST,
               Fault.PARTITION,
@@ -50,8 +50,8 @@ final class MemoryBackend implements QueueingBackend {
               Fault.LEADER_CHANGED,
               Fault.SERVER_CLOCK_STEPPED,
               Fault.EVICTION)
-          .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_STOPPED, Fault.MACHINE_SUSPENDED)
-          .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
+          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_STOPPED, Fault.MACHINE_SUSPENDED)
+          .promise(Guarantee.TOKENS_ONLY, Fault.FORCED_RELEASE)
           .build();
 
   private final String storeName;
@@ -135,7 +135,12 @@ final class MemoryBackend implements QueueingBackend {
     /** Returns granted if it is the holder, busy otherwise. */
     private Attempt answer(Deadline pollInterval) {
       if (!isGranted()) {
-        String holder = store.inspect(claim().name(), now()).holder().orElse(null);
+        String holder =
+            store
+                .inspect(claim().name(), now())
+                .holder()
+                .flatMap(LockState.Holder::label)
+                .orElse(null);
         return new Attempt.Busy(pollInterval.remaining(), holder);
       }
       // Nobody renews it before this answer.

@@ -354,14 +354,15 @@ final class MemoryStore {
           share.kind(),
           share.capacity(),
           entry.holders.stream().map(holder -> shown(holder, now)).toList(),
-          entry.line.values().stream().map(place -> place.claim.holder()).toList());
+          entry.line.values().stream().map(place -> place.claim.label()).toList());
     }
   }
 
   private static LockState.Holder shown(Place holder, long now) {
     return LockStates.holder(
-        holder.claim.holder(),
+        holder.claim.share().kind(),
         holder.claim.share().weight(),
+        holder.claim.label(),
         holder.token,
         Duration.ofNanos(holder.expiresAt - now),
         Instant.ofEpochMilli(holder.grantedAtWallMillis));

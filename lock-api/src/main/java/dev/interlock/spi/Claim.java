@@ -22,7 +22,7 @@ public final class Claim {
   private final int number;
 
   private final Duration ttl;
-  private final String holder;
+  private final String label;
   private final long issuedAt;
   private final Kind kind;
   private volatile @Nullable Object attachment;
@@ -48,12 +48,12 @@ public final class Claim {
    *     among all attempts of all clients
    * @param ttl how long the store has to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
-   * @param holder the label that {@code inspect} shows, without control characters
+   * @param label the label that {@code inspect} shows, without control characters
    * @param issuedAt the {@link TimeSource#nanoTime()} at which it is made
    */
   public Claim(
-      String name, String id, Duration ttl, boolean autoRenew, String holder, long issuedAt) {
-    this(name, id, ttl, autoRenew, holder, issuedAt, Share.EXCLUSIVE, Duration.ZERO);
+      String name, String id, Duration ttl, boolean autoRenew, String label, long issuedAt) {
+    this(name, id, ttl, autoRenew, label, issuedAt, Share.EXCLUSIVE, Duration.ZERO);
   }
 
   /**
@@ -63,7 +63,7 @@ public final class Claim {
    * @param id the attempt's identity, as above
    * @param ttl how long the store has to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
-   * @param holder the label that {@code inspect} shows, without control characters
+   * @param label the label that {@code inspect} shows, without control characters
    * @param issuedAt the {@link TimeSource#nanoTime()} at which it is made
    * @param share how much of the name it takes
    * @param reservation see {@link #reservation()}
@@ -73,11 +73,11 @@ public final class Claim {
       String id,
       Duration ttl,
       boolean autoRenew,
-      String holder,
+      String label,
       long issuedAt,
       Share share,
       Duration reservation) {
-    this(name, id, -1, ttl, autoRenew, holder, issuedAt, share, reservation);
+    this(name, id, -1, ttl, autoRenew, label, issuedAt, share, reservation);
   }
 
   private Claim(
@@ -86,7 +86,7 @@ public final class Claim {
       int number,
       Duration ttl,
       boolean autoRenew,
-      String holder,
+      String label,
       long issuedAt,
       Share share,
       Duration reservation) {
@@ -94,7 +94,7 @@ public final class Claim {
     this.series = series;
     this.number = number;
     this.ttl = ttl;
-    this.holder = holder;
+    this.label = label;
     this.issuedAt = issuedAt;
     this.kind = Kind.of(autoRenew, share, reservation);
   }
@@ -109,7 +109,7 @@ public final class Claim {
    * @param number the number in the series, from 0 on and below 2<sup>30</sup>
    * @param ttl how long the store has to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
-   * @param holder the label that {@code inspect} shows, without control characters
+   * @param label the label that {@code inspect} shows, without control characters
    * @param issuedAt the {@link TimeSource#nanoTime()} at which it is made
    * @param share how much of the name it takes
    * @param reservation see {@link #reservation()}
@@ -121,11 +121,11 @@ public final class Claim {
       int number,
       Duration ttl,
       boolean autoRenew,
-      String holder,
+      String label,
       long issuedAt,
       Share share,
       Duration reservation) {
-    return new Claim(name, series, number, ttl, autoRenew, holder, issuedAt, share, reservation);
+    return new Claim(name, series, number, ttl, autoRenew, label, issuedAt, share, reservation);
   }
 
   /** {@return the lock's name, 1 to 255 code points of well-formed Unicode} */
@@ -185,8 +185,8 @@ public final class Claim {
   }
 
   /** {@return the label that {@code inspect} shows} */
-  public String holder() {
-    return holder;
+  public String label() {
+    return label;
   }
 
   /**
@@ -233,6 +233,6 @@ public final class Claim {
 
   @Override
   public String toString() {
-    return "Claim[" + name + " by " + holder + ", id " + id() + "]";
+    return "Claim[" + name + " by " + label + ", id " + id() + "]";
   }
 }

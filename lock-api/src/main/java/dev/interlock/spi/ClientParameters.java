@@ -65,8 +65,8 @@ public final class ClientParameters {
               "How long a waiter relies on notifications before it asks the store again.",
               LockOptions.Builder::pollInterval),
           new Setting<>(
-              UriParameter.text("holder", "host/process/thread", "The label that inspect shows."),
-              LockOptions.Builder::holder));
+              UriParameter.text("label", "host/process/thread", "The label that inspect shows."),
+              LockOptions.Builder::label));
 
   private ClientParameters() {}
 

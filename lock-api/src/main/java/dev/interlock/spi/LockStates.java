@@ -5,6 +5,7 @@ import static dev.interlock.internal.Arguments.checkArgument;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.LockState.Holder;
+import dev.interlock.LockState.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -14,7 +15,7 @@ import java.util.OptionalLong;
 import java.util.function.LongUnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** Makes the states that a backend answers {@link LockBackend#inspect} and {@code list} with. */
+/** Creates the {@link LockState}s that a backend returns. */
 public final class LockStates {
 
   private LockStates() {}
@@ -46,7 +47,7 @@ public final class LockStates {
       @Nullable Long token,
       @Nullable Duration remaining,
       List<String> waiters) {
-    return held(name, holder(label, 1, token, remaining, null), waiters);
+    return held(name, holder(label, token, remaining, null), waiters);
   }
 
   /**
@@ -80,10 +81,9 @@ public final class LockStates {
   }
 
   /**
-   * Returns a holder.
+   * Returns the holder of an exclusive lock.
    *
    * @param label its label, or null if the store does not keep it
-   * @param weight how much of the name it holds, see {@link Share#weight()}
    * @param token its fencing token, or null if there is none
    * @param remaining how long the hold lasts without another renewal, or null if not known
    * @param heldSince when the store granted it, by the store's clock, or null if not recorded
@@ -91,13 +91,40 @@ public final class LockStates {
    */
   public static Holder holder(
       @Nullable String label,
-      int weight,
       @Nullable Long token,
       @Nullable Duration remaining,
       @Nullable Instant heldSince) {
+    return holder(LockKind.EXCLUSIVE, 1, label, token, remaining, heldSince);
+  }
+
+  /**
+   * Returns a holder of a name of any kind.
+   *
+   * @param kind what the name is used as
+   * @param weight how much of it the holder has, see {@link Share#weight()}
+   * @param label its label, or null if the store does not keep it
+   * @param token its fencing token, or null if there is none
+   * @param remaining how long the hold lasts without another renewal, or null if not known
+   * @param heldSince when the store granted it, by the store's clock, or null if not recorded
+   * @return the holder
+   */
+  public static Holder holder(
+      LockKind kind,
+      int weight,
+      @Nullable String label,
+      @Nullable Long token,
+      @Nullable Duration remaining,
+      @Nullable Instant heldSince) {
+    Mode mode =
+        switch (kind) {
+          case EXCLUSIVE -> Mode.EXCLUSIVE;
+          case READ_WRITE -> weight == 1 ? Mode.READ : Mode.WRITE;
+          case SEMAPHORE -> Mode.PERMITS;
+        };
     return new OneHolder(
         Optional.ofNullable(label),
-        weight,
+        mode,
+        mode == Mode.PERMITS ? OptionalInt.of(weight) : OptionalInt.empty(),
         token == null ? OptionalLong.empty() : OptionalLong.of(token),
         Optional.ofNullable(remaining),
         Optional.ofNullable(heldSince));
@@ -110,7 +137,7 @@ public final class LockStates {
    * @param change makes another token from each
    * @return a new state
    */
-  public static LockState withTokens(LockState state, LongUnaryOperator change) {
+  public static LockState mapTokens(LockState state, LongUnaryOperator change) {
     return new State(
         state.name(),
         state.kind(),
@@ -125,7 +152,8 @@ public final class LockStates {
         ? holder
         : new OneHolder(
             holder.label(),
-            holder.weight(),
+            holder.mode(),
+            holder.permits(),
             OptionalLong.of(change.applyAsLong(token.getAsLong())),
             holder.remaining(),
             holder.heldSince());
@@ -151,7 +179,8 @@ public final class LockStates {
 
   private record OneHolder(
       Optional<String> label,
-      int weight,
+      Mode mode,
+      OptionalInt permits,
       OptionalLong fencingToken,
       Optional<Duration> remaining,
       Optional<Instant> heldSince)
@@ -159,10 +188,11 @@ public final class LockStates {
 
     @Override
     public String toString() {
-      return "%s (weight %s, token %s, remaining %s, held since %s)"
+      return "%s (%s%s, token %s, remaining %s, held since %s)"
           .formatted(
               label.orElse(null),
-              weight,
+              permits.isPresent() ? permits.getAsInt() + " " : "",
+              mode,
               fencingToken.isEmpty() ? null : fencingToken.getAsLong(),
               remaining.orElse(null),
               heldSince.orElse(null));

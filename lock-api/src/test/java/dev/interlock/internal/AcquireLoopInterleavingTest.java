@@ -72,7 +72,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
             lock::tryAcquire,
             () -> lock.tryAcquire(STEP),
             () -> get(lock.tryAcquireAsync()),
-            () -> engine.lockAll(List.of("a"), like(FIXED)).tryAcquire());
+            () -> engine.multiLock(List.of("a"), like(FIXED)).tryAcquire());
     for (ThrowingSupplier<Object> attempt : attempts) {
       store.next(FakeStore.Op.ACQUIRE, takenBack);
       Throwable failure = assertThrows(Exception.class, attempt::get);

@@ -35,11 +35,11 @@ class AsyncInterleavingTest extends EngineFixture {
   @Test
   void aSetThatItsUserCompletesIsGivenUp() throws Exception {
     store.occupy("b", TTL.multipliedBy(100));
-    CompletableFuture<MultiLease> failed = engine.lockAll(List.of("a", "b")).acquireAsync();
+    CompletableFuture<MultiLease> failed = engine.multiLock(List.of("a", "b")).acquireAsync();
     Waits.until("the watch", () -> store.watchers() == 1);
     failed.completeExceptionally(new TimeoutException("as orTimeout does"));
     Waits.until("all to be given up", () -> !store.holds("a") && engine.residue() == 0);
-    CompletableFuture<MultiLease> completed = engine.lockAll(List.of("a", "b")).acquireAsync();
+    CompletableFuture<MultiLease> completed = engine.multiLock(List.of("a", "b")).acquireAsync();
     Waits.until("the watch", () -> store.watchers() == 1);
     completed.complete(null);
     Waits.until("all to be given up", () -> !store.holds("a") && engine.residue() == 0);
@@ -81,7 +81,8 @@ class AsyncInterleavingTest extends EngineFixture {
     CompletableFuture<Lease> ahead = engine.lock("a", like(FIXED)).acquireAsync();
     List<CompletableFuture<Void>> sets = new ArrayList<>();
     for (int i = 0; i < 256; i++) {
-      sets.add(engine.lockAll(List.of("a", "b" + i)).acquireAsync().thenAccept(MultiLease::close));
+      sets.add(
+          engine.multiLock(List.of("a", "b" + i)).acquireAsync().thenAccept(MultiLease::close));
     }
     Waits.until("all threads to wait", () -> engine.holdings.queues.waiting() == 257);
     lease.close();

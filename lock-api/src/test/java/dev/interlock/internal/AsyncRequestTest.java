@@ -98,7 +98,7 @@ class AsyncRequestTest extends EngineFixture {
         new DefaultLockClient(store::open, RENEWED, new OneThread(time))) {
       Lease first = busy.lock("a").acquire();
       Lease second = busy.lock("b").acquire();
-      MultiLease set = busy.lockAll(List.of("c", "d")).acquire();
+      MultiLease set = busy.multiLock(List.of("c", "d")).acquire();
       FakeStore.Gate gate = store.gate(FakeStore.Op.RELEASE);
       Background<ReleaseOutcome> blocking = inBackground(first::release);
       gate.awaitArrival();
@@ -131,12 +131,12 @@ class AsyncRequestTest extends EngineFixture {
 
   @Test
   void allOfASetAreReleasedWithOneFuture() throws Exception {
-    MultiLease set = engine.lockAll(List.of("a", "b", "c")).acquire();
+    MultiLease set = engine.multiLock(List.of("a", "b", "c")).acquire();
     CompletableFuture<ReleaseOutcome> release = set.releaseAsync();
     assertFalse(set.isHeld());
     assertEquals(ReleaseOutcome.RELEASED, get(release));
     assertEquals(ReleaseOutcome.RELEASED, set.release());
-    MultiLease wanted = engine.lockAll(List.of("a", "b")).acquire();
+    MultiLease wanted = engine.multiLock(List.of("a", "b")).acquire();
     CompletableFuture<Lease> waiter = engine.lock("a").acquireAsync();
     assertEquals(ReleaseOutcome.HANDED_OFF, wanted.release());
     get(waiter).close();
@@ -156,7 +156,7 @@ class AsyncRequestTest extends EngineFixture {
   @Test
   void aRenewalExtendsTheLeaseAndFailsAsIfItWereWaitedFor() throws Exception {
     Lease lease = acquire(FIXED);
-    MultiLease set = engine.lockAll(List.of("b", "c"), like(FIXED)).acquire();
+    MultiLease set = engine.multiLock(List.of("b", "c"), like(FIXED)).acquire();
     time.advance(Duration.ofSeconds(1));
     get(lease.renewAsync());
     get(set.renewAsync());
@@ -189,9 +189,9 @@ class AsyncRequestTest extends EngineFixture {
     Lease lease = get(engine.lock("a").tryAcquireAsync()).orElseThrow();
     assertEquals(Optional.empty(), get(engine.lock("a").tryAcquireAsync()));
     assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
-    assertEquals(Optional.empty(), get(engine.lockAll(List.of("a", "b")).tryAcquireAsync()));
+    assertEquals(Optional.empty(), get(engine.multiLock(List.of("a", "b")).tryAcquireAsync()));
     lease.close();
-    get(engine.lockAll(List.of("a", "b")).tryAcquireAsync()).orElseThrow().close();
+    get(engine.multiLock(List.of("a", "b")).tryAcquireAsync()).orElseThrow().close();
     store.down(true);
     assertInstanceOf(LockUnavailableException.class, failureOf(engine.lock("a").tryAcquireAsync()));
   }

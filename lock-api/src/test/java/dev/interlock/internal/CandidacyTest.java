@@ -86,7 +86,7 @@ class CandidacyTest extends EngineFixture {
   }
 
   private Candidacy run() {
-    return engine.election("a").run(work);
+    return engine.election("a").start(work);
   }
 
   /** Lets the pauses between campaigns pass. */
@@ -160,7 +160,7 @@ class CandidacyTest extends EngineFixture {
           }
         };
     note(journal, Op.ACQUIRE, "campaign");
-    Candidacy candidacy = engine.election("a").run(noted);
+    Candidacy candidacy = engine.election("a").start(noted);
     Lease first = work.next();
     store.next(
         Op.RELEASE,
@@ -281,7 +281,7 @@ class CandidacyTest extends EngineFixture {
 
   @Test
   void workThatReturnsAtOnceIsFollowedByAPause() throws Exception {
-    try (Candidacy candidacy = engine.election("a").run(leadership -> {})) {
+    try (Candidacy candidacy = engine.election("a").start(leadership -> {})) {
       Waits.until("a release", () -> store.calls(Op.RELEASE) > 0);
       time.awaitAsleep(candidates().get(0));
       int campaigns = store.calls(Op.ACQUIRE);
@@ -329,7 +329,7 @@ class CandidacyTest extends EngineFixture {
     store.occupy("a", TTL.multipliedBy(4));
     LeaderElection election =
         engine.election("a", options -> options.waitTimeout(Duration.ofSeconds(1)));
-    try (Candidacy candidacy = election.run(work)) {
+    try (Candidacy candidacy = election.start(work)) {
       long begunAt = time.nanoTime();
       advanceUntil("three TTLs", () -> time.nanoTime() - begunAt > TTL.multipliedBy(3).toNanos());
       assertTrue(candidacy.failure().isEmpty());
@@ -559,7 +559,7 @@ class CandidacyTest extends EngineFixture {
               work.stops.incrementAndGet();
             }
           };
-      Candidacy candidacy = engine.election("a").run(counted);
+      Candidacy candidacy = engine.election("a").start(counted);
       int turns = i % 4;
       advanceUntil("some turns", () -> store.calls(Op.ACQUIRE) >= before + turns);
       candidacy.close();
@@ -572,7 +572,7 @@ class CandidacyTest extends EngineFixture {
     Work other = new Work();
     try (Candidacy first = run()) {
       Lease firstLed = work.next();
-      try (Candidacy second = engine.election("a").run(other)) {
+      try (Candidacy second = engine.election("a").start(other)) {
         assertFalse(second.isLeader());
         Waits.until("it to wait", () -> engine.holdings.queues.of("a").isBusy(Share.EXCLUSIVE));
         first.close();
@@ -591,7 +591,7 @@ class CandidacyTest extends EngineFixture {
     DefaultLockClient client = anotherClient();
     Candidacy first = run();
     work.next();
-    try (Candidacy second = client.election("a").run(other)) {
+    try (Candidacy second = client.election("a").start(other)) {
       Waits.until("it to wait", () -> store.watchers() == 1);
       first.close();
       other.next();
@@ -606,7 +606,7 @@ class CandidacyTest extends EngineFixture {
     Work other = new Work();
     Candidacy leading = run();
     Lease leadership = work.next();
-    Candidacy waiting = engine.election("a").run(other);
+    Candidacy waiting = engine.election("a").start(other);
     engine.close();
     assertNothingLeft();
     assertEquals(0, other.starts.get());
@@ -623,7 +623,7 @@ class CandidacyTest extends EngineFixture {
   void anElectionOfAClosedClientRunsNothing() {
     LeaderElection election = engine.election("a");
     engine.close();
-    assertThrows(IllegalStateException.class, () -> election.run(work));
+    assertThrows(IllegalStateException.class, () -> election.start(work));
     assertThrows(IllegalStateException.class, () -> election.observe(leader -> {}));
     assertEquals(0, engine.residue());
     assertTrue(candidates().isEmpty());
@@ -769,7 +769,7 @@ class CandidacyTest extends EngineFixture {
     assertEquals("a", election.name());
     try (Lease leadership = election.campaign()) {
       assertEquals(leadership.fencingToken(), leader());
-      assertTrue(anotherClient().election("a").campaign(Duration.ZERO).isEmpty());
+      assertTrue(anotherClient().election("a").tryCampaign(Duration.ZERO).isEmpty());
       CompletableFuture<Lease> later = election.campaignAsync();
       assertTrue(later.cancel(true));
       assertThrows(CancellationException.class, later::join);

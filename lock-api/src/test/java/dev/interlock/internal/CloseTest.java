@@ -50,7 +50,7 @@ class CloseTest extends EngineFixture {
   @Test
   void whatIsHeldWhenTheDrainIsOverIsLostToIt() throws Exception {
     Lease lease = acquire(RENEWED);
-    MultiLease set = engine.lockAll(List.of("b", "c")).acquire();
+    MultiLease set = engine.multiLock(List.of("b", "c")).acquire();
     Background<Boolean> closing = closing(TTL.dividedBy(3));
     time.pass(TTL.dividedBy(3));
     assertTrue(closing.get());

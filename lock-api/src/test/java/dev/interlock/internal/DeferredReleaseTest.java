@@ -90,7 +90,7 @@ class DeferredReleaseTest extends EngineFixture {
     Lease first = deferring.lock("a", options -> options.minHold(least)).acquire();
     CompletableFuture<Lease> waiting =
         engine.lock("a", options -> options.pollInterval(TTL)).acquireAsync();
-    Waits.until("it waits", () -> !engine.waiting().isEmpty());
+    Waits.until("it waits", () -> !engine.waiters().isEmpty());
     first.release();
     advanceUntil("the waiter has it", waiting::isDone);
     Duration waited = Duration.ofNanos(time.nanoTime() - begun);
@@ -162,7 +162,7 @@ class DeferredReleaseTest extends EngineFixture {
     Duration least = REQUEST_TIMEOUT.dividedBy(2);
     Lease first = deferring.lock("a", options -> options.minHold(least)).acquire();
     CompletableFuture<Lease> waiting = deferring.lock("a").acquireAsync();
-    Waits.until("it waits", () -> !deferring.waiting().isEmpty());
+    Waits.until("it waits", () -> !deferring.waiters().isEmpty());
     store.loseReply(FakeStore.Op.DEFER, least);
     assertEquals(ReleaseOutcome.DEFERRED, first.release());
     advanceUntil("the waiter has it", waiting::isDone);
@@ -276,7 +276,7 @@ class DeferredReleaseTest extends EngineFixture {
         List.of(
             deferring.readWriteLock("a", DeferredReleaseTest::kept).readLock().acquireAsync(),
             deferring.readWriteLock("a", DeferredReleaseTest::kept).readLock().acquireAsync());
-    Waits.until("both wait", () -> deferring.waiting().size() == 2);
+    Waits.until("both wait", () -> deferring.waiters().size() == 2);
     writer.close();
     assertEquals(ReleaseOutcome.DEFERRED, get(readers.get(0)).release());
     assertTrue(get(readers.get(1)).isHeld());

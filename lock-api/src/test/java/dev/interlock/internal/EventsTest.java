@@ -78,7 +78,7 @@ class EventsTest extends EngineFixture {
     }
 
     @Override
-    public String holder() {
+    public String label() {
       return "";
     }
   }
@@ -87,11 +87,11 @@ class EventsTest extends EngineFixture {
   void anAcquisitionThatWaitsTellsHowLongAndItsLeaseHowLongItWasHeld() throws Exception {
     store.occupy("a", LONG);
     CompletableFuture<Lease> future =
-        engine.lock("a", options -> options.holder("me").autoRenew(false)).acquireAsync();
+        engine.lock("a", options -> options.label("me").autoRenew(false)).acquireAsync();
     LockEvent.Waiting waiting = next(events, LockEvent.Waiting.class);
     assertEquals("a", waiting.name());
     assertTrue(waiting.fencingToken().isEmpty());
-    assertEquals("me", waiting.holder());
+    assertEquals("me", waiting.label());
     assertEquals(Instant.ofEpochMilli(time.wallMillis()), waiting.time());
     time.advance(Duration.ofSeconds(2));
     store.free("a");
@@ -106,7 +106,7 @@ class EventsTest extends EngineFixture {
     LockEvent.Released released = next(events, LockEvent.Released.class);
     assertEquals(waiting.acquisition(), released.acquisition());
     assertTrue(released.heldFor().compareTo(Duration.ofSeconds(1)) >= 0, "" + released.heldFor());
-    assertEquals("me", released.holder());
+    assertEquals("me", released.label());
     assertNoMore();
   }
 
@@ -116,7 +116,7 @@ class EventsTest extends EngineFixture {
     long one = next(events, LockEvent.Acquired.class).acquisition();
     CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
     assertEquals(
-        engine.held().get(0).holder(),
+        engine.leases().get(0).label(),
         next(events, LockEvent.Waiting.class).heldBy().orElseThrow());
     first.close();
     get(second);
@@ -181,23 +181,22 @@ class EventsTest extends EngineFixture {
   @Test
   void theClientListsItsWaitersAndLeases() throws Exception {
     store.occupy("a", LONG);
-    assertEquals(List.of(), engine.waiting());
+    assertEquals(List.of(), engine.waiters());
     CompletableFuture<Lease> head =
-        engine.lock("a", options -> options.holder("head")).acquireAsync();
+        engine.lock("a", options -> options.label("head")).acquireAsync();
     next(events, LockEvent.Waiting.class);
     time.advance(Duration.ofSeconds(2));
     CompletableFuture<Lease> behind =
-        engine.lock("a", options -> options.holder("behind")).acquireAsync();
+        engine.lock("a", options -> options.label("behind")).acquireAsync();
     next(events, LockEvent.Waiting.class);
     time.advance(Duration.ofSeconds(1));
     assertEquals(
         Map.of("head", Duration.ofSeconds(3), "behind", Duration.ofSeconds(1)),
-        engine.waiting().stream()
-            .collect(Collectors.toMap(WaiterInfo::holder, WaiterInfo::waited)));
-    assertEquals("a", engine.waiting().get(0).name());
-    assertSame(LockKind.EXCLUSIVE, engine.waiting().get(0).kind());
+        engine.waiters().stream().collect(Collectors.toMap(WaiterInfo::label, WaiterInfo::waited)));
+    assertEquals("a", engine.waiters().get(0).name());
+    assertSame(LockKind.EXCLUSIVE, engine.waiters().get(0).kind());
     behind.cancel(false);
-    Waits.until("the head alone", () -> engine.waiting().size() == 1);
+    Waits.until("the head alone", () -> engine.waiters().size() == 1);
     store.down(true);
     next(events, LockEvent.GaveUp.class);
     List<LockEvent> seen = new ArrayList<>();
@@ -207,17 +206,17 @@ class EventsTest extends EngineFixture {
           events.drainTo(seen);
           return seen.stream().anyMatch(LockEvent.AttemptFailed.class::isInstance);
         });
-    assertEquals(1, engine.waiting().size(), "it retries");
+    assertEquals(1, engine.waiters().size(), "it retries");
     store.down(false);
     store.free("a");
     advanceUntil("the grant", head::isDone);
-    assertEquals(List.of(), engine.waiting());
-    Duration before = engine.held().get(0).heldFor();
+    assertEquals(List.of(), engine.waiters());
+    Duration before = engine.leases().get(0).heldFor();
     time.advance(Duration.ofSeconds(4));
-    assertEquals(before.plusSeconds(4), engine.held().get(0).heldFor());
-    assertSame(LockKind.EXCLUSIVE, engine.held().get(0).kind());
+    assertEquals(before.plusSeconds(4), engine.leases().get(0).heldFor());
+    assertSame(LockKind.EXCLUSIVE, engine.leases().get(0).kind());
     get(head).close();
-    assertEquals(List.of(), engine.held());
+    assertEquals(List.of(), engine.leases());
   }
 
   @Test
@@ -253,7 +252,7 @@ class EventsTest extends EngineFixture {
 
   @Test
   void aSetTellsOfTheSetAndItsClientOfEachName() throws Exception {
-    MultiLease set = engine.lockAll(List.of("a", "b")).acquire();
+    MultiLease set = engine.multiLock(List.of("a", "b")).acquire();
     long number = next(events, LockEvent.Acquired.class).acquisition();
     LockEvent.Acquired second = next(events, LockEvent.Acquired.class);
     assertEquals("b", second.name());
@@ -289,7 +288,7 @@ class EventsTest extends EngineFixture {
     registration.close();
     lease.close();
     next(other, LockEvent.Released.class);
-    MultiLease set = engine.lockAll(List.of("a", "b")).acquire();
+    MultiLease set = engine.multiLock(List.of("a", "b")).acquire();
     Registration third = set.onEvent(ofLease::add);
     BlockingQueue<LockEvent> last = eventsOf(set);
     third.close();
@@ -301,29 +300,29 @@ class EventsTest extends EngineFixture {
 
   @Test
   void whatIsHeldIsShownWithoutTheStore() throws Exception {
-    assertEquals(List.of(), engine.held());
+    assertEquals(List.of(), engine.leases());
     Instant since = Instant.ofEpochMilli(time.wallMillis());
-    Lease lease = engine.lock("b", options -> options.holder("me")).acquire();
-    MultiLease set = engine.lockAll(List.of("c", "a")).acquire();
+    Lease lease = engine.lock("b", options -> options.label("me")).acquire();
+    MultiLease set = engine.multiLock(List.of("c", "a")).acquire();
     time.advance(Duration.ofSeconds(1));
     store.down(true);
-    List<LeaseInfo> held = engine.held();
+    List<LeaseInfo> held = engine.leases();
     assertEquals(List.of("a", "b", "c"), held.stream().map(LeaseInfo::name).toList());
     LeaseInfo info = held.get(1);
     assertEquals(OptionalLong.of(lease.fencingToken()), info.fencingToken());
     assertEquals(lease.remainingValidity(), info.remainingValidity());
     assertEquals(since, info.heldSince());
-    assertEquals("me", info.holder());
+    assertEquals("me", info.label());
     store.down(false);
     lease.close();
     set.close();
-    assertEquals(List.of(), engine.held());
+    assertEquals(List.of(), engine.leases());
   }
 
   @Test
   void whoHeldTheLockWhenLastSeenIsInTheTimeout() throws Exception {
     LockOptions impatient = LockOptions.builder().waitTimeout(Duration.ofMillis(50)).build();
-    try (LockClient one = LockClient.open("memory:holders?holder=one");
+    try (LockClient one = LockClient.open("memory:holders?label=one");
         LockClient two = LockClient.open("memory:holders", impatient);
         Lease lease = one.lock("a").acquire()) {
       BlockingQueue<LockEvent> ofTwo = new LinkedBlockingQueue<>();
@@ -331,17 +330,17 @@ class EventsTest extends EngineFixture {
       LockTimeoutException late =
           assertThrows(LockTimeoutException.class, () -> two.lock("a").acquire());
       assertEquals("a", late.name());
-      assertEquals(Optional.of("one"), late.holder());
+      assertEquals(Optional.of("one"), late.heldBy());
       assertTrue(late.getMessage().contains("held by one"), late.getMessage());
       assertTrue(ofTwo.poll(30, TimeUnit.SECONDS) instanceof LockEvent.Waiting);
       LockEvent.GaveUp gaveUp = (LockEvent.GaveUp) ofTwo.poll(30, TimeUnit.SECONDS);
       assertTrue(gaveUp != null && gaveUp.heldBy().equals(Optional.of("one")));
-      assertThrows(LockTimeoutException.class, () -> two.lockAll(List.of("a", "b")).acquire());
+      assertThrows(LockTimeoutException.class, () -> two.multiLock(List.of("a", "b")).acquire());
       LockTimeoutException again =
           assertThrows(
               LockTimeoutException.class,
               () -> one.lock("a", o -> o.waitTimeout(Duration.ofMillis(50))).acquire());
-      assertEquals(Optional.of("one"), again.holder());
+      assertEquals(Optional.of("one"), again.heldBy());
       assertTrue(lease.isHeld());
       assertEquals(ReleaseOutcome.RELEASED, lease.release());
     }

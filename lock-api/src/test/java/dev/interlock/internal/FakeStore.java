@@ -8,7 +8,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -351,7 +351,7 @@ final class FakeStore {
   /** A request to acquire arrives that was held up on its way, and given up by its sender. */
   synchronized void arrive(Claim heldUp) {
     long until = time.nanoTime() + heldUp.ttl().toNanos();
-    put(heldUp.name(), new Hold(heldUp.id(), heldUp.share(), until, ++tokens, heldUp.holder()));
+    put(heldUp.name(), new Hold(heldUp.id(), heldUp.share(), until, ++tokens, heldUp.label()));
   }
 
   synchronized void free(String name) {
@@ -412,7 +412,7 @@ final class FakeStore {
           capabilities.add(Capability.DEFERRED_RELEASE);
         }
       }
-      return BackendDescription.of("fake", "for tests")
+      return BackendInfoBuilder.of("fake", "for tests")
           .capabilities(capabilities)
           .minTtl(Duration.ofMillis(1))
           .build();
@@ -447,7 +447,7 @@ final class FakeStore {
           attempt = new Attempt.Busy(hint == null ? Duration.ofNanos(left) : hint);
         } else {
           long until = now + claim.ttl().toNanos();
-          put(claim.name(), new Hold(claim.id(), claim.share(), until, ++tokens, claim.holder()));
+          put(claim.name(), new Hold(claim.id(), claim.share(), until, ++tokens, claim.label()));
           holders.put(claim.name(), reason -> context.lost(claim, reason, "told by the server"));
           // Counted from here, which is too late: the engine must put it right.
           attempt =
@@ -583,7 +583,12 @@ final class FakeStore {
                 .map(
                     hold ->
                         LockStates.holder(
-                            hold.label(), hold.share().weight(), hold.token(), null, null))
+                            hold.share().kind(),
+                            hold.share().weight(),
+                            hold.label(),
+                            hold.token(),
+                            null,
+                            null))
                 .toList(),
             List.of());
       }

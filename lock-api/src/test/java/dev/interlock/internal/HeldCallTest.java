@@ -64,7 +64,7 @@ class HeldCallTest extends EngineFixture {
   @Test
   void aLossInterruptsTheWork() throws Exception {
     Lease lease = acquire(RENEWED);
-    MultiLease set = engine.lockAll(List.of("b", "c")).acquire();
+    MultiLease set = engine.multiLock(List.of("b", "c")).acquire();
     for (Lease each : List.of(lease, set)) {
       CountDownLatch begun = new CountDownLatch(2);
       Background<Object> call = inBackground(() -> each.callWhileHeld(() -> sleep(begun)));

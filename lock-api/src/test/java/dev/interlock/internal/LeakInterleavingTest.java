@@ -43,7 +43,7 @@ class LeakInterleavingTest extends EngineFixture {
 
   @Test
   void aSetWhoseLossIsFoundWhenItIsReleasedIsToldSo() throws Exception {
-    MultiLease lease = engine.lockAll(List.of("a", "b", "c")).acquire();
+    MultiLease lease = engine.multiLock(List.of("a", "b", "c")).acquire();
     CompletableFuture<?> lost = lease.lost();
     store.delete("b");
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());

@@ -26,7 +26,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
   @Test
   void theMaximumHoldOfASetIsToldAtOnce() throws Exception {
     LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
-    MultiLease lease = engine.lockAll(List.of("a", "b"), like(options)).acquire();
+    MultiLease lease = engine.multiLock(List.of("a", "b"), like(options)).acquire();
     time.advance(MAX_HOLD);
     assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
   }
@@ -36,7 +36,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
     store.onSessions();
     LockOptions options = FIXED.toBuilder().maxHold(MAX_HOLD).build();
     assertEquals(
-        MAX_HOLD, engine.lockAll(List.of("a", "b"), like(options)).acquire().remainingValidity());
+        MAX_HOLD, engine.multiLock(List.of("a", "b"), like(options)).acquire().remainingValidity());
     assertEquals(MAX_HOLD, engine.lock("c", like(options)).acquire().remainingValidity());
   }
 

@@ -130,7 +130,7 @@ class LeaseLogTest extends EngineFixture {
     LeaderElection.Candidacy candidacy =
         engine
             .election("a")
-            .run(
+            .start(
                 leadership -> {
                   throw new IllegalStateException("thrown by a test");
                 });

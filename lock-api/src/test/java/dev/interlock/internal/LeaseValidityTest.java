@@ -112,7 +112,7 @@ class LeaseValidityTest extends EngineFixture {
   void anAnswerOfBeforeAPauseKeepsNobodyOut() throws Exception {
     var unused = anotherClient().lock("a", like(FIXED)).acquire();
     var waiting = engine.lock("a").acquireAsync();
-    Waits.until("it waits", () -> !engine.waiting().isEmpty());
+    Waits.until("it waits", () -> !engine.waiters().isEmpty());
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     time.pass(TTL.multipliedBy(7));
     gate.awaitArrival();

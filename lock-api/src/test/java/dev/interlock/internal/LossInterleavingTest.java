@@ -170,7 +170,7 @@ class LossInterleavingTest {
 
   @Test
   void aSetThatIsReleasedWhileItHasYetToLearnOfALossSaysThatItWasLost() throws Exception {
-    MultiLease lease = engine.lockAll(List.of("a", "b")).acquire();
+    MultiLease lease = engine.multiLock(List.of("a", "b")).acquire();
     LeaseState member =
         Objects.requireNonNull(engine.holdings.queues.of("a").grant()).leases().get(0);
     var onLoss = LeaseState.class.getDeclaredField("onLoss");

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.Test;
 class LossSignalTest extends EngineFixture {
 
   private List<Lease> leases() throws InterruptedException {
-    return List.of(acquire(RENEWED), engine.lockAll(List.of("b", "c")).acquire());
+    return List.of(acquire(RENEWED), engine.multiLock(List.of("b", "c")).acquire());
   }
 
   private void loseAll() {

@@ -55,7 +55,7 @@ class MinHoldTest extends EngineFixture {
     assertTrue(engine.lock("a").tryAcquire().isEmpty());
     assertEquals(
         List.of(lease.fencingToken()),
-        engine.held().stream().map(held -> held.fencingToken().orElseThrow()).toList());
+        engine.leases().stream().map(held -> held.fencingToken().orElseThrow()).toList());
     assertFreedOnlyWhenItHasPassed();
     Waits.until("nothing is left of it", () -> engine.residue() == 0);
     assertFalse(lease.lost().isDone());
@@ -111,7 +111,7 @@ class MinHoldTest extends EngineFixture {
 
   @Test
   void aSetIsKeptAsAWhole() throws Exception {
-    MultiLease set = engine.lockAll(List.of("a", "b"), MinHoldTest::kept).acquire();
+    MultiLease set = engine.multiLock(List.of("a", "b"), MinHoldTest::kept).acquire();
     assertEquals(ReleaseOutcome.DEFERRED, set.release());
     assertTrue(store.holds("b"));
     assertFreedOnlyWhenItHasPassed();
@@ -121,7 +121,7 @@ class MinHoldTest extends EngineFixture {
   @Test
   void aSetThatIsNotCompletedIsNotKept() throws Exception {
     Lease other = engine.lock("b").acquire();
-    assertTrue(engine.lockAll(List.of("a", "b"), MinHoldTest::kept).tryAcquire().isEmpty());
+    assertTrue(engine.multiLock(List.of("a", "b"), MinHoldTest::kept).tryAcquire().isEmpty());
     assertFalse(store.holds("a"));
     other.close();
   }

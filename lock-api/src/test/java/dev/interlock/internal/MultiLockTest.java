@@ -24,7 +24,7 @@ class MultiLockTest extends EngineFixture {
   void namesAreTakenOnceInTheOrderOfTheirCodePoints() throws Exception {
     // U+1F512 sorts after U+FB01 by code point, and before it by UTF-16 unit.
     List<String> names = List.of("\uD83D\uDD12", "\uFB01", "b", "a", "b");
-    try (MultiLease lease = engine.lockAll(names).acquire()) {
+    try (MultiLease lease = engine.multiLock(names).acquire()) {
       assertEquals(List.of("a", "b", "\uFB01", "\uD83D\uDD12"), lease.names());
       assertTrue(lease.fencingToken("a") < lease.fencingToken("b"));
       assertThrows(IllegalArgumentException.class, () -> lease.fencingToken("c"));
@@ -37,7 +37,7 @@ class MultiLockTest extends EngineFixture {
   @Test
   void givingUpReleasesAll() throws Exception {
     store.occupy("b", LONG);
-    assertEquals(Optional.empty(), engine.lockAll(List.of("a", "b")).tryAcquire());
+    assertEquals(Optional.empty(), engine.multiLock(List.of("a", "b")).tryAcquire());
     assertFalse(store.holds("a"));
   }
 
@@ -45,7 +45,7 @@ class MultiLockTest extends EngineFixture {
   void thoseAlreadyHeldAreRenewedWhileTheRestIsWaitedForAndOnceBeforeTheGrant() throws Exception {
     store.occupy("b", LONG);
     Background<MultiLease> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b"), like(FIXED)).acquire());
+        inBackground(() -> engine.multiLock(List.of("a", "b"), like(FIXED)).acquire());
     Waits.until("the watch", () -> store.watchers() == 1);
     for (int i = 0; i < 9; i++) {
       int renewals = store.calls(FakeStore.Op.RENEW);
@@ -103,14 +103,14 @@ class MultiLockTest extends EngineFixture {
           throw FakeStore.noAnswer();
         });
     Background<MultiLease> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b", "c"), like(FIXED)).acquire());
+        inBackground(() -> engine.multiLock(List.of("a", "b", "c"), like(FIXED)).acquire());
     Waits.until("the renewal", () -> store.calls(FakeStore.Op.RENEW) > 0);
     return waiter;
   }
 
   @Test
   void aSetTakesOneRequestForEachNameAndOneForAll() throws Exception {
-    try (MultiLease lease = engine.lockAll(List.of("a", "b", "c")).tryAcquire().orElseThrow()) {
+    try (MultiLease lease = engine.multiLock(List.of("a", "b", "c")).tryAcquire().orElseThrow()) {
       assertEquals(3, store.calls(FakeStore.Op.ACQUIRE));
       assertEquals(1, store.calls(FakeStore.Op.RENEW));
       assertEquals(List.of(2), store.batches());
@@ -123,7 +123,7 @@ class MultiLockTest extends EngineFixture {
   void aLostAnswerBeforeTheGrantDoesNotEndATimedAttempt() throws Exception {
     store.loseReply(FakeStore.Op.RENEW);
     Background<Optional<MultiLease>> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b")).tryAcquire(TTL));
+        inBackground(() -> engine.multiLock(List.of("a", "b")).tryAcquire(TTL));
     advanceUntil("the set", waiter.result::isDone);
     try (MultiLease lease = waiter.get().orElseThrow()) {
       assertTrue(lease.isHeld());
@@ -135,7 +135,7 @@ class MultiLockTest extends EngineFixture {
     store.slow(FakeStore.Op.ACQUIRE, REQUEST_TIMEOUT.dividedBy(4));
     long from = time.nanoTime();
     assertThrows(
-        LockUnavailableException.class, () -> engine.lockAll(many(20)).tryAcquire().isPresent());
+        LockUnavailableException.class, () -> engine.multiLock(many(20)).tryAcquire().isPresent());
     assertEndedBy(from, REQUEST_TIMEOUT);
   }
 
@@ -146,7 +146,7 @@ class MultiLockTest extends EngineFixture {
     Duration timeout = Duration.ofSeconds(2);
     assertThrows(
         LockUnavailableException.class,
-        () -> engine.lockAll(many(20)).tryAcquire(timeout).isPresent());
+        () -> engine.multiLock(many(20)).tryAcquire(timeout).isPresent());
     assertEndedBy(from, timeout.plus(REQUEST_TIMEOUT));
   }
 
@@ -164,7 +164,7 @@ class MultiLockTest extends EngineFixture {
   void oneThatIsLostWhileTheRestIsWaitedForIsTakenAgain() throws Exception {
     store.occupy("b", LONG);
     Background<MultiLease> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b"), like(RENEWED)).acquire());
+        inBackground(() -> engine.multiLock(List.of("a", "b"), like(RENEWED)).acquire());
     Waits.until("the watch", () -> store.watchers() == 1);
     store.delete("a");
     store.free("b");
@@ -179,7 +179,7 @@ class MultiLockTest extends EngineFixture {
   void oneThatIsLostWithNoTimeLeftIsAFailureAndNothingIsHeld() throws Exception {
     store.occupy("b", LONG);
     Background<Optional<MultiLease>> waiter =
-        inBackground(() -> engine.lockAll(List.of("a", "b"), like(FIXED)).tryAcquire(TTL));
+        inBackground(() -> engine.multiLock(List.of("a", "b"), like(FIXED)).tryAcquire(TTL));
     Waits.until("the watch", () -> store.watchers() == 1);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
     store.delete("a");
@@ -194,7 +194,7 @@ class MultiLockTest extends EngineFixture {
 
   @Test
   void losingOneLosesAllAndReleasesTheRest() throws Exception {
-    MultiLease lease = engine.lockAll(List.of("a", "b", "c")).acquire();
+    MultiLease lease = engine.multiLock(List.of("a", "b", "c")).acquire();
     store.delete("b");
     time.advance(TTL.dividedBy(3));
     assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
@@ -205,7 +205,7 @@ class MultiLockTest extends EngineFixture {
 
   @Test
   void releaseIsIdempotentAndSignalsNoLoss() throws Exception {
-    MultiLease lease = engine.lockAll(List.of("a", "b")).tryAcquire().orElseThrow();
+    MultiLease lease = engine.multiLock(List.of("a", "b")).tryAcquire().orElseThrow();
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
     assertFalse(lease.lost().isDone());
@@ -213,7 +213,7 @@ class MultiLockTest extends EngineFixture {
 
   @Test
   void namesAreChecked() {
-    assertThrows(IllegalArgumentException.class, () -> engine.lockAll(List.of()));
-    assertThrows(IllegalArgumentException.class, () -> engine.lockAll(List.of("a", "")));
+    assertThrows(IllegalArgumentException.class, () -> engine.multiLock(List.of()));
+    assertThrows(IllegalArgumentException.class, () -> engine.multiLock(List.of("a", "")));
   }
 }

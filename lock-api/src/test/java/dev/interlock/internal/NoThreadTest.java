@@ -35,7 +35,7 @@ class NoThreadTest extends EngineFixture {
     var single = client.lock("held").acquireAsync();
     Waits.until("the thread to be taken", () -> store.watchers() == 1);
     store.occupy("held too", TTL.multipliedBy(100));
-    var set = client.lockAll(List.of("held too")).acquireAsync();
+    var set = client.multiLock(List.of("held too")).acquireAsync();
     Waits.until("the thread for sets to be taken", () -> store.watchers() == 2);
     assertTrue(!single.isDone() && !set.isDone());
   }
@@ -86,7 +86,7 @@ class NoThreadTest extends EngineFixture {
   @Test
   void theTimeOutOfASetHoldsUntilThereIsAThread() throws Exception {
     CompletableFuture<Optional<MultiLease>> future =
-        client.lockAll(List.of("free", "free too")).tryAcquireAsync(BRIEF);
+        client.multiLock(List.of("free", "free too")).tryAcquireAsync(BRIEF);
     time.advance(BRIEF);
     ExecutionException failure = assertThrows(ExecutionException.class, () -> get(future));
     assertInstanceOf(LockUnavailableException.class, failure.getCause());
@@ -96,7 +96,8 @@ class NoThreadTest extends EngineFixture {
   @Test
   void theClientThatIsClosedEndsThem() {
     CompletableFuture<Lease> single = client.lock("free").acquireAsync();
-    CompletableFuture<MultiLease> set = client.lockAll(List.of("free", "free too")).acquireAsync();
+    CompletableFuture<MultiLease> set =
+        client.multiLock(List.of("free", "free too")).acquireAsync();
     client.close();
     assertThrows(ExecutionException.class, () -> get(single));
     assertThrows(ExecutionException.class, () -> get(set));

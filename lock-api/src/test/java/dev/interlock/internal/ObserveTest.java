@@ -68,7 +68,7 @@ class ObserveTest extends EngineFixture {
     try (Registration registration = election.observe(none)) {
       assertEquals(Optional.empty(), next(none));
     }
-    try (Lease leadership = engine.election("a", o -> o.holder("me")).campaign()) {
+    try (Lease leadership = engine.election("a", o -> o.label("me")).campaign()) {
       Told told = new Told();
       try (Registration registration = election.observe(told)) {
         Leader leader = next(told).orElseThrow();

@@ -15,7 +15,7 @@ import dev.interlock.LockEvent;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Attempt;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -79,7 +79,7 @@ class PlainBackendTest {
 
     @Override
     public BackendInfo info() {
-      return BackendDescription.of("plain", "")
+      return BackendInfoBuilder.of("plain", "")
           .capabilities(Capability.FENCING)
           .minTtl(Duration.ofMillis(10))
           .build();

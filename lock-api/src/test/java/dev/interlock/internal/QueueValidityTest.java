@@ -15,7 +15,7 @@ import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -84,7 +84,7 @@ class QueueValidityTest {
 
     @Override
     public BackendInfo info() {
-      return BackendDescription.of("sleepy", "").build();
+      return BackendInfoBuilder.of("sleepy", "").build();
     }
 
     @Override

@@ -70,7 +70,7 @@ class RenewalTest extends EngineFixture {
   @Test
   void aListenerThatIsAddedAtRiskIsToldAtOnce() throws Exception {
     Lease lease = acquire(RENEWED);
-    MultiLease set = engine.lockAll(List.of("b", "c")).acquire();
+    MultiLease set = engine.multiLock(List.of("b", "c")).acquire();
     BlockingQueue<LockEvent> events = eventsOf(lease);
     BlockingQueue<LockEvent> ofSet = eventsOf(set);
     store.down(true);

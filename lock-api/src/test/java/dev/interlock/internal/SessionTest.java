@@ -120,7 +120,7 @@ class SessionTest extends EngineFixture {
   @Test
   void aSetOfFixedTtlsLastsForItsTtl() throws Exception {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
-    Lease set = engine.lockAll(List.of("a", "b"), like(FIXED)).acquire();
+    Lease set = engine.multiLock(List.of("a", "b"), like(FIXED)).acquire();
     engine.onEvent(events::add);
     for (Duration past = INTERVAL; past.compareTo(TTL) < 0; past = past.plus(INTERVAL)) {
       time.advance(INTERVAL);

@@ -15,7 +15,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.memory.MemoryProvider;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -63,7 +63,7 @@ class SharedLocksRaceTest {
     @Override
     public BackendInfo info() {
       BackendInfo info = memory.info();
-      return BackendDescription.like(info)
+      return BackendInfoBuilder.from(info)
           .capabilities(
               EnumSet.of(
                   Capability.FENCING,

@@ -133,7 +133,7 @@ class ShortOfMemoryTest {
 
   @Test
   void aSetIsToldOfALossThatCannotBeUndone() throws Exception {
-    MultiLease lease = engine.lockAll(List.of("a", "b")).acquire();
+    MultiLease lease = engine.multiLock(List.of("a", "b")).acquire();
     CompletableFuture<?> lost = lease.lost();
     intercepted.when("tidyServer", ShortOfMemoryTest::fail);
     store.tellLoss("a", LossReason.EXPIRED);
@@ -146,7 +146,7 @@ class ShortOfMemoryTest {
   void aMemberOfASetThatCannotBeGivenUpIsNotKeptForEver() throws Exception {
     store.occupy("b", Duration.ofDays(1));
     intercepted.whenCalledHere("giveUp", ShortOfMemoryTest::fail);
-    assertTrue(engine.lockAll(List.of("a", "b")).tryAcquire().isEmpty());
+    assertTrue(engine.multiLock(List.of("a", "b")).tryAcquire().isEmpty());
     assertTrue(intercepted.steppedIn());
     EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
   }
@@ -257,7 +257,7 @@ class ShortOfMemoryTest {
     assertThrows(InternalError.class, lease::releaseAsync);
     assertTrue(lease.isHeld());
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
-    MultiLease set = engine.lockAll(List.of("b", "c")).acquire();
+    MultiLease set = engine.multiLock(List.of("b", "c")).acquire();
     intercepted.whenCalledHere("requestDeadline", ShortOfMemoryTest::fail);
     assertThrows(InternalError.class, set::releaseAsync);
     intercepted.whenCalledHere("requestDeadline", ShortOfMemoryTest::fail);
@@ -274,7 +274,7 @@ class ShortOfMemoryTest {
     try (Candidacy candidacy =
         engine
             .election("a")
-            .run(
+            .start(
                 leadership -> {
                   boolean isSecond = over.isDone();
                   begun.add(leadership);

@@ -111,7 +111,7 @@ class StackTest extends EngineFixture {
 
   @Test
   void aSetThatRunsOutOfStackHoldsNothing() throws Exception {
-    assertNothingHeldAfter(name -> engine.lockAll(List.of(name)).acquire());
+    assertNothingHeldAfter(name -> engine.multiLock(List.of(name)).acquire());
   }
 
   @Test
@@ -131,10 +131,10 @@ class StackTest extends EngineFixture {
 
   @Test
   void theLossOfASetThatRunsOutOfStackIsTold() throws Exception {
-    MultiLease first = engine.lockAll(List.of("p", "q"), like(FIXED)).acquire();
+    MultiLease first = engine.multiLock(List.of("p", "q"), like(FIXED)).acquire();
     List<MultiLease> sets = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
-      sets.add(engine.lockAll(List.of("x" + i, "y" + i), like(FIXED)).acquire());
+      sets.add(engine.multiLock(List.of("x" + i, "y" + i), like(FIXED)).acquire());
     }
     time.sleepMachine(TTL.multipliedBy(2));
     assertFalse(first.isHeld());
@@ -158,14 +158,14 @@ class StackTest extends EngineFixture {
   @Test
   void aCandidacyThatRunsOutOfStackCampaignsForNothing() throws Exception {
     List<LeaderElection.Candidacy> candidacies = new ArrayList<>(1_000);
-    engine.election("n0").run(leadership -> {}).close();
+    engine.election("n0").start(leadership -> {}).close();
     Diver diver =
         new Diver(
             number ->
                 candidacies.add(
                     engine
                         .election("n" + number)
-                        .run(leadership -> new CountDownLatch(1).await())));
+                        .start(leadership -> new CountDownLatch(1).await())));
     diver.dive();
     candidacies.forEach(LeaderElection.Candidacy::close);
     assertEquals(0, held(diver.steps));

@@ -133,7 +133,7 @@ class ThreadStartTest {
   void aCandidacyForWhichThereIsNoThreadLeavesNothing() throws Exception {
     LeaderElection election = engine.election("a");
     platform.exhausted = true;
-    assertThrows(OutOfMemoryError.class, () -> election.run(leadership -> {}));
+    assertThrows(OutOfMemoryError.class, () -> election.start(leadership -> {}));
     assertThrows(OutOfMemoryError.class, () -> election.observe(leader -> {}));
     assertEquals(0, engine.residue());
     assertEquals(0, store.calls(FakeStore.Op.ACQUIRE));

@@ -51,7 +51,7 @@ class WaitingTest extends EngineFixture {
     assertEquals(REQUEST_TIMEOUT, store.budget());
     assertTrue(engine.lock("d").tryAcquire().isPresent());
     assertEquals(REQUEST_TIMEOUT, store.budget());
-    engine.lockAll(List.of("e")).tryAcquire(Duration.ofMillis(1)).orElseThrow().close();
+    engine.multiLock(List.of("e")).tryAcquire(Duration.ofMillis(1)).orElseThrow().close();
     assertEquals(least, store.budget());
   }
 
@@ -61,11 +61,11 @@ class WaitingTest extends EngineFixture {
       assertEquals(REQUEST_TIMEOUT, store.budget());
       assertEquals(Optional.empty(), engine.lock("a").tryAcquire(Duration.ZERO));
       assertEquals(Optional.empty(), get(engine.lock("a").tryAcquireAsync(Duration.ZERO)));
-      assertEquals(Optional.empty(), engine.lockAll(List.of("a")).tryAcquire(Duration.ZERO));
+      assertEquals(Optional.empty(), engine.multiLock(List.of("a")).tryAcquire(Duration.ZERO));
       assertTrue(lease.isHeld());
     }
     get(engine.lock("a").tryAcquireAsync(Duration.ZERO)).orElseThrow().close();
-    get(engine.lockAll(List.of("a")).tryAcquireAsync(Duration.ZERO)).orElseThrow().close();
+    get(engine.multiLock(List.of("a")).tryAcquireAsync(Duration.ZERO)).orElseThrow().close();
     Duration negative = Duration.ofNanos(-1);
     assertThrows(IllegalArgumentException.class, () -> engine.lock("a").tryAcquire(negative));
   }

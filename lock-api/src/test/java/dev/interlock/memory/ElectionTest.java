@@ -30,7 +30,7 @@ class ElectionTest {
   private final AtomicInteger leading = new AtomicInteger();
 
   private LockClient client(String label) {
-    return LockClient.open(uri, LockOptions.builder().pollInterval(OFTEN).holder(label).build());
+    return LockClient.open(uri, LockOptions.builder().pollInterval(OFTEN).label(label).build());
   }
 
   private void lead() throws InterruptedException {
@@ -53,7 +53,7 @@ class ElectionTest {
       for (int i = 0; i < 3; i++) {
         LockClient client = client("candidate " + i);
         clients.add(client);
-        candidacies.add(client.election("a").run(leadership -> lead()));
+        candidacies.add(client.election("a").start(leadership -> lead()));
         int inQueue = i;
         until(() -> observer.admin().inspect("a").isHeld());
         until(() -> observer.admin().inspect("a").waiters().size() == inQueue);
@@ -86,9 +86,9 @@ class ElectionTest {
         LockOptions.builder().ttl(Duration.ofSeconds(2)).pollInterval(OFTEN).build();
     try (LockClient first = LockClient.open(uri, brief);
         LockClient second = LockClient.open(uri, brief);
-        Candidacy deposed = first.election("a").run(leadership -> lead())) {
+        Candidacy deposed = first.election("a").start(leadership -> lead())) {
       until(deposed::isLeader);
-      try (Candidacy other = second.election("a").run(leadership -> lead())) {
+      try (Candidacy other = second.election("a").start(leadership -> lead())) {
         until(() -> !first.admin().inspect("a").waiters().isEmpty());
         assertTrue(second.admin().revoke("a"));
         until(other::isLeader);

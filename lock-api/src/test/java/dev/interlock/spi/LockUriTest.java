@@ -184,12 +184,12 @@ class LockUriTest {
   void aQuestionMarkBeforeAnAtIsRefusedSinceItMayEndTheAddressOrBePartOfAPassword() {
     LockConfigurationException e =
         assertThrows(
-            LockConfigurationException.class, () -> LockUri.parse("redis://:p@h?holder=me@host"));
+            LockConfigurationException.class, () -> LockUri.parse("redis://:p@h?label=me@host"));
     assertTrue(e.getMessage().contains("%3F") && e.getMessage().contains("%40"), e.getMessage());
     assertEquals(
-        Optional.of("me@host"), LockUri.parse("redis://:p@h?holder=me%40host").get(text("holder")));
+        Optional.of("me@host"), LockUri.parse("redis://:p@h?label=me%40host").get(text("label")));
     assertEquals(
-        Optional.of("me@host"), LockUri.parse("memory:x?holder=me@host").get(text("holder")));
+        Optional.of("me@host"), LockUri.parse("memory:x?label=me@host").get(text("label")));
   }
 
   @ParameterizedTest

@@ -2,7 +2,7 @@ package dev.interlock.cli;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.spi.ClientParameters;
 import dev.interlock.spi.LockProvider;
@@ -55,7 +55,7 @@ final class BackendsCommand implements Callable<Integer> {
       SortedSet<Capability> capabilities,
       long minTtlMillis,
       long granularityMillis,
-      Map<Fault, Survives> failureModel,
+      Map<Fault, Guarantee> failureModel,
       List<Parameter> parameters) {}
 
   private record Parameter(
@@ -140,7 +140,7 @@ final class BackendsCommand implements Callable<Integer> {
     row(out, "capabilities", words(new TreeSet<>(info.capabilities())));
     row(out, "shortest TTL", Text.of(info.minTtl()));
     row(out, "expires late by", Text.of(info.granularity()) + " at most");
-    Map<Survives, List<Fault>> faults = new EnumMap<>(Survives.class);
+    Map<Guarantee, List<Fault>> faults = new EnumMap<>(Guarantee.class);
     info.failureModel()
         .table()
         .forEach(
@@ -187,7 +187,7 @@ final class BackendsCommand implements Callable<Integer> {
     out.println(line);
   }
 
-  private static String promise(Survives survives) {
+  private static String promise(Guarantee survives) {
     return switch (survives) {
       case EXCLUSION_AND_TOKENS -> "all holds under";
       case TOKENS_ONLY -> "only tokens under";

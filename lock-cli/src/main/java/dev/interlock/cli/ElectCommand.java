@@ -84,11 +84,11 @@ final class ElectCommand implements Callable<Integer> {
         LockClient client = target.open(options)) {
       LeaderElection election = target.onName(client::election);
       client.onEvent(new OutageReports());
-      return campaign(election, client, signals);
+      return tryCampaign(election, client, signals);
     }
   }
 
-  private int campaign(LeaderElection election, LockClient client, SignalRelay signals)
+  private int tryCampaign(LeaderElection election, LockClient client, SignalRelay signals)
       throws InterruptedException {
     guarded.verbose("campaigning for " + target.quotedName() + " at " + client.endpoint());
     while (true) {

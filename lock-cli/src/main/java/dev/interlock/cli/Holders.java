@@ -3,6 +3,7 @@ package dev.interlock.cli;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.LockState.Holder;
+import dev.interlock.LockState.Mode;
 import java.time.Instant;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -32,12 +33,16 @@ final class Holders {
   }
 
   private static String heldAs(LockState lock, Holder holder) {
-    return switch (Mode.of(lock, holder)) {
+    return switch (holder.mode()) {
       case EXCLUSIVE -> "exclusive";
       case READ -> "reader";
       case WRITE -> "writer";
-      case PERMITS -> holder.weight() + "/" + lock.limit() + " permits";
+      case PERMITS -> permits(holder) + "/" + lock.limit().orElseThrow() + " permits";
     };
+  }
+
+  private static int permits(Holder holder) {
+    return holder.permits().orElseThrow();
   }
 
   /** What a name is used as, and how much of it is taken. */
@@ -46,15 +51,14 @@ final class Holders {
     return switch (kind) {
       case EXCLUSIVE -> "exclusive lock";
       case READ_WRITE -> {
-        boolean writer =
-            lock.holders().stream().anyMatch(holder -> Mode.of(lock, holder) == Mode.WRITE);
+        boolean writer = lock.holders().stream().anyMatch(holder -> holder.mode() == Mode.WRITE);
         int readers = lock.holders().size();
         yield "read-write lock, "
             + (writer ? "1 writer" : readers + (readers == 1 ? " reader" : " readers"));
       }
       case SEMAPHORE -> {
-        long taken = lock.holders().stream().mapToLong(Holder::weight).sum();
-        yield "semaphore, " + taken + " of " + lock.limit() + " permits taken";
+        long taken = lock.holders().stream().mapToLong(Holders::permits).sum();
+        yield "semaphore, " + taken + " of " + lock.limit().orElseThrow() + " permits taken";
       }
     };
   }

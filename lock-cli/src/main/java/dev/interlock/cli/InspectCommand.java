@@ -69,7 +69,13 @@ final class InspectCommand implements Runnable {
   }
 
   private static void printHolder(LockState state, PrintWriter out) {
-    line(out, "held by", state.holder().orElse("unknown: the store does not keep the label"));
+    line(
+        out,
+        "held by",
+        state
+            .holder()
+            .flatMap(LockState.Holder::label)
+            .orElse("unknown: the store does not keep the label"));
     state.heldSince().ifPresent(since -> line(out, "since", since.toString()));
     state.fencingToken().ifPresent(token -> line(out, "token", Long.toString(token)));
     state.remaining().ifPresent(remaining -> line(out, "remaining", Text.of(remaining)));

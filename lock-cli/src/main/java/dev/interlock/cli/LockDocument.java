@@ -3,6 +3,7 @@ package dev.interlock.cli;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.LockState.Holder;
+import dev.interlock.LockState.Mode;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -30,11 +31,10 @@ record LockDocument(
       @Nullable Long remainingMillis,
       @Nullable String heldSince) {
 
-    static HolderDocument of(LockState state, Holder holder) {
-      Mode mode = Mode.of(state, holder);
+    static HolderDocument of(Holder holder) {
       return new HolderDocument(
-          mode,
-          mode == Mode.PERMITS ? holder.weight() : null,
+          holder.mode(),
+          holder.permits().isPresent() ? holder.permits().getAsInt() : null,
           holder.label().orElse(null),
           orNull(holder.fencingToken()),
           holder.remaining().map(Duration::toMillis).orElse(null),
@@ -48,11 +48,11 @@ record LockDocument(
         state.isHeld(),
         state.kind().orElse(null),
         state.limit().isPresent() ? state.limit().getAsInt() : null,
-        state.holder().orElse(null),
+        state.holder().flatMap(LockState.Holder::label).orElse(null),
         orNull(state.fencingToken()),
         state.remaining().map(Duration::toMillis).orElse(null),
         state.heldSince().map(Instant::toString).orElse(null),
-        state.holders().stream().map(holder -> HolderDocument.of(state, holder)).toList(),
+        state.holders().stream().map(HolderDocument::of).toList(),
         state.waiters());
   }
 

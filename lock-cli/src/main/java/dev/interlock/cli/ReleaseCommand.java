@@ -74,7 +74,8 @@ final class ReleaseCommand implements Runnable {
     if (before.holders().size() > 1) {
       return before.holders().size() + " holders (" + Holders.labels(before) + ")";
     }
-    String label = before.holder().map(Text::printable).orElse("its holder");
+    String label =
+        before.holder().flatMap(LockState.Holder::label).map(Text::printable).orElse("its holder");
     return before.fencingToken().isPresent()
         ? label + " (token " + before.fencingToken().getAsLong() + ")"
         : label;

@@ -9,7 +9,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.spi.LockProvider;
 import java.util.EnumMap;
@@ -82,15 +82,15 @@ class BackendsTest {
     return capabilities;
   }
 
-  private static Map<Fault, Survives> failureModel(JsonObject faults) {
-    Map<Fault, Survives> model = new EnumMap<>(Fault.class);
+  private static Map<Fault, Guarantee> failureModel(JsonObject faults) {
+    Map<Fault, Guarantee> model = new EnumMap<>(Fault.class);
     faults
         .entrySet()
         .forEach(
             entry ->
                 model.put(
                     Fault.valueOf(entry.getKey()),
-                    Survives.valueOf(entry.getValue().getAsString())));
+                    Guarantee.valueOf(entry.getValue().getAsString())));
     return model;
   }
 }

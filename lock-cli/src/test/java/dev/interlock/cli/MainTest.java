@@ -99,7 +99,7 @@ class MainTest {
 
   @Test
   void theUriMayBeInAFile(@TempDir Path directory) throws Exception {
-    Path file = Files.writeString(directory.resolve("uri"), "memory:x?holder=me\n");
+    Path file = Files.writeString(directory.resolve("uri"), "memory:x?label=me\n");
     interlock.run("inspect", "file:" + file, "job").assertDone();
     interlock.run("inspect", "env:NO_SUCH", "job").assertFailed(2, "environment variable NO_SUCH");
     interlock.run("inspect", "file:" + directory, "job").assertFailed(2, "cannot be read");

@@ -55,7 +55,7 @@ class OperatorTest {
 
   @Test
   void inspectShowsTheLabelThatTheUriGives() throws Exception {
-    hold("&holder=night%20batch").out().await("in");
+    hold("&label=night%20batch").out().await("in");
     String text = interlock.run("inspect", uri, name).assertDone().out();
     assertTrue(text.contains("night batch"), text);
   }

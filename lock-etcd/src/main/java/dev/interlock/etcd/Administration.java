@@ -98,8 +98,9 @@ final class Administration {
 
     private LockState.Holder shown(KeyValue entry, LeaseTimeToLiveResponse lease) {
       return LockStates.holder(
-          QueueEntry.label(entry),
+          share(entry).kind(),
           share(entry).weight(),
+          QueueEntry.label(entry),
           entry.getCreateRevision(),
           Duration.ofSeconds(Math.max(0, lease.getTTL())),
           null);

@@ -1,14 +1,14 @@
 package dev.interlock.etcd;
 
-import static dev.interlock.FailureModel.Survives.EXCLUSION_AND_TOKENS;
-import static dev.interlock.FailureModel.Survives.NOTHING;
-import static dev.interlock.FailureModel.Survives.NOT_APPLICABLE;
-import static dev.interlock.FailureModel.Survives.TOKENS_ONLY;
+import static dev.interlock.FailureModel.Guarantee.EXCLUSION_AND_TOKENS;
+import static dev.interlock.FailureModel.Guarantee.NOTHING;
+import static dev.interlock.FailureModel.Guarantee.NOT_APPLICABLE;
+import static dev.interlock.FailureModel.Guarantee.TOKENS_ONLY;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.Fault;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import java.time.Duration;
 import java.util.EnumSet;
 
@@ -54,21 +54,21 @@ final class EtcdTopology {
     if (replicated) {
       capabilities.add(Capability.REPLICATED);
     }
-    return BackendDescription.of(
+    return BackendInfoBuilder.of(
             "etcd",
             "a queue of keys on leases, by creation revision; replicated with three members or more")
         .capabilities(capabilities)
         .granularity(GRANULARITY)
         .minTtl(MIN_TTL)
-        .under(EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
-        .under(EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
-        .under(EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED, Fault.SERVER_CLOCK_STEPPED)
-        .under(EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
-        .under(NOTHING, Fault.SERVER_RESTARTED_EMPTY)
-        .under(NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
-        .under(TOKENS_ONLY, Fault.FORCED_RELEASE)
-        .under(replicated ? TOKENS_ONLY : EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
-        .under(
+        .promise(EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
+        .promise(EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
+        .promise(EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED, Fault.SERVER_CLOCK_STEPPED)
+        .promise(EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
+        .promise(NOTHING, Fault.SERVER_RESTARTED_EMPTY)
+        .promise(NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
+        .promise(TOKENS_ONLY, Fault.FORCED_RELEASE)
+        .promise(replicated ? TOKENS_ONLY : EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
+        .promise(
             replicated ? EXCLUSION_AND_TOKENS : NOT_APPLICABLE,
             Fault.MINORITY_LOST,
             Fault.LEADER_CHANGED)

@@ -91,7 +91,7 @@ final class QueueEntry {
   }
 
   ByteSequence value() {
-    return LockKeys.bytes(claim.id() + '|' + claim.holder());
+    return LockKeys.bytes(claim.id() + '|' + claim.label());
   }
 
   /** The creation revision of the key, or 0 while it is unknown. */

@@ -42,6 +42,7 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.OptionalLong;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
@@ -228,14 +229,14 @@ class EtcdSharedLocksTest {
         leases.add(
             clients
                 .get(i)
-                .semaphore("shown/permits", 6, options -> options.holder(label))
+                .semaphore("shown/permits", 6, options -> options.label(label))
                 .permits(permits)
                 .acquire());
       }
       CompletableFuture<Lease> waiting =
           clients
               .get(3)
-              .semaphore("shown/permits", 6, options -> options.holder("waiter"))
+              .semaphore("shown/permits", 6, options -> options.label("waiter"))
               .acquireAsync();
       Lease reader = clients.get(0).readWriteLock("shown/read").readLock().acquire();
       Lease writer = clients.get(1).readWriteLock("shown/write").writeLock().acquire();
@@ -243,13 +244,13 @@ class EtcdSharedLocksTest {
 
       LockState state = clients.get(0).admin().inspect("shown/permits");
       assertEquals(Optional.of(LockKind.SEMAPHORE), state.kind());
-      assertEquals(6, state.limit());
+      assertEquals(OptionalInt.of(6), state.limit());
       assertEquals(List.of("waiter"), state.waiters());
       assertEquals(3, state.holders().size());
       for (int i = 0; i < 3; i++) {
         LockState.Holder holder = state.holders().get(i);
         assertEquals(Optional.of("holder " + i), holder.label());
-        assertEquals(i + 1, holder.weight());
+        assertEquals(OptionalInt.of(i + 1), holder.permits());
         assertEquals(OptionalLong.of(leases.get(i).fencingToken()), holder.fencingToken());
         Duration remaining = holder.remaining().orElseThrow();
         assertTrue(remaining.compareTo(OPTIONS.ttl()) <= 0, remaining::toString);

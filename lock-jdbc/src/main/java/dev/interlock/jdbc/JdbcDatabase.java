@@ -2,9 +2,9 @@ package dev.interlock.jdbc;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
@@ -64,7 +64,7 @@ public enum JdbcDatabase {
       String driver,
       String artifact,
       String summary,
-      UnaryOperator<BackendDescription> promises) {
+      UnaryOperator<BackendInfoBuilder> promises) {
     this.product = product;
     this.port = port;
     this.driver = driver;
@@ -72,7 +72,7 @@ public enum JdbcDatabase {
     this.info =
         promises
             .apply(
-                BackendDescription.of(scheme(), summary)
+                BackendInfoBuilder.of(scheme(), summary)
                     .capabilities(
                         Capability.FENCING,
                         Capability.STARVATION_FREE,
@@ -148,33 +148,34 @@ public enum JdbcDatabase {
    * that takes over, an older backup, a clock that ends leases early, a person) costs exclusion.
    * Tokens still rise: they are no lower than the server's clock, in sixteenths of a millisecond.
    */
-  private static BackendDescription server(BackendDescription database) {
+  private static BackendInfoBuilder server(BackendInfoBuilder database) {
     return common(database)
-        .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED)
-        .under(Survives.TOKENS_ONLY, Fault.SERVER_RESTARTED_EMPTY);
+        .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_RESTARTED)
+        .promise(Guarantee.TOKENS_ONLY, Fault.SERVER_RESTARTED_EMPTY);
   }
 
   /** H2 answers before a commit is on the disk, or keeps everything in memory. */
-  private static BackendDescription lazyWriter(BackendDescription database) {
+  private static BackendInfoBuilder lazyWriter(BackendInfoBuilder database) {
     return common(database)
-        .under(Survives.TOKENS_ONLY, Fault.SERVER_RESTARTED, Fault.SERVER_RESTARTED_EMPTY);
+        .promise(Guarantee.TOKENS_ONLY, Fault.SERVER_RESTARTED, Fault.SERVER_RESTARTED_EMPTY);
   }
 
-  private static BackendDescription common(BackendDescription database) {
+  private static BackendInfoBuilder common(BackendInfoBuilder database) {
     return database
-        .under(
-            Survives.EXCLUSION_AND_TOKENS,
+        .promise(
+            Guarantee.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,
             Fault.CLIENT_STOPPED,
             Fault.CONNECTION_LOST,
             Fault.PARTITION,
             Fault.SERVER_STOPPED,
             Fault.MACHINE_SUSPENDED)
-        .under(
-            Survives.TOKENS_ONLY,
+        .promise(
+            Guarantee.TOKENS_ONLY,
             Fault.ASYNC_FAILOVER,
             Fault.SERVER_CLOCK_STEPPED,
             Fault.FORCED_RELEASE)
-        .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED, Fault.EVICTION);
+        .promise(
+            Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED, Fault.EVICTION);
   }
 }

@@ -175,7 +175,7 @@ record LockRow(
     }
     return LockStates.held(
         name,
-        LockStates.holder(holder, 1, fence, remaining(), SharedHolds.instant(grantedAt)),
+        LockStates.holder(holder, fence, remaining(), SharedHolds.instant(grantedAt)),
         List.of());
   }
 

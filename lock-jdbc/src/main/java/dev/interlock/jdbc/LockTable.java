@@ -93,7 +93,7 @@ final class LockTable {
   Taken take(Session session, Claim claim, long ttl) throws SQLException {
     Map<String, Object> values = values(claim);
     values.put("waiter", waiter);
-    values.put("holder", claim.holder().getBytes(UTF_8));
+    values.put("holder", claim.label().getBytes(UTF_8));
     values.put("ttl", ttl);
     values.put("kept", ttl + retentionMicros);
     if (database == JdbcDatabase.POSTGRESQL) {

@@ -230,7 +230,7 @@ final class SharedHolds {
         parties.add(next);
       }
     }
-    holds.add(new Hold(claim.id(), weight, token, now, expiresAt, claim.holder()));
+    holds.add(new Hold(claim.id(), weight, token, now, expiresAt, claim.label()));
     return null;
   }
 
@@ -371,8 +371,9 @@ final class SharedHolds {
             .map(
                 hold ->
                     LockStates.holder(
-                        hold.label,
+                        kind,
                         hold.weight,
+                        hold.label,
                         hold.token,
                         Duration.of(hold.expiresAt - now, ChronoUnit.MICROS),
                         instant(hold.grantedAt)))

@@ -729,6 +729,7 @@ abstract class BackendCases {
         assertEquals(rounds, result.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
       }
     }
-    assertNull(backend.inspect("job", soon()).holder().orElse(null));
+    assertNull(
+        backend.inspect("job", soon()).holder().flatMap(LockState.Holder::label).orElse(null));
   }
 }

@@ -105,7 +105,7 @@ class CredentialsTest {
         LockClient other = LockClient.open(uri, OPTIONS)) {
       Lease held = holder.lock("job").acquire();
       CompletableFuture<Lease> waiting = other.lock("job").acquireAsync();
-      Eventually.holds("a waiter has asked", () -> other.waiting().size() == 1);
+      Eventually.holds("a waiter has asked", () -> other.waiters().size() == 1);
       server.execute(
           postgres
               ? "ALTER ROLE " + user + " PASSWORD 'second'"

@@ -384,7 +384,7 @@ abstract class FenceCases {
   @Test
   void aSetOfLocksHasAFenceForEach() throws Exception {
     try (LockClient client = LockClient.open("memory:set-" + documentedAs());
-        MultiLease both = client.lockAll(List.of("b", "a")).acquire()) {
+        MultiLease both = client.multiLock(List.of("b", "a")).acquire()) {
       fence.claim(one, both);
       fence.check(one, both);
       one.commit();

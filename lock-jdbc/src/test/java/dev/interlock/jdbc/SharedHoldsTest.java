@@ -12,6 +12,7 @@ import dev.interlock.LockState;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Share;
 import java.time.Duration;
+import java.util.OptionalInt;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -275,10 +276,10 @@ class SharedHoldsTest {
     assertTrue(isGranted(permits(2, 3)));
     LockState state = state(Share.ofSemaphore(1, 3)).state("job");
     assertEquals(LockKind.SEMAPHORE, state.kind().orElseThrow());
-    assertEquals(3, state.limit());
+    assertEquals(OptionalInt.of(3), state.limit());
     assertEquals(2, state.holders().size());
     assertEquals(102, state.holders().get(1).fencingToken().orElseThrow());
-    assertEquals(2, state.holders().get(1).weight());
+    assertEquals(OptionalInt.of(2), state.holders().get(1).permits());
   }
 
   @Test

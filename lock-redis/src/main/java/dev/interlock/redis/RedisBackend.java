@@ -415,7 +415,6 @@ final class RedisBackend implements LockBackend {
         name,
         LockStates.holder(
             StoredValue.holder(Wire.text(reply.get(1))),
-            1,
             token,
             Duration.ofMillis(Math.max(0, (Long) reply.get(2))),
             token == null ? null : SharedState.since(token, (Long) reply.get(3))),

@@ -2,9 +2,9 @@ package dev.interlock.redis;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
 
@@ -24,11 +24,11 @@ enum RedisTopology {
   @SuppressWarnings("ImmutableEnumChecker")
   private final BackendInfo info;
 
-  RedisTopology(String name, String summary, UnaryOperator<BackendDescription> promises) {
+  RedisTopology(String name, String summary, UnaryOperator<BackendInfoBuilder> promises) {
     this.info =
         promises
             .apply(
-                BackendDescription.of(
+                BackendInfoBuilder.of(
                         name,
                         summary
                             + ", expiring with its TTL; tokens from a counter that the server's clock"
@@ -56,10 +56,10 @@ enum RedisTopology {
    * forgotten too, the server's clock is past it, unless more than 16 tokens per millisecond were
    * granted ever since, or the clock was set back at the same time.
    */
-  private static BackendDescription single(BackendDescription redis) {
+  private static BackendInfoBuilder single(BackendInfoBuilder redis) {
     return redis
-        .under(
-            Survives.EXCLUSION_AND_TOKENS,
+        .promise(
+            Guarantee.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,
             Fault.CLIENT_STOPPED,
             Fault.CONNECTION_LOST,
@@ -67,14 +67,14 @@ enum RedisTopology {
             Fault.SERVER_STOPPED,
             Fault.SERVER_RESTARTED,
             Fault.MACHINE_SUSPENDED)
-        .under(
-            Survives.TOKENS_ONLY,
+        .promise(
+            Guarantee.TOKENS_ONLY,
             Fault.SERVER_RESTARTED_EMPTY,
             Fault.ASYNC_FAILOVER,
             Fault.SERVER_CLOCK_STEPPED,
             Fault.EVICTION,
             Fault.FORCED_RELEASE)
-        .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED);
+        .promise(Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED);
   }
 
   /**
@@ -83,16 +83,16 @@ enum RedisTopology {
    * while there may be two primaries. Tokens rise across a fail-over if the servers' clocks differ
    * by less than the time that it takes.
    */
-  private static BackendDescription replicated(BackendDescription redis) {
+  private static BackendInfoBuilder replicated(BackendInfoBuilder redis) {
     return redis
-        .under(
-            Survives.EXCLUSION_AND_TOKENS,
+        .promise(
+            Guarantee.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,
             Fault.CLIENT_STOPPED,
             Fault.CONNECTION_LOST,
             Fault.MACHINE_SUSPENDED)
-        .under(
-            Survives.TOKENS_ONLY,
+        .promise(
+            Guarantee.TOKENS_ONLY,
             Fault.PARTITION,
             Fault.SERVER_STOPPED,
             Fault.SERVER_RESTARTED,

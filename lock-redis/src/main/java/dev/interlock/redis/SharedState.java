@@ -1,5 +1,6 @@
 package dev.interlock.redis;
 
+import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.LockState.Holder;
 import dev.interlock.redis.server.StoredHolds;
@@ -19,15 +20,16 @@ final class SharedState {
   /** Returns the state; free if all holds have ended, however many wait. */
   static LockState read(String name, List<?> reply) {
     StoredHolds stored = StoredHolds.read(reply);
+    Share use = stored.use();
+    if (use == null || stored.holds().isEmpty()) {
+      return LockStates.free(name);
+    }
     List<Holder> holders =
         stored.holds().stream()
             .sorted(Comparator.comparingLong(SharedState::token))
-            .map(one -> holder(one, stored.now()))
+            .map(one -> holder(use.kind(), one, stored.now()))
             .toList();
-    Share use = stored.use();
-    return use == null || holders.isEmpty()
-        ? LockStates.free(name)
-        : LockStates.held(name, use.kind(), use.capacity(), holders, List.of());
+    return LockStates.held(name, use.kind(), use.capacity(), holders, List.of());
   }
 
   private static long token(StoredHolds.One one) {
@@ -35,11 +37,12 @@ final class SharedState {
     return token == null ? 0 : token;
   }
 
-  private static Holder holder(StoredHolds.One one, long now) {
+  private static Holder holder(LockKind kind, StoredHolds.One one, long now) {
     Long token = one.token();
     return LockStates.holder(
-        one.hold().holder(),
+        kind,
         one.hold().weight(),
+        one.hold().holder(),
         token,
         Duration.ofMillis(one.leftMillis()),
         token == null ? null : since(token, now));

@@ -50,7 +50,7 @@ class ExitingLeaderTest {
       LeaderElection.Candidacy candidacy =
           client
               .election(ELECTION)
-              .run(
+              .start(
                   leadership -> {
                     System.out.println(leadership.fencingToken());
                     int unused = System.in.read();
@@ -81,7 +81,7 @@ class ExitingLeaderTest {
       leader.getOutputStream().flush();
 
       Duration end = Leader.OPTIONS.ttl().plus(Leader.OPTIONS.requestTimeout()).plus(SLACK);
-      Optional<Lease> next = client.election(Leader.ELECTION).campaign(end);
+      Optional<Lease> next = client.election(Leader.ELECTION).tryCampaign(end);
       assertTrue(next.isPresent(), "the leader that wants to exit still renews its leadership");
       assertTrue(next.get().fencingToken() > token);
       assertTrue(leader.waitFor(end.toMillis(), TimeUnit.MILLISECONDS), "the process goes on");

@@ -63,7 +63,7 @@ class ListTest {
       redis.call("SET", "interlock:{a*/foreign}", "of another program");
       redis.call("SET", "interlock:{a*/not%%encoded}", "of another program");
       LockState state = list(backend, "a*/1").get("a*/1");
-      assertEquals("host/1/test", state.holder().orElseThrow());
+      assertEquals("host/1/test", state.holder().flatMap(LockState.Holder::label).orElseThrow());
       Instant since = state.heldSince().orElseThrow();
       assertTrue(!since.isBefore(before) && !since.isAfter(time(redis)), () -> since + "");
       assertEquals(5, list(backend, "a*/").size());

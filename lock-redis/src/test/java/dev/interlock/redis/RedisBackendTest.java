@@ -271,7 +271,7 @@ class RedisBackendTest {
     assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
     assertFalse(backend.release(claim, soon()));
     LockState state = backend.inspect("job", soon());
-    assertEquals("host/1/test", state.holder().orElseThrow());
+    assertEquals("host/1/test", state.holder().flatMap(LockState.Holder::label).orElseThrow());
     assertEquals(grant.token(), state.fencingToken().orElseThrow());
     assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
     assertTrue(backend.forceRelease("job", soon()));
@@ -309,7 +309,9 @@ class RedisBackendTest {
     assertEquals("the lock was revoked", gone.detail());
     assertTrue(isBusy(backend, "job"));
     assertTrue(pttl(LOCK) > 10_000 && pttl(LOCK) <= 20_000);
-    assertEquals("host/1/test (revoked)", backend.inspect("job", soon()).holder().orElseThrow());
+    assertEquals(
+        "host/1/test (revoked)",
+        backend.inspect("job", soon()).holder().flatMap(LockState.Holder::label).orElseThrow());
   }
 
   @Test
@@ -342,7 +344,7 @@ class RedisBackendTest {
     Grant grant = take(backend, claim("job"));
     LockState state = backend.inspect("job", soon());
     assertTrue(state.isHeld());
-    assertEquals("host/1/test", state.holder().orElseThrow());
+    assertEquals("host/1/test", state.holder().flatMap(LockState.Holder::label).orElseThrow());
     assertEquals(grant.token(), state.fencingToken().orElseThrow());
     assertTrue(state.remaining().orElseThrow().toMillis() > 20_000);
   }
@@ -358,11 +360,13 @@ class RedisBackendTest {
             "revoked|zürich|7|main 🔒",
             System.nanoTime());
     take(backend, claim);
-    assertEquals("revoked|zürich|7|main 🔒", backend.inspect("job", soon()).holder().orElseThrow());
+    assertEquals(
+        "revoked|zürich|7|main 🔒",
+        backend.inspect("job", soon()).holder().flatMap(LockState.Holder::label).orElseThrow());
     backend.revoke("job", soon());
     assertEquals(
         "revoked|zürich|7|main 🔒 (revoked)",
-        backend.inspect("job", soon()).holder().orElseThrow());
+        backend.inspect("job", soon()).holder().flatMap(LockState.Holder::label).orElseThrow());
     assertTrue(backend.release(claim, soon()));
   }
 

@@ -13,7 +13,7 @@ import dev.interlock.LossReason;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Deadline;
@@ -155,7 +155,7 @@ final class RedisMutants {
         @Override
         public BackendInfo info() {
           BackendInfo textbook = super.info();
-          return BackendDescription.like(textbook).capabilities(Capability.STARVATION_FREE).build();
+          return BackendInfoBuilder.from(textbook).capabilities(Capability.STARVATION_FREE).build();
         }
 
         @Override
@@ -403,7 +403,7 @@ final class RedisMutants {
           BackendInfo info = super.info();
           Set<Capability> capabilities = EnumSet.copyOf(info.capabilities());
           capabilities.add(Capability.SINGLE_WAKEUP);
-          return BackendDescription.like(info).capabilities(capabilities).build();
+          return BackendInfoBuilder.from(info).capabilities(capabilities).build();
         }
       };
     }

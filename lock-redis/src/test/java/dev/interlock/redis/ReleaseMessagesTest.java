@@ -142,14 +142,18 @@ class ReleaseMessagesTest {
       assertTrue(isBusy(waiter, "job"));
       long left = (Long) redis.call("PTTL", LOCK);
       assertTrue(left > 10_000 && left <= 20_000, () -> "expires in " + left + " ms");
-      assertEquals("host/1/test", holder.inspect("job", soon()).holder().orElseThrow());
+      assertEquals(
+          "host/1/test",
+          holder.inspect("job", soon()).holder().flatMap(first -> first.label()).orElseThrow());
 
       assertFalse(holder.release(claim("job"), soon()), "another claim");
       assertInstanceOf(Renewal.Confirmed.class, holder.renew(grant, soon()));
       long token = take(holder, grant.claim()).token();
       assertTrue(token > grant.token(), "the same request, sent again");
       assertTrue(holder.revoke("job", soon()));
-      assertEquals("host/1/test (revoked)", holder.inspect("job", soon()).holder().orElseThrow());
+      assertEquals(
+          "host/1/test (revoked)",
+          holder.inspect("job", soon()).holder().flatMap(first -> first.label()).orElseThrow());
       assertTrue(isBusy(waiter, "job"));
       assertTrue(holder.release(grant.claim(), soon()));
       assertEquals(List.of(LOCK + ":fence"), List.copyOf(redis.keys().keySet()));

@@ -43,7 +43,7 @@ class StoredFormatTest {
     try (LockBackend backend = Backends.open(redis.uri())) {
       assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
       LockState state = backend.inspect("job", soon());
-      assertEquals("app", state.holder().orElseThrow());
+      assertEquals("app", state.holder().flatMap(LockState.Holder::label).orElseThrow());
       assertEquals(4711, state.fencingToken().orElseThrow());
       assertTrue(backend.forceRelease("job", soon()));
       assertTrue(take(backend, claim("job")).token() > 4711);
@@ -61,7 +61,8 @@ class StoredFormatTest {
       redis.call("SET", FENCE, "v2|4711", "PX", "60000");
       LockState state = backend.inspect("job", soon());
       assertEquals(
-          "(format 2, written by a newer version of Interlock)", state.holder().orElseThrow());
+          "(format 2, written by a newer version of Interlock)",
+          state.holder().flatMap(LockState.Holder::label).orElseThrow());
       assertTrue(state.fencingToken().isEmpty());
       assertEquals(List.of(state.name()), names(backend.list("", null, 100, soon())));
       assertFalse(backend.release(claim("job"), soon()));

@@ -1,7 +1,7 @@
 package dev.interlock.redis;
 
 import dev.interlock.BackendInfo;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
@@ -9,7 +9,7 @@ import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -36,16 +36,16 @@ import redis.clients.jedis.params.SetParams;
  */
 class TextbookLock implements LockBackend {
   private static final BackendInfo INFO =
-      BackendDescription.of("textbook", "one key per lock on one Redis")
+      BackendInfoBuilder.of("textbook", "one key per lock on one Redis")
           .granularity(Duration.ofMillis(10))
           .minTtl(RedisBackend.MIN_TTL)
-          .under(
-              Survives.EXCLUSION_AND_TOKENS,
+          .promise(
+              Guarantee.EXCLUSION_AND_TOKENS,
               Fault.CLIENT_KILLED,
               Fault.CLIENT_STOPPED,
               Fault.CONNECTION_LOST,
               Fault.PARTITION)
-          .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
+          .promise(Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
           .build();
 
   final RedisClient redis;

@@ -95,8 +95,9 @@ final class Holding {
   /** Describes the holder, without a token if no majority has the same. */
   Holder holder(int majority) {
     return LockStates.holder(
-        label,
+        use.kind(),
         weight,
+        label,
         token(majority),
         Duration.ofMillis(lefts.stream().mapToLong(Long::longValue).max().orElse(0)),
         null);

@@ -5,7 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
@@ -18,7 +18,7 @@ import dev.interlock.redis.server.Subscriber;
 import dev.interlock.redlock.Round.Answer;
 import dev.interlock.redlock.VoteCount.Outcome;
 import dev.interlock.spi.Attempt;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -95,7 +95,7 @@ final class RedlockBackend implements LockBackend {
    * themselves.
    */
   static final BackendInfo INFO =
-      BackendDescription.of(
+      BackendInfoBuilder.of(
               NAME,
               "a key per lock on a majority of independent Redis servers, expiring with its TTL; tokens"
                   + " that a majority has confirmed")
@@ -109,8 +109,8 @@ final class RedlockBackend implements LockBackend {
               Capability.DEFERRED_RELEASE)
           .granularity(Duration.ofMillis(20))
           .minTtl(MIN_TTL)
-          .under(
-              Survives.EXCLUSION_AND_TOKENS,
+          .promise(
+              Guarantee.EXCLUSION_AND_TOKENS,
               Fault.CLIENT_KILLED,
               Fault.CLIENT_STOPPED,
               Fault.CONNECTION_LOST,
@@ -120,8 +120,8 @@ final class RedlockBackend implements LockBackend {
               Fault.SERVER_RESTARTED_EMPTY,
               Fault.MINORITY_LOST,
               Fault.MACHINE_SUSPENDED)
-          .under(Survives.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
-          .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+          .promise(Guarantee.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
+          .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
           .build();
 
   private final Cluster cluster;

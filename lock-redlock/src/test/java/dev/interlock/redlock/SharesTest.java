@@ -90,7 +90,7 @@ class SharesTest {
   }
 
   private static String hold(Claim claim) {
-    return claim.id() + '|' + claim.share().weight() + '|' + claim.holder();
+    return claim.id() + '|' + claim.share().weight() + '|' + claim.label();
   }
 
   private static @Nullable Object score(RedisServer node, Claim claim) throws IOException {

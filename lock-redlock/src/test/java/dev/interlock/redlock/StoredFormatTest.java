@@ -43,7 +43,7 @@ class StoredFormatTest {
       assertInstanceOf(Attempt.Busy.class, backend.tryAcquire(claim("job"), soon()));
       assertEquals(
           "(format 2, written by a newer version of Interlock)",
-          backend.inspect("job", soon()).holder().orElseThrow());
+          backend.inspect("job", soon()).holder().flatMap(first -> first.label()).orElseThrow());
       assertRefused("holds format 2", () -> backend.forceRelease("job", soon()));
 
       for (RedisServer node : nodes.members()) {

@@ -2,7 +2,7 @@ package dev.interlock.redlock;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
@@ -10,7 +10,7 @@ import dev.interlock.LossReason;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -86,18 +86,18 @@ class TextbookRedlock implements LockBackend {
   }
 
   static BackendInfo info(Set<Capability> capabilities) {
-    return BackendDescription.of(
+    return BackendInfoBuilder.of(
             "textbook redlock", "a key per lock on a majority of independent Redis servers")
         .capabilities(capabilities)
         .granularity(Duration.ofMillis(20))
         .minTtl(RedlockBackend.MIN_TTL)
-        .under(
-            Survives.EXCLUSION_AND_TOKENS,
+        .promise(
+            Guarantee.EXCLUSION_AND_TOKENS,
             Fault.CLIENT_KILLED,
             Fault.CLIENT_STOPPED,
             Fault.CONNECTION_LOST,
             Fault.PARTITION)
-        .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+        .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
         .build();
   }
 

@@ -219,7 +219,7 @@ class WaitersTest {
       Entry entry = Entry.fresh(inDoubt, 3);
       for (int node = 0; node < 2; node++) {
         entry.touch(node, "run"); // and the replies are lost
-        String value = inDoubt.id() + '|' + inDoubt.holder();
+        String value = inDoubt.id() + '|' + inDoubt.label();
         scene.nodes.get(node).call("SET", LOCK, value, "PX", "120000");
       }
       scene.startWaiters(1);

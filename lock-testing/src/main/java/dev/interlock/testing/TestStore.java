@@ -9,7 +9,7 @@ import dev.interlock.LockUnavailableException;
 import dev.interlock.memory.MemoryProvider;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Deadline;
@@ -52,7 +52,7 @@ public final class TestStore implements AutoCloseable {
 
   private static final AtomicLong STORES = new AtomicLong();
   private static final BackendInfo INFO =
-      BackendDescription.of("test", "a table inside the test's JVM that fails on demand")
+      BackendInfoBuilder.of("test", "a table inside the test's JVM that fails on demand")
           .capabilities(
               Capability.FENCING,
               Capability.REVOKE,

@@ -245,7 +245,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   }
 
   private static byte[] label(Claim claim) {
-    return claim.holder().getBytes(UTF_8);
+    return claim.label().getBytes(UTF_8);
   }
 
   private void requireKnownFormat(Session session, Deadline deadline) throws InterruptedException {
@@ -538,14 +538,19 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   private static LockState.Holder holder(NodeName node, Session.NodeData data, LockQueue listed) {
     if (data.equals(Session.NodeData.REFUSED)) {
-      return LockStates.holder(null, node.share().weight(), null, null, null);
+      return LockStates.holder(node.share().kind(), node.share().weight(), null, null, null, null);
     }
     // The servers know when a node joined the queue, and not when it was granted. It was granted at
     // once if it is the last, and no node has come or gone since.
     boolean atOnce =
         listed.positionOf(node) == listed.nodes().size() - 1 && listed.lastChange() == data.czxid();
     return LockStates.holder(
-        data.text(), node.share().weight(), data.czxid(), null, atOnce ? data.createdAt() : null);
+        node.share().kind(),
+        node.share().weight(),
+        data.text(),
+        data.czxid(),
+        null,
+        atOnce ? data.createdAt() : null);
   }
 
   @Override

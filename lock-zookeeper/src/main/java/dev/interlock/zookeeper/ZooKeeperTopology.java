@@ -2,9 +2,9 @@ package dev.interlock.zookeeper;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import java.util.EnumSet;
 import java.util.Set;
 
@@ -31,7 +31,7 @@ final class ZooKeeperTopology {
     if (replicated) {
       capabilities.add(Capability.REPLICATED);
     }
-    return BackendDescription.of(
+    return BackendInfoBuilder.of(
             Failures.BACKEND,
             replicated
                 ? "a queue of ephemeral nodes on a ZooKeeper ensemble"
@@ -40,19 +40,20 @@ final class ZooKeeperTopology {
         .granularity( // Sessions end at the next tick.
             settings.tickTime())
         .minTtl(settings.shortestSession())
-        .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
-        .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
-        .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
+        .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
+        .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
+        .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
         // Servers count ticks by their monotonic clocks.
-        .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_CLOCK_STEPPED, Fault.MACHINE_SUSPENDED)
-        .under(
-            replicated ? Survives.EXCLUSION_AND_TOKENS : Survives.NOT_APPLICABLE,
+        .promise(
+            Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_CLOCK_STEPPED, Fault.MACHINE_SUSPENDED)
+        .promise(
+            replicated ? Guarantee.EXCLUSION_AND_TOKENS : Guarantee.NOT_APPLICABLE,
             Fault.MINORITY_LOST,
             Fault.LEADER_CHANGED)
         // Transaction ids only grow, but a deleted node lets the next waiter in.
-        .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
-        .under(Survives.NOTHING, Fault.SERVER_RESTARTED_EMPTY)
-        .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
+        .promise(Guarantee.TOKENS_ONLY, Fault.FORCED_RELEASE)
+        .promise(Guarantee.NOTHING, Fault.SERVER_RESTARTED_EMPTY)
+        .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.EVICTION)
         .build();
   }
 }

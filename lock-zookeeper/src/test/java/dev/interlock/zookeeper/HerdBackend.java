@@ -8,7 +8,7 @@ import dev.interlock.LockState;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -73,7 +73,7 @@ final class HerdBackend implements LockBackend {
     BackendInfo right = ZooKeeperTopology.info(1, Backends.SETTINGS);
     Set<Capability> capabilities = EnumSet.copyOf(right.capabilities());
     capabilities.removeAll(Set.of(Capability.LIST, Capability.READ_WRITE, Capability.SEMAPHORE));
-    return BackendDescription.like(right).capabilities(capabilities).build();
+    return BackendInfoBuilder.from(right).capabilities(capabilities).build();
   }
 
   @Override
@@ -91,7 +91,7 @@ final class HerdBackend implements LockBackend {
           session
               .create(
                   path(claim.name()),
-                  (claim.id() + claim.holder()).getBytes(UTF_8),
+                  (claim.id() + claim.label()).getBytes(UTF_8),
                   Ids.OPEN_ACL_UNSAFE,
                   CreateMode.EPHEMERAL)
               .await(deadline)

@@ -32,6 +32,7 @@ import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CyclicBarrier;
@@ -794,9 +795,10 @@ class SharesTest {
     Grant bob = Backends.take(two, Backends.claim(name, "bob", permits(3, 5)));
     LockState state = one.inspect(name, Backends.soon());
     assertEquals(LockKind.SEMAPHORE, state.kind().orElseThrow());
-    assertEquals(5, state.limit());
+    assertEquals(OptionalInt.of(5), state.limit());
     assertEquals(List.of("ann", "bob"), labels(state));
-    assertEquals(List.of(2, 3), state.holders().stream().map(LockState.Holder::weight).toList());
+    assertEquals(
+        List.of(2, 3), state.holders().stream().map(holder -> holder.permits().orElse(0)).toList());
     assertEquals(
         List.of(ann.token(), bob.token()),
         state.holders().stream().map(holder -> holder.fencingToken().orElseThrow()).toList());

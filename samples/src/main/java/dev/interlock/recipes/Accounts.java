@@ -31,7 +31,7 @@ final class Accounts {
     String debit = "account/" + from;
     String credit = "account/" + to;
     Optional<MultiLease> acquired =
-        client.lockAll(List.of(debit, credit)).tryAcquire(Duration.ofSeconds(10));
+        client.multiLock(List.of(debit, credit)).tryAcquire(Duration.ofSeconds(10));
     if (acquired.isEmpty()) {
       return false;
     }

@@ -16,7 +16,7 @@ final class Dispatcher implements AutoCloseable {
   Dispatcher(LockClient client, BlockingQueue<String> tasks, ObjLongConsumer<String> worker) {
     this.tasks = tasks;
     this.worker = worker;
-    candidacy = client.election("dispatcher").run(this::dispatch);
+    candidacy = client.election("dispatcher").start(this::dispatch);
   }
 
   /** Called after each election; the thread is interrupted when the leadership ends. */

@@ -10,7 +10,7 @@ import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.spi.LockProvider;
 import dev.interlock.storm.nemesis.FaultKind;
@@ -225,7 +225,7 @@ class DocumentationTest {
     return table.append("\n").toString();
   }
 
-  private static String word(Survives survives) {
+  private static String word(Guarantee survives) {
     return switch (survives) {
       case EXCLUSION_AND_TOKENS -> "both";
       case TOKENS_ONLY -> "tokens";
@@ -241,7 +241,7 @@ class DocumentationTest {
 
   private static Collection<Enum<?>> constants() {
     List<Enum<?>> constants = new ArrayList<>(List.of(Capability.values()));
-    constants.addAll(List.of(Survives.values()));
+    constants.addAll(List.of(Guarantee.values()));
     return constants;
   }
 

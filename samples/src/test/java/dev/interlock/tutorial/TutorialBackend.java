@@ -3,7 +3,7 @@ package dev.interlock.tutorial;
 import com.zaxxer.hikari.HikariDataSource;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
@@ -11,7 +11,7 @@ import dev.interlock.LockState;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.LossReason;
 import dev.interlock.spi.Attempt;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -33,17 +33,17 @@ import java.util.List;
 final class TutorialBackend implements LockBackend {
 
   static final BackendInfo INFO =
-      BackendDescription.of("tutorial", "a row with an expiry, and a sequence for tokens")
+      BackendInfoBuilder.of("tutorial", "a row with an expiry, and a sequence for tokens")
           .capabilities(Capability.FENCING)
           .granularity(Duration.ofMillis(100))
           .minTtl(Duration.ofMillis(50))
-          .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
-          .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
-          .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
-          .under(Survives.EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
-          .under(Survives.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
-          .under(Survives.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
-          .under(Survives.NOT_APPLICABLE, Fault.EVICTION)
+          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
+          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
+          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)
+          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.MACHINE_SUSPENDED)
+          .promise(Guarantee.TOKENS_ONLY, Fault.SERVER_CLOCK_STEPPED, Fault.FORCED_RELEASE)
+          .promise(Guarantee.NOT_APPLICABLE, Fault.MINORITY_LOST, Fault.LEADER_CHANGED)
+          .promise(Guarantee.NOT_APPLICABLE, Fault.EVICTION)
           .build();
 
   private final HikariDataSource database;
@@ -81,7 +81,7 @@ final class TutorialBackend implements LockBackend {
         },
         key(claim.name()),
         claim.id(),
-        claim.holder(),
+        claim.label(),
         claim.ttl().toNanos() / 1000);
   }
 

@@ -101,11 +101,11 @@ final class ClientMeters {
   }
 
   private static Stream<LeaseInfo> held(LockClient client, LockKind kind) {
-    return client.held().stream().filter(lease -> lease.kind() == kind);
+    return client.leases().stream().filter(lease -> lease.kind() == kind);
   }
 
   private static Stream<WaiterInfo> waiting(LockClient client, LockKind kind) {
-    return client.waiting().stream().filter(waiter -> waiter.kind() == kind);
+    return client.waiters().stream().filter(waiter -> waiter.kind() == kind);
   }
 
   synchronized void follow(LockClient client) {

@@ -128,10 +128,10 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
 
   private Set<LockKind> kinds() {
     EnumSet<LockKind> kinds = EnumSet.of(LockKind.EXCLUSIVE);
-    if (client.capabilities().contains(Capability.READ_WRITE)) {
+    if (client.backend().capabilities().contains(Capability.READ_WRITE)) {
       kinds.add(LockKind.READ_WRITE);
     }
-    if (client.capabilities().contains(Capability.SEMAPHORE)) {
+    if (client.backend().capabilities().contains(Capability.SEMAPHORE)) {
       kinds.add(LockKind.SEMAPHORE);
     }
     return kinds;

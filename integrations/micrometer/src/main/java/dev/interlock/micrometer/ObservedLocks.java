@@ -95,24 +95,25 @@ public final class ObservedLocks {
   }
 
   /**
-   * {@return the locks as one, observed as one} Throws as {@link LockClient#lockAll(Collection)}
+   * {@return the locks as one, observed as one} Throws as {@link LockClient#multiLock(Collection)}
    * does.
    *
    * @param names their names
    */
-  public MultiLock lockAll(Collection<String> names) {
-    return lockAll(names, options -> {});
+  public MultiLock multiLock(Collection<String> names) {
+    return multiLock(names, options -> {});
   }
 
   /**
-   * {@return the locks as one, observed as one} Throws as {@link LockClient#lockAll(Collection,
+   * {@return the locks as one, observed as one} Throws as {@link LockClient#multiLock(Collection,
    * Consumer)} does.
    *
    * @param names their names
    * @param change changes the client's options
    */
-  public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
-    return new ObservedMultiLock(client.lockAll(names, change), observer);
+  public MultiLock multiLock(
+      Collection<String> names, Consumer<? super LockOptions.Builder> change) {
+    return new ObservedMultiLock(client.multiLock(names, change), observer);
   }
 
   /**

@@ -112,7 +112,7 @@ class LockMetricsTest {
   @Test
   void everyEndOfAnAcquisitionCountsOnce() throws Exception {
     // A name each: one that waits behind another of its client has not asked the store itself.
-    MultiLease theirs = other.lockAll(List.of("a", "b", "c")).acquire();
+    MultiLease theirs = other.multiLock(List.of("a", "b", "c")).acquire();
     assertEquals(Optional.empty(), client.lock("a").tryAcquire());
     client.onEvent(events::add);
     CompletableFuture<Lease> cancelled = client.lock("a").acquireAsync();
@@ -220,7 +220,7 @@ class LockMetricsTest {
     Lease released = client.lock("a").acquire();
     Lease kept = client.lock("b", o -> o.minHold(Duration.ofSeconds(9))).acquire();
     advance(1);
-    MultiLease set = client.lockAll(List.of("c", "d")).acquire();
+    MultiLease set = client.multiLock(List.of("c", "d")).acquire();
     Lease taken = client.lock("e").acquire();
     assertEquals(5, recorded.gauge("interlock.held", "exclusive"));
     assertEquals(1, recorded.gauge("interlock.held.longest", "exclusive"));

@@ -222,7 +222,7 @@ class ObservedLocksTest {
 
     CompletableFuture<Lease> late =
         locks.lock("a", o -> o.waitTimeout(Duration.ofSeconds(1))).acquireAsync();
-    Eventually.holds("it waits", () -> !client.waiting().isEmpty());
+    Eventually.holds("it waits", () -> !client.waiters().isEmpty());
     clock.advance(Duration.ofSeconds(1));
     Observation.Context timedOut = ended.take();
     assertEquals("timed_out", keys(timedOut).get("outcome"));
@@ -260,7 +260,7 @@ class ObservedLocksTest {
         var unused = future.thenAccept(Lease::close);
       }
       two.lock("a").acquire().close();
-      assertEquals(List.of(), one.held());
+      assertEquals(List.of(), one.leases());
     }
   }
 
@@ -282,7 +282,7 @@ class ObservedLocksTest {
     try (LockClient memory =
         ClientsWithTimeSource.open("memory:observed", LockOptions.defaults(), clock)) {
       ObservedLocks all = new ObservedLocks(memory, registry);
-      MultiLease set = all.lockAll(List.of("a", "b")).acquire();
+      MultiLease set = all.multiLock(List.of("a", "b")).acquire();
       assertTrue(set.fencingToken("a") > 0);
       set.close();
       all.readWriteLock("c").readLock().acquire().close();

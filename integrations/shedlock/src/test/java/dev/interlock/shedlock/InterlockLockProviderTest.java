@@ -64,7 +64,7 @@ class InterlockLockProviderTest {
   @Test
   void aLockHasThePrefixAndTheTtlAndIsNotRenewed() {
     var unused = provider.lock(aMinute()).orElseThrow();
-    List<LeaseInfo> held = client.held();
+    List<LeaseInfo> held = client.leases();
     assertEquals(List.of("jobs/report"), held.stream().map(LeaseInfo::name).toList());
     Duration left = held.get(0).remainingValidity();
     assertTrue(left.compareTo(Duration.ofSeconds(30)) > 0, left::toString);
@@ -82,7 +82,7 @@ class InterlockLockProviderTest {
             .build();
     try (LockClient changed = store.open(options)) {
       SimpleLock lock = new InterlockLockProvider(changed, "jobs/").lock(aMinute()).orElseThrow();
-      Duration left = changed.held().get(0).remainingValidity();
+      Duration left = changed.leases().get(0).remainingValidity();
       assertTrue(left.compareTo(Duration.ofSeconds(30)) > 0, left::toString);
       lock.unlock();
       assertTrue(elsewhere.lock(aMinute()).isPresent());

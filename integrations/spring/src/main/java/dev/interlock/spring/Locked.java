@@ -113,7 +113,7 @@ public @interface Locked {
    * enum, a date of {@code java.time}, a UUID.
    *
    * <p>Several names are acquired together, all or nothing, in an order that avoids deadlocks:
-   * {@link LockClient#lockAll}.
+   * {@link LockClient#multiLock}.
    *
    * @return the names
    */

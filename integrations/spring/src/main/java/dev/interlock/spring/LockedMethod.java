@@ -304,7 +304,7 @@ final class LockedMethod {
 
   Acquirable<? extends Lease> lock(LockClient lockClient, List<String> evaluated) {
     if (evaluated.size() > 1) {
-      return lockClient.lockAll(evaluated, options);
+      return lockClient.multiLock(evaluated, options);
     }
     String name = evaluated.get(0);
     return switch (locked.mode()) {

@@ -1,7 +1,7 @@
 package dev.interlock.compare;
 
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.report.Contender;
 import dev.interlock.report.Table;
@@ -44,7 +44,7 @@ record Findings(
       String baseline,
       @Nullable String summary,
       @Nullable List<Capability> capabilities,
-      @Nullable Map<Fault, Survives> failureModel) {
+      @Nullable Map<Fault, Guarantee> failureModel) {
 
     static Backend leftOut(Contender contender) {
       return new Backend(

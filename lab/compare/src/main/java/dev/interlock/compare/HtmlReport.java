@@ -1,7 +1,7 @@
 package dev.interlock.compare;
 
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.report.Table;
 import dev.interlock.report.Template;
@@ -21,8 +21,8 @@ record HtmlReport(
     List<Charts.Marker> markers,
     List<Section> scenarios,
     List<String> known,
-    List<Guarantee> capabilities,
-    List<Guarantee> faults,
+    List<Row> capabilities,
+    List<Row> faults,
     Table kit,
     Table servers,
     Table machine) {
@@ -31,7 +31,7 @@ record HtmlReport(
   record Section(Scenario.About about, List<Charts.Chart> charts, boolean hasCharts, Table table) {}
 
   /** A row of what backends declare. */
-  record Guarantee(String name, List<Cell> cells) {}
+  record Row(String name, List<Cell> cells) {}
 
   /** One backend's word for it, and the style of the word. */
   record Cell(String text, String style) {}
@@ -61,12 +61,12 @@ record HtmlReport(
     return Template.render(HtmlReport.class, "compare.mustache", report);
   }
 
-  private static <E extends Enum<E>> List<Guarantee> guarantees(
+  private static <E extends Enum<E>> List<Row> guarantees(
       E[] constants, List<Findings.Backend> known, BiFunction<Findings.Backend, E, Cell> cell) {
-    List<Guarantee> rows = new ArrayList<>();
+    List<Row> rows = new ArrayList<>();
     for (E constant : constants) {
       String name = constant.name().toLowerCase(Locale.ROOT).replace('_', ' ');
-      rows.add(new Guarantee(name, known.stream().map(one -> cell.apply(one, constant)).toList()));
+      rows.add(new Row(name, known.stream().map(one -> cell.apply(one, constant)).toList()));
     }
     return rows;
   }
@@ -78,9 +78,9 @@ record HtmlReport(
   }
 
   private static Cell survives(Findings.Backend backend, Fault fault) {
-    Map<Fault, Survives> model = backend.failureModel();
-    Survives survives = model == null ? null : model.get(fault);
-    return switch (survives == null ? Survives.NOT_APPLICABLE : survives) {
+    Map<Fault, Guarantee> model = backend.failureModel();
+    Guarantee survives = model == null ? null : model.get(fault);
+    return switch (survives == null ? Guarantee.NOT_APPLICABLE : survives) {
       case EXCLUSION_AND_TOKENS -> new Cell("both", "good");
       case TOKENS_ONLY -> new Cell("tokens", "half");
       case EXCLUSION_ONLY -> new Cell("exclusion", "half");

@@ -1,7 +1,7 @@
 package dev.interlock.compare;
 
 import dev.interlock.BackendInfo;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
@@ -111,7 +111,7 @@ record OpenContender(
 
   /** Whether other processes see the same locks. */
   boolean isShared() {
-    return info().failureModel().under(Fault.CLIENT_KILLED) != Survives.NOT_APPLICABLE;
+    return info().failureModel().under(Fault.CLIENT_KILLED) != Guarantee.NOT_APPLICABLE;
   }
 
   /** Whether it has stopped answering, so that nothing more is tried. */

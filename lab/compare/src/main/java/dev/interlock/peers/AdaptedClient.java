@@ -43,9 +43,9 @@ final class AdaptedClient extends ForwardingClient {
   private static RuntimeException refusal(Peer peer, String method) {
     return switch (method) {
       case "election" -> new NotOfferedException("an election as part of the lock's interface");
-      case "lockAll" -> peer.withoutSets();
-      case "held" -> new NotOfferedException("a list of what the client holds");
-      case "waiting" -> new NotOfferedException("a list of what the client waits for");
+      case "multiLock" -> peer.withoutSets();
+      case "leases" -> new NotOfferedException("a list of what the client holds");
+      case "waiters" -> new NotOfferedException("a list of what the client waits for");
       case "onEvent" -> new NotOfferedException("events of locks");
       case "close" -> new NotOfferedException("a closing that waits for the holders");
       default -> new UnsupportedOperationException("only locks are adapted, not " + method);

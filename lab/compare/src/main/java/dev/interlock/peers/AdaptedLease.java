@@ -3,7 +3,6 @@ package dev.interlock.peers;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LossReason;
-import dev.interlock.Registration;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.run.NotOfferedException;
 import dev.interlock.tck.specimen.ForwardingLease;

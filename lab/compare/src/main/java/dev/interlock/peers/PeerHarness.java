@@ -8,7 +8,7 @@ import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.report.Json;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.TimeSource;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.Timing;
@@ -89,7 +89,12 @@ abstract class PeerHarness implements Harness {
    * injected.
    */
   final BackendInfo info() {
-    return BackendDescription.of(name(), setUp()).capabilities(description.capabilities).granularity(Duration.ofMillis(description.granularityMillis)).minTtl(Duration.ofMillis(description.minTtlMillis)).under(FailureModel.Survives.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST).build();
+    return BackendInfoBuilder.of(name(), setUp())
+        .capabilities(description.capabilities)
+        .granularity(Duration.ofMillis(description.granularityMillis))
+        .minTtl(Duration.ofMillis(description.minTtlMillis))
+        .promise(FailureModel.Guarantee.EXCLUSION_ONLY, Fault.CLIENT_KILLED, Fault.CONNECTION_LOST)
+        .build();
   }
 
   @Override

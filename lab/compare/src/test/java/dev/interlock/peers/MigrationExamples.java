@@ -183,7 +183,7 @@ final class MigrationExamples {
     client.admin().inspect("orders").isHeld();
     client.admin().forceRelease("orders");
     client.admin().revoke("orders");
-    client.lockAll(List.of("a", "b"));
+    client.multiLock(List.of("a", "b"));
     LockClient.open("redlock://one:6379,two:6379,three:6379");
     client.readWriteLock("catalog").readLock();
     client.semaphore("exports", 5).permits(2).acquire();
@@ -195,7 +195,7 @@ final class MigrationExamples {
     election.campaignAsync();
     leadership.isHeld();
     leadership.close();
-    election.run(leaderWork);
+    election.start(leaderWork);
     election.leader();
     election.observe(leader -> {});
     new InterlockLockRegistry(client, "orders/");

@@ -249,7 +249,7 @@ final class World implements Surroundings {
     private void open() {
       LockOptions.Builder builder =
           LockOptions.builder()
-              .holder(machine.name())
+              .label(machine.name())
               .ttl(Duration.ofNanos(setting.ttl()))
               .requestTimeout(Duration.ofNanos(setting.requestTimeout()));
       if (setting.maxHold() > 0) {
@@ -345,7 +345,7 @@ final class World implements Surroundings {
       try {
         for (int i = 0; i < count; i++) {
           leases.add(
-              last.lock(prefix + i, options -> options.holder(null).maxHold(null))
+              last.lock(prefix + i, options -> options.label(null).maxHold(null))
                   .tryAcquire()
                   .orElseThrow());
         }

@@ -123,7 +123,7 @@ final class CustomFaults {
   private static LockState withRemaining(LockState state, Duration remaining) {
     return LockStates.held(
         state.name(),
-        state.holder().orElse(null),
+        state.holder().flatMap(LockState.Holder::label).orElse(null),
         state.fencingToken().getAsLong(),
         remaining,
         state.waiters());
@@ -132,7 +132,7 @@ final class CustomFaults {
   private static LockState withWaiters(LockState state, List<String> waiters) {
     return LockStates.held(
         state.name(),
-        state.holder().orElse(null),
+        state.holder().flatMap(LockState.Holder::label).orElse(null),
         state.fencingToken().getAsLong(),
         state.remaining().orElse(null),
         waiters);
@@ -310,7 +310,7 @@ final class CustomFaults {
         new Wrong(
             "token shown multiplied",
             "Inspection multiplies the token as programs see it, which the client does again.",
-            shown(state -> LockStates.withTokens(state, token -> token * 64))));
+            shown(state -> LockStates.mapTokens(state, token -> token * 64))));
   }
 
   private static List<String> counterPerName(List<String> keys, String stored) {
@@ -792,8 +792,8 @@ final class CustomFaults {
 
                   @Override
                   Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
-                    if (!claim.holder().isEmpty()) {
-                      holder = claim.holder();
+                    if (!claim.label().isEmpty()) {
+                      holder = claim.label();
                     }
                     return right.get();
                   }

@@ -2,7 +2,7 @@ package dev.interlock.custom;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
 import dev.interlock.LockState;
@@ -11,7 +11,7 @@ import dev.interlock.LossReason;
 import dev.interlock.custom.Fault.Store;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -73,19 +73,19 @@ class CustomLock implements LockBackend {
   }
 
   static BackendInfo info(String name, Set<Capability> capabilities, Duration granularity) {
-    return BackendDescription.of(name, "a hash that expires, on one Redis")
+    return BackendInfoBuilder.of(name, "a hash that expires, on one Redis")
         .capabilities(capabilities)
         .granularity(granularity)
         .minTtl(Duration.ofMillis(50))
-        .under(
-            Survives.EXCLUSION_AND_TOKENS,
+        .promise(
+            Guarantee.EXCLUSION_AND_TOKENS,
             dev.interlock.Fault.CLIENT_KILLED,
             dev.interlock.Fault.CLIENT_STOPPED,
             dev.interlock.Fault.CONNECTION_LOST,
             dev.interlock.Fault.PARTITION,
             dev.interlock.Fault.SERVER_STOPPED)
-        .under(
-            Survives.NOT_APPLICABLE,
+        .promise(
+            Guarantee.NOT_APPLICABLE,
             dev.interlock.Fault.MINORITY_LOST,
             dev.interlock.Fault.LEADER_CHANGED)
         .build();
@@ -170,7 +170,7 @@ class CustomLock implements LockBackend {
         fault.keys(fault.stored(claim.name())),
         List.of(
             fault.id(claim),
-            claim.holder(),
+            claim.label(),
             Long.toString(fault.millis(op, claim)),
             Long.toString(fault.silenceMillis()),
             Long.toString(store.time().wallMillis()),

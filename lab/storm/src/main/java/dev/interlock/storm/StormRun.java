@@ -1,6 +1,6 @@
 package dev.interlock.storm;
 
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
@@ -123,13 +123,13 @@ public final class StormRun {
   }
 
   private boolean behindProxies() throws Exception {
-    return kit.info().failureModel().under(Fault.PARTITION) != Survives.NOT_APPLICABLE
+    return kit.info().failureModel().under(Fault.PARTITION) != Guarantee.NOT_APPLICABLE
         && kit.staysBehindProxies();
   }
 
   /** Whether other processes see the same locks. */
   private boolean isShared() {
-    return kit.info().failureModel().under(Fault.CLIENT_KILLED) != Survives.NOT_APPLICABLE;
+    return kit.info().failureModel().under(Fault.CLIENT_KILLED) != Guarantee.NOT_APPLICABLE;
   }
 
   private StormResult run() throws Exception {

@@ -5,7 +5,7 @@ import dev.interlock.Capability;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -23,7 +23,7 @@ import java.util.Set;
 /** The {@code tiny:} backend: grants every attempt, and always lists the same two locks. */
 public final class TinyProvider implements LockProvider {
   private static final BackendInfo INFO =
-      BackendDescription.of("tiny", "grants everything")
+      BackendInfoBuilder.of("tiny", "grants everything")
           .capabilities(Capability.LIST)
           .minTtl(Duration.ofMillis(1))
           .build();
@@ -82,7 +82,7 @@ public final class TinyProvider implements LockProvider {
             cursor == null
                 ? LockStates.held(
                     prefix + "/b\u001b",
-                    LockStates.holder("me", 1, 7L, Duration.ofSeconds(90), Instant.EPOCH),
+                    LockStates.holder("me", 7L, Duration.ofSeconds(90), Instant.EPOCH),
                     List.of("you"))
                 : LockStates.held(prefix + "/a", null, null, null, List.of());
         return new LockPage(List.of(state), cursor == null ? "more" : null);

@@ -24,7 +24,7 @@ public final class StoredClaim {
     this.claim = claim;
     this.keys = keys;
     this.id = claim.id();
-    String text = isExclusive() ? id + '|' + claim.holder() : StoredShare.hold(claim);
+    String text = isExclusive() ? id + '|' + claim.label() : StoredShare.hold(claim);
     this.owner = text.getBytes(UTF_8);
   }
 
@@ -119,7 +119,7 @@ public final class StoredClaim {
 
   private byte[] deferred() {
     String text =
-        isExclusive() ? claim.deferredId() + '|' + claim.holder() : StoredShare.deferredHold(claim);
+        isExclusive() ? claim.deferredId() + '|' + claim.label() : StoredShare.deferredHold(claim);
     return text.getBytes(UTF_8);
   }
 

@@ -79,6 +79,6 @@ public final class StoredShare {
   }
 
   private static String hold(String id, Claim claim) {
-    return id + '|' + claim.share().weight() + '|' + claim.holder();
+    return id + '|' + claim.share().weight() + '|' + claim.label();
   }
 }

@@ -1,6 +1,6 @@
 package dev.interlock.tck.report;
 
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.tck.report.RuleResult.Outcome;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -70,7 +70,7 @@ final class MarkdownReport {
   }
 
   private static String words(Enum<?> constant) {
-    return constant == Survives.NOT_APPLICABLE
+    return constant == Guarantee.NOT_APPLICABLE
         ? "cannot happen"
         : constant.name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }

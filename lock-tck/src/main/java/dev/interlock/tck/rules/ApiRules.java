@@ -47,7 +47,7 @@ public abstract class ApiRules extends RuleTest {
     Duration limit = timing().requestTimeout();
     LockClient client = clientOfASilentStore();
     DistributedLock lock = client.lock(newName());
-    MultiLock set = client.lockAll(List.of(newName()));
+    MultiLock set = client.multiLock(List.of(newName()));
     long begun = System.nanoTime();
     refuseBadArguments(client, lock, set);
     // Retry after a stall of the machine; a request to the store would always wait.
@@ -62,12 +62,12 @@ public abstract class ApiRules extends RuleTest {
     for (String bad : List.of("", "x".repeat(256), "\uD83D", "a\uDD12", "\uDD12\uD83D")) {
       refused(() -> client.lock(bad));
       refused(() -> client.lock(bad, renewed(timing().longTtl())));
-      refused(() -> client.lockAll(List.of(newName(), bad)));
+      refused(() -> client.multiLock(List.of(newName(), bad)));
       refused(() -> client.admin().inspect(bad));
       refused(() -> client.admin().forceRelease(bad));
       refused(() -> client.admin().revoke(bad));
     }
-    refused(() -> client.lockAll(List.of()));
+    refused(() -> client.multiLock(List.of()));
     for (Duration bad : List.of(Duration.ofNanos(-1), Duration.ofDays(-1))) {
       refused(() -> lock.tryAcquire(bad));
       refused(() -> lock.tryAcquireAsync(bad));
@@ -85,7 +85,7 @@ public abstract class ApiRules extends RuleTest {
     }
     Duration other = client.options().requestTimeout().plusMillis(1);
     refused(() -> client.lock(newName(), options -> options.requestTimeout(other)));
-    refused(() -> client.lockAll(List.of(newName()), options -> options.requestTimeout(other)));
+    refused(() -> client.multiLock(List.of(newName()), options -> options.requestTimeout(other)));
     NullCalls.checkAll(client, lock);
   }
 
@@ -109,8 +109,8 @@ public abstract class ApiRules extends RuleTest {
     static void checkAll(LockClient client, DistributedLock lock) {
       refused(() -> client.lock(null));
       refused(() -> client.lock("a", null));
-      refused(() -> client.lockAll(null));
-      refused(() -> client.lockAll(List.of("a"), null));
+      refused(() -> client.multiLock(null));
+      refused(() -> client.multiLock(List.of("a"), null));
       refused(() -> client.admin().inspect(null));
       refused(() -> client.admin().forceRelease(null));
       assertThrows(NullPointerException.class, () -> client.onEvent(null));

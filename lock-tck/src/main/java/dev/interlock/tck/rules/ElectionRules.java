@@ -94,13 +94,13 @@ public abstract class ElectionRules extends RuleTest {
 
   /** Stands for election until the test ends. */
   private Candidacy run(LockClient client, String name, LeaderElection.LeaderWork work) {
-    return closing(client.election(name).run(work));
+    return closing(client.election(name).start(work));
   }
 
-  private Lease campaign(LockClient client, String name) throws InterruptedException {
+  private Lease tryCampaign(LockClient client, String name) throws InterruptedException {
     return client
         .election(name)
-        .campaign(bound())
+        .tryCampaign(bound())
         .orElseGet(() -> fail("the only candidate was not elected within " + text(bound())));
   }
 
@@ -168,10 +168,10 @@ public abstract class ElectionRules extends RuleTest {
   void aLeaderKeepsAllOthersOutAndHoldsTheLockOfTheName() throws Exception {
     String name = newName();
     LockClient client = client();
-    Lease leadership = campaign(client, name);
+    Lease leadership = tryCampaign(client, name);
     for (LockClient other : List.of(client, client())) {
       assertTrue(
-          answer(() -> other.election(name).campaign(Duration.ZERO)).isEmpty(),
+          answer(() -> other.election(name).tryCampaign(Duration.ZERO)).isEmpty(),
           "two candidates lead");
       assertRefused(other.lock(name), "the lock of a leader was acquired");
     }
@@ -198,7 +198,7 @@ public abstract class ElectionRules extends RuleTest {
       boolean shown = candidacy.isLeader();
       assertFalse(leadership.isHeld());
       eventually(() -> work.interrupts.get() == 1, "the work of a lost leader went on");
-      Optional<Lease> next = other.election(name).campaign(bound());
+      Optional<Lease> next = other.election(name).tryCampaign(bound());
       assertEquals(1, work.calls.get(), "calls of the work before it has ended");
       next.orElseGet(() -> fail("nobody leads after the loss")).release();
       letPass(MOMENT.multipliedBy(3));
@@ -255,13 +255,13 @@ public abstract class ElectionRules extends RuleTest {
               eventually(
                   () -> client.election(name).leader().isEmpty(),
                   "a leader is shown although nobody leads"));
-      Lease leadership = campaign(candidate, name);
+      Lease leadership = tryCampaign(candidate, name);
       for (LockClient client : everybody) {
         assertShown(answer(() -> client.election(name).leader()), label, leadership);
       }
       leadership.release();
     }
-    assertTrue(observer.held().isEmpty(), "a client that asks takes part");
+    assertTrue(observer.leases().isEmpty(), "a client that asks takes part");
   }
 
   private void assertShown(Optional<Leader> shown, String label, Lease leadership) {
@@ -306,7 +306,7 @@ public abstract class ElectionRules extends RuleTest {
     Observed observed = new Observed();
     Registration registration = closing(observer.election(name).observe(observed::tell));
     observed.await(null, "an observer was not told that nobody leads");
-    Lease first = campaign(labelled("the first leader"), name);
+    Lease first = tryCampaign(labelled("the first leader"), name);
     observed.await("the first leader", "an observer was not told of the leader");
     assertShown(observed.latest, "the first leader", first);
     LockClient second = labelled("the second leader");
@@ -327,7 +327,7 @@ public abstract class ElectionRules extends RuleTest {
     Lease leadership = within(waiting, "nobody leads after a leader has resigned");
     observed.await("the second leader", "an observer was not told of the next leader");
     later.await("the second leader", "a listener that had thrown was not told of the next leader");
-    assertTrue(observer.held().isEmpty(), "a client that observes takes part");
+    assertTrue(observer.leases().isEmpty(), "a client that observes takes part");
     assertTrue(
         answer(() -> observer.admin().inspect(name)).waiters().isEmpty(), "an observer waits");
     thrower.close();
@@ -335,7 +335,7 @@ public abstract class ElectionRules extends RuleTest {
     observed.await(null, "an observer was not told that nobody leads");
     registration.close();
     int told = observed.states.size();
-    Lease again = campaign(second, name);
+    Lease again = tryCampaign(second, name);
     letPass(lasting().pollInterval().plus(MOMENT));
     assertEquals(
         told, observed.states.size(), "calls of a listener after its registration was closed");
@@ -399,12 +399,12 @@ public abstract class ElectionRules extends RuleTest {
   void aCandidateThatWithdrewNeverLeads() throws Exception {
     String name = newName();
     LockClient leader = client();
-    Lease leadership = campaign(leader, name);
+    Lease leadership = tryCampaign(leader, name);
     LockClient withdrawing = client();
     CompletableFuture<Lease> cancelled = withdrawing.election(name).campaignAsync();
     WatchedWork work = new WatchedWork(true);
     Candidacy candidacy = run(withdrawing, name, work);
-    assertNotAcquired(inThread(() -> withdrawing.election(name).campaign(MOMENT)), MOMENT);
+    assertNotAcquired(inThread(() -> withdrawing.election(name).tryCampaign(MOMENT)), MOMENT);
     assertTrue(cancelled.cancel(true), "two candidates lead");
     candidacy.close();
     leadership.release();

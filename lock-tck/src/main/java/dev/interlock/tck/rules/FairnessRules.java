@@ -55,7 +55,7 @@ public abstract class FairnessRules extends RuleTest {
       LockClient observer = client();
       for (int i = 0; i < count; i++) {
         int number = i;
-        LockClient client = open.apply(lasting().toBuilder().holder("waiter " + i).build());
+        LockClient client = open.apply(lasting().toBuilder().label("waiter " + i).build());
         clients.add(client);
         Waiter<Lease> waiter =
             new Waiter<>(
@@ -142,7 +142,7 @@ public abstract class FairnessRules extends RuleTest {
             4,
             options -> {
               Duration ahead = Duration.ofHours(-clients.incrementAndGet());
-              LockOptions same = options.toBuilder().holder("the same label").build();
+              LockOptions same = options.toBuilder().label("the same label").build();
               return client(same, new ShiftedClock(() -> ahead));
             });
     queue.first.close();

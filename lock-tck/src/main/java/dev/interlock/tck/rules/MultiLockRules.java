@@ -33,7 +33,8 @@ public abstract class MultiLockRules extends RuleTest {
     String ligature = prefix + "\uFB01";
     String letter = prefix + "a";
     LockClient client = client();
-    try (MultiLease lease = client.lockAll(List.of(padlock, letter, ligature, letter)).acquire()) {
+    try (MultiLease lease =
+        client.multiLock(List.of(padlock, letter, ligature, letter)).acquire()) {
       assertEquals(List.of(letter, ligature, padlock), lease.names());
       assertTrue(lease.isHeld());
       for (String name : lease.names()) {
@@ -56,7 +57,7 @@ public abstract class MultiLockRules extends RuleTest {
           doInThread(
               () -> {
                 for (int round = 0; round < 10; round++) {
-                  client.lockAll(set).acquire().close();
+                  client.multiLock(set).acquire().close();
                 }
               }));
     }
@@ -66,8 +67,8 @@ public abstract class MultiLockRules extends RuleTest {
   @Rule("MULTI-01")
   void aSetNotAcquiredInTimeLeavesItsMembersFree() throws Exception {
     LockClient client = client();
-    assertGivesBack(set -> answer(client.lockAll(set)::tryAcquire));
-    assertGivesBack(set -> answer(() -> client.lockAll(set).tryAcquire(Duration.ofMillis(300))));
+    assertGivesBack(set -> answer(client.multiLock(set)::tryAcquire));
+    assertGivesBack(set -> answer(() -> client.multiLock(set).tryAcquire(Duration.ofMillis(300))));
   }
 
   private interface SetAttempt {
@@ -120,7 +121,8 @@ public abstract class MultiLockRules extends RuleTest {
     Lease fresh = acquireNow(client.lock(newName()));
     Duration whole = fresh.remainingValidity();
     fresh.release();
-    Future<MultiLease> gathering = inThread(() -> client.lockAll(List.of(first, second)).acquire());
+    Future<MultiLease> gathering =
+        inThread(() -> client.multiLock(List.of(first, second)).acquire());
     DistributedLock prober = client().lock(first);
     eventually(
         () -> {
@@ -165,7 +167,7 @@ public abstract class MultiLockRules extends RuleTest {
     String first = base + "-1";
     String second = base + "-2";
     String third = base + "-3";
-    MultiLease lease = client(renewed()).lockAll(List.of(first, second, third)).acquire();
+    MultiLease lease = client(renewed()).multiLock(List.of(first, second, third)).acquire();
     LockClient other = client();
     forceRelease(other, second, "forceRelease did not see the member");
     within(
@@ -190,7 +192,7 @@ public abstract class MultiLockRules extends RuleTest {
       before = lease.fencingToken();
     }
     long ofFirst;
-    try (MultiLease lease = client.lockAll(List.of(second, first)).acquire()) {
+    try (MultiLease lease = client.multiLock(List.of(second, first)).acquire()) {
       ofFirst = lease.fencingToken(first);
       assertTrue(ofFirst > before, "the token did not rise");
       assertTrue(lease.fencingToken(second) > 0);
@@ -205,7 +207,7 @@ public abstract class MultiLockRules extends RuleTest {
   @Requires(value = Capability.FENCING, absent = true)
   void withoutFencingThereIsNoTokenOfAMember() throws Exception {
     String name = newName();
-    try (MultiLease lease = client().lockAll(List.of(name)).acquire()) {
+    try (MultiLease lease = client().multiLock(List.of(name)).acquire()) {
       assertThrows(UnsupportedOperationException.class, () -> lease.fencingToken(name));
     }
   }

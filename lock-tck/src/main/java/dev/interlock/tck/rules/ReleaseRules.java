@@ -399,7 +399,7 @@ public abstract class ReleaseRules extends RuleTest {
     others.release();
 
     assertThrows(IllegalStateException.class, () -> closing.lock(newName()));
-    assertThrows(IllegalStateException.class, () -> closing.lockAll(List.of(newName())));
+    assertThrows(IllegalStateException.class, () -> closing.multiLock(List.of(newName())));
     assertThrows(IllegalStateException.class, lock::tryAcquire);
     assertThrows(IllegalStateException.class, lock::acquire);
     assertThrows(IllegalStateException.class, () -> lock.tryAcquire(Duration.ofSeconds(1)));

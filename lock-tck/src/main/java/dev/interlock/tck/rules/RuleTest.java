@@ -11,7 +11,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 import dev.interlock.Acquirable;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
@@ -194,7 +194,7 @@ public abstract class RuleTest {
   }
 
   final boolean cannotHappen(Fault fault) {
-    return info().failureModel().under(fault) == Survives.NOT_APPLICABLE;
+    return info().failureModel().under(fault) == Guarantee.NOT_APPLICABLE;
   }
 
   final String newName() {
@@ -266,7 +266,7 @@ public abstract class RuleTest {
 
   /** {@return a client with a label} */
   final LockClient labelled(String holder) {
-    return client(lasting().toBuilder().holder(holder).build());
+    return client(lasting().toBuilder().label(holder).build());
   }
 
   final LeaseRecorder recorder(String process, Collection<Event> history) {
@@ -944,7 +944,8 @@ public abstract class RuleTest {
   final void testForcedRelease(Way some, Way whole, int holders) throws Exception {
     String name = newName();
     LockClient operator = client();
-    assertFalse(answer(() -> operator.admin().forceRelease(name)), "a free lock was reported as held");
+    assertFalse(
+        answer(() -> operator.admin().forceRelease(name)), "a free lock was reported as held");
     List<Lease> forced = new ArrayList<>();
     while (forced.size() < holders) {
       forced.add(acquireNow(some.of(client(), name)));

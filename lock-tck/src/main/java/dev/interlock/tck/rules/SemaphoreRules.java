@@ -9,7 +9,6 @@ import dev.interlock.DistributedSemaphore;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 import dev.interlock.LockKind;
-import dev.interlock.LockState;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.tck.history.Event;
 import dev.interlock.tck.run.Requires;
@@ -64,7 +63,7 @@ public abstract class SemaphoreRules extends SharedRuleTest {
     assertEquals(
         List.of(2, 1, 1, 1),
         answer(() -> client().admin().inspect(name)).holders().stream()
-            .map(LockState.Holder::weight)
+            .map(holder -> holder.permits().orElse(0))
             .toList(),
         "the permits shown, in the order of their grants");
     ReleaseOutcome outcome = two.release();

@@ -339,7 +339,9 @@ final class SpoiledAnswers {
     Lease forced = longHeldBy(other);
     Lease next =
         acquireAfter(
-            () -> client.admin().forceRelease(name), test.bound(), "not free after its forced release");
+            () -> client.admin().forceRelease(name),
+            test.bound(),
+            "not free after its forced release");
     forced.release();
     assertTrue(next.isHeld(), "the release of a force-released lease touched its successor");
     next.release();
@@ -351,7 +353,8 @@ final class SpoiledAnswers {
     }
     Lease revoked = test.acquireNow(other.lock(name));
     Lease next =
-        acquireAfter(() -> client.admin().revoke(name), untilExpired(), "not free after it was revoked");
+        acquireAfter(
+            () -> client.admin().revoke(name), untilExpired(), "not free after it was revoked");
     assertFalse(
         revoked.isHeld(), "the successor acquired the lock while the lease was still valid");
     next.release();

@@ -99,8 +99,9 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   @Override
-  public MultiLock lockAll(Collection<String> names, Consumer<? super LockOptions.Builder> change) {
-    return right.lockAll(names, change);
+  public MultiLock multiLock(
+      Collection<String> names, Consumer<? super LockOptions.Builder> change) {
+    return right.multiLock(names, change);
   }
 
   @Override
@@ -119,13 +120,13 @@ public abstract class ForwardingClient implements LockClient {
   }
 
   @Override
-  public List<LeaseInfo> held() {
-    return right.held();
+  public List<LeaseInfo> leases() {
+    return right.leases();
   }
 
   @Override
-  public List<WaiterInfo> waiting() {
-    return right.waiting();
+  public List<WaiterInfo> waiters() {
+    return right.waiters();
   }
 
   @Override

@@ -20,7 +20,7 @@ class ProxiesTest {
       value = {
         "redis://127.0.0.1:6379 redis://127.0.0.1:P0",
         "redis://127.0.0.1 redis://127.0.0.1:P0",
-        "redis://user:p/a@s@localhost:1/3?holder=a@b redis://user:p/a@s@127.0.0.1:P0/3?holder=a@b",
+        "redis://user:p/a@s@localhost:1/3?label=a@b redis://user:p/a@s@127.0.0.1:P0/3?label=a@b",
         "redlock://127.0.0.1:1,[::1]:2,localhost:3?x=1"
             + " redlock://127.0.0.1:P0,127.0.0.1:P1,127.0.0.1:P2?x=1",
         "zookeeper://127.0.0.1:1/a/b zookeeper://127.0.0.1:P0/a/b",

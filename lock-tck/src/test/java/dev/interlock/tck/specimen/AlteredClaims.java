@@ -60,7 +60,7 @@ abstract class AlteredClaims extends ForwardingQueue {
         claim.id(),
         ttlFor(claim),
         claim.autoRenew(),
-        claim.holder(),
+        claim.label(),
         claim.issuedAt(),
         sent(claim.share()),
         claim.reservation());
@@ -140,7 +140,7 @@ abstract class AlteredClaims extends ForwardingQueue {
   }
 
   private LockState shown(LockState state) {
-    return LockStates.withTokens(state, token -> shown(state.name(), token));
+    return LockStates.mapTokens(state, token -> shown(state.name(), token));
   }
 
   @Override

@@ -121,8 +121,8 @@ final class ElectionMutants {
     }
 
     @Override
-    public Optional<Lease> campaign(Duration timeout) throws InterruptedException {
-      return right.campaign(timeout);
+    public Optional<Lease> tryCampaign(Duration timeout) throws InterruptedException {
+      return right.tryCampaign(timeout);
     }
 
     @Override
@@ -131,8 +131,8 @@ final class ElectionMutants {
     }
 
     @Override
-    public Candidacy run(LeaderWork work) {
-      return right.run(work);
+    public Candidacy start(LeaderWork work) {
+      return right.start(work);
     }
 
     @Override
@@ -152,8 +152,8 @@ final class ElectionMutants {
     }
 
     @Override
-    public Candidacy run(LeaderWork work) {
-      return super.run(
+    public Candidacy start(LeaderWork work) {
+      return super.start(
           lease ->
               work.lead(
                   new ForwardingLease(lease) {
@@ -229,11 +229,11 @@ final class ElectionMutants {
     }
 
     @Override
-    public Candidacy run(LeaderWork work) {
+    public Candidacy start(LeaderWork work) {
       AtomicReference<@Nullable CallElsewhere> latest = new AtomicReference<>();
       AtomicReference<@Nullable Candidacy> closed = new AtomicReference<>();
       Candidacy right =
-          super.run(
+          super.start(
               lease -> {
                 CallElsewhere call = new CallElsewhere(time, work, lease);
                 latest.set(call);
@@ -274,8 +274,8 @@ final class ElectionMutants {
     }
 
     @Override
-    public Candidacy run(LeaderWork work) {
-      return super.run(
+    public Candidacy start(LeaderWork work) {
+      return super.start(
           lease -> {
             CallElsewhere call = new CallElsewhere(time, work, lease);
             var unused = lease.lost().thenRun(call.signal::signal);
@@ -356,11 +356,11 @@ final class ElectionMutants {
     }
 
     @Override
-    public Candidacy run(LeaderWork work) {
+    public Candidacy start(LeaderWork work) {
       AtomicReference<@Nullable Thread> worker = new AtomicReference<>();
       AtomicReference<@Nullable Candidacy> closed = new AtomicReference<>();
       Candidacy right =
-          super.run(
+          super.start(
               lease -> {
                 worker.set(Thread.currentThread());
                 try {
@@ -400,9 +400,9 @@ final class ElectionMutants {
     }
 
     @Override
-    public Candidacy run(LeaderWork work) {
+    public Candidacy start(LeaderWork work) {
       AtomicBoolean called = new AtomicBoolean();
-      return super.run(
+      return super.start(
           lease -> {
             if (called.getAndSet(true)) {
               // until it is interrupted

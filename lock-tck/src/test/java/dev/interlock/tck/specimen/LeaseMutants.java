@@ -510,8 +510,8 @@ final class LeaseMutants {
     }
 
     @Override
-    public String holder() {
-      return event.holder();
+    public String label() {
+      return event.label();
     }
 
     @Override

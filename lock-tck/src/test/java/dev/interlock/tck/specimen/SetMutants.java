@@ -37,8 +37,8 @@ final class SetMutants {
                         client ->
                             new ForwardingClient(client) {
                               @Override
-                              public MultiLock lockAll(Collection<String> names) {
-                                return new OneByOne(client, super.lockAll(names));
+                              public MultiLock multiLock(Collection<String> names) {
+                                return new OneByOne(client, super.multiLock(names));
                               }
                             }))
             .refusedBy("MULTI-01", "expected")

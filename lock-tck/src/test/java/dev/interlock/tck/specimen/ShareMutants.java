@@ -5,7 +5,7 @@ import dev.interlock.Capability;
 import dev.interlock.LockKind;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -205,7 +205,7 @@ final class ShareMutants {
     @Override
     public BackendInfo info() {
       BackendInfo info = super.info();
-      return BackendDescription.like(info)
+      return BackendInfoBuilder.from(info)
           .capabilities(
               info.capabilities().stream()
                   .filter(each -> each != Capability.FIFO && each != Capability.SINGLE_WAKEUP)
@@ -235,7 +235,7 @@ final class ShareMutants {
         return attempt;
       }
       LockState state = inspect(claim.name(), deadline);
-      long held = state.holders().stream().mapToLong(LockState.Holder::weight).sum();
+      long held = state.holders().stream().mapToLong(holder -> holder.permits().orElse(0)).sum();
       if (held + claim.share().weight() > claim.share().capacity()) {
         return attempt;
       }
@@ -245,7 +245,7 @@ final class ShareMutants {
               claim.id(),
               claim.ttl(),
               claim.autoRenew(),
-              claim.holder(),
+              claim.label(),
               claim.issuedAt(),
               claim.share(),
               claim.reservation());
@@ -312,7 +312,7 @@ final class ShareMutants {
                 claim.id(),
                 ttl,
                 claim.autoRenew(),
-                claim.holder(),
+                claim.label(),
                 claim.issuedAt(),
                 claim.share(),
                 claim.reservation());

@@ -5,7 +5,7 @@ import dev.interlock.Capability;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockState;
 import dev.interlock.spi.Attempt;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -290,7 +290,7 @@ final class StoreMutants {
     @Override
     public BackendInfo info() {
       BackendInfo info = super.info();
-      return BackendDescription.like(info)
+      return BackendInfoBuilder.from(info)
           .capabilities(Capability.FENCING, Capability.REVOKE)
           .build();
     }
@@ -480,10 +480,10 @@ final class StoreMutants {
       return state.isHeld()
           ? LockStates.held(
               name,
-              state.holder().orElse(null),
+              state.holder().flatMap(LockState.Holder::label).orElse(null),
               state.fencingToken().getAsLong(),
               state.remaining().orElse(null),
-              lines.of(name).stream().map(Claim::holder).toList())
+              lines.of(name).stream().map(Claim::label).toList())
           : state;
     }
   }
@@ -577,7 +577,7 @@ final class StoreMutants {
                 claim.id(),
                 Duration.ofSeconds(6),
                 true,
-                claim.holder(),
+                claim.label(),
                 System.nanoTime());
         Attempt unused = tryAcquire(late, deadline);
       }

@@ -2,7 +2,7 @@ package dev.interlock.tck.specimen;
 
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.QueueingBackend;
@@ -214,7 +214,7 @@ final class TokenMutants {
               @Override
               public BackendInfo backend() {
                 BackendInfo info = super.backend();
-                return BackendDescription.like(info)
+                return BackendInfoBuilder.from(info)
                     .capabilities(
                         info.capabilities().stream()
                             .filter(capability -> capability != Capability.FENCING)

@@ -25,7 +25,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     By default there is a single attempt.
  * @param pollInterval How long a waiter relies on notifications before it asks the store again.
  *     Default 1s.
- * @param holder The label that is shown for this application's locks. Default: host, process and
+ * @param label The label that is shown for this application's locks. Default: host, process and
  *     thread.
  * @param shutdownTimeout How long the shutdown of the application waits for locks that are still
  *     held.
@@ -42,7 +42,7 @@ public record InterlockProperties(
     @Nullable Duration outageTimeout,
     @Nullable Duration openTimeout,
     @Nullable Duration pollInterval,
-    @Nullable String holder,
+    @Nullable String label,
     @DefaultValue("10s") Duration shutdownTimeout) {
 
   /**
@@ -58,7 +58,7 @@ public record InterlockProperties(
             .waitTimeout(waitTimeout)
             .outageTimeout(outageTimeout)
             .openTimeout(openTimeout)
-            .holder(holder);
+            .label(label);
     PropertyMapper properties = PropertyMapper.get(); // applies what is not null
     properties.from(ttl).to(builder::ttl);
     properties.from(autoRenew).to(builder::autoRenew);

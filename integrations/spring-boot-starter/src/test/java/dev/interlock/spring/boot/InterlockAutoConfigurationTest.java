@@ -93,7 +93,7 @@ class InterlockAutoConfigurationTest {
             "interlock.outage-timeout=2m",
             "interlock.open-timeout=3m",
             "interlock.poll-interval=2s",
-            "interlock.holder=billing")) {
+            "interlock.label=billing")) {
       LockOptions expected =
           LockOptions.builder()
               .ttl(Duration.ofSeconds(7))
@@ -105,7 +105,7 @@ class InterlockAutoConfigurationTest {
               .outageTimeout(Duration.ofMinutes(2))
               .openTimeout(Duration.ofMinutes(3))
               .pollInterval(Duration.ofSeconds(3)) // the URI comes first
-              .holder("billing")
+              .label("billing")
               .build();
       assertEquals(expected, context.getBean(LockClient.class).options());
     }
@@ -141,7 +141,7 @@ class InterlockAutoConfigurationTest {
     @Bean
     LockOptionsCustomizer holder() {
       return options -> {
-        LockOptions.Builder unused = options.holder("customized");
+        LockOptions.Builder unused = options.label("customized");
       };
     }
   }
@@ -149,9 +149,9 @@ class InterlockAutoConfigurationTest {
   @Test
   void aCustomizerComesAfterTheProperties() {
     try (ConfigurableApplicationContext context =
-        start(Customized.class, "interlock.uri=memory:custom", "interlock.holder=billing")) {
+        start(Customized.class, "interlock.uri=memory:custom", "interlock.label=billing")) {
       LockOptions options = context.getBean(LockClient.class).options();
-      assertEquals("customized", options.holder().orElseThrow());
+      assertEquals("customized", options.label().orElseThrow());
     }
   }
 
@@ -520,7 +520,7 @@ class InterlockAutoConfigurationTest {
     LockClient client = context.getBean(LockClient.class);
     CompletableFuture<Void> end = CompletableFuture.runAsync(context::close);
     Eventually.holds("the application is closing", () -> !context.isActive() || context.isClosed());
-    assertTrue(client.held().stream().anyMatch(lease -> lease.name().equals("job")));
+    assertTrue(client.leases().stream().anyMatch(lease -> lease.name().equals("job")));
     jobs.mayEnd.countDown();
     assertTrue(jobs.held.get(1, TimeUnit.MINUTES));
     end.get(1, TimeUnit.MINUTES);

@@ -240,7 +240,7 @@ class InterlockLockRegistryTest {
   // --- TTL and renewal ------------------------------------------------------------------------
 
   private static Duration left(LockClient holder) {
-    List<LeaseInfo> held = holder.held();
+    List<LeaseInfo> held = holder.leases();
     assertEquals(1, held.size());
     return held.get(0).remainingValidity();
   }
@@ -479,11 +479,11 @@ class InterlockLockRegistryTest {
       one.unlock();
     }
     registry.expireUnusedOlderThan(0);
-    assertEquals(1, client.held().size());
+    assertEquals(1, client.leases().size());
     lock.lock();
     lock.unlock();
     lock.unlock();
-    assertEquals(List.of(), client.held());
+    assertEquals(List.of(), client.leases());
     assertTrue(isFree());
   }
 

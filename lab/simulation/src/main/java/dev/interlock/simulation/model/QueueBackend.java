@@ -10,7 +10,6 @@ import dev.interlock.simulation.machine.Machine;
 import dev.interlock.simulation.oracle.Journal;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.BackendContext;
-import dev.interlock.spi.BackendDescription;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;

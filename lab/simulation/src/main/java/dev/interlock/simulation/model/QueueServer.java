@@ -167,7 +167,7 @@ public class QueueServer extends Server {
     requireWilling();
     ensureAgreement(claim);
     Node node =
-        new Node(claim.name(), claim.id(), claim.holder(), claim.share(), session, ++lastNode);
+        new Node(claim.name(), claim.id(), claim.label(), claim.share(), session, ++lastNode);
     nodes.put(node.number(), node);
     return node;
   }
@@ -258,7 +258,12 @@ public class QueueServer extends Server {
             .map(
                 node ->
                     LockStates.holder(
-                        node.holder(), node.share().weight(), node.number(), null, null))
+                        node.share().kind(),
+                        node.share().weight(),
+                        node.holder(),
+                        node.number(),
+                        null,
+                        null))
             .toList(),
         line.stream().skip(holders.size()).map(Node::holder).toList());
   }

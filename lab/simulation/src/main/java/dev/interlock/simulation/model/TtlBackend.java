@@ -10,7 +10,7 @@ import dev.interlock.simulation.machine.Machine;
 import dev.interlock.simulation.machine.Scheduler;
 import dev.interlock.simulation.oracle.Journal;
 import dev.interlock.spi.Attempt;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.Grant;
@@ -104,7 +104,10 @@ public final class TtlBackend implements LockBackend {
 
   /** The description of a model. */
   static BackendInfo info(String description, Set<Capability> capabilities) {
-    return BackendDescription.of("model", description).capabilities(capabilities).minTtl(Duration.ofMillis(100)).build();
+    return BackendInfoBuilder.of("model", description)
+        .capabilities(capabilities)
+        .minTtl(Duration.ofMillis(100))
+        .build();
   }
 
   @Override

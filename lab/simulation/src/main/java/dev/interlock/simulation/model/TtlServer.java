@@ -171,7 +171,7 @@ public class TtlServer extends Server {
     long token = counters.merge(claim.name(), 1L, Long::sum);
     long end = now + claim.ttl().toNanos();
     entries.holders.put(
-        claim.id(), new Entry(claim.id(), claim.holder(), claim.share(), token, end));
+        claim.id(), new Entry(claim.id(), claim.label(), claim.share(), token, end));
     return new Answer(true, token, 0, this);
   }
 
@@ -260,7 +260,8 @@ public class TtlServer extends Server {
     Share share = Share.EXCLUSIVE;
     for (Entry entry : live(name)) {
       share = entry.share;
-      holders.add(LockStates.holder(entry.holder, share.weight(), entry.token, null, null));
+      holders.add(
+          LockStates.holder(share.kind(), share.weight(), entry.holder, entry.token, null, null));
     }
     return holders.isEmpty()
         ? LockStates.free(name)

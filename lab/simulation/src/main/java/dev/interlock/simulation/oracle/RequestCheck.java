@@ -76,7 +76,7 @@ public final class RequestCheck {
 
   /** Checks the time of a request for a lock. */
   public void asks(Machine machine, Claim claim, Deadline deadline) {
-    Call call = calls.get(claim.holder());
+    Call call = calls.get(claim.label());
     if (call == null) {
       return;
     }
@@ -112,7 +112,7 @@ public final class RequestCheck {
 
   /** Counts renewals before the grant of a set. */
   public void renews(Claim claim) {
-    Call call = calls.get(claim.holder());
+    Call call = calls.get(claim.label());
     if (call != null && call.isUnderWayHere()) {
       call.renewals++;
     }
@@ -120,7 +120,7 @@ public final class RequestCheck {
 
   /** Checks the time of a release: all of a set share the time of one request. */
   public void releases(Claim claim, Deadline deadline) {
-    Call call = calls.get(claim.holder());
+    Call call = calls.get(claim.label());
     boolean givesUp = call != null && call.isUnderWayHere();
     Call whole = givesUp ? call : releases.get(Thread.currentThread());
     if (whole == null) {
@@ -153,7 +153,7 @@ public final class RequestCheck {
 
   /** Checks that a client whose grants arrive too late asks less and less often. */
   public void grantedLate(Claim claim) {
-    Call call = calls.get(claim.holder());
+    Call call = calls.get(claim.label());
     if (call == null) {
       return;
     }

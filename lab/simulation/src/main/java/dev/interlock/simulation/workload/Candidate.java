@@ -84,7 +84,7 @@ public final class Candidate implements LeaderElection.LeaderWork {
   /** Stands until the work has been called several times, or the client is closed. */
   void stand(LeaderElection election) throws InterruptedException {
     since = world.now();
-    LeaderElection.Candidacy standing = election.run(this);
+    LeaderElection.Candidacy standing = election.start(this);
     candidacy = standing;
     long most = 1 + op.patience() % 3;
     try {

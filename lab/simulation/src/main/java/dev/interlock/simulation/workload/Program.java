@@ -144,7 +144,7 @@ public final class Program implements Runnable {
 
   private void change(LockOptions.Builder builder, Op op) {
     journal.requestCheck.begins(label, latest(op), least(op));
-    builder.holder(label).minHold(null).maxHold(null);
+    builder.label(label).minHold(null).maxHold(null);
     switch (op.keeping()) {
       case RENEWED -> {}
       case FIXED -> builder.autoRenew(false);
@@ -210,7 +210,7 @@ public final class Program implements Runnable {
       case SET, SET_TRY, SET_TIMED, SET_ASYNC, SET_ASYNC_TIMED -> {
         List<String> names = setting.namesOfLocks();
         Consumer<LockOptions.Builder> change = change(op);
-        take(op, change == null ? client.lockAll(names) : client.lockAll(names, change));
+        take(op, change == null ? client.multiLock(names) : client.multiLock(names, change));
       }
       case CROWD -> crowd(op, client);
       case INSPECT -> {
@@ -289,7 +289,7 @@ public final class Program implements Runnable {
 
     @Override
     public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
-      return election.campaign(timeout);
+      return election.tryCampaign(timeout);
     }
 
     @Override

@@ -1,7 +1,7 @@
 package dev.interlock.storm.nemesis;
 
 import dev.interlock.FailureModel;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.storm.nemesis.FaultKind.Scope;
 import dev.interlock.storm.workers.Client;
@@ -53,14 +53,14 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
 
   /** Whether every write of the store is known to a majority of its servers. */
   private static boolean isByVote(FailureModel model) {
-    return model.under(Fault.ASYNC_FAILOVER) == Survives.NOT_APPLICABLE;
+    return model.under(Fault.ASYNC_FAILOVER) == Guarantee.NOT_APPLICABLE;
   }
 
   private static List<FaultKind> possible(
       FailureModel model, Scope scope, Predicate<FaultKind> can) {
     return Stream.of(FaultKind.values())
         .filter(kind -> kind.scope() == scope)
-        .filter(kind -> model.under(kind.fault()) != Survives.NOT_APPLICABLE)
+        .filter(kind -> model.under(kind.fault()) != Guarantee.NOT_APPLICABLE)
         .filter(kind -> model.keepsTokenOrder(kind.fault()))
         .filter(can)
         .toList();

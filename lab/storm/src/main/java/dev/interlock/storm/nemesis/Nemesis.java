@@ -1,7 +1,7 @@
 package dev.interlock.storm.nemesis;
 
 import dev.interlock.FailureModel;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
@@ -60,7 +60,7 @@ public final class Nemesis {
   /** Whether no other program can have locks on the store. */
   private static boolean isOurs(Target target) {
     return target.deployment() != null
-        || target.info().failureModel().under(Fault.CLIENT_KILLED) == Survives.NOT_APPLICABLE;
+        || target.info().failureModel().under(Fault.CLIENT_KILLED) == Guarantee.NOT_APPLICABLE;
   }
 
   /**

@@ -5,9 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.FailureModel;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import dev.interlock.storm.workers.Client;
 import dev.interlock.storm.workers.ClientWorkers;
 import dev.interlock.tck.fault.Network;
@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 /** What can be done follows from the deployment, and what of it is fair from the failure model. */
 class FaultCatalogTest {
   private static final FailureModel EVERYTHING_SURVIVES =
-      BackendDescription.of("test", "")
-          .under(Survives.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.values())
+      BackendInfoBuilder.of("test", "")
+          .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.values())
           .build()
           .failureModel();
 
@@ -107,9 +107,9 @@ class FaultCatalogTest {
     try (TwoClients clients = new TwoClients();
         RedlockNodes redlock = Testbed.redlockNodes().forFaults().nodes(3).start()) {
       FailureModel model =
-          BackendDescription.of("test", "")
-              .under(Survives.EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST)
-              .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
+          BackendInfoBuilder.of("test", "")
+              .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.MINORITY_LOST)
+              .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
               .build()
               .failureModel();
       FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redlock), true, clients.all());
@@ -124,8 +124,8 @@ class FaultCatalogTest {
     try (TwoClients clients = new TwoClients();
         RedisSentinels redis = Testbed.redisSentinels().forFaults().separable().start()) {
       FailureModel model =
-          BackendDescription.of("test", "")
-              .under(Survives.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
+          BackendInfoBuilder.of("test", "")
+              .promise(Guarantee.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
               .build()
               .failureModel();
       FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients.all());
@@ -138,9 +138,9 @@ class FaultCatalogTest {
   @Test
   void addressesAreMovedToAnotherServerWhereThatIsAsGood() throws Exception {
     FailureModel equals =
-        BackendDescription.of("test", "")
-            .under(Survives.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST)
-            .under(Survives.NOT_APPLICABLE, Fault.ASYNC_FAILOVER)
+        BackendInfoBuilder.of("test", "")
+            .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST)
+            .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER)
             .build()
             .failureModel();
     try (TwoClients one = new TwoClients();
@@ -177,9 +177,9 @@ class FaultCatalogTest {
   @Test
   void whatNothingSurvivesIsLeftOutAndWhatOnlyTokensSurviveIsBeyond() throws Exception {
     FailureModel model =
-        BackendDescription.of("test", "")
-            .under(Survives.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
-            .under(Survives.TOKENS_ONLY, Fault.FORCED_RELEASE)
+        BackendInfoBuilder.of("test", "")
+            .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
+            .promise(Guarantee.TOKENS_ONLY, Fault.FORCED_RELEASE)
             .build()
             .failureModel();
     try (TwoClients clients = new TwoClients();

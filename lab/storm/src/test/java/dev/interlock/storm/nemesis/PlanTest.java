@@ -6,9 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.FailureModel;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
-import dev.interlock.spi.BackendDescription;
+import dev.interlock.spi.BackendInfoBuilder;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.EnumSet;
@@ -23,17 +23,17 @@ class PlanTest {
 
   /** As a single Redis declares it. */
   private static final FailureModel MODEL =
-      BackendDescription.of("test", "")
-          .under(
-              Survives.EXCLUSION_AND_TOKENS,
+      BackendInfoBuilder.of("test", "")
+          .promise(
+              Guarantee.EXCLUSION_AND_TOKENS,
               Fault.CLIENT_KILLED,
               Fault.CLIENT_STOPPED,
               Fault.CONNECTION_LOST,
               Fault.PARTITION,
               Fault.SERVER_STOPPED,
               Fault.SERVER_RESTARTED)
-          .under(
-              Survives.TOKENS_ONLY,
+          .promise(
+              Guarantee.TOKENS_ONLY,
               Fault.SERVER_RESTARTED_EMPTY,
               Fault.SERVER_CLOCK_STEPPED,
               Fault.FORCED_RELEASE)

@@ -6,7 +6,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.interlock.BackendInfo;
 import dev.interlock.Capability;
 import dev.interlock.FailureModel;
-import dev.interlock.FailureModel.Survives;
+import dev.interlock.FailureModel.Guarantee;
 import dev.interlock.Fault;
 import java.time.Duration;
 import java.util.Collection;
@@ -18,22 +18,22 @@ import java.util.Set;
 
 /**
  * Builds a {@link BackendInfo}. Unless set, a backend has no capabilities, a granularity and a
- * minimum TTL of zero, and promises {@link Survives#NOTHING} under every fault.
+ * minimum TTL of zero, and promises {@link Guarantee#NOTHING} under every fault.
  */
-public final class BackendDescription {
+public final class BackendInfoBuilder {
 
   private final String name;
   private final String summary;
   private Set<Capability> capabilities = Set.of();
   private Duration granularity = Duration.ZERO;
   private Duration minTtl = Duration.ZERO;
-  private final EnumMap<Fault, Survives> survives = new EnumMap<>(Fault.class);
+  private final EnumMap<Fault, Guarantee> survives = new EnumMap<>(Fault.class);
 
-  private BackendDescription(String name, String summary) {
+  private BackendInfoBuilder(String name, String summary) {
     this.name = requireNonNull(name, "name");
     this.summary = requireNonNull(summary, "summary");
     for (Fault fault : Fault.values()) {
-      survives.put(fault, Survives.NOTHING);
+      survives.put(fault, Guarantee.NOTHING);
     }
   }
 
@@ -44,8 +44,8 @@ public final class BackendDescription {
    * @param summary see {@link BackendInfo#summary()}
    * @return a new builder
    */
-  public static BackendDescription of(String name, String summary) {
-    return new BackendDescription(name, summary);
+  public static BackendInfoBuilder of(String name, String summary) {
+    return new BackendInfoBuilder(name, summary);
   }
 
   /**
@@ -54,8 +54,8 @@ public final class BackendDescription {
    * @param info the other
    * @return a new builder
    */
-  public static BackendDescription like(BackendInfo info) {
-    BackendDescription copy =
+  public static BackendInfoBuilder from(BackendInfo info) {
+    BackendInfoBuilder copy =
         of(info.name(), info.summary())
             .capabilities(info.capabilities())
             .granularity(info.granularity())
@@ -71,7 +71,7 @@ public final class BackendDescription {
    * @return this builder
    */
   @CanIgnoreReturnValue
-  public BackendDescription capabilities(Capability... capabilities) {
+  public BackendInfoBuilder capabilities(Capability... capabilities) {
     this.capabilities = Set.of(capabilities);
     return this;
   }
@@ -83,7 +83,7 @@ public final class BackendDescription {
    * @return this builder
    */
   @CanIgnoreReturnValue
-  public BackendDescription capabilities(Collection<Capability> capabilities) {
+  public BackendInfoBuilder capabilities(Collection<Capability> capabilities) {
     this.capabilities = Set.copyOf(capabilities);
     return this;
   }
@@ -95,7 +95,7 @@ public final class BackendDescription {
    * @return this builder
    */
   @CanIgnoreReturnValue
-  public BackendDescription granularity(Duration granularity) {
+  public BackendInfoBuilder granularity(Duration granularity) {
     this.granularity = requireNonNull(granularity, "granularity");
     return this;
   }
@@ -107,7 +107,7 @@ public final class BackendDescription {
    * @return this builder
    */
   @CanIgnoreReturnValue
-  public BackendDescription minTtl(Duration minTtl) {
+  public BackendInfoBuilder minTtl(Duration minTtl) {
     this.minTtl = requireNonNull(minTtl, "minTtl");
     return this;
   }
@@ -121,14 +121,14 @@ public final class BackendDescription {
    * @return this builder
    */
   @CanIgnoreReturnValue
-  public BackendDescription under(Survives what, Fault first, Fault... more) {
+  public BackendInfoBuilder promise(Guarantee what, Fault first, Fault... more) {
     for (Fault fault : EnumSet.of(first, more)) {
       survives.put(fault, requireNonNull(what, "what"));
     }
     return this;
   }
 
-  /** {@return the description} */
+  /** {@return what has been set} */
   public BackendInfo build() {
     return new Info(
         name,
@@ -148,7 +148,7 @@ public final class BackendDescription {
       FailureModel failureModel)
       implements BackendInfo {}
 
-  private record Promises(Map<Fault, Survives> table) implements FailureModel {
+  private record Promises(Map<Fault, Guarantee> table) implements FailureModel {
     @Override
     public String toString() {
       return table.toString();
