@@ -95,12 +95,24 @@ final class PooledNode {
     int number = asking.incrementAndGet();
     try {
       if (number > few && pool instanceof LockPool ours) {
-        return new JoinedRequest(call, deadline).run(pipeline(ours));
+        return join(new JoinedRequest(call, deadline), ours);
       }
       return use(deadline, true, false, wire -> wire.run(call));
     } finally {
       asking.decrementAndGet();
     }
+  }
+
+  private Object join(JoinedRequest request, LockPool ours) throws InterruptedException {
+    try {
+      return request.run(pipeline(ours));
+    } catch (NotSentException e) {
+      throw isClosed() ? new PoolClosedException(e) : e;
+    }
+  }
+
+  private synchronized boolean isClosed() {
+    return closed;
   }
 
   private Pipelines pipeline(LockPool ours) {

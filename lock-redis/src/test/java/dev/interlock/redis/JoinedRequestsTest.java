@@ -13,6 +13,7 @@ import dev.interlock.redis.Wire.Call;
 import dev.interlock.redis.server.Failures;
 import dev.interlock.redis.server.LockKeys;
 import dev.interlock.redis.server.NotSentException;
+import dev.interlock.redis.server.PoolClosedException;
 import dev.interlock.redis.server.Script;
 import dev.interlock.spi.Deadline;
 import dev.interlock.tck.fault.Direction;
@@ -543,5 +544,13 @@ class JoinedRequestsTest {
     } finally {
       redis.call("REPLICAOF", "NO", "ONE");
     }
+  }
+
+  @Test
+  void aRequestThatMeetsTheClosedPipelineOfAReplacedServerMayGoToTheNextOne() throws Exception {
+    new Caller(1, in(LONG)).granted();
+    node.closePipeline();
+    Throwable failure = new Caller(2, in(LONG)).failure();
+    assertInstanceOf(PoolClosedException.class, failure);
   }
 }

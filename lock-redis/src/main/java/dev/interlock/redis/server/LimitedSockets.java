@@ -139,7 +139,10 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
     return (int) Math.min(usual, deadline.remaining().toMillis() + 1);
   }
 
-  /** Sets its time-out before every read while there is a limit. Afterwards, polls for replies. */
+  /**
+   * Sets its time-out before every read while there is a limit. Afterwards, polls for replies, but
+   * not with the thread of a pipeline, which waits all the time.
+   */
   private final class LimitedSocket extends Socket {
     private final BusyPoll poll = new BusyPoll();
 
@@ -154,7 +157,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
 
         @Override
         public int read(byte[] bytes, int offset, int length) throws IOException {
-          if (limit == null) {
+          if (limit == null && !isForPipeline) {
             return poll.read(in, bytes, offset, length);
           }
           limitRead();

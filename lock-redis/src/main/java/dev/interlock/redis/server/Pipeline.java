@@ -174,6 +174,11 @@ final class Pipeline {
       takeConnection();
       if (transport != null) {
         receive(transport);
+        if (isLate()) {
+          // The reply may have come while this process was paused.
+          all.selectNow();
+          receive(transport);
+        }
         checkTimes();
       }
       if (transport != null) {
@@ -220,6 +225,7 @@ final class Pipeline {
   }
 
   private boolean isWanted() {
+    pending.values().removeIf(release -> release.sendBefore().hasPassed());
     return !pending.isEmpty() || System.nanoTime() - wantedAt < WANTED;
   }
 
@@ -295,7 +301,7 @@ final class Pipeline {
     if (old != null) {
       old.close();
       server.disconnected(broken);
-      all.releaseClosed();
+      all.selectNow();
     }
   }
 
@@ -415,14 +421,17 @@ final class Pipeline {
   }
 
   private void checkTimes() {
-    Sent oldest = inFlight.peek();
-    long now = System.nanoTime();
-    if (oldest != null && now - waitingSince(oldest) > timeout) {
+    if (isLate()) {
       throw new JedisConnectionException(new SocketTimeoutException("no reply in time"));
     }
-    if (oldest == null && now - usedAt > MAX_REST) {
+    if (inFlight.isEmpty() && System.nanoTime() - usedAt > MAX_REST) {
       disconnect(false);
     }
+  }
+
+  private boolean isLate() {
+    Sent oldest = inFlight.peek();
+    return oldest != null && System.nanoTime() - waitingSince(oldest) > timeout;
   }
 
   /** The time-out begins again with each answer. */

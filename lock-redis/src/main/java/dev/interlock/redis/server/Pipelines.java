@@ -84,7 +84,15 @@ public final class Pipelines implements AutoCloseable {
     this.pipelines =
         servers.stream().map(server -> new Pipeline(this, name, server, timeout)).toList();
     this.thread = DaemonThreads.factory(name + "-pipelines").newThread(this::workUntilClosed);
-    thread.start();
+    boolean started = false;
+    try {
+      thread.start();
+      started = true;
+    } finally {
+      if (!started) {
+        closeSelector();
+      }
+    }
   }
 
   /**
@@ -101,9 +109,9 @@ public final class Pipelines implements AutoCloseable {
 
   /** Makes the thread that serves look at the queues, and for a new connection. */
   void wake() {
+    hasNews = true;
     if (!lock.isHeldByCurrentThread()) {
       wanted = true; // not only unparked: a lock may take that permit from the thread
-      hasNews = true;
       if (selecting) {
         selector.wakeup();
       }
@@ -115,8 +123,10 @@ public final class Pipelines implements AutoCloseable {
     return selector;
   }
 
-  /** Makes the selector release closed channels, which stay half open until then. */
-  void releaseClosed() {
+  /**
+   * Notes replies that have arrived, and releases closed channels, which are half open till then.
+   */
+  void selectNow() {
     try {
       selector.selectNow(Pipelines::noteReady);
     } catch (IOException e) {
@@ -303,11 +313,17 @@ public final class Pipelines implements AutoCloseable {
     lock.lock();
     try {
       pipelines.forEach(Pipeline::end);
+      closeSelector();
+    } finally {
+      lock.unlock();
+    }
+  }
+
+  private void closeSelector() {
+    try {
       selector.close();
     } catch (IOException e) {
       throw new UncheckedIOException(e);
-    } finally {
-      lock.unlock();
     }
   }
 

@@ -118,8 +118,8 @@ abstract class Transport {
 
     @Override
     Object next() {
+      Throwable problem = end; // before the replies, of which none follows it
       Object reply = replies.poll();
-      Throwable problem = end;
       if (reply == null && problem != null) {
         throw problem instanceof JedisConnectionException e
             ? e

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +43,9 @@ class PipelinesTest {
 
   /** Whether connections are made as by Jedis clients, in place of channels. */
   private final AtomicBoolean onStreams = new AtomicBoolean();
+
+  /** How often a connection was begun. */
+  private final AtomicInteger connections = new AtomicInteger();
 
   /** Held back until this is done: connections. */
   private volatile CompletableFuture<Void> mayConnect = CompletableFuture.completedFuture(null);
@@ -85,6 +89,7 @@ class PipelinesTest {
 
     @Override
     public Link connect() {
+      connections.incrementAndGet();
       mayConnect.join();
       Error error = mishap.getAndSet(null);
       if (error != null) {
@@ -117,6 +122,7 @@ class PipelinesTest {
     private volatile @Nullable Error whenWritten;
     private volatile boolean isRelease;
     private volatile Runnable whenAnswered = () -> {};
+    private volatile Deadline sendBefore = soon();
 
     Ask(String text, WakeUp wakeUp) {
       this.text = text;
@@ -184,7 +190,7 @@ class PipelinesTest {
 
     @Override
     public Deadline sendBefore() {
-      return soon();
+      return sendBefore;
     }
   }
 
@@ -462,6 +468,81 @@ class PipelinesTest {
     assertTrue(release.wakeUp.await(Deadline.in(TimeSource.system(), Duration.ofSeconds(40))));
     assertTrue(release.wakeUp.await(Deadline.in(TimeSource.system(), Duration.ofSeconds(40))));
     assertTrue(release.isAnswered());
+  }
+
+  /** Redlock confirms a token so: the last vote has come, and an earlier voter gets the token. */
+  private Ask confirmAfterAVote() throws Exception {
+    Ask confirm = new Ask("confirm", new WakeUp(TimeSource.system()));
+    Ask vote = new Ask("vote", new WakeUp(TimeSource.system()));
+    vote.whenAnswered = () -> pipelines.send(0, confirm);
+    pipelines.send(1, vote);
+    return confirm;
+  }
+
+  @Test
+  void whatTheServingThreadSendsToAServerServedEarlierGoesAtOnce() throws Exception {
+    pipelines.beginWait();
+    try {
+      Ask confirm = confirmAfterAVote();
+      assertTrue(confirm.wakeUp.await(Deadline.in(TimeSource.system(), Duration.ofSeconds(15))));
+      assertTrue(confirm.isAnswered());
+    } finally {
+      pipelines.endWait();
+    }
+  }
+
+  @Test
+  void whatALeadingCallerSendsForOthersToAServerServedEarlierGoesAtOnce() throws Exception {
+    begin();
+    try {
+      Ask confirm = confirmAfterAVote();
+      Ask silent = new Ask("silent", new WakeUp(TimeSource.system()));
+      nodes.get(2).pause();
+      pipelines.send(2, silent);
+      assertFalse(
+          pipelines.await(silent.wakeUp, Deadline.in(TimeSource.system(), Duration.ofSeconds(2))));
+      assertTrue(confirm.isAnswered());
+    } finally {
+      nodes.get(2).resume();
+      pipelines.end();
+    }
+  }
+
+  @Test
+  void aReplyThatCameDuringAPauseOfALeadingCallerIsNotLate() throws Exception {
+    pipelines.close();
+    pipelines = new Pipelines("test", List.of(new Node(nodes.get(0))), Duration.ofMillis(500));
+    Ask ready = new Ask("ready", new WakeUp(TimeSource.system()));
+    pipelines.send(0, ready);
+    assertTrue(pipelines.await(ready.wakeUp, soon()));
+    begin();
+    Ask some = new Ask("some", new WakeUp(TimeSource.system()));
+    try {
+      pipelines.send(0, some);
+      assertFalse(pipelines.await(some.wakeUp, Deadline.in(TimeSource.system(), Duration.ZERO)));
+      Thread.sleep(600); // longer than a reply may take
+    } finally {
+      pipelines.end();
+    }
+    Eventually.holds("answered", some::isAnswered);
+  }
+
+  @Test
+  void aServerIsNoLongerConnectedToWhenNoReleaseCanBeInTime() throws Exception {
+    nodes.get(0).kill();
+    Ask release = new Ask("release", new WakeUp(TimeSource.system()));
+    release.isRelease = true;
+    release.sendBefore = Deadline.in(TimeSource.system(), Duration.ofSeconds(1));
+    pipelines.send(0, release);
+    Eventually.holds("tried", () -> connections.get() > 3);
+    // Ten seconds after the last request, it is given up.
+    Eventually.holds(
+        "given up",
+        () -> {
+          int before = connections.get();
+          Thread.sleep(1_000);
+          return connections.get() == before;
+        });
   }
 
   @Test
