@@ -10,6 +10,7 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.StaleTokenException;
 import dev.interlock.tck.Harness;
 import dev.interlock.tck.process.OtherProcess;
@@ -370,12 +371,12 @@ class RedisFenceTest {
       try (RedisClient own = RedisClient.create(arguments.get(0))) {
         own.ping();
         while (true) {
-          Lease lease = worker.client().lock(NAME).acquire();
-          worker.keep(NAME, lease);
           try {
+            Lease lease = worker.client().lock(NAME).acquire();
+            worker.keep(NAME, lease);
             RedisFence.using(own).claim(lease);
             return own.get(KEY);
-          } catch (LeaseLostException e) {
+          } catch (LeaseLostException | LockUnavailableException e) {
             // This JVM stood still for the whole lease.
           }
         }

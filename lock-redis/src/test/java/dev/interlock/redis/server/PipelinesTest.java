@@ -27,6 +27,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
@@ -528,6 +529,7 @@ class PipelinesTest {
   }
 
   @Test
+  @Tag("extended")
   void aServerIsNoLongerConnectedToWhenNoReleaseCanBeInTime() throws Exception {
     nodes.get(0).kill();
     Ask release = new Ask("release", new WakeUp(TimeSource.system()));

@@ -48,8 +48,8 @@ public final class Nemesis {
 
   /** The plan for this target. */
   public static Plan plan(long seed, Duration duration, Target target, boolean beyond) {
-    FaultCatalog catalog =
-        FaultCatalog.of(
+    PossibleFaults catalog =
+        PossibleFaults.of(
             target.info().failureModel(),
             Optional.ofNullable(target.deployment()),
             isOurs(target),

@@ -42,8 +42,8 @@ public record Plan(long seed, Duration beyondAt, List<PlannedFault> faults) {
    * @param lasting how long it is to take
    * @param available what can be done
    */
-  static Plan of(long seed, Duration lasting, FaultCatalog available) {
-    FaultCatalog catalog = compatible(seed, available);
+  static Plan of(long seed, Duration lasting, PossibleFaults available) {
+    PossibleFaults catalog = compatible(seed, available);
     long whole = lasting.toMillis();
     boolean both = catalog.hasBeyond() && catalog.hasWithin();
     long beyondAt = both ? Math.round(whole * (1 - SHARE_BEYOND)) : catalog.hasBeyond() ? 0 : whole;
@@ -64,7 +64,7 @@ public record Plan(long seed, Duration beyondAt, List<PlannedFault> faults) {
    * A store that has lost its counters makes tokens from the time of day, and no failure model
    * covers that it is set back as well: a storm has either the one or the other.
    */
-  private static FaultCatalog compatible(long seed, FaultCatalog available) {
+  private static PossibleFaults compatible(long seed, PossibleFaults available) {
     boolean both =
         available.store().containsAll(List.of(FaultKind.EMPTY_SERVER, FaultKind.STEP_CLOCK));
     FaultKind unwanted = seed % 2 == 0 ? FaultKind.STEP_CLOCK : FaultKind.EMPTY_SERVER;

@@ -233,7 +233,7 @@ final class StoreFaults {
 
   private List<DisposableServer> minority(int choice) {
     List<DisposableServer> lost = new ArrayList<>();
-    for (int i = 0; i < FaultCatalog.minority(servers().members().size()); i++) {
+    for (int i = 0; i < PossibleFaults.minority(servers().members().size()); i++) {
       lost.add(member(choice + i));
     }
     return lost;

@@ -40,8 +40,8 @@ class PlanTest {
           .build()
           .failureModel();
 
-  private static final FaultCatalog EVERYTHING =
-      new FaultCatalog(
+  private static final PossibleFaults EVERYTHING =
+      new PossibleFaults(
           MODEL,
           List.of(
               FaultKind.STOP_SERVER,
@@ -159,7 +159,7 @@ class PlanTest {
 
   @Test
   void nothingAvailableMeansNothingPlanned() {
-    FaultCatalog nothing = new FaultCatalog(MODEL, List.of(), List.of(List.of()));
+    PossibleFaults nothing = new PossibleFaults(MODEL, List.of(), List.of(List.of()));
     assertEquals(List.of(), Plan.of(1, WHOLE, nothing).faults());
   }
 

@@ -25,7 +25,7 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /** What can be done follows from the deployment, and what of it is fair from the failure model. */
-class FaultCatalogTest {
+class PossibleFaultsTest {
   private static final FailureModel EVERYTHING_SURVIVES =
       BackendInfoBuilder.of("test", "")
           .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.values())
@@ -76,8 +76,8 @@ class FaultCatalogTest {
   @Test
   void nothingIsDoneToAStoreThatIsNotOurs() throws Exception {
     try (TwoClients clients = new TwoClients()) {
-      FaultCatalog catalog =
-          FaultCatalog.of(EVERYTHING_SURVIVES, Optional.empty(), false, clients.all());
+      PossibleFaults catalog =
+          PossibleFaults.of(EVERYTHING_SURVIVES, Optional.empty(), false, clients.all());
       assertEquals(List.of(), catalog.store());
       assertTrue(catalog.within(0).contains(FaultKind.KILL_CLIENT));
       assertTrue(catalog.within(0).contains(FaultKind.PARTITION));
@@ -90,7 +90,7 @@ class FaultCatalogTest {
     try (TwoClients clients = new TwoClients();
         RedisServer redis = Testbed.redis().forFaults().start()) {
       List<FaultKind> store =
-          FaultCatalog.of(EVERYTHING_SURVIVES, Optional.of(redis), true, clients.all()).store();
+          PossibleFaults.of(EVERYTHING_SURVIVES, Optional.of(redis), true, clients.all()).store();
       assertEquals(
           EnumSet.of(
               FaultKind.STOP_SERVER,
@@ -112,10 +112,10 @@ class FaultCatalogTest {
               .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
               .build()
               .failureModel();
-      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redlock), true, clients.all());
+      PossibleFaults catalog = PossibleFaults.of(model, Optional.of(redlock), true, clients.all());
       assertEquals(List.of(FaultKind.LOSE_MINORITY), catalog.store());
-      assertEquals(1, FaultCatalog.minority(3));
-      assertEquals(2, FaultCatalog.minority(5));
+      assertEquals(1, PossibleFaults.minority(3));
+      assertEquals(2, PossibleFaults.minority(5));
     }
   }
 
@@ -128,7 +128,7 @@ class FaultCatalogTest {
               .promise(Guarantee.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
               .build()
               .failureModel();
-      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients.all());
+      PossibleFaults catalog = PossibleFaults.of(model, Optional.of(redis), true, clients.all());
       assertEquals(
           List.of(FaultKind.FAIL_OVER, FaultKind.CUT_OFF_PRIMARY), catalog.beyond(Plan.STORE));
       assertEquals(List.of(), catalog.within(Plan.STORE));
@@ -169,7 +169,7 @@ class FaultCatalogTest {
   }
 
   private static boolean canMove(FailureModel model, TwoClients clients) {
-    return FaultCatalog.of(model, Optional.empty(), false, clients.all())
+    return PossibleFaults.of(model, Optional.empty(), false, clients.all())
         .within(0)
         .contains(FaultKind.MOVE_ADDRESSES);
   }
@@ -184,7 +184,7 @@ class FaultCatalogTest {
             .failureModel();
     try (TwoClients clients = new TwoClients();
         RedisServer redis = Testbed.redis().forFaults().start()) {
-      FaultCatalog catalog = FaultCatalog.of(model, Optional.of(redis), true, clients.all());
+      PossibleFaults catalog = PossibleFaults.of(model, Optional.of(redis), true, clients.all());
       assertEquals(
           List.of(FaultKind.STOP_SERVER, FaultKind.DEMOTE_SERVER), catalog.within(Plan.STORE));
       assertEquals(List.of(FaultKind.DELETE), catalog.beyond(Plan.STORE));

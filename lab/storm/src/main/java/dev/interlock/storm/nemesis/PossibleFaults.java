@@ -24,10 +24,10 @@ import java.util.stream.Stream;
  * @param store the faults of the store; none if other programs use it
  * @param lanes the faults of each client
  */
-record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKind>> lanes) {
+record PossibleFaults(FailureModel model, List<FaultKind> store, List<List<FaultKind>> lanes) {
 
   /** The possible faults, in the order of {@link FaultKind}. */
-  static FaultCatalog of(
+  static PossibleFaults of(
       FailureModel model, Optional<Deployment> servers, boolean ours, List<Client> clients) {
     List<FaultKind> toStore = possible(model, Scope.STORE, kind -> can(kind, model, servers, ours));
     List<List<FaultKind>> lanes = new ArrayList<>();
@@ -43,7 +43,7 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
               kind -> kind == FaultKind.MOVE_ADDRESSES ? canMove(model, ways) : ways > 0));
       lanes.add(List.copyOf(lane));
     }
-    return new FaultCatalog(model, toStore, List.copyOf(lanes));
+    return new PossibleFaults(model, toStore, List.copyOf(lanes));
   }
 
   /** Addresses may lead to another server only where all servers are equivalent. */
@@ -126,14 +126,14 @@ record FaultCatalog(FailureModel model, List<FaultKind> store, List<List<FaultKi
   }
 
   /** The same with the faults that the failure model covers only. */
-  FaultCatalog withinModel() {
-    return new FaultCatalog(
+  PossibleFaults withinModel() {
+    return new PossibleFaults(
         model, within(Plan.STORE), IntStream.range(0, clients()).mapToObj(this::within).toList());
   }
 
   /** The same without a kind that hits the store. */
-  FaultCatalog without(FaultKind kind) {
-    return new FaultCatalog(model, store.stream().filter(one -> one != kind).toList(), lanes);
+  PossibleFaults without(FaultKind kind) {
+    return new PossibleFaults(model, store.stream().filter(one -> one != kind).toList(), lanes);
   }
 
   private List<FaultKind> all(int lane) {
