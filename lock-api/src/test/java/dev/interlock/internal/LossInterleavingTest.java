@@ -1,5 +1,6 @@
 package dev.interlock.internal;
 
+import static java.lang.Thread.State.BLOCKED;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -17,6 +18,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -107,13 +109,24 @@ class LossInterleavingTest {
   void aReleaseThatBeganBeforeTheEndIsARelease() throws Exception {
     Lease lease = acquire(BRIEF);
     CompletableFuture<?> lost = lease.lost();
-    Bystander bystander = new Bystander(() -> time.advance(MAX_HOLD));
+    Bystander bystander = new Bystander(this::reachTheEnd);
     engine.holdings.queues.enter("a", Share.EXCLUSIVE, bystander);
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
     assertTrue(bystander.asked);
     assertFalse(store.holds("a"));
     assertFalse(lost.isDone());
     assertEquals(0, engine.holdings.queues.size());
+  }
+
+  /** Under the lease's monitor, until the timer waits for that. */
+  private void reachTheEnd() {
+    time.pass(MAX_HOLD);
+    long giveUpAt = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (Thread.getAllStackTraces().keySet().stream()
+        .noneMatch(each -> each.getName().contains("timer") && each.getState() == BLOCKED)) {
+      assertTrue(System.nanoTime() - giveUpAt < 0, "the timer does not wait");
+      Thread.onSpinWait();
+    }
   }
 
   @Test
