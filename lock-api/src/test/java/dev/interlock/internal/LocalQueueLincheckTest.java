@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import dev.interlock.LockUnavailableException;
 import dev.interlock.spi.Share;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jetbrains.lincheck.LincheckAssertionError;
 import org.jetbrains.lincheck.datastructures.ModelCheckingOptions;
 import org.jetbrains.lincheck.datastructures.Operation;
@@ -29,6 +30,9 @@ class LocalQueueLincheckTest {
     private final LocalQueue.Index line;
     private final AtomicBoolean headTold = new AtomicBoolean();
     private final AtomicBoolean twoHeads = new AtomicBoolean();
+
+    /** How many are about to say whether they are the head. */
+    private final AtomicInteger entering = new AtomicInteger();
 
     /** Each thread's last. */
     private final Waiter[] waiters = new Waiter[MOST_THREADS];
@@ -85,19 +89,23 @@ class LocalQueueLincheckTest {
     public String enter(@Param(name = "thread") int thread) {
       Waiter waiter = new Waiter();
       waiters[thread] = waiter;
-      if (line.enter(NAME, Share.EXCLUSIVE, waiter)) {
+      entering.incrementAndGet();
+      boolean isHead = line.enter(NAME, Share.EXCLUSIVE, waiter);
+      if (isHead) {
         becomeHead();
-        return "head";
       }
-      return "in line";
+      entering.decrementAndGet();
+      return isHead ? "head" : "in line";
     }
 
     @Operation
     public boolean tryEnter() {
+      entering.incrementAndGet();
       boolean entered = line.tryEnter(NAME, Share.EXCLUSIVE);
       if (entered) {
         becomeHead();
       }
+      entering.decrementAndGet();
       return entered;
     }
 
@@ -112,7 +120,7 @@ class LocalQueueLincheckTest {
     @Operation(nonParallelGroup = "head")
     public void pass() {
       // Whoever has just become the head in the line is about to say so.
-      while (line.of(NAME).isBusy(Share.EXCLUSIVE) && !headTold.get()) {
+      while (entering.get() > 0 && !headTold.get()) {
         Thread.onSpinWait();
       }
       if (headTold.getAndSet(false)) {
