@@ -205,10 +205,13 @@ public abstract class LivenessRules extends RuleTest {
     LockClient client = client();
     for (LockClient waiting : List.of(client, client())) {
       Lease held = acquireNow(client.lock(name));
-      Future<Lease> waiter = inThread(() -> waiting.lock(name).acquire());
-      never(MOMENT, waiter, "the lock was acquired while it was held");
+      Waiter<Lease> waiter = new Waiter<>(() -> waiting.lock(name).acquire());
+      eventually(waiter::isBlocked, "the waiter does not wait");
+      never(MOMENT, waiter.outcome, "the lock was acquired while it was held");
       held.release();
-      within(waiter, "the waiter did not get the lock after the release").release();
+      within(waiter.outcome, "the waiter did not get the lock after the release")
+          .orElseThrow()
+          .release();
     }
   }
 
