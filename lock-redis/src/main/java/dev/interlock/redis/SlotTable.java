@@ -132,6 +132,7 @@ final class SlotTable {
       }
       JedisException problem = null;
       Table fresh = null;
+      int answers = 0;
       List<PooledNode> witnesses = members.known();
       Collections.shuffle(witnesses);
       witnesses.sort(Comparator.comparing(old::isSuspect)); // false before true
@@ -144,7 +145,9 @@ final class SlotTable {
                   false,
                   wire -> new Answer(wire.slots(), wire.address().getHost()));
           Table its = read(answer);
-          // A node that was reset knows no slots, and one that was cut off fewer than others.
+          answers++;
+          // A node that was reset knows no slots, and one that was cut off fewer than others:
+          // they do not speak for those that do not answer.
           if (fresh == null || its.has(slot)) {
             fresh = its;
           }
@@ -155,10 +158,10 @@ final class SlotTable {
           break;
         }
       }
-      if (fresh != null) {
+      if (fresh != null && (fresh.has(slot) || answers == witnesses.size())) {
         table = fresh;
         members.consistOf(fresh.addresses);
-      } else if (old.nodes.asMapOfRanges().isEmpty() && problem != null) {
+      } else if (!old.has(slot) && problem != null) {
         throw problem;
       }
     } finally {

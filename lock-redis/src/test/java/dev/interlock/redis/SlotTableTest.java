@@ -3,6 +3,7 @@ package dev.interlock.redis;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.spi.Deadline;
@@ -122,6 +123,30 @@ class SlotTableTest {
           assertSame(both.at(new HostAndPort("10.0.0.2", 7002)), node(16383));
         }
       }
+    }
+  }
+
+  /** The nodes that do not answer may be all the others. */
+  @Test
+  void aNodeThatHasLeftTheClusterDoesNotSpeakForNodesThatDoNotAnswer() throws Exception {
+    try (CannedServer reset = CannedServer.tellingSlots("*0");
+        OwnMembers both =
+            new OwnMembers(
+                Set.of(members.witness, new HostAndPort("127.0.0.1", reset.port())),
+                Members::pool)) {
+      AdvancingTime time = new AdvancingTime();
+      table = new SlotTable(both, time);
+      PooledNode node = node(16383);
+      witness.close();
+      both.at(members.witness).pool().clear();
+      table.suspect(node);
+      time.advance(Duration.ofSeconds(1));
+      assertSame(node, node(16383));
+      assertSame(node, both.at(new HostAndPort("10.0.0.2", 7002)));
+
+      table = new SlotTable(both, time);
+      Deadline deadline = Deadline.in(time, Duration.ofMinutes(1));
+      assertThrows(JedisConnectionException.class, () -> table.node(16383, deadline));
     }
   }
 
