@@ -6,6 +6,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
+import dev.interlock.LockUnavailableException;
 import dev.interlock.redis.server.Request;
 import dev.interlock.redis.server.Script;
 import dev.interlock.redis.server.ScriptCall;
@@ -55,12 +56,7 @@ final class Census implements AutoCloseable {
   private static final Duration STRAGGLERS = Duration.ofMillis(50);
 
   /** What one examination of all nodes has shown. */
-  private record Look(List<NodeStatus> statuses, Listings listings, long examinedAt) {
-
-    long reached() {
-      return statuses.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
-    }
-  }
+  private record Look(List<NodeStatus> statuses, Listings listings, long examinedAt) {}
 
   private final Cluster cluster;
   private final RedlockSettings settings;
@@ -90,7 +86,7 @@ final class Census implements AutoCloseable {
 
   private final AtomicLong lookedAt = new AtomicLong(System.nanoTime());
 
-  /** When the nodes last noted what we list, without a conflict. */
+  /** When a majority of the nodes last noted what we list, without a conflict. */
   private volatile long listedAt = System.nanoTime();
 
   /** One thread at a time checks the listings; the others use its result. */
@@ -98,7 +94,7 @@ final class Census implements AutoCloseable {
 
   /** A conflict that was found after the nodes had noted ours; forgotten after a maxTtl. */
   @GuardedBy("comingBack")
-  private @Nullable LockConfigurationException refusal;
+  private @Nullable LockException refusal;
 
   @GuardedBy("comingBack")
   private long refusedAt;
@@ -134,7 +130,7 @@ final class Census implements AutoCloseable {
       List<NodeStatus> statuses = statuses(examined, true);
       Listings listings = exchangeListings(statuses, Set.of(), NOT_NOTED, deadline);
       Look look = new Look(statuses, listings, examinedAt);
-      if (look.reached() < cluster.majority()) {
+      if (reached(statuses) < cluster.majority()) {
         throw examined.undecided();
       }
       refuseUnlisted(look.listings());
@@ -184,12 +180,17 @@ final class Census implements AutoCloseable {
       Deadline deadline = Deadline.in(time, settings.nodeTimeout().multipliedBy(2));
       long begun = System.nanoTime();
       List<NodeStatus> statuses = statuses(examine(deadline), false);
-      if (isAway(begun)) {
+      boolean away = isAway(begun);
+      if (away && reached(statuses) >= cluster.majority()) {
         comeBack(statuses, begun, deadline);
+        away = false;
       }
       lookedAt.set(begun);
-      Look look = new Look(statuses, exchangeListings(statuses, Set.of(), begun, deadline), begun);
-      listedAt = begun;
+      Listings listings = exchangeListings(statuses, Set.of(), away ? NOT_NOTED : begun, deadline);
+      if (!away && listings.answers() >= cluster.majority()) {
+        listedAt = begun;
+      }
+      Look look = new Look(statuses, listings, begun);
       if (follow(look, deadline) || foundingSince != null) {
         lookWithin(SHORTEST_PAUSE);
       }
@@ -228,17 +229,18 @@ final class Census implements AutoCloseable {
     }
   }
 
-  /** Whether the nodes have forgotten our listing, so that others may have replaced a node. */
+  /** Whether nodes may have forgotten our listing, so that others may have replaced one of them. */
   private boolean isAway(long now) {
     return now - listedAt > settings.maxTtl().toNanos();
   }
 
   /**
-   * If the nodes have not noted this client's listing for a {@code maxTtl}, examines them and waits
-   * for that. A silent node would make the result uncertain, so when a majority has answered it
-   * waits only a little for the others.
+   * If no majority has noted this client's listing for a {@code maxTtl}, examines the nodes and
+   * waits for that. When a majority has answered, it waits only a little for the others.
    *
    * @throws LockConfigurationException if other clients no longer list one of the nodes
+   * @throws LockUnavailableException if that may be so and a node is silent, or if no majority
+   *     answers
    */
   void comeBack(Deadline deadline) throws InterruptedException {
     long now = System.nanoTime();
@@ -250,15 +252,17 @@ final class Census implements AutoCloseable {
     examined.await(limit, () -> examined.count(any -> true) >= cluster.majority());
     examined.await(
         deadline.orIn(forStragglers()), () -> examined.count(each -> each.silence() != null) > 0);
-    comeBack(statuses(examined, false), now, deadline.orIn(settings.nodeTimeout().multipliedBy(2)));
+    List<NodeStatus> statuses = statuses(examined, false);
+    if (reached(statuses) < cluster.majority()) {
+      throw examined.undecided();
+    }
+    comeBack(statuses, now, deadline.orIn(settings.nodeTimeout().multipliedBy(2)));
   }
 
   private void comeBack(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
       throws InterruptedException {
     if (!comingBack.tryLock(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
-      throw cluster
-          .failures()
-          .passing("could not check in time whether other clients list the same nodes", null);
+      throw unchecked();
     }
     try {
       if (!isAway(examinedAt)) {
@@ -267,9 +271,7 @@ final class Census implements AutoCloseable {
       if (refusal != null && System.nanoTime() - refusedAt <= settings.maxTtl().toNanos()) {
         throw refusal;
       }
-      if (statuses.stream().noneMatch(each -> each.is(Kind.UNREACHABLE))) {
-        refuseReplaced(statuses, examinedAt, deadline);
-      }
+      refuseReplaced(statuses, examinedAt, deadline);
       listedAt = examinedAt;
     } finally {
       comingBack.unlock();
@@ -283,14 +285,24 @@ final class Census implements AutoCloseable {
   @GuardedBy("comingBack")
   private void refuseReplaced(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
       throws InterruptedException {
-    refuseUnlisted(exchangeListings(statuses, Set.of(), NOT_NOTED, deadline));
+    refusePerhapsUnlisted(exchangeListings(statuses, Set.of(), NOT_NOTED, deadline));
+    Listings listings = exchangeListings(statuses, Set.of(), examinedAt, deadline);
     try {
-      refuseUnlisted(exchangeListings(statuses, Set.of(), examinedAt, deadline));
-    } catch (LockConfigurationException e) {
+      refusePerhapsUnlisted(listings);
+    } catch (LockException e) {
       refusal = e;
       refusedAt = System.nanoTime();
       throw e;
     }
+    if (listings.answers() < cluster.majority()) {
+      throw unchecked();
+    }
+  }
+
+  private LockException unchecked() {
+    return cluster
+        .failures()
+        .passing("could not check in time whether other clients list the same nodes", null);
   }
 
   private Duration forStragglers() {
@@ -402,6 +414,10 @@ final class Census implements AutoCloseable {
     return statuses;
   }
 
+  private static long reached(List<NodeStatus> statuses) {
+    return statuses.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
+  }
+
   /**
    * Reads the listings of all clients, and adds ours.
    *
@@ -432,7 +448,7 @@ final class Census implements AutoCloseable {
             }
           });
     }
-    long reached = statuses.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
+    long reached = reached(statuses);
     round.await(deadline, () -> round.count(any -> true) >= reached);
     return listings(round, asked);
   }
@@ -476,7 +492,19 @@ final class Census implements AutoCloseable {
         .unlisted()
         .ifPresent(
             node -> {
-              throw cluster.failures(node).wrong(otherNodes(listings, node), null);
+              String problem = "is " + otherNodes(listings, node);
+              throw cluster.failures(node).wrong(problem, null);
+            });
+  }
+
+  private void refusePerhapsUnlisted(Listings listings) {
+    refuseUnlisted(listings);
+    listings
+        .perhapsUnlisted()
+        .ifPresent(
+            node -> {
+              String problem = "may be " + otherNodes(listings, node);
+              throw cluster.failures(node).passing(problem + "; not all of them answer", null);
             });
   }
 
@@ -485,7 +513,7 @@ final class Census implements AutoCloseable {
         .conflictFor(node)
         .map(
             other ->
-                "is none of the "
+                "none of the "
                     + cluster.size()
                     + " nodes that other clients list; they list "
                     + other.address()
@@ -521,7 +549,7 @@ final class Census implements AutoCloseable {
       if (step instanceof Admission.Step.Admit && listings.conflictFor(step.node()).isPresent()) {
         if (disputed.add(step.run())) {
           log.warn(
-              "{} does not vote: it {}",
+              "{} does not vote: it is {}",
               cluster.name(step.node()),
               otherNodes(listings, step.node()));
         }

@@ -58,6 +58,11 @@ final class Listings {
     this.slackMillis = slackMillis;
   }
 
+  /** Returns how many nodes have answered. */
+  long answers() {
+    return all().count();
+  }
+
   /**
    * Returns a server that other clients list and this one does not, and that this node cannot have
    * been before its last start. As long as there is such a server, the node must not begin to vote.
@@ -79,18 +84,30 @@ final class Listings {
    * be one of our nodes that has not answered, or was restarted.
    */
   OptionalInt unlisted() {
-    int[] unknown = IntStream.range(0, replies.size()).filter(node -> !isListed(node)).toArray();
-    return IntStream.of(unknown).allMatch(node -> conflictFor(node).isPresent())
-        ? IntStream.of(unknown).findFirst()
-        : OptionalInt.empty();
+    OptionalInt perhaps = perhapsUnlisted();
+    return answers() == replies.size() ? perhaps : OptionalInt.empty();
   }
 
-  /** Whether a majority has a listing of the node; a single one may belong to another cluster. */
-  private boolean isListed(int node) {
+  /** Returns a node that others do not list, unless the server that they list is a silent one. */
+  OptionalInt perhapsUnlisted() {
+    List<Integer> unlisted =
+        IntStream.range(0, replies.size())
+            .filter(node -> replies.get(node) != null)
+            // A single one that lists it may belong to another cluster.
+            .filter(node -> timesListed(node) < VoteCount.majorityOf(replies.size()))
+            .boxed()
+            .sorted(Comparator.comparingLong(this::timesListed))
+            .toList();
+    boolean certain = unlisted.stream().allMatch(node -> conflictFor(node).isPresent());
+    return certain && !unlisted.isEmpty() ? OptionalInt.of(unlisted.get(0)) : OptionalInt.empty();
+  }
+
+  /** By how many of the nodes. */
+  private long timesListed(int node) {
     Reply reply = replies.get(node);
-    return reply != null
-        && all().filter(each -> each.listings().stream().anyMatch(is(reply))).count()
-            >= VoteCount.majorityOf(replies.size());
+    return reply == null
+        ? 0
+        : all().filter(each -> each.listings().stream().anyMatch(is(reply))).count();
   }
 
   private static Predicate<Listing> is(Reply reply) {

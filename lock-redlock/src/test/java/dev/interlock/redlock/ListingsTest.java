@@ -60,6 +60,7 @@ class ListingsTest {
   void oneThatDoesNotAnswerMayBeTheOther() {
     Listings listings = listings(FROM_A, null, reply("run-d", 9_000));
     assertEquals(OptionalInt.empty(), listings.unlisted());
+    assertEquals(OptionalInt.of(2), listings.perhapsUnlisted());
   }
 
   @Test

@@ -4,6 +4,7 @@ import static dev.interlock.redlock.Backends.claim;
 import static dev.interlock.redlock.Backends.eventually;
 import static dev.interlock.redlock.Backends.soon;
 import static dev.interlock.redlock.Backends.take;
+import static dev.interlock.redlock.Backends.tryTake;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -13,15 +14,18 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.redis.RedisServer;
 import dev.interlock.testbed.redis.RedlockNodes;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -172,6 +176,48 @@ class MembershipTest {
           assertTrue(message.contains(":" + c.port() + ": is none of the 3 nodes"), message);
         }
       }
+    }
+  }
+
+  /** It goes on trying, and reaches C, which the others have replaced. */
+  @Test
+  void aClientThatWasCutOffWhileANodeWasReplacedIsRefused() throws Exception {
+    Duration maxTtl = Duration.ofSeconds(2);
+    try (FaultProxy toA = FaultProxy.to(a.host(), a.port());
+        FaultProxy toB = FaultProxy.to(b.host(), b.port());
+        LockBackend cutOff =
+            Backends.open(
+                "redlock://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d%s2s"
+                    .formatted(toA.port(), toB.port(), c.port(), QUERY))) {
+      useOnce(cutOff);
+      toA.cut();
+      toB.cut();
+      Future<LockConfigurationException> refused =
+          threads.submit(() -> tryUntilRefused(cutOff, claim("job", Duration.ofSeconds(1))));
+      eventually(
+          "A and B have forgotten C", () -> isForgotten(c, a, maxTtl) && isForgotten(c, b, maxTtl));
+      d.restartEmpty();
+      try (LockBackend newcomer = Backends.open(uri("2s", a, b, d))) {
+        eventually("D votes", () -> d.call("HGET", RECORD, "run") != null);
+        var unused = use(newcomer);
+        eventually("A and B know D", () -> isListed(d, a) && isListed(d, b));
+        toA.heal();
+        toB.heal();
+        String message = String.valueOf(refused.get(1, TimeUnit.MINUTES).getMessage());
+        assertTrue(message.contains(":" + c.port() + ": is none of the 3 nodes"), message);
+      }
+    }
+  }
+
+  private LockConfigurationException tryUntilRefused(LockBackend backend, Claim claim)
+      throws InterruptedException {
+    while (true) {
+      try {
+        assertEquals(Optional.empty(), tryTake(backend, claim), "two majorities");
+      } catch (LockConfigurationException refused) {
+        return refused;
+      }
+      Thread.sleep(50);
     }
   }
 
