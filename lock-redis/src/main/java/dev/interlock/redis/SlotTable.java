@@ -2,9 +2,13 @@ package dev.interlock.redis;
 
 import com.google.common.collect.ImmutableRangeMap;
 import com.google.common.collect.Range;
+import com.google.common.collect.RangeMap;
+import com.google.common.collect.TreeRangeMap;
+import com.google.common.collect.TreeRangeSet;
 import dev.interlock.spi.Deadline;
 import dev.interlock.spi.TimeSource;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -34,13 +38,10 @@ final class SlotTable {
   private static final Duration PATIENCE = Duration.ofSeconds(1);
 
   private record Table(
-      ImmutableRangeMap<Integer, PooledNode> nodes,
-      Set<HostAndPort> addresses,
-      long madeAt,
-      Set<Connections> suspects) {
+      ImmutableRangeMap<Integer, PooledNode> nodes, long madeAt, Set<Connections> suspects) {
 
-    Table(ImmutableRangeMap<Integer, PooledNode> nodes, Set<HostAndPort> addresses, long madeAt) {
-      this(nodes, addresses, madeAt, ConcurrentHashMap.newKeySet());
+    static Table empty(long madeAt) {
+      return new Table(ImmutableRangeMap.of(), madeAt, ConcurrentHashMap.newKeySet());
     }
 
     boolean has(int slot) {
@@ -59,11 +60,22 @@ final class SlotTable {
   }
 
   /**
-   * The answer of a node.
+   * What one node says. One that was reset knows no slots, and one that was cut off, or has just
+   * joined, fewer than others.
    *
-   * @param host the node's address, which stands for those that the answer leaves out
+   * @param addresses those of all nodes
    */
-  private record Answer(List<?> ranges, String host) {}
+  private record Answer(RangeMap<Integer, HostAndPort> primaries, Set<HostAndPort> addresses) {
+
+    boolean has(int slot) {
+      return primaries.get(slot) != null;
+    }
+
+    boolean covers(Table table) {
+      return TreeRangeSet.create(primaries.asMapOfRanges().keySet())
+          .enclosesAll(table.nodes.asMapOfRanges().keySet());
+    }
+  }
 
   private final ClusterMembers members;
   private final TimeSource time;
@@ -73,7 +85,7 @@ final class SlotTable {
   SlotTable(ClusterMembers members, TimeSource time) {
     this.members = members;
     this.time = time;
-    this.table = new Table(ImmutableRangeMap.of(), Set.of(), time.nanoTime() - PAUSE_NANOS);
+    this.table = Table.empty(time.nanoTime() - PAUSE_NANOS);
   }
 
   /** Notes that a node did not answer, or redirected us: another may have its slots by now. */
@@ -93,7 +105,7 @@ final class SlotTable {
     refresh(slot, deadline);
     PooledNode node = table.nodes.get(slot);
     if (node == null) {
-      throw new JedisClusterOperationException("no node of the cluster serves slot " + slot);
+      throw new JedisClusterOperationException("no node that answers serves slot " + slot);
     }
     return node;
   }
@@ -108,10 +120,10 @@ final class SlotTable {
    * the last.
    */
   OptionalInt slotOfNextNode(int slot) {
-    Set<PooledNode> visited = new HashSet<>();
+    Set<Connections> visited = new HashSet<>();
     for (Map.Entry<Range<Integer>, PooledNode> range : table.nodes.asMapOfRanges().entrySet()) {
       int first = range.getKey().lowerEndpoint();
-      if (visited.add(range.getValue()) && first > slot) {
+      if (visited.add(range.getValue().pool()) && first > slot) {
         return OptionalInt.of(first);
       }
     }
@@ -131,68 +143,95 @@ final class SlotTable {
         return;
       }
       JedisException problem = null;
-      Table fresh = null;
-      int answers = 0;
+      List<Answer> partial = new ArrayList<>();
       List<PooledNode> witnesses = members.known();
       Collections.shuffle(witnesses);
       witnesses.sort(Comparator.comparing(old::isSuspect)); // false before true
       for (PooledNode node : witnesses) {
         try {
-          Answer answer =
-              node.use(
-                  deadline.orIn(PATIENCE),
-                  true,
-                  false,
-                  wire -> new Answer(wire.slots(), wire.address().getHost()));
-          Table its = read(answer);
-          answers++;
-          // A node that was reset knows no slots, and one that was cut off fewer than others:
-          // they do not speak for those that do not answer.
-          if (fresh == null || its.has(slot)) {
-            fresh = its;
+          Answer answer = ask(node, deadline);
+          if (answer.has(slot) && answer.covers(old)) {
+            follow(answer);
+            return;
           }
+          partial.add(answer);
         } catch (JedisException e) {
           problem = e;
         }
-        if ((fresh != null && fresh.has(slot)) || deadline.hasPassed()) {
+        if (deadline.hasPassed()) {
           break;
         }
       }
-      if (fresh != null && (fresh.has(slot) || answers == witnesses.size())) {
-        table = fresh;
-        members.consistOf(fresh.addresses);
-      } else if (!old.has(slot) && problem != null) {
-        throw problem;
+      if (partial.isEmpty()) {
+        if (!old.has(slot) && problem != null) {
+          throw problem;
+        }
+        return;
+      }
+      Answer best =
+          partial.stream().filter(each -> each.has(slot)).findFirst().orElse(partial.get(0));
+      if (partial.size() == witnesses.size()) {
+        follow(best);
+      } else {
+        table = tableOf(best, old); // it does not speak for those that do not answer
       }
     } finally {
       refreshing.unlock();
     }
   }
 
-  // Per range of slots: first, last, and its nodes, the primary first, each with host and port
-  // before other elements.
-  private Table read(Answer answer) {
-    Map<HostAndPort, PooledNode> nodes = new HashMap<>();
+  private void follow(Answer answer) {
+    table = tableOf(answer, Table.empty(0));
+    members.consistOf(answer.addresses);
+  }
+
+  /** Makes a table of an answer, and of what another table says of the other slots. */
+  private Table tableOf(Answer answer, Table others) {
+    Map<HostAndPort, PooledNode> primaries = new HashMap<>();
+    RangeMap<Integer, PooledNode> nodes = TreeRangeMap.create();
+    nodes.putAll(others.nodes);
+    answer
+        .primaries
+        .asMapOfRanges()
+        .forEach(
+            (slots, address) -> nodes.put(slots, primaries.computeIfAbsent(address, members::at)));
+    Set<Connections> suspects = ConcurrentHashMap.newKeySet();
+    suspects.addAll(others.suspects);
+    primaries.values().forEach(node -> suspects.remove(node.pool()));
+    return new Table(ImmutableRangeMap.copyOf(nodes), time.nanoTime(), suspects);
+  }
+
+  private Answer ask(PooledNode node, Deadline deadline) throws InterruptedException {
+    return node.use(
+        deadline.orIn(PATIENCE), true, false, wire -> read(wire.slots(), wire.address().getHost()));
+  }
+
+  /**
+   * Reads an answer. Per range of slots: first, last, and its nodes, the primary first, each with
+   * host and port before other elements.
+   *
+   * @param asked the host of the node that answers, which stands for those that it leaves out
+   */
+  private static Answer read(List<?> answer, String asked) {
+    ImmutableRangeMap.Builder<Integer, HostAndPort> primaries = ImmutableRangeMap.builder();
     Set<HostAndPort> addresses = new HashSet<>();
-    ImmutableRangeMap.Builder<Integer, PooledNode> ranges = ImmutableRangeMap.builder();
-    for (Object entry : answer.ranges()) {
+    for (Object entry : answer) {
       List<?> range = (List<?>) entry;
       if (range.size() < 3) {
         continue;
       }
       for (Object node : range.subList(2, range.size())) {
-        addresses.add(address((List<?>) node, answer));
+        addresses.add(address((List<?>) node, asked));
       }
-      HostAndPort address = address((List<?>) range.get(2), answer);
-      ranges.put(
-          Range.closed(((Long) range.get(0)).intValue(), ((Long) range.get(1)).intValue()),
-          nodes.computeIfAbsent(address, members::at));
+      int first = ((Long) range.get(0)).intValue();
+      int last = ((Long) range.get(1)).intValue();
+      primaries.put(Range.closedOpen(first, last + 1), address((List<?>) range.get(2), asked));
     }
-    return new Table(ranges.build(), addresses, time.nanoTime());
+    return new Answer(primaries.build(), addresses);
   }
 
-  private static HostAndPort address(List<?> node, Answer answer) {
+  private static HostAndPort address(List<?> node, String asked) {
     String host = node.get(0) == null ? "" : Wire.text(node.get(0));
-    return new HostAndPort(host.isEmpty() ? answer.host() : host, ((Long) node.get(1)).intValue());
+    return new HostAndPort(host.isEmpty() ? asked : host, ((Long) node.get(1)).intValue());
   }
 }
