@@ -49,6 +49,7 @@ class MutantsTest {
           Map.entry("one thread for all listeners", THREADS),
           Map.entry("loss signalled twice", THREADS),
           Map.entry("renewal on the JVM's timer", THREADS),
+          Map.entry("view that keeps a lease for everybody", "only one thread asks each view"),
           Map.entry("handoff called a release", "both are right to a world"),
           Map.entry(
               "deferred release ignored",

@@ -8,6 +8,7 @@ import dev.interlock.DistributedSemaphore;
 import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
+import dev.interlock.LeasedLock;
 import dev.interlock.LockClient;
 import dev.interlock.LockConfigurationException;
 import dev.interlock.LockException;
@@ -37,7 +38,6 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import java.util.concurrent.locks.Lock;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -804,7 +804,7 @@ public final class Program implements Runnable {
   // --- views ----------------------------------------------------------------------------------
 
   private void view(Op op, LockClient client) throws InterruptedException {
-    Lock view = lock(op, client).asLock();
+    LeasedLock view = lock(op, client).asLock();
     long from = world.now();
     long clock = machine.monotonic();
     boolean interrupted = op.kind() == Kind.VIEW && op.listener() > 0;
@@ -859,6 +859,9 @@ public final class Program implements Runnable {
       }
     } catch (LeaseLostException e) {
       lost = true;
+      if (view.lease().isEmpty()) {
+        world.fail("JUC-05", label + ": no lease from which to learn of a loss");
+      }
     } finally {
       held.releasing();
       from = world.now();
@@ -881,7 +884,10 @@ public final class Program implements Runnable {
     }
   }
 
-  private void requireNotHeld(Lock view, String why) {
+  private void requireNotHeld(LeasedLock view, String why) {
+    if (view.lease().isPresent()) {
+      world.fail("JUC-05", label + ": has a lease although it was " + why);
+    }
     try {
       view.unlock();
     } catch (IllegalMonitorStateException e) {
