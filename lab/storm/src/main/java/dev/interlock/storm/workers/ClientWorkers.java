@@ -272,12 +272,16 @@ public final class ClientWorkers implements AutoCloseable {
     }
   }
 
+  /** As long as no attempt has failed, a new process may still be loading its classes. */
   private Optional<LockClient> opened() throws InterruptedException {
-    try {
-      return Optional.of(client.get(assignment.patience().toMillis(), TimeUnit.MILLISECONDS));
-    } catch (ExecutionException | TimeoutException e) {
-      return Optional.empty();
+    RunningTime time = new RunningTime();
+    while (!client.isDone()
+        && time.isWithin(unreachable == null ? FIRST_LEASE : assignment.patience())) {
+      TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
     }
+    return client.isDone() && !client.isCompletedExceptionally()
+        ? Optional.of(client.join())
+        : Optional.empty();
   }
 
   private void broken(String rule, String what) {
