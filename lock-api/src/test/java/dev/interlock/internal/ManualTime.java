@@ -25,6 +25,7 @@ final class ManualTime implements TimeSource {
 
   private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
   private static final long MOMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final int LEAST_LOOKS = 50;
 
   @GuardedBy("this")
   private final Map<Thread, Long> sleepers = new HashMap<>();
@@ -67,7 +68,7 @@ final class ManualTime implements TimeSource {
   /** A thread that was woken and has not run yet is not asleep. */
   @Override
   public synchronized void unpark(@Nullable Thread thread) {
-    if (thread != null && sleepers.remove(thread) == null) {
+    if (thread != null && sleepers.replace(thread, now) == null) {
       woken.add(thread);
     }
     LockSupport.unpark(thread);
@@ -97,7 +98,8 @@ final class ManualTime implements TimeSource {
   @GuardedBy("this")
   private void awaitRest() {
     long giveUpAt = System.nanoTime() + MOMENT_NANOS;
-    while (isAnybodyBusy() && System.nanoTime() - giveUpAt < 0) {
+    int looks = 0; // this JVM may stand still for longer
+    while (isAnybodyBusy() && (looks++ < LEAST_LOOKS || System.nanoTime() - giveUpAt < 0)) {
       try {
         wait(1);
       } catch (InterruptedException e) {

@@ -12,15 +12,16 @@ class ExecOnEtcdTest {
 
   @AutoClose private final EtcdCluster etcd = Testbed.etcd().start();
   @AutoClose private final Interlock interlock = new Interlock();
+  private final String uri = Interlock.patient(etcd.uri());
 
   @Test
   void aSignalDuringTheMinimumHoldEndsIt() throws Exception {
     Run holder = exec("exit 3");
     holder.err().await("is kept for its minimum hold");
-    interlock.run("exec", "--wait", "0s", etcd.uri(), "job", "--", "true").assertFailed(75, "held");
+    interlock.run("exec", "--wait", "0s", uri, "job", "--", "true").assertFailed(75, "held");
     holder.signal("TERM");
     assertEquals(3, holder.await().exitCode());
-    interlock.run("exec", "--wait", "0s", etcd.uri(), "job", "--", "true").assertDone();
+    interlock.run("exec", "--wait", "0s", uri, "job", "--", "true").assertDone();
   }
 
   @Test
@@ -29,11 +30,11 @@ class ExecOnEtcdTest {
     holder.out().await("in");
     holder.signal("TERM");
     assertEquals(3, holder.await().exitCode());
-    interlock.run("exec", "--wait", "0s", etcd.uri(), "job", "--", "true").assertDone();
+    interlock.run("exec", "--wait", "0s", uri, "job", "--", "true").assertDone();
   }
 
   private Run exec(String script) throws Exception {
     return interlock.start(
-        "exec", "--min-hold", "10m", "--verbose", etcd.uri(), "job", "--", "sh", "-c", script);
+        "exec", "--min-hold", "10m", "--verbose", uri, "job", "--", "sh", "-c", script);
   }
 }

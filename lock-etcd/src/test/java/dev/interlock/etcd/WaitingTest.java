@@ -111,7 +111,7 @@ class WaitingTest {
   /** Longer than the time-out of every request. */
   @Test
   void aStallChangesNoOrder() throws Exception {
-    LockOptions options = PATIENT.toBuilder().requestTimeout(Duration.ofSeconds(1)).build();
+    LockOptions options = PATIENT.toBuilder().requestTimeout(Duration.ofSeconds(3)).build();
     List<LockClient> clients = new ArrayList<>();
     try (EtcdCluster etcd = Testbed.etcd().forFaults().start();
         FaultProxy proxy = FaultProxy.to("127.0.0.1", etcd.leader().port());

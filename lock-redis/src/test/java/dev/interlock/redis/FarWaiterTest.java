@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import dev.interlock.Acquirable;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
+import dev.interlock.LockOptions;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.sample.SomeTests;
@@ -19,6 +20,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -40,6 +42,8 @@ class FarWaiterTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final int TURNS = 10;
+  private static final LockOptions PATIENT =
+      LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
 
   /** May neither publish nor subscribe. */
   private static final String MUTE = "mute:secret@";
@@ -105,9 +109,9 @@ class FarWaiterTest {
   @EnumSource
   void aFarWaiterHasItsTurnsBesideNearClients(Kind kind) throws Exception {
     try (FaultProxy distance = FaultProxy.to(redis.host(), redis.port());
-        LockClient near = LockClient.open(redis.uri());
-        LockClient alsoNear = LockClient.open(redis.uri());
-        LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port())) {
+        LockClient near = LockClient.open(redis.uri(), PATIENT);
+        LockClient alsoNear = LockClient.open(redis.uri(), PATIENT);
+        LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port(), PATIENT)) {
       for (Direction direction : Direction.values()) {
         var unused = distance.delay(direction, Duration.ofMillis(5));
       }
@@ -137,8 +141,8 @@ class FarWaiterTest {
   @Test
   void aFarWaiterIsServedBesideOneThatNeverPauses() throws Exception {
     try (FaultProxy distance = FaultProxy.to(redis.host(), redis.port());
-        LockClient near = LockClient.open(redis.uri());
-        LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port())) {
+        LockClient near = LockClient.open(redis.uri(), PATIENT);
+        LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port(), PATIENT)) {
       for (Direction direction : Direction.values()) {
         var unused = distance.delay(direction, Duration.ofMillis(5));
       }
@@ -156,8 +160,8 @@ class FarWaiterTest {
   @ParameterizedTest
   @CsvSource({"LOCK, ''", "LOCK, " + MUTE, "WRITERS, ''", "ONE_PERMIT, " + MUTE})
   void aWaiterThatMayNotSubscribeHasItsTurns(Kind kind, String nearUser) throws Exception {
-    try (LockClient near = LockClient.open(uri(nearUser));
-        LockClient deaf = LockClient.open(uri(MUTE))) {
+    try (LockClient near = LockClient.open(uri(nearUser), PATIENT);
+        LockClient deaf = LockClient.open(uri(MUTE), PATIENT)) {
       Queue<String> turns = new ConcurrentLinkedQueue<>();
       BooleanSupplier goesOn = () -> Collections.frequency(turns, "deaf") < TURNS;
       Future<?> competing =
@@ -182,8 +186,8 @@ class FarWaiterTest {
         "a release in time",
         () -> {
           redis.call("ACL", "LOG", "RESET");
-          try (LockClient near = LockClient.open(redis.uri());
-              LockClient deaf = LockClient.open(uri(MUTE))) {
+          try (LockClient near = LockClient.open(redis.uri(), PATIENT);
+              LockClient deaf = LockClient.open(uri(MUTE), PATIENT)) {
             Lease held = kind.near.apply(near).acquire();
             long begun = System.nanoTime();
             Future<Optional<Lease>> waiting =
@@ -211,11 +215,11 @@ class FarWaiterTest {
   @Tag("extended")
   void aWaiterThatIsSlowerThanAReservationIsServed(Kind kind) throws Exception {
     try (FaultProxy distance = FaultProxy.to(redis.host(), redis.port());
-        LockClient near = LockClient.open(redis.uri())) {
+        LockClient near = LockClient.open(redis.uri(), PATIENT)) {
       for (Direction direction : Direction.values()) {
         var unused = distance.delay(direction, Duration.ofMillis(170));
       }
-      try (LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port())) {
+      try (LockClient far = LockClient.open("redis://127.0.0.1:" + distance.port(), PATIENT)) {
         AtomicInteger served = new AtomicInteger();
         BooleanSupplier goesOn = () -> served.get() < 3;
         Future<?> competing = threads.submit(contend(kind.near.apply(near), 20, goesOn, () -> {}));
@@ -244,13 +248,16 @@ class FarWaiterTest {
   void manyClientsHaveTheirTurnsInOrder() throws Exception {
     int count = 20;
     Queue<Integer> turns = new ConcurrentLinkedQueue<>();
+    CountDownLatch opened = new CountDownLatch(count);
     List<Future<Void>> all =
         IntStream.range(0, count)
             .mapToObj(
                 number ->
                     threads.submit(
                         () -> {
-                          try (LockClient client = LockClient.open(redis.uri())) {
+                          try (LockClient client = LockClient.open(redis.uri(), PATIENT)) {
+                            opened.countDown();
+                            opened.await();
                             contend(
                                     client.lock("job"),
                                     2,

@@ -272,6 +272,8 @@ class JoinedRequestsTest {
     warmUp();
     NetworkFault held = proxy.hold(Direction.CLIENT_TO_SERVER);
     List<Caller> callers = queued();
+    Eventually.holds(
+        "all are sent", () -> callers.stream().allMatch(caller -> caller.call.isInDoubt()));
     try (NetworkFault refused = proxy.refuse()) {
       proxy.dropAfter(Direction.SERVER_TO_CLIENT, 140);
       held.close();
@@ -342,7 +344,7 @@ class JoinedRequestsTest {
 
   @Test
   void aServerThatDoesNotAnswerInTimeIsConnectedToAnew() throws Exception {
-    use(DefaultJedisClientConfig.builder().clientName("joined").timeoutMillis(500).build());
+    use(DefaultJedisClientConfig.builder().clientName("joined").timeoutMillis(2_000).build());
     warmUp();
     try (NetworkFault hole = proxy.silenceOpenConnections()) {
       Throwable failure = caller(0).failure();

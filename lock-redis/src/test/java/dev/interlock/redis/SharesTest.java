@@ -149,7 +149,7 @@ class SharesTest {
     Grant grant = take(backend, claim);
     Grant second = take(backend, other);
     for (int i = 0; i < 2; i++) { // the second answers a request that is sent again
-      assertTrue(backend.releaseAfter(claim, Duration.ofMillis(1_500), soon()));
+      assertTrue(backend.releaseAfter(claim, Duration.ofSeconds(4), soon()));
     }
     assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));
     assertFalse(backend.release(claim, soon()));

@@ -21,6 +21,7 @@ import java.util.Optional;
 import java.util.Queue;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -44,7 +45,10 @@ class FarWaiterTest {
 
   private static final int TURNS = 10;
   private static final LockOptions OPTIONS =
-      LockOptions.builder().ttl(Duration.ofSeconds(2)).build();
+      LockOptions.builder()
+          .ttl(Duration.ofSeconds(2))
+          .requestTimeout(Duration.ofSeconds(20))
+          .build();
 
   /** May neither publish nor subscribe. */
   private static final String MUTE = "mute:secret@";
@@ -238,6 +242,7 @@ class FarWaiterTest {
   void manyClientsHaveTheirTurnsInOrder() throws Exception {
     int count = 10;
     Queue<Integer> turns = new ConcurrentLinkedQueue<>();
+    CountDownLatch opened = new CountDownLatch(count);
     List<Future<Void>> all =
         IntStream.range(0, count)
             .mapToObj(
@@ -245,6 +250,8 @@ class FarWaiterTest {
                     threads.submit(
                         () -> {
                           try (LockClient client = LockClient.open(redlock.uri(), OPTIONS)) {
+                            opened.countDown();
+                            opened.await();
                             contend(
                                     client.lock("job"),
                                     2,

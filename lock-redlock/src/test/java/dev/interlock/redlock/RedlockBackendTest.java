@@ -552,7 +552,7 @@ class RedlockBackendTest {
         LockBackend apart =
             Backends.open(
                 redlock.uri().replace(":" + second.port(), ":" + proxy.port())
-                    + "?nodeTimeout=1s")) {
+                    + "?nodeTimeout=3s")) {
       Claim claim = claim("job");
       Grant grant = take(apart, claim);
       everywhere("the lock", LOCK, claim.id() + "|host/1/test");

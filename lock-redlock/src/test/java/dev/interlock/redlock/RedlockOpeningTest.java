@@ -166,7 +166,9 @@ class RedlockOpeningTest {
     nodes.get(1).kill();
     long start = System.nanoTime();
     LockUnavailableException failure =
-        assertThrows(LockUnavailableException.class, () -> LockClient.open(redlock.uri()).close());
+        assertThrows(
+            LockUnavailableException.class,
+            () -> LockClient.open(redlock.uri() + "?" + PATIENT).close());
     assertTrue(System.nanoTime() - start < Duration.ofSeconds(30).toNanos());
     assertTrue(
         failure

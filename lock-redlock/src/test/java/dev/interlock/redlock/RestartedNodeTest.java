@@ -125,7 +125,7 @@ class RestartedNodeTest {
   /** They would be a majority of a new cluster, if the third were new, too. */
   @Test
   void aNodeThatCameBackEmptyDoesNotVoteBesideOneThatNeverVotedBefore() throws Exception {
-    String uri = redlock.uri() + "?maxTtl=2s&nodeTimeout=500ms";
+    String uri = redlock.uri() + "?maxTtl=2s&nodeTimeout=2s";
     nodes.get(0).kill();
     AtomicReference<Grant> first = new AtomicReference<>();
     try (LockBackend backend = Backends.open(uri)) {

@@ -504,7 +504,7 @@ class SharesTest {
     Claim first = reader();
     take(backend, first);
     everywhere(first);
-    assertBusy(claim("job", Share.WRITE, Backends.TTL, Duration.ofSeconds(1)));
+    assertBusy(claim("job", Share.WRITE, Backends.TTL, Duration.ofSeconds(4)));
     assertBusy(reader());
     eventually("the end of its mark", () -> tryTake(backend, reader()).isPresent());
   }

@@ -77,7 +77,7 @@ final class Backends {
         CuratorFrameworkFactory.builder()
             .connectString(connectString)
             .sessionTimeoutMs(Math.toIntExact(session.toMillis()))
-            .connectionTimeoutMs(2_000)
+            .connectionTimeoutMs(10_000)
             .retryPolicy((count, elapsed, sleeper) -> false)
             .zkClientConfig(withoutSasl())
             .build();

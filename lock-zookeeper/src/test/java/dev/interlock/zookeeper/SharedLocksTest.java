@@ -85,7 +85,10 @@ class SharedLocksTest {
     Lease first = anns.readLock().acquire();
     Lease second = bobs.readLock().acquire();
     assertTrue(bobs.writeLock().tryAcquire().isEmpty());
-    assertTrue(bobs.writeLock().tryAcquire(Duration.ofMillis(200)).isEmpty());
+    CompletableFuture<Lease> leaves = bobs.writeLock().acquireAsync();
+    Eventually.holds("it waits", () -> ann.admin().inspect("documents").waiters().size() == 1);
+    assertTrue(leaves.cancel(true));
+    Eventually.holds("it has left", () -> ann.admin().inspect("documents").waiters().isEmpty());
     CompletableFuture<Lease> writer = bobs.writeLock().acquireAsync();
     Eventually.holds("it waits", () -> ann.admin().inspect("documents").waiters().size() == 1);
     assertTrue(anns.readLock().tryAcquire().isEmpty());
@@ -191,9 +194,10 @@ class SharedLocksTest {
         LockClient dan = ZooKeeperLocks.using(curator, Backends.SETTINGS, Backends.OPTIONS)) {
       Lease writer = ann.readWriteLock("session").writeLock().acquire();
       CompletableFuture<Lease> cids = cid.readWriteLock("session").readLock().acquireAsync();
-      CompletableFuture<Optional<Lease>> leaves =
-          dan.readWriteLock("session").readLock().tryAcquireAsync(Duration.ofMillis(500));
-      assertTrue(leaves.get(60, SECONDS).isEmpty());
+      CompletableFuture<Lease> leaves = dan.readWriteLock("session").readLock().acquireAsync();
+      Eventually.holds("both wait", () -> ann.admin().inspect("session").waiters().size() == 2);
+      assertTrue(leaves.cancel(true));
+      Eventually.holds("one waits", () -> ann.admin().inspect("session").waiters().size() == 1);
       CompletableFuture<Lease> dans = dan.readWriteLock("session").readLock().acquireAsync();
       Eventually.holds("both wait", () -> ann.admin().inspect("session").waiters().size() == 2);
       writer.release();

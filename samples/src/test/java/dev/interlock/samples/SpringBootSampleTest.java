@@ -37,7 +37,9 @@ class SpringBootSampleTest {
   @BeforeAll
   static void start(@TempDir Path directory) throws Exception {
     redis = Testbed.redis().forFaults().start();
-    String[] properties = {"--shop.report-cron=* * * * * *", "--shop.report-hold=900ms"};
+    String[] properties = {
+      "--shop.report-cron=* * * * * *", "--shop.report-hold=900ms", "--interlock.request-timeout=5s"
+    };
     first = new ShopInstance(directory, redis.uri(), properties);
     second = new ShopInstance(directory, redis.uri(), properties);
     first.awaitStart();
@@ -100,8 +102,8 @@ class SpringBootSampleTest {
   @Test
   @Order(3)
   void healthFollowsTheStore() throws Exception {
+    Eventually.holds("it is up", () -> first.get("/actuator/health").statusCode() == 200);
     HttpResponse<String> up = first.get("/actuator/health");
-    assertEquals(200, up.statusCode(), up.body());
     assertTrue(up.body().contains("\"interlock\""), up.body());
     assertTrue(up.body().contains("\"endpoint\""), up.body());
 

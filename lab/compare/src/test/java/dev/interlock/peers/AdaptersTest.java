@@ -23,7 +23,11 @@ class AdaptersTest {
   @ParameterizedTest
   @MethodSource("peers")
   void aLockIsAcquiredRefusedToOthersAndReleased(PeerHarness peer) throws Exception {
-    LockOptions options = LockOptions.builder().ttl(Duration.ofSeconds(40)).build();
+    LockOptions options =
+        LockOptions.builder()
+            .ttl(Duration.ofSeconds(40))
+            .requestTimeout(Duration.ofSeconds(15))
+            .build();
     try (Server server = peer.start();
         LockClient one = peer.open(server.uri(), options);
         LockClient other = peer.open(server.uri(), options)) {
