@@ -148,6 +148,9 @@ final class SlotTable {
       Collections.shuffle(witnesses);
       witnesses.sort(Comparator.comparing(old::isSuspect)); // false before true
       for (PooledNode node : witnesses) {
+        if (old.isSuspect(node) && partial.stream().anyMatch(each -> each.has(slot))) {
+          break;
+        }
         try {
           Answer answer = ask(node, deadline);
           if (answer.has(slot) && answer.covers(old)) {
@@ -162,21 +165,33 @@ final class SlotTable {
           break;
         }
       }
-      if (partial.isEmpty()) {
-        if (!old.has(slot) && problem != null) {
-          throw problem;
-        }
-        return;
-      }
-      Answer best =
-          partial.stream().filter(each -> each.has(slot)).findFirst().orElse(partial.get(0));
-      if (partial.size() == witnesses.size()) {
-        follow(best);
-      } else {
-        table = tableOf(best, old); // it does not speak for those that do not answer
+      if (!partial.isEmpty()) {
+        followInPart(partial, partial.size() == witnesses.size(), slot, old);
+      } else if (!old.has(slot) && problem != null) {
+        throw problem;
       }
     } finally {
       refreshing.unlock();
+    }
+  }
+
+  /** Answers do not speak for nodes that do not answer. */
+  private void followInPart(List<Answer> answers, boolean ofAll, int slot, Table old) {
+    Answer best =
+        Collections.max(
+            answers,
+            Comparator.<Answer, Boolean>comparing(each -> each.has(slot))
+                .thenComparing(each -> each.addresses.size()));
+    try {
+      if (ofAll) {
+        follow(best);
+      } else {
+        table = tableOf(best, old);
+      }
+    } catch (JedisException e) {
+      if (!old.has(slot)) {
+        throw e;
+      }
     }
   }
 
@@ -187,17 +202,16 @@ final class SlotTable {
 
   /** Makes a table of an answer, and of what another table says of the other slots. */
   private Table tableOf(Answer answer, Table others) {
-    Map<HostAndPort, PooledNode> primaries = new HashMap<>();
+    Map<HostAndPort, PooledNode> named = new HashMap<>();
     RangeMap<Integer, PooledNode> nodes = TreeRangeMap.create();
     nodes.putAll(others.nodes);
     answer
         .primaries
         .asMapOfRanges()
-        .forEach(
-            (slots, address) -> nodes.put(slots, primaries.computeIfAbsent(address, members::at)));
+        .forEach((slots, address) -> nodes.put(slots, named.computeIfAbsent(address, members::at)));
     Set<Connections> suspects = ConcurrentHashMap.newKeySet();
     suspects.addAll(others.suspects);
-    primaries.values().forEach(node -> suspects.remove(node.pool()));
+    named.values().forEach(node -> suspects.remove(node.pool()));
     return new Table(ImmutableRangeMap.copyOf(nodes), time.nanoTime(), suspects);
   }
 

@@ -30,6 +30,7 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -130,9 +131,7 @@ final class Census implements AutoCloseable {
       List<NodeStatus> statuses = statuses(examined, true);
       Listings listings = exchangeListings(statuses, Set.of(), NOT_NOTED, deadline);
       Look look = new Look(statuses, listings, examinedAt);
-      if (reached(statuses) < cluster.majority()) {
-        throw examined.undecided();
-      }
+      requireMajority(examined, statuses);
       refuseUnlisted(look.listings());
       boolean changed = follow(look, deadline);
       if (foundingSince != null) {
@@ -187,7 +186,7 @@ final class Census implements AutoCloseable {
       }
       lookedAt.set(begun);
       Listings listings = exchangeListings(statuses, Set.of(), away ? NOT_NOTED : begun, deadline);
-      if (!away && listings.answers() >= cluster.majority()) {
+      if (!away && notedBy(statuses, listings) >= cluster.majority()) {
         listedAt = begun;
       }
       Look look = new Look(statuses, listings, begun);
@@ -249,20 +248,17 @@ final class Census implements AutoCloseable {
     }
     Deadline limit = deadline.orIn(settings.nodeTimeout());
     Round examined = beginToExamine(limit);
-    examined.await(limit, () -> examined.count(any -> true) >= cluster.majority());
-    examined.await(
-        deadline.orIn(forStragglers()), () -> examined.count(each -> each.silence() != null) > 0);
+    examined.await(limit, () -> heard(examined) >= cluster.majority());
+    examined.await(deadline.orIn(forStragglers()), () -> false);
     List<NodeStatus> statuses = statuses(examined, false);
-    if (reached(statuses) < cluster.majority()) {
-      throw examined.undecided();
-    }
+    requireMajority(examined, statuses);
     comeBack(statuses, now, deadline.orIn(settings.nodeTimeout().multipliedBy(2)));
   }
 
   private void comeBack(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
       throws InterruptedException {
     if (!comingBack.tryLock(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
-      throw unchecked();
+      throw couldNotCheck();
     }
     try {
       if (!isAway(examinedAt)) {
@@ -285,8 +281,8 @@ final class Census implements AutoCloseable {
   @GuardedBy("comingBack")
   private void refuseReplaced(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
       throws InterruptedException {
-    refusePerhapsUnlisted(exchangeListings(statuses, Set.of(), NOT_NOTED, deadline));
-    Listings listings = exchangeListings(statuses, Set.of(), examinedAt, deadline);
+    refusePerhapsUnlisted(exchangeWithMajority(statuses, NOT_NOTED, deadline));
+    Listings listings = exchangeWithMajority(statuses, examinedAt, deadline);
     try {
       refusePerhapsUnlisted(listings);
     } catch (LockException e) {
@@ -294,12 +290,18 @@ final class Census implements AutoCloseable {
       refusedAt = System.nanoTime();
       throw e;
     }
-    if (listings.answers() < cluster.majority()) {
-      throw unchecked();
-    }
   }
 
-  private LockException unchecked() {
+  private Listings exchangeWithMajority(List<NodeStatus> statuses, long since, Deadline deadline)
+      throws InterruptedException {
+    Listings listings = exchangeListings(statuses, Set.of(), since, deadline);
+    if (listings.answers() < cluster.majority()) {
+      throw couldNotCheck();
+    }
+    return listings;
+  }
+
+  private LockException couldNotCheck() {
     return cluster
         .failures()
         .passing("could not check in time whether other clients list the same nodes", null);
@@ -412,6 +414,31 @@ final class Census implements AutoCloseable {
               !itsNumber.isEmpty()));
     }
     return statuses;
+  }
+
+  /** By how many nodes; one that has never voted, or is in quarantine, notes nothing. */
+  private static long notedBy(List<NodeStatus> statuses, Listings listings) {
+    return IntStream.range(0, statuses.size())
+        .filter(listings::hasAnswerOf)
+        .mapToObj(statuses::get)
+        .filter(status -> status.is(Kind.MEMBER) || status.is(Kind.RESTARTED))
+        .count();
+  }
+
+  private static int heard(Round examined) {
+    return examined.count(each -> each.silence() == null);
+  }
+
+  private void requireMajority(Round examined, List<NodeStatus> statuses) {
+    long reached = reached(statuses);
+    if (reached >= cluster.majority()) {
+      return;
+    }
+    long ofOtherClusters = heard(examined) - reached;
+    if (ofOtherClusters > cluster.size() - cluster.majority()) {
+      var unused = statuses(examined, true); // throws what is wrong with them
+    }
+    throw examined.undecided();
   }
 
   private static long reached(List<NodeStatus> statuses) {

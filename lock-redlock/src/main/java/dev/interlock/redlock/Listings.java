@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * Of two clients that list A, B, C and A, B, D, each could find a majority. The later one learns
  * from A and B that others list a server that it does not list.
  *
- * <p>Only certain evidence counts against a node: no client has listed it, and it has been running
- * for longer than the time since the other server was last listed. Otherwise it may be that server,
- * restarted and listed by another address.
+ * <p>What counts against a node: no majority has it listed, and it has been running for longer than
+ * the time since the other server was last listed. Otherwise it may be that server, restarted and
+ * listed by another address. That is certain only if all nodes have answered.
  *
  * <p>No I/O and no clock.
  */
@@ -88,26 +88,32 @@ final class Listings {
     return answers() == replies.size() ? perhaps : OptionalInt.empty();
   }
 
-  /** Returns a node that others do not list, unless the server that they list is a silent one. */
+  /**
+   * Returns a node that others may not list: the server that they list in its place may be a node
+   * that has not answered.
+   */
   OptionalInt perhapsUnlisted() {
     List<Integer> unlisted =
         IntStream.range(0, replies.size())
-            .filter(node -> replies.get(node) != null)
+            .filter(this::hasAnswerOf)
             // A single one that lists it may belong to another cluster.
             .filter(node -> timesListed(node) < VoteCount.majorityOf(replies.size()))
             .boxed()
             .sorted(Comparator.comparingLong(this::timesListed))
             .toList();
-    boolean certain = unlisted.stream().allMatch(node -> conflictFor(node).isPresent());
-    return certain && !unlisted.isEmpty() ? OptionalInt.of(unlisted.get(0)) : OptionalInt.empty();
+    return unlisted.stream().allMatch(node -> conflictFor(node).isPresent())
+        ? unlisted.stream().mapToInt(node -> node).findFirst()
+        : OptionalInt.empty();
+  }
+
+  boolean hasAnswerOf(int node) {
+    return replies.get(node) != null;
   }
 
   /** By how many of the nodes. */
   private long timesListed(int node) {
-    Reply reply = replies.get(node);
-    return reply == null
-        ? 0
-        : all().filter(each -> each.listings().stream().anyMatch(is(reply))).count();
+    Reply reply = Objects.requireNonNull(replies.get(node));
+    return all().filter(each -> each.listings().stream().anyMatch(is(reply))).count();
   }
 
   private static Predicate<Listing> is(Reply reply) {

@@ -71,8 +71,8 @@ public final class RedlockSettings {
   /**
    * For how long a node is waited for. Default 1 s. A majority that answers never waits for the
    * others, but for a tenth of this time when a client comes back after a {@code maxTtl} without a
-   * request; so this matters when many nodes are slow: shorter, and slow nodes count as dead;
-   * longer, and an attempt that cannot succeed takes longer to say so.
+   * request or a majority; so this matters when many nodes are slow: shorter, and slow nodes count
+   * as dead; longer, and an attempt that cannot succeed takes longer to say so.
    *
    * @return the time-out
    */

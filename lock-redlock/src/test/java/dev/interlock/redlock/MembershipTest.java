@@ -15,6 +15,7 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.spi.Claim;
 import dev.interlock.spi.Grant;
 import dev.interlock.spi.LockBackend;
+import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.FaultProxy;
 import dev.interlock.tck.sample.SomeTests;
 import dev.interlock.testbed.Testbed;
@@ -208,6 +209,21 @@ class MembershipTest {
         String message = String.valueOf(refused.get(1, TimeUnit.MINUTES).getMessage());
         assertTrue(message.contains(":" + c.port() + ": is none of the 3 nodes"), message);
       }
+    }
+  }
+
+  @Test
+  void aClientComesBackWhileANodeIsDownAndAnotherIsFar() throws Exception {
+    try (FaultProxy toB = FaultProxy.to(b.host(), b.port());
+        LockBackend idle =
+            Backends.open(
+                "redlock://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d%s2s"
+                    .formatted(a.port(), toB.port(), c.port(), QUERY))) {
+      useOnce(idle);
+      c.kill();
+      eventually("it is idle", () -> isForgotten(a, a, Duration.ofSeconds(2)));
+      var unused = toB.delay(Direction.SERVER_TO_CLIENT, Duration.ofMillis(100));
+      take(idle, claim("job", Duration.ofSeconds(1)));
     }
   }
 
