@@ -151,7 +151,7 @@ public interface Lease extends AutoCloseable {
    *
    * @return the lease's future
    */
-  CompletableFuture<LeaseLostException> lost();
+  CompletableFuture<LeaseLostException> onLoss();
 
   /**
    * Runs work on the calling thread, and interrupts the thread if the lease is lost before the work

@@ -4,7 +4,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The lease ended without being released; another may hold the lock by now. Also the value of the
- * future {@link Lease#lost()}.
+ * future {@link Lease#onLoss()}.
  */
 public final class LeaseLostException extends LockException {
 

@@ -31,8 +31,8 @@ public interface LeasedLock extends Lock {
 
   /**
    * Returns the lease with which the calling thread holds the lock: for its {@linkplain
-   * Lease#fencingToken() fencing token} and its {@linkplain Lease#lost() loss signal}, which other
-   * threads may use, too. Does not contact the store.
+   * Lease#fencingToken() fencing token} and its {@linkplain Lease#onLoss() loss signal}, which
+   * other threads may use, too. Does not contact the store.
    *
    * <p>From the thread's first {@code lock} to its last {@code unlock} all calls return the same
    * lease, whichever view object of the client is used, and however often the thread has locked. A

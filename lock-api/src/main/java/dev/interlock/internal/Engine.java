@@ -36,7 +36,7 @@ final class Engine {
   /** Knows the client's leases. */
   interface Ledger {
     /** The store reports that a claim has lost its grant. */
-    void lost(Claim claim, LossReason reason, String detail);
+    void reportLoss(Claim claim, LossReason reason, String detail);
 
     /** Returns the label of the lease with which this client holds all of a name, or null. */
     @Nullable String holder(String name);
@@ -82,8 +82,8 @@ final class Engine {
   private record Context(LockOptions options, TimeSource time, Ledger ledger)
       implements BackendContext {
     @Override
-    public void lost(Claim claim, LossReason reason, String detail) {
-      ledger.lost(claim, reason, detail);
+    public void reportLoss(Claim claim, LossReason reason, String detail) {
+      ledger.reportLoss(claim, reason, detail);
     }
   }
 

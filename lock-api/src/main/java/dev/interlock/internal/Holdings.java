@@ -73,7 +73,7 @@ final class Holdings implements Engine.Ledger {
   }
 
   @Override
-  public void lost(Claim claim, LossReason reason, String detail) {
+  public void reportLoss(Claim claim, LossReason reason, String detail) {
     // A lease may begin just now: either before the loss was recorded by its attempt, or after,
     // and then sees the loss.
     LocalQueue queue = queues.of(claim.name());

@@ -47,7 +47,7 @@ final class Observers {
   }
 
   /** Returns the future of the loss. */
-  CompletableFuture<LeaseLostException> lost() {
+  CompletableFuture<LeaseLostException> onLoss() {
     synchronized (monitor) {
       if (lost == null) {
         lost = new LossSignal(notifier);

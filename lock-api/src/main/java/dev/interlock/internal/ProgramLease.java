@@ -83,8 +83,8 @@ abstract class ProgramLease implements Lease {
   }
 
   @Override
-  public CompletableFuture<LeaseLostException> lost() {
-    return observers().lost();
+  public CompletableFuture<LeaseLostException> onLoss() {
+    return observers().onLoss();
   }
 
   @Override

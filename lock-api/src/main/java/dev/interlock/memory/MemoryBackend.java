@@ -106,8 +106,8 @@ final class MemoryBackend implements QueueingBackend {
     }
 
     @Override
-    void lost(LossReason reason, String detail) {
-      context.lost(claim(), reason, detail);
+    void reportLoss(LossReason reason, String detail) {
+      context.reportLoss(claim(), reason, detail);
     }
 
     @Override

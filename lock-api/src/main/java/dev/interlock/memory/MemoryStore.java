@@ -49,7 +49,7 @@ final class MemoryStore {
     abstract TimeSource time();
 
     /** Called when it loses the lock neither by its own release nor by its TTL. */
-    abstract void lost(LossReason reason, String detail);
+    abstract void reportLoss(LossReason reason, String detail);
 
     final Claim claim() {
       return claim;
@@ -396,7 +396,7 @@ final class MemoryStore {
       entry.serve(now);
       forgetIfFree(name, entry);
     }
-    ended.forEach(holder -> holder.lost(LossReason.TAKEN, "its release was forced"));
+    ended.forEach(holder -> holder.reportLoss(LossReason.TAKEN, "its release was forced"));
     return !ended.isEmpty();
   }
 

@@ -22,5 +22,5 @@ public interface BackendContext {
    * @param reason why
    * @param detail what the store reported
    */
-  void lost(Claim claim, LossReason reason, String detail);
+  void reportLoss(Claim claim, LossReason reason, String detail);
 }

@@ -216,8 +216,8 @@ public interface LockBackend extends AutoCloseable {
   /**
    * Ends the session of a claim, as a last resort: the store has refused to {@link #release} the
    * claim for a TTL, and its lock would stay taken as long as the session lives. The other grants
-   * of the session end with it; the backend must report them to {@link BackendContext#lost}. By
-   * default there is no session to end, and the engine gives up.
+   * of the session end with it; the backend must report them to {@link BackendContext#reportLoss}.
+   * By default there is no session to end, and the engine gives up.
    *
    * <p>Called for grants that do not {@linkplain Grant#expiresOnStore() expire on the store} and
    * for places in the queue, and again after each further TTL of refusals. The engine logs what it

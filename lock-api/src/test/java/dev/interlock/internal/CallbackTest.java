@@ -49,7 +49,7 @@ class CallbackTest extends EngineFixture {
     engine.onEvent(event -> threads.add(Thread.currentThread()));
     Lease lease = engine.lock("a").acquire();
     assertEquals(false, isVirtual(thread(threads)));
-    var unused = lease.lost().thenRun(() -> threads.add(Thread.currentThread()));
+    var unused = lease.onLoss().thenRun(() -> threads.add(Thread.currentThread()));
     lease.onEvent(event -> threads.add(Thread.currentThread()));
     store.tellLoss("a", LossReason.TAKEN);
     for (int i = 0; i < 3; i++) {

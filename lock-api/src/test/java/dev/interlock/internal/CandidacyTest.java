@@ -216,7 +216,7 @@ class CandidacyTest extends EngineFixture {
       for (int i = 0; i < 20; i++) {
         Lease leadership = work.next();
         store.tellLoss("a", LossReason.TAKEN);
-        assertEquals(LossReason.TAKEN, get(leadership.lost()).reason());
+        assertEquals(LossReason.TAKEN, get(leadership.onLoss()).reason());
         assertTrue(candidacy.failure().isEmpty(), () -> candidacy.failure().toString());
       }
       work.next();
@@ -231,7 +231,7 @@ class CandidacyTest extends EngineFixture {
     Candidacy candidacy = run();
     Lease leadership = work.next();
     store.tellLoss("a", LossReason.TAKEN);
-    get(leadership.lost());
+    get(leadership.onLoss());
     store.occupy("a", TTL);
     time.advance(TTL);
     assertFalse(candidacy.isLeader());
@@ -272,7 +272,7 @@ class CandidacyTest extends EngineFixture {
             });
     advanceUntil("the close to return", closing.result::isDone);
     advanceUntil("the lock to be free", () -> !store.holds("a"));
-    assertEquals(LossReason.ABANDONED, get(leadership.lost()).reason());
+    assertEquals(LossReason.ABANDONED, get(leadership.onLoss()).reason());
     over.countDown();
     Waits.until("the candidate to end", () -> candidates().isEmpty());
     assertEquals(1, work.starts.get());
@@ -376,7 +376,7 @@ class CandidacyTest extends EngineFixture {
       assertTrue(candidacy.failure().isPresent());
       work.end(held -> awaitUninterruptibly(over));
       store.tellLoss("a", LossReason.TAKEN);
-      get(leadership.lost());
+      get(leadership.onLoss());
       over.countDown();
       nextLeadership();
       assertTrue(candidacy.failure().isEmpty(), () -> candidacy.failure().toString());
@@ -611,7 +611,7 @@ class CandidacyTest extends EngineFixture {
     assertNothingLeft();
     assertEquals(0, other.starts.get());
     // The work had time to end, so it is no loss.
-    assertFalse(leadership.lost().isDone());
+    assertFalse(leadership.onLoss().isDone());
     assertFalse(leading.isLeader());
     leading.close();
     waiting.close();
@@ -645,7 +645,7 @@ class CandidacyTest extends EngineFixture {
     assertTrue(closing.get());
     assertTrue(
         time.nanoTime() - begunAt <= REQUEST_TIMEOUT.multipliedBy(2).plusMillis(200).toNanos());
-    assertEquals(LossReason.CLOSED, get(leadership.lost()).reason());
+    assertEquals(LossReason.CLOSED, get(leadership.onLoss()).reason());
     assertFalse(store.holds("a"));
     assertEquals(0, work.stops.get());
     over.countDown();
@@ -689,7 +689,7 @@ class CandidacyTest extends EngineFixture {
     }
     over.countDown();
     advanceUntil("the end", closing.result::isDone);
-    assertFalse(leadership.lost().isDone());
+    assertFalse(leadership.onLoss().isDone());
     assertNothingLeft();
   }
 

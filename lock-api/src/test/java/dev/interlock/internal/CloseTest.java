@@ -43,8 +43,8 @@ class CloseTest extends EngineFixture {
     assertTrue(second.isHeld());
     assertEquals(ReleaseOutcome.RELEASED, second.release());
     assertTrue(closing.get());
-    assertFalse(first.lost().isDone());
-    assertFalse(second.lost().isDone());
+    assertFalse(first.onLoss().isDone());
+    assertFalse(second.onLoss().isDone());
   }
 
   @Test
@@ -57,7 +57,7 @@ class CloseTest extends EngineFixture {
     for (Lease lost : List.of(lease, set)) {
       assertFalse(lost.isHeld());
       assertEquals(ReleaseOutcome.ALREADY_LOST, lost.release());
-      assertEquals(LossReason.CLOSED, get(lost.lost()).reason());
+      assertEquals(LossReason.CLOSED, get(lost.onLoss()).reason());
     }
   }
 
@@ -73,7 +73,7 @@ class CloseTest extends EngineFixture {
     time.awaitAsleep(closing.thread);
     closing.thread.interrupt();
     assertTrue(closing.get());
-    assertEquals(LossReason.CLOSED, get(lease.lost()).reason());
+    assertEquals(LossReason.CLOSED, get(lease.onLoss()).reason());
     assertFalse(store.holds("a"));
   }
 

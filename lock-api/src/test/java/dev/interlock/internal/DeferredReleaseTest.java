@@ -64,7 +64,7 @@ class DeferredReleaseTest extends EngineFixture {
     deferring.close();
     assertFreedWhenItHasPassed();
     assertEquals(0, store.calls(FakeStore.Op.RENEW) + store.calls(FakeStore.Op.RELEASE));
-    assertFalse(lease.lost().isDone());
+    assertFalse(lease.onLoss().isDone());
   }
 
   @Test
@@ -103,7 +103,7 @@ class DeferredReleaseTest extends EngineFixture {
     Lease lease = acquire();
     store.delete("a");
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
-    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+    assertEquals(LossReason.TAKEN, get(lease.onLoss()).reason());
     assertEquals(0, deferring.residue());
   }
 
@@ -137,7 +137,7 @@ class DeferredReleaseTest extends EngineFixture {
     store.loseReply(FakeStore.Op.DEFER, least);
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
     assertEquals(REQUEST_TIMEOUT.minus(least), store.releaseBudget());
-    assertFalse(lease.lost().isDone(), "the store has freed it, as it was told");
+    assertFalse(lease.onLoss().isDone(), "the store has freed it, as it was told");
   }
 
   /** The store may end the grant at any moment, as a request that was given up may arrive late. */
@@ -183,7 +183,7 @@ class DeferredReleaseTest extends EngineFixture {
     Waits.until("nothing is left of it", () -> deferring.residue() == 0);
     deferring.close();
     assertFreedWhenItHasPassed();
-    assertFalse(lease.lost().isDone());
+    assertFalse(lease.onLoss().isDone());
   }
 
   /** Also if it need not be renewed before its minimum hold has passed. */
@@ -218,7 +218,7 @@ class DeferredReleaseTest extends EngineFixture {
     advanceUntil("nothing is left of it", () -> deferring.residue() == 0);
     assertTrue(time.nanoTime() - begun < MIN_HOLD.toNanos(), "it was not asked again");
     assertFreedWhenItHasPassed();
-    assertFalse(lease.lost().isDone());
+    assertFalse(lease.onLoss().isDone());
   }
 
   @Test

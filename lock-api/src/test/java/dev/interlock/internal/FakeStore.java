@@ -448,7 +448,8 @@ final class FakeStore {
         } else {
           long until = now + claim.ttl().toNanos();
           put(claim.name(), new Hold(claim.id(), claim.share(), until, ++tokens, claim.label()));
-          holders.put(claim.name(), reason -> context.lost(claim, reason, "told by the server"));
+          holders.put(
+              claim.name(), reason -> context.reportLoss(claim, reason, "told by the server"));
           // Counted from here, which is too late: the engine must put it right.
           attempt =
               new Attempt.Granted(

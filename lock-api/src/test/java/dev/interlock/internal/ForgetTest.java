@@ -59,7 +59,7 @@ class ForgetTest extends EngineFixture {
   void aLeaseThatWasTakenAway() throws Exception {
     Lease lease = acquire(RENEWED);
     store.tellLoss("a", LossReason.TAKEN);
-    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+    assertEquals(LossReason.TAKEN, get(lease.onLoss()).reason());
     assertAllForgotten(1);
   }
 
@@ -68,7 +68,7 @@ class ForgetTest extends EngineFixture {
     LockOptions limited = RENEWED.toBuilder().maxHold(Duration.ofSeconds(2)).build();
     Lease lease = acquire(limited);
     time.advance(Duration.ofSeconds(2));
-    assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
+    assertEquals(LossReason.MAX_HOLD, get(lease.onLoss()).reason());
     assertAllForgotten(1);
   }
 
@@ -103,7 +103,7 @@ class ForgetTest extends EngineFixture {
     store.down(true);
     time.advance(TTL);
     for (Lease lease : leases) {
-      assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+      assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
     }
     advanceUntil("the end of all claims", () -> store.forgotten().size() >= many);
     assertEquals(many, store.forgotten().stream().distinct().count());

@@ -86,7 +86,7 @@ class HandoffTest extends EngineFixture {
     store.delete("a");
     time.advance(TTL.dividedBy(3));
     assertEquals(LossReason.TAKEN, next(events, LockEvent.Lost.class).loss().reason());
-    assertFalse(first.lost().isDone());
+    assertFalse(first.onLoss().isDone());
     assertEquals(ReleaseOutcome.HANDED_OFF, first.release());
   }
 
@@ -110,7 +110,7 @@ class HandoffTest extends EngineFixture {
     CompletableFuture<Lease> waiting = engine.lock("a").acquireAsync();
     store.delete("a");
     time.advance(TTL.dividedBy(3));
-    assertEquals(LossReason.TAKEN, get(first.lost()).reason());
+    assertEquals(LossReason.TAKEN, get(first.onLoss()).reason());
     try (Lease second = get(waiting)) {
       assertTrue(second.fencingToken() > first.fencingToken() + Grant.LEASES_PER_GRANT - 1);
     }

@@ -150,7 +150,7 @@ class HeldCallTest extends EngineFixture {
         assertEquals(LossReason.TAKEN, e.reason());
       }
       loss.get();
-      get(lease.lost());
+      get(lease.onLoss());
       assertFalse(Thread.currentThread().isInterrupted());
       store.delete("a");
     }

@@ -44,7 +44,7 @@ class LeakInterleavingTest extends EngineFixture {
   @Test
   void aSetWhoseLossIsFoundWhenItIsReleasedIsToldSo() throws Exception {
     MultiLease lease = engine.multiLock(List.of("a", "b", "c")).acquire();
-    CompletableFuture<?> lost = lease.lost();
+    CompletableFuture<?> lost = lease.onLoss();
     store.delete("b");
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     get(lost);

@@ -28,7 +28,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
     LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
     MultiLease lease = engine.multiLock(List.of("a", "b"), like(options)).acquire();
     time.advance(MAX_HOLD);
-    assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
+    assertEquals(LossReason.MAX_HOLD, get(lease.onLoss()).reason());
   }
 
   @Test
@@ -57,7 +57,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
   void theMaximumHoldOfAFixedTtlFreesTheLock() throws Exception {
     Lease lease = acquire(FIXED.toBuilder().maxHold(MAX_HOLD).build());
     time.advance(MAX_HOLD);
-    assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
+    assertEquals(LossReason.MAX_HOLD, get(lease.onLoss()).reason());
     Waits.until("the lock to be free", () -> !store.holds("a"));
   }
 

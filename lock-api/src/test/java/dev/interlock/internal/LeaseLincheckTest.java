@@ -80,7 +80,7 @@ class LeaseLincheckTest {
 
     @Operation
     public void lose() {
-      Objects.requireNonNull(CONTEXT.get()).lost(claim, LossReason.TAKEN, "says the store");
+      Objects.requireNonNull(CONTEXT.get()).reportLoss(claim, LossReason.TAKEN, "says the store");
     }
 
     /** Lost and released are one here, for the same reason. */

@@ -81,7 +81,7 @@ class LeaseLogTest extends EngineFixture {
     try {
       advanceUntil("the log to block", () -> blocked.getCount() == 0);
       store.down(true);
-      advanceUntil("the loss", () -> lease.lost().isDone());
+      advanceUntil("the loss", () -> lease.onLoss().isDone());
     } finally {
       unblocked.countDown();
     }

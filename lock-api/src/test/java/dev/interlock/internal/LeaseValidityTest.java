@@ -73,10 +73,10 @@ class LeaseValidityTest extends EngineFixture {
     BlockingQueue<LockEvent> events = eventsOf(lease);
     time.advance(TTL.minusNanos(1));
     assertTrue(lease.isHeld());
-    assertFalse(lease.lost().isDone());
+    assertFalse(lease.onLoss().isDone());
     time.advance(Duration.ofNanos(1));
     assertFalse(lease.isHeld());
-    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
     assertEquals(LossReason.EXPIRED, next(events, LockEvent.Lost.class).loss().reason());
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
@@ -93,7 +93,7 @@ class LeaseValidityTest extends EngineFixture {
     // As in a process that was stopped and continues: the clock has moved, no thread has run.
     time.pass(TTL);
     assertFalse(lease.isHeld());
-    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
   }
 
   /** At first the timer may have noticed it as well, and be about to pass the lock on. */
@@ -105,7 +105,7 @@ class LeaseValidityTest extends EngineFixture {
     while (inBackground(() -> engine.lock("a").tryAcquire()).get().isEmpty()) {
       assertTrue(attempts++ < 1_000, "another thread was always told that it is held");
     }
-    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
   }
 
   @Test
@@ -135,7 +135,7 @@ class LeaseValidityTest extends EngineFixture {
     assertTrue(lease.isHeld());
     time.sleepMachine(Duration.ofMillis(2));
     assertFalse(lease.isHeld());
-    assertEquals(LossReason.SUSPENDED, get(lease.lost()).reason());
+    assertEquals(LossReason.SUSPENDED, get(lease.onLoss()).reason());
     awaitFree("a");
   }
 
@@ -147,7 +147,7 @@ class LeaseValidityTest extends EngineFixture {
     assertTrue(lease.isHeld());
     time.advance(Duration.ofMillis(20));
     assertFalse(lease.isHeld());
-    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
   }
 
   @Test
@@ -157,7 +157,7 @@ class LeaseValidityTest extends EngineFixture {
       time.advance(Duration.ofMillis(1_200));
       time.sleepMachine(TTL);
       time.advance(Duration.ofSeconds(1));
-      assertEquals(LossReason.SUSPENDED, get(lease.lost()).reason());
+      assertEquals(LossReason.SUSPENDED, get(lease.onLoss()).reason());
       awaitFree("a");
     }
   }
@@ -169,7 +169,7 @@ class LeaseValidityTest extends EngineFixture {
     time.advance(Duration.ofSeconds(2));
     assertTrue(lease.isHeld());
     time.advance(Duration.ofSeconds(1).plusMillis(1));
-    assertEquals(LossReason.SUSPENDED, get(lease.lost()).reason());
+    assertEquals(LossReason.SUSPENDED, get(lease.onLoss()).reason());
   }
 
   @Test
@@ -233,7 +233,7 @@ class LeaseValidityTest extends EngineFixture {
     assertTrue(lease.isHeld());
     time.pass(Duration.ofNanos(1));
     assertFalse(lease.isHeld());
-    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
   }
 
   @Test
@@ -257,7 +257,7 @@ class LeaseValidityTest extends EngineFixture {
     time.advance(Duration.ofSeconds(1));
     assertTrue(lease.isHeld());
     time.advance(Duration.ofSeconds(1));
-    assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
+    assertEquals(LossReason.MAX_HOLD, get(lease.onLoss()).reason());
     awaitFree("a");
   }
 
@@ -273,7 +273,7 @@ class LeaseValidityTest extends EngineFixture {
     }
     assertEquals(Duration.ofSeconds(4), ofWholeSeconds(lease.remainingValidity()));
     time.advance(Duration.ofSeconds(4).plusMillis(10));
-    assertEquals(LossReason.MAX_HOLD, get(lease.lost()).reason());
+    assertEquals(LossReason.MAX_HOLD, get(lease.onLoss()).reason());
     awaitFree("a");
   }
 
@@ -288,7 +288,7 @@ class LeaseValidityTest extends EngineFixture {
     Lease second = get(waiting);
     assertEquals(hold, second.remainingValidity());
     time.advance(hold);
-    assertEquals(LossReason.MAX_HOLD, get(second.lost()).reason());
+    assertEquals(LossReason.MAX_HOLD, get(second.onLoss()).reason());
     awaitFree("a");
     assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
   }

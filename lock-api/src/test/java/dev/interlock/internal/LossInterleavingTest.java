@@ -81,7 +81,7 @@ class LossInterleavingTest {
     Lease lease = EngineFixture.get(second);
     store.delete("a");
     time.advance(EngineFixture.TTL.dividedBy(3));
-    EngineFixture.get(lease.lost());
+    EngineFixture.get(lease.onLoss());
   }
 
   @Test
@@ -108,7 +108,7 @@ class LossInterleavingTest {
   @Test
   void aReleaseThatBeganBeforeTheEndIsARelease() throws Exception {
     Lease lease = acquire(BRIEF);
-    CompletableFuture<?> lost = lease.lost();
+    CompletableFuture<?> lost = lease.onLoss();
     Bystander bystander = new Bystander(this::reachTheEnd);
     engine.holdings.queues.enter("a", Share.EXCLUSIVE, bystander);
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
@@ -135,7 +135,7 @@ class LossInterleavingTest {
     Bystander bystander = new Bystander(() -> store.tellLoss("a", LossReason.SESSION_ENDED));
     engine.holdings.queues.enter("a", Share.EXCLUSIVE, bystander);
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
-    assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(lease.lost()).reason());
+    assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(lease.onLoss()).reason());
     assertEquals(0, engine.holdings.queues.size());
   }
 
@@ -198,7 +198,7 @@ class LossInterleavingTest {
         });
     store.tellLoss("a", LossReason.EXPIRED);
     assertThrows(LeaseLostException.class, lease::ensureHeld);
-    assertTrue(lease.lost().isDone());
+    assertTrue(lease.onLoss().isDone());
   }
 
   @Test

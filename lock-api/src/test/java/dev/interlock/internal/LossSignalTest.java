@@ -34,9 +34,9 @@ class LossSignalTest extends EngineFixture {
     List<CompletableFuture<?>> others = new ArrayList<>();
     for (Lease lease : leases()) {
       for (int i = 0; i < 10; i++) {
-        var unused = lease.lost().thenAccept(loss -> awaitQuietly(end));
-        others.add(lease.lost().thenAccept(loss -> {}));
-        others.add(lease.lost().copy().thenAccept(loss -> {}));
+        var unused = lease.onLoss().thenAccept(loss -> awaitQuietly(end));
+        others.add(lease.onLoss().thenAccept(loss -> {}));
+        others.add(lease.onLoss().copy().thenAccept(loss -> {}));
       }
     }
     loseAll();
@@ -62,18 +62,18 @@ class LossSignalTest extends EngineFixture {
     for (Lease lease : leases()) {
       for (int i = 0; i < 1_000; i++) {
         CompletableFuture<Boolean> step = new CompletableFuture<>();
-        CompletableFuture<?> either = CompletableFuture.anyOf(step, lease.lost());
+        CompletableFuture<?> either = CompletableFuture.anyOf(step, lease.onLoss());
         step.complete(true);
         get(either);
       }
-      assertTrue(lease.lost().getNumberOfDependents() <= 1);
+      assertTrue(lease.onLoss().getNumberOfDependents() <= 1);
     }
   }
 
   @Test
   void nobodyButTheLeaseCompletesItsSignal() throws Exception {
     for (Lease lease : leases()) {
-      CompletableFuture<LeaseLostException> lost = lease.lost();
+      CompletableFuture<LeaseLostException> lost = lease.onLoss();
       lost.cancel(true);
       lost.complete(null);
       lost.completeExceptionally(new IllegalStateException("of the test"));
@@ -84,7 +84,7 @@ class LossSignalTest extends EngineFixture {
               ExecutionException.class, () -> lost.orTimeout(1, TimeUnit.MILLISECONDS).get());
       assertTrue(e.getCause() instanceof TimeoutException);
       assertThrows(UnsupportedOperationException.class, () -> lost.obtrudeValue(null));
-      assertFalse(lease.lost().isDone());
+      assertFalse(lease.onLoss().isDone());
     }
   }
 }

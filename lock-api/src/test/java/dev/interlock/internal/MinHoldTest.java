@@ -58,7 +58,7 @@ class MinHoldTest extends EngineFixture {
         engine.leases().stream().map(held -> held.fencingToken().orElseThrow()).toList());
     assertFreedOnlyWhenItHasPassed();
     Waits.until("nothing is left of it", () -> engine.residue() == 0);
-    assertFalse(lease.lost().isDone());
+    assertFalse(lease.onLoss().isDone());
   }
 
   @Test
@@ -138,7 +138,7 @@ class MinHoldTest extends EngineFixture {
     advanceUntil("the client knows", () -> engine.residue() == 0);
     engine.lock("a").acquire().close();
     next(events, LockEvent.Acquired.class);
-    assertFalse(lease.lost().isDone());
+    assertFalse(lease.onLoss().isDone());
   }
 
   @Test

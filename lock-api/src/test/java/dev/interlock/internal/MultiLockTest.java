@@ -64,7 +64,7 @@ class MultiLockTest extends EngineFixture {
     assertEquals(renewals, store.calls(FakeStore.Op.RENEW), "fixed TTLs are not renewed");
     time.advance(Duration.ofMillis(1));
     assertFalse(lease.isHeld());
-    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
   }
 
   @Test
@@ -197,7 +197,7 @@ class MultiLockTest extends EngineFixture {
     MultiLease lease = engine.multiLock(List.of("a", "b", "c")).acquire();
     store.delete("b");
     time.advance(TTL.dividedBy(3));
-    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+    assertEquals(LossReason.TAKEN, get(lease.onLoss()).reason());
     assertFalse(lease.isHeld());
     Waits.until("the rest to be free", () -> !store.holds("a") && !store.holds("c"));
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
@@ -208,7 +208,7 @@ class MultiLockTest extends EngineFixture {
     MultiLease lease = engine.multiLock(List.of("a", "b")).tryAcquire().orElseThrow();
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
-    assertFalse(lease.lost().isDone());
+    assertFalse(lease.onLoss().isDone());
   }
 
   @Test

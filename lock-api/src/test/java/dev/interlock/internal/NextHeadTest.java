@@ -188,7 +188,7 @@ class NextHeadTest {
     Lease lease = second.result.handle((had, failure) -> had).get(30, TimeUnit.SECONDS);
     if (lease != null) {
       assertFalse(lease.isHeld(), "held after its client was closed, which took " + took);
-      assertEquals(LossReason.CLOSED, get(lease.lost()).reason());
+      assertEquals(LossReason.CLOSED, get(lease.onLoss()).reason());
     }
     assertFalse(store.holds("a"), "still on the server; closing took " + took);
   }

@@ -31,7 +31,7 @@ class ReleaseTest extends EngineFixture {
     assertTrue(store.holds("a"));
     assertThrows(IllegalStateException.class, first::ensureHeld);
     assertThrows(IllegalStateException.class, first::renew);
-    assertFalse(first.lost().isDone());
+    assertFalse(first.onLoss().isDone());
     second.close();
   }
 
@@ -52,7 +52,7 @@ class ReleaseTest extends EngineFixture {
           return !store.holds("a");
         });
     advanceUntil("nothing to be left to do", () -> engine.engine.cleanup.pending() == 0);
-    assertFalse(lease.lost().isDone());
+    assertFalse(lease.onLoss().isDone());
   }
 
   @Test
@@ -141,7 +141,7 @@ class ReleaseTest extends EngineFixture {
     Lease lease = acquire(RENEWED);
     store.delete("a");
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
-    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+    assertEquals(LossReason.TAKEN, get(lease.onLoss()).reason());
   }
 
   @Test
@@ -149,7 +149,7 @@ class ReleaseTest extends EngineFixture {
     Lease lease = acquire(FIXED);
     store.next(FakeStore.Op.RELEASE, () -> time.pass(TTL));
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
-    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
   }
 
   @Test
@@ -249,7 +249,7 @@ class ReleaseTest extends EngineFixture {
     int looks = store.calls(FakeStore.Op.RELEASE) - before;
     assertTrue(looks > 1 && looks < 50, looks + " looks");
     try (Lease lease = acquire(RENEWED)) {
-      assertFalse(lease.lost().isDone());
+      assertFalse(lease.onLoss().isDone());
       assertNotEquals(heldUp.id(), store.lastClaim().id());
     }
   }

@@ -60,7 +60,7 @@ class RenewalTest extends EngineFixture {
   void aGrantThatRenewalsMayHaveProlongedIsReleasedWhenItsLeaseHasExpired() throws Exception {
     Lease lease = acquire(RENEWED);
     store.loseEachReply(FakeStore.Op.RENEW);
-    advanceUntil("the loss", lease.lost()::isDone);
+    advanceUntil("the loss", lease.onLoss()::isDone);
     long lostAt = time.nanoTime();
     advanceUntil("the lock to be free", () -> !store.holds("a"));
     Duration after = Duration.ofNanos(time.nanoTime() - lostAt);
@@ -142,7 +142,7 @@ class RenewalTest extends EngineFixture {
     Lease lease = acquire(RENEWED);
     store.delete("a");
     time.advance(INTERVAL);
-    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+    assertEquals(LossReason.TAKEN, get(lease.onLoss()).reason());
     assertFalse(lease.isHeld());
   }
 
@@ -153,7 +153,7 @@ class RenewalTest extends EngineFixture {
     time.advance(INTERVAL);
     gate.awaitArrival();
     time.advance(TTL.minus(INTERVAL));
-    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
     gate.open();
     assertFalse(lease.isHeld());
     assertThrows(LeaseLostException.class, lease::renew);
@@ -166,7 +166,7 @@ class RenewalTest extends EngineFixture {
     store.delete("a");
     assertThrows(LeaseLostException.class, lease::renew);
     assertFalse(store.holds("a"));
-    assertEquals(LossReason.TAKEN, get(lease.lost()).reason());
+    assertEquals(LossReason.TAKEN, get(lease.onLoss()).reason());
   }
 
   @Test
@@ -222,7 +222,7 @@ class RenewalTest extends EngineFixture {
     int renewals = store.calls(FakeStore.Op.RENEW);
     time.advance(TTL.multipliedBy(3));
     assertEquals(renewals, store.calls(FakeStore.Op.RENEW));
-    assertFalse(lease.lost().isDone());
+    assertFalse(lease.onLoss().isDone());
   }
 
   @Test

@@ -73,7 +73,7 @@ class SessionTest extends EngineFixture {
       assertEquals(left.compareTo(CERTAIN) < 0 ? left : CERTAIN, lease.remainingValidity());
     }
     time.advance(INTERVAL);
-    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
     Waits.until("the lock to be free", () -> !store.holds("a"));
   }
 
@@ -103,8 +103,8 @@ class SessionTest extends EngineFixture {
     time.advance(Duration.ofNanos(1));
     assertFalse(lease.isHeld());
     assertFalse(fixed.isHeld());
-    assertEquals(LossReason.EXPIRED, get(lease.lost()).reason());
-    assertEquals(LossReason.EXPIRED, get(fixed.lost()).reason());
+    assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
+    assertEquals(LossReason.EXPIRED, get(fixed.onLoss()).reason());
   }
 
   @Test

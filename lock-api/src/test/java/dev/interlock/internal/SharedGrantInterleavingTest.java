@@ -174,7 +174,8 @@ class SharedGrantInterleavingTest {
     assertTrue(telling.get());
     LeaseState admitted = EngineFixture.get(second.handedOff);
     first.get().close();
-    assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(admitted.observers().lost()).reason());
+    assertEquals(
+        LossReason.SESSION_ENDED, EngineFixture.get(admitted.observers().onLoss()).reason());
     assertFalse(admitted.isHeld());
   }
 
@@ -184,7 +185,7 @@ class SharedGrantInterleavingTest {
     store.delete("a");
     assertThrows(LeaseLostException.class, leases.get(1)::renew);
     for (Lease lease : leases) {
-      assertEquals(LossReason.TAKEN, EngineFixture.get(lease.lost()).reason());
+      assertEquals(LossReason.TAKEN, EngineFixture.get(lease.onLoss()).reason());
     }
   }
 
@@ -197,7 +198,7 @@ class SharedGrantInterleavingTest {
     assertEquals(ReleaseOutcome.HANDED_OFF, leases.get(0).release());
     store.delete("a");
     gate.open();
-    assertEquals(LossReason.TAKEN, EngineFixture.get(leases.get(1).lost()).reason());
+    assertEquals(LossReason.TAKEN, EngineFixture.get(leases.get(1).onLoss()).reason());
   }
 
   private void failRenewals() {
@@ -212,7 +213,7 @@ class SharedGrantInterleavingTest {
   @Test
   void aGrantWhoseLastReaderExpiresIsReleasedIfAnotherHasRenewedItLater() throws Exception {
     List<Lease> leases = readersOfOneGrant(2);
-    CompletableFuture<LeaseLostException> lost = leases.get(1).lost();
+    CompletableFuture<LeaseLostException> lost = leases.get(1).onLoss();
     time.advance(EngineFixture.TTL.dividedBy(4));
     leases.get(0).renew();
     assertEquals(ReleaseOutcome.HANDED_OFF, leases.get(0).release());

@@ -129,7 +129,7 @@ class SharedLocksTest extends EngineFixture {
     Waits.until("the renewal", () -> store.batches().equals(List.of(1)));
     store.tellLoss("a", LossReason.SESSION_ENDED);
     for (Lease lease : leases) {
-      assertEquals(LossReason.SESSION_ENDED, get(lease.lost()).reason());
+      assertEquals(LossReason.SESSION_ENDED, get(lease.onLoss()).reason());
       assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     }
     assertEquals(0, store.calls(FakeStore.Op.RELEASE));
@@ -150,7 +150,7 @@ class SharedLocksTest extends EngineFixture {
     Lease lasting = get(first);
     Lease limited = get(brief);
     time.advance(Duration.ofSeconds(1));
-    assertEquals(LossReason.MAX_HOLD, get(limited.lost()).reason());
+    assertEquals(LossReason.MAX_HOLD, get(limited.onLoss()).reason());
     assertTrue(lasting.isHeld());
     assertTrue(store.holds("a"));
     assertEquals(ReleaseOutcome.RELEASED, lasting.release());
@@ -165,7 +165,7 @@ class SharedLocksTest extends EngineFixture {
             .readLock()
             .acquire();
     time.advance(Duration.ofSeconds(1));
-    get(brief.lost());
+    get(brief.onLoss());
     Waits.until("the release", () -> !store.holds("a"));
   }
 
@@ -450,7 +450,7 @@ class SharedLocksTest extends EngineFixture {
     Lease kept = semaphore.acquire();
     Lease lost = semaphore.acquire();
     store.tellLoss("a", LossReason.TAKEN);
-    get(lost.lost());
+    get(lost.onLoss());
     assertTrue(kept.isHeld());
     kept.close();
   }
@@ -508,7 +508,7 @@ class SharedLocksTest extends EngineFixture {
     Waits.until("the writer to wait", () -> store.watchers() == 1);
     engine.close();
     for (Lease lease : leases) {
-      assertEquals(LossReason.CLOSED, get(lease.lost()).reason());
+      assertEquals(LossReason.CLOSED, get(lease.onLoss()).reason());
     }
     assertThrows(ExecutionException.class, () -> writer.get(30, TimeUnit.SECONDS));
     assertEquals(1, store.calls(FakeStore.Op.RELEASE));

@@ -134,7 +134,7 @@ class ShortOfMemoryTest {
   @Test
   void aSetIsToldOfALossThatCannotBeUndone() throws Exception {
     MultiLease lease = engine.multiLock(List.of("a", "b")).acquire();
-    CompletableFuture<?> lost = lease.lost();
+    CompletableFuture<?> lost = lease.onLoss();
     intercepted.when("tidyServer", ShortOfMemoryTest::fail);
     store.tellLoss("a", LossReason.EXPIRED);
     assertTrue(intercepted.steppedIn());
@@ -212,7 +212,7 @@ class ShortOfMemoryTest {
   @Test
   void aLossWhoseSignalCannotBeNotedPassesOn() throws Exception {
     Lease first = engine.lock("a").acquire();
-    CompletableFuture<?> signal = first.lost();
+    CompletableFuture<?> signal = first.onLoss();
     Background<Lease> second = waiter();
     FailingQueue failing = failsToNote();
     store.tellLoss("a", LossReason.TAKEN);

@@ -141,7 +141,7 @@ class StackTest extends EngineFixture {
     new Diver(number -> sets.get(number % sets.size()).isHeld()).dive();
     for (MultiLease set : sets) {
       assertFalse(set.isHeld());
-      get(set.lost());
+      get(set.onLoss());
     }
   }
 

@@ -63,7 +63,7 @@ class ThreadStartTest {
   void aLossForWhoseListenersThereIsNoThreadIsToldLaterAndInOrder() throws Exception {
     Lease lease = engine.lock("a").acquire();
     BlockingQueue<LockEvent> events = EngineFixture.eventsOf(lease);
-    CompletableFuture<?> lost = lease.lost();
+    CompletableFuture<?> lost = lease.onLoss();
     platform.exhausted = true;
     lease.renew();
     store.tellLoss("a", LossReason.TAKEN);
@@ -98,7 +98,7 @@ class ThreadStartTest {
     platform.exhausted = false;
     Lease lease = engine.lock("a").acquire();
     time.pass(EngineFixture.TTL);
-    EngineFixture.get(lease.lost());
+    EngineFixture.get(lease.onLoss());
   }
 
   @Test
@@ -120,7 +120,7 @@ class ThreadStartTest {
   @Test
   void closingTellsWhatHasFoundNoThread() throws Exception {
     Lease lease = engine.lock("a").acquire();
-    CompletableFuture<?> lost = lease.lost();
+    CompletableFuture<?> lost = lease.onLoss();
     CompletableFuture<Lease> waiter = engine.lock("a").acquireAsync();
     platform.exhausted = true;
     engine.close();

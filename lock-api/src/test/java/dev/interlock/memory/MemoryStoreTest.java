@@ -77,7 +77,7 @@ class MemoryStoreTest {
     }
 
     @Override
-    void lost(LossReason reason, String detail) {}
+    void reportLoss(LossReason reason, String detail) {}
   }
 
   @Test
@@ -184,7 +184,7 @@ class MemoryStoreTest {
       assertTrue(two.admin().forceRelease("a"));
       LockEvent event = events.poll(30, TimeUnit.SECONDS);
       assertTrue(event instanceof LockEvent.Lost, () -> "" + event);
-      assertEquals(LossReason.TAKEN, lease.lost().get(30, TimeUnit.SECONDS).reason());
+      assertEquals(LossReason.TAKEN, lease.onLoss().get(30, TimeUnit.SECONDS).reason());
       assertFalse(two.admin().forceRelease("a"));
     }
   }

@@ -161,7 +161,7 @@ final class GuardedCommand implements AutoCloseable {
 
   private End supervise(Job job, Lease lease) {
     reportRisks(lease);
-    CompletableFuture<LeaseLostException> lost = lease.lost();
+    CompletableFuture<LeaseLostException> lost = lease.onLoss();
     boolean ended = job.awaitEnd(lost);
     if (!lost.isDone()) {
       return new End(job.exitCode(), false);

@@ -223,7 +223,7 @@ final class Sessions implements AutoCloseable {
     forgetEnded();
     for (QueueEntry entry : ended) {
       if (!entry.hasOwnLease()) {
-        context.lost(entry.claim(), LossReason.SESSION_ENDED, how);
+        context.reportLoss(entry.claim(), LossReason.SESSION_ENDED, how);
       }
       entry.wake();
     }

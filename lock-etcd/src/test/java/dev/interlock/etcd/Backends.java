@@ -57,7 +57,7 @@ final class Backends {
           }
 
           @Override
-          public void lost(Claim claim, LossReason reason, String detail) {
+          public void reportLoss(Claim claim, LossReason reason, String detail) {
             throw new AssertionError(claim + " is said to be lost");
           }
         };

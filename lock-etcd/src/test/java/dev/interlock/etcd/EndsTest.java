@@ -44,7 +44,7 @@ class EndsTest {
   private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
 
   private static LossReason reason(Lease lease) throws Exception {
-    return lease.lost().get(60, TimeUnit.SECONDS).reason();
+    return lease.onLoss().get(60, TimeUnit.SECONDS).reason();
   }
 
   /** A session is given up only when nothing is left on it, so its end shows that nothing is. */
@@ -102,7 +102,7 @@ class EndsTest {
         Backends.permit(server, "app", "READ");
         long refusedAt = System.nanoTime();
         assertEquals(ReleaseOutcome.UNKNOWN, stuck.release());
-        LeaseLostException loss = bystander.lost().get(60, TimeUnit.SECONDS);
+        LeaseLostException loss = bystander.onLoss().get(60, TimeUnit.SECONDS);
         assertTrue(System.nanoTime() - refusedAt >= SHORT.ttl().toNanos(), "ended early");
         assertEquals(LossReason.SESSION_ENDED, loss.reason());
         assertTrue(loss.detail().contains("refuses to delete"), loss::detail);

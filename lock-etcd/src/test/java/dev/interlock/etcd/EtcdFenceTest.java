@@ -190,7 +190,7 @@ class EtcdFenceTest {
       assertThrows(IllegalStateException.class, () -> unreachable.isCurrent(released));
       Lease lost = locks.lock(NAME).acquire();
       locks.admin().forceRelease(NAME);
-      lost.lost().get(60, TimeUnit.SECONDS);
+      lost.onLoss().get(60, TimeUnit.SECONDS);
       assertThrows(LeaseLostException.class, () -> unreachable.claim(lost));
       assertThrows(LeaseLostException.class, () -> unreachable.isCurrent(lost));
       assertThrows(IllegalArgumentException.class, () -> unreachable.claim(NAME, 0));

@@ -246,7 +246,7 @@ class EtcdLocksTest {
       Lease two = client.lock("two").acquire();
       own.getLeaseClient().revoke(first("one").getLease()).get();
       for (Lease lease : List.of(one, two)) {
-        LeaseLostException loss = lease.lost().get(60, TimeUnit.SECONDS);
+        LeaseLostException loss = lease.onLoss().get(60, TimeUnit.SECONDS);
         assertEquals(LossReason.SESSION_ENDED, loss.reason());
       }
       try (Lease again = client.lock("one").acquire()) {

@@ -321,7 +321,7 @@ class EtcdSharedLocksTest {
         Lease lease = i == 0 ? first : second;
         assertTrue(seconds >= lease.effectiveTtl().toSeconds(), seconds + " s");
         assertThrows(LeaseLostException.class, lease::renew);
-        assertEquals(LossReason.TAKEN, lease.lost().join().reason());
+        assertEquals(LossReason.TAKEN, lease.onLoss().join().reason());
       }
       assertTrue(operator.semaphore("revoked", 3).tryAcquire().isEmpty());
       assertEquals(
@@ -374,7 +374,7 @@ class EtcdSharedLocksTest {
       awaitWaiters(client, "ended permits", 1);
       own.getLeaseClient().revoke(queue("ended read").get(0).getLease()).get();
       for (Lease lease : List.of(reader, permit)) {
-        LeaseLostException loss = lease.lost().get(60, TimeUnit.SECONDS);
+        LeaseLostException loss = lease.onLoss().get(60, TimeUnit.SECONDS);
         assertEquals(LossReason.SESSION_ENDED, loss.reason());
       }
       soon(waiting).release();
@@ -464,7 +464,7 @@ class EtcdSharedLocksTest {
             renewed(lease);
             assertTrue(lease.isHeld());
             outcomes.add(lease.release());
-            assertFalse(lease.lost().isDone(), fault::toString);
+            assertFalse(lease.onLoss().isDone(), fault::toString);
           }
         }
       }

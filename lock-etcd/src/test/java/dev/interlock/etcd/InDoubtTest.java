@@ -91,7 +91,7 @@ class InDoubtTest {
             renewed(lease);
             assertTrue(lease.isHeld());
             outcomes.add(lease.release());
-            assertFalse(lease.lost().isDone(), fault::toString);
+            assertFalse(lease.onLoss().isDone(), fault::toString);
           }
         }
       }

@@ -416,7 +416,7 @@ abstract class FenceCases {
       assertThrows(IllegalStateException.class, () -> fence.check(closed, released));
       Lease lost = client.lock(NAME).acquire();
       client.admin().forceRelease(NAME);
-      lost.lost().get(60, TimeUnit.SECONDS);
+      lost.onLoss().get(60, TimeUnit.SECONDS);
       assertThrows(LeaseLostException.class, () -> fence.claim(closed, lost));
       assertThrows(LeaseLostException.class, () -> fence.check(closed, lost));
     }

@@ -244,7 +244,7 @@ class FailuresTest {
         assertNull(redis.call("GET", "interlock:{job}"), "it was carried out");
       }
       assertEquals(ReleaseOutcome.UNKNOWN, release.get());
-      assertFalse(lease.lost().isDone(), "it was not taken away");
+      assertFalse(lease.onLoss().isDone(), "it was not taken away");
       Lease second = client.lock("job").acquire();
       redis.call("DEL", "interlock:{job}");
       assertEquals(ReleaseOutcome.ALREADY_LOST, second.release());

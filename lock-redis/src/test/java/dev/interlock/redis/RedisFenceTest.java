@@ -249,7 +249,7 @@ class RedisFenceTest {
       assertThrows(IllegalStateException.class, () -> unreachable.set(released, KEY, "0"));
       Lease lost = client.lock(NAME).acquire();
       client.admin().forceRelease(NAME);
-      lost.lost().get(60, TimeUnit.SECONDS);
+      lost.onLoss().get(60, TimeUnit.SECONDS);
       assertThrows(LeaseLostException.class, () -> unreachable.claim(lost));
       assertThrows(LeaseLostException.class, () -> unreachable.set(lost, KEY, "0"));
       assertThrows(

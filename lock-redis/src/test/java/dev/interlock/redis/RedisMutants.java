@@ -453,7 +453,7 @@ final class RedisMutants {
         super(right);
         var unused =
             right
-                .lost()
+                .onLoss()
                 .thenAccept(
                     loss -> {
                       if (loss.reason() == LossReason.TAKEN) {
@@ -468,7 +468,7 @@ final class RedisMutants {
       }
 
       @Override
-      public CompletableFuture<LeaseLostException> lost() {
+      public CompletableFuture<LeaseLostException> onLoss() {
         return reported;
       }
 

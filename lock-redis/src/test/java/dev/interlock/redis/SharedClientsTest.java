@@ -350,7 +350,7 @@ class SharedClientsTest {
         assertEquals(1, direct.admin().inspect("job").holders().size(), "it was carried out");
       }
       assertEquals(ReleaseOutcome.UNKNOWN, release.get());
-      assertFalse(lease.lost().isDone(), "it was not taken away");
+      assertFalse(lease.onLoss().isDone(), "it was not taken away");
       client.semaphore("job", 3).permits(2).tryAcquire().orElseThrow().release();
       assertEquals(ReleaseOutcome.RELEASED, other.release());
     }

@@ -51,7 +51,7 @@ final class Backends {
       }
 
       @Override
-      public void lost(Claim claim, LossReason reason, String detail) {
+      public void reportLoss(Claim claim, LossReason reason, String detail) {
         throw new AssertionError("Redis reports no loss on its own");
       }
     };

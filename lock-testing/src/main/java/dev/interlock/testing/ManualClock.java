@@ -18,7 +18,7 @@ import java.util.concurrent.locks.LockSupport;
  *   Lease lease = client.lock("job").acquire();
  *   store.goDown();
  *   clock.advance(lease.effectiveTtl());
- *   lease.lost().join(); // the loss was signalled, and no time has passed
+ *   lease.onLoss().join(); // the loss was signalled, and no time has passed
  * }
  * }</pre>
  *

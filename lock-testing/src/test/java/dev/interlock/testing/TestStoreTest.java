@@ -153,7 +153,7 @@ class TestStoreTest {
       clock.advance(lease.effectiveTtl().multipliedBy(3).dividedBy(4));
       assertTrue(events.take() instanceof LockEvent.AtRisk);
       clock.advance(lease.effectiveTtl().dividedBy(4));
-      assertEquals(LossReason.EXPIRED, lease.lost().get().reason());
+      assertEquals(LossReason.EXPIRED, lease.onLoss().get().reason());
       assertTrue(events.take() instanceof LockEvent.Lost);
     }
   }
@@ -182,7 +182,7 @@ class TestStoreTest {
       Lease lease = client.lock("job").acquire();
       clock.sleepMachine(lease.effectiveTtl().plusSeconds(1));
       assertFalse(lease.isHeld());
-      assertEquals(LossReason.SUSPENDED, lease.lost().get().reason());
+      assertEquals(LossReason.SUSPENDED, lease.onLoss().get().reason());
     }
   }
 

@@ -206,7 +206,7 @@ final class Sessions {
   private void end(Session session, String how) {
     List<Claim> lost = session.end();
     for (Claim claim : lost) {
-      context.lost(
+      context.reportLoss(
           claim,
           LossReason.SESSION_ENDED,
           "the session " + Long.toHexString(session.id()) + " " + how);

@@ -136,7 +136,7 @@ final class Backends {
       }
 
       @Override
-      public void lost(Claim claim, LossReason reason, String detail) {
+      public void reportLoss(Claim claim, LossReason reason, String detail) {
         onLoss.accept(claim, reason + ": " + detail);
       }
     };

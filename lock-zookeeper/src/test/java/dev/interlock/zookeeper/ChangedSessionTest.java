@@ -80,7 +80,7 @@ class ChangedSessionTest {
     CompletableFuture<Lease> waiter = other.lock("job").acquireAsync();
     Eventually.holds("in line", () -> client.admin().inspect("job").waiters().size() == 1);
     restartWith(SHORT);
-    LeaseLostException loss = held.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+    LeaseLostException loss = held.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
     assertEquals(LossReason.SESSION_ENDED, loss.reason());
     assertTrue(
         loss.detail().contains("got another time-out: 12000 ms instead of 60000"), loss::detail);
@@ -96,7 +96,7 @@ class ChangedSessionTest {
     next.release();
     Lease last = client.lock("job").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow();
     restartWith(LONG);
-    last.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+    last.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
     Lease longer = client.lock("job").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow();
     assertTrue(longer.remainingValidity().compareTo(SHORT) > 0);
     longer.release();
@@ -109,7 +109,7 @@ class ChangedSessionTest {
     try (LockClient client = LockClient.open(uri, OPTIONS)) {
       Lease held = client.lock("job").acquire();
       restartWith(SHORT);
-      held.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+      held.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
       LockConfigurationException refused =
           assertThrows(LockConfigurationException.class, () -> acquire(client));
       assertTrue(refused.getMessage().contains("raise the servers'"), refused::getMessage);

@@ -61,7 +61,7 @@ class CutOffMemberTest {
           TimeUnit.MILLISECONDS.sleep(20); // reads often, and leaves the processors to others
         }
         assertEquals(
-            LossReason.EXPIRED, lease.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS).reason());
+            LossReason.EXPIRED, lease.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS).reason());
         reader.getData().forPath("/");
 
         others.forEach(DisposableServer::resume);

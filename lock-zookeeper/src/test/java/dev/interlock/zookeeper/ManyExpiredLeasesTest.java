@@ -81,7 +81,7 @@ class ManyExpiredLeasesTest {
 
   private static void awaitLoss(List<Lease> leases) throws Exception {
     for (Lease lease : leases) {
-      lease.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+      lease.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
     }
   }
 

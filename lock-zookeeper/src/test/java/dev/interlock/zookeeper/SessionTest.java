@@ -114,7 +114,7 @@ class SessionTest {
     try (LockClient client = client()) {
       Lease lease = client.lock("ended").acquire();
       expire();
-      LeaseLostException loss = lease.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+      LeaseLostException loss = lease.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
       assertEquals(LossReason.SESSION_ENDED, loss.reason());
       assertFalse(lease.isHeld());
       assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
@@ -275,7 +275,7 @@ class SessionTest {
         Eventually.holds("the node is gone", () -> nodesOf("answerless") == 0);
       } // the connection is reset now, and the deletion sent again
       assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome.get(LIMIT_SECONDS, TimeUnit.SECONDS));
-      assertFalse(lease.lost().isDone());
+      assertFalse(lease.onLoss().isDone());
     }
   }
 
@@ -293,7 +293,7 @@ class SessionTest {
             .forPath("/interlock/unrepeatable");
       }
       assertEquals(ReleaseOutcome.UNKNOWN, outcome.get(LIMIT_SECONDS, TimeUnit.SECONDS));
-      assertFalse(lease.lost().isDone());
+      assertFalse(lease.onLoss().isDone());
     }
   }
 
@@ -309,7 +309,7 @@ class SessionTest {
       observer.setACL().withACL(all(Perms.ALL & ~Perms.DELETE)).forPath("/interlock/stuck");
       long refusedAt = System.nanoTime();
       assertEquals(ReleaseOutcome.UNKNOWN, stuck.release());
-      LeaseLostException loss = bystander.lost().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+      LeaseLostException loss = bystander.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
       assertTrue(System.nanoTime() - refusedAt >= ttl.toNanos());
       assertEquals(LossReason.SESSION_ENDED, loss.reason());
       assertTrue(loss.detail().contains("the servers refuse to delete"), loss::toString);

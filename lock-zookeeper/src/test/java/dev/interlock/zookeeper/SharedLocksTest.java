@@ -159,7 +159,7 @@ class SharedLocksTest {
       Eventually.holds("it waits", () -> ann.admin().inspect("lost-slots").waiters().size() == 1);
       Backends.expire(curator, server.connectString());
       for (Lease lease : leases) {
-        LeaseLostException loss = lease.lost().get(60, SECONDS);
+        LeaseLostException loss = lease.onLoss().get(60, SECONDS);
         assertEquals(LossReason.SESSION_ENDED, loss.reason());
         assertFalse(lease.isHeld());
       }

@@ -80,8 +80,8 @@ class ObservedLease implements Lease {
   }
 
   @Override
-  public CompletableFuture<LeaseLostException> lost() {
-    return right.lost();
+  public CompletableFuture<LeaseLostException> onLoss() {
+    return right.onLoss();
   }
 
   @Override

@@ -194,14 +194,14 @@ class LockMetricsTest {
     awaitEvent(LockEvent.AtRisk.class);
     store.fallSilent();
     clock.advance(TTL);
-    assertEquals(LossReason.EXPIRED, expires.lost().get().reason());
+    assertEquals(LossReason.EXPIRED, expires.onLoss().get().reason());
     store.recover();
     Lease taken = client.lock("b").acquire();
     assertTrue(store.takeAway("b"));
     assertThrows(Exception.class, taken::renew);
     Lease maxHold = client.lock("c", o -> o.maxHold(Duration.ofSeconds(7))).acquire();
     advance(7);
-    assertEquals(LossReason.MAX_HOLD, maxHold.lost().get().reason());
+    assertEquals(LossReason.MAX_HOLD, maxHold.onLoss().get().reason());
     taken.close();
     recorded.settle();
 

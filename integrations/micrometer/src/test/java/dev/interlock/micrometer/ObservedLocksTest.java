@@ -180,7 +180,7 @@ class ObservedLocksTest {
                 () -> {
                   store.takeAway("b");
                   assertThrows(LeaseLostException.class, taken::renew);
-                  LeaseLostException loss = taken.lost().get();
+                  LeaseLostException loss = taken.onLoss().get();
                   Observation.Context hold = current();
                   Eventually.holds("the loss is observed", () -> happened.containsKey(hold));
                   throw loss;

@@ -77,14 +77,14 @@ class RedisMetricsTest {
   void aForcedReleaseAndAServerThatDiesAreLosses() throws Exception {
     Lease forced = client.lock("a").acquire();
     assertTrue(other.admin().forceRelease("a"));
-    assertEquals(LossReason.TAKEN, forced.lost().get(1, TimeUnit.MINUTES).reason());
+    assertEquals(LossReason.TAKEN, forced.onLoss().get(1, TimeUnit.MINUTES).reason());
 
     Lease renewed = client.lock("b").acquire();
     while (recorded.counted("interlock.renewals", "outcome", "confirmed") < 2) {
       Thread.sleep(10);
     }
     redis.kill();
-    assertEquals(LossReason.EXPIRED, renewed.lost().get(1, TimeUnit.MINUTES).reason());
+    assertEquals(LossReason.EXPIRED, renewed.onLoss().get(1, TimeUnit.MINUTES).reason());
     redis.restart();
     recorded.settle();
 

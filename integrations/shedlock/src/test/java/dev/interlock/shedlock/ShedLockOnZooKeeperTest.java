@@ -42,7 +42,7 @@ class ShedLockOnZooKeeperTest extends ShedLockTests {
               .orElseThrow();
       Lease alsoOnTheSession =
           client.lock("fixed", options -> options.autoRenew(false)).tryAcquire().orElseThrow();
-      alsoOnTheSession.lost().orTimeout(1, TimeUnit.MINUTES).join();
+      alsoOnTheSession.onLoss().orTimeout(1, TimeUnit.MINUTES).join();
       assertLocked(LOCK_NAME1);
       assertTrue(lock.extend(Duration.ofMinutes(5), Duration.ZERO).isPresent());
     }

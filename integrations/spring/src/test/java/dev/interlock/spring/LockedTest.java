@@ -221,7 +221,7 @@ class LockedTest {
     @Locked(value = "long", whenLost = WhenLost.FINISH)
     public void finishes(CountDownLatch started, boolean fail) {
       started.countDown();
-      LeaseLostException unused = CurrentLease.get().lost().join();
+      LeaseLostException unused = CurrentLease.get().onLoss().join();
       runs.incrementAndGet();
       if (fail) {
         throw new IllegalArgumentException("bad order");

@@ -102,7 +102,7 @@ class LockedTransactionTest {
     public void loseLease() {
       jdbc.update("update stock set amount = amount - 1");
       assertTrue(store.takeAway("stock"));
-      LeaseLostException unused = CurrentLease.get().lost().join();
+      LeaseLostException unused = CurrentLease.get().onLoss().join();
     }
 
     @Locked("stock")

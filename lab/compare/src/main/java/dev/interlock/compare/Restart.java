@@ -92,7 +92,7 @@ final class Restart extends Scenario {
       events.put("it answers again", back);
       events.put("a lock is acquired again", first);
       if (!kept) {
-        String reason = SilentPartition.words(held.lost().getNow(null));
+        String reason = SilentPartition.words(held.onLoss().getNow(null));
         events.put("the lease that was held is lost: " + reason, System.nanoTime());
       }
       run.timeLine(contender, events);

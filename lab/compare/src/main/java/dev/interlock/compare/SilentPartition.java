@@ -63,7 +63,7 @@ final class SilentPartition extends Scenario {
         try (Disturbance silence = network.partition()) {
           // Renewals whose answers were under way count: the end is what the lease says itself.
           end = System.nanoTime() + lease.remainingValidity().toNanos();
-          loss = lease.lost().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+          loss = lease.onLoss().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
           known = System.nanoTime();
         }
         signalled.add((known - silent) / 1e9);

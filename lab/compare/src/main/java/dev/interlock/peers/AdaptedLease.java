@@ -133,7 +133,7 @@ final class AdaptedLease extends ForwardingLease {
   }
 
   @Override
-  public CompletableFuture<LeaseLostException> lost() {
-    return hold.lost().thenApply(this::loss);
+  public CompletableFuture<LeaseLostException> onLoss() {
+    return hold.onLoss().thenApply(this::loss);
   }
 }

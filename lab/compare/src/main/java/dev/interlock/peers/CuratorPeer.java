@@ -148,7 +148,7 @@ final class CuratorPeer implements Peer {
       }
 
       @Override
-      CompletableFuture<String> lost() {
+      CompletableFuture<String> onLoss() {
         return lost;
       }
     };

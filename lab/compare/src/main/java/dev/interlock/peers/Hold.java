@@ -71,7 +71,7 @@ abstract class Hold {
   }
 
   /** {@return a future that completes when the library reports the loss of the lock} */
-  CompletableFuture<String> lost() {
+  CompletableFuture<String> onLoss() {
     throw new NotOfferedException("a signal of the loss of a lock");
   }
 }

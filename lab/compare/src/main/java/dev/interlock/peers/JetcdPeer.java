@@ -108,8 +108,8 @@ record JetcdPeer(Client client) implements Peer {
       }
 
       @Override
-      CompletableFuture<String> lost() {
-        return isRenewed() ? lost : super.lost();
+      CompletableFuture<String> onLoss() {
+        return isRenewed() ? lost : super.onLoss();
       }
 
       @Override

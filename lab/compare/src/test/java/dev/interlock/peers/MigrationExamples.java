@@ -178,7 +178,7 @@ final class MigrationExamples {
     lease.renew();
     lease.remainingValidity();
     lease.fencingToken();
-    lease.lost();
+    lease.onLoss();
     lease.callWhileHeld(work);
     client.admin().inspect("orders").isHeld();
     client.admin().forceRelease("orders");

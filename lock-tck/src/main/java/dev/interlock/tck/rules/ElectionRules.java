@@ -193,7 +193,7 @@ public abstract class ElectionRules extends RuleTest {
       takeAway(other, name);
       within(
           renewed().ttl().dividedBy(2).plus(bound()),
-          leadership.lost(),
+          leadership.onLoss(),
           "a leader's loss was not signalled");
       boolean shown = candidacy.isLeader();
       assertFalse(leadership.isHeld());
@@ -228,7 +228,7 @@ public abstract class ElectionRules extends RuleTest {
     Disturbance partition = network.partition();
     within(
         untilEnd(leadership),
-        leadership.lost(),
+        leadership.onLoss(),
         "the loss of a leader that is cut off was not signalled");
     eventually(() -> work.interrupts.get() >= 1, "the work of a lost leader went on");
     assertFalse(candidacy.isLeader(), "a candidate that has lost is shown as the leader");

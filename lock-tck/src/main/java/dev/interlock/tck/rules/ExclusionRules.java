@@ -437,11 +437,11 @@ public abstract class ExclusionRules extends RuleTest {
       Future<?> late = doInThread(() -> call.on(stale));
       successor = acquireWithin(untilEnd(stale), client().lock(name), "the lock was not freed");
       // A client may give up a renewal when its lease ends.
-      overtaken = delay.hits() > 0 && (!late.isDone() || stale.lost().isDone());
+      overtaken = delay.hits() > 0 && (!late.isDone() || stale.onLoss().isDone());
       within(bound().multipliedBy(2), late, "the request did not return");
     }
     // A renewal may have given the successor the TTL of the stale lease.
-    never(stale.effectiveTtl(), successor.lost(), "the successor's lease was lost");
+    never(stale.effectiveTtl(), successor.onLoss(), "the successor's lease was lost");
     assertUntouched(name, successor);
     return overtaken;
   }
@@ -648,7 +648,7 @@ public abstract class ExclusionRules extends RuleTest {
       answer(() -> other.admin().forceRelease(name)); // in case no release arrived
       second = acquireWithin(untilEnd(first), lock, "the client did not acquire the lock again");
     } // now the old release arrives
-    never(Duration.ofMillis(500), second.lost(), "the client's next lease was lost");
+    never(Duration.ofMillis(500), second.onLoss(), "the client's next lease was lost");
     assertUntouched(name, second);
   }
 
@@ -667,7 +667,7 @@ public abstract class ExclusionRules extends RuleTest {
       Lease lease = acquireWithin(lock, "an attempt that was cancelled still holds the lock");
       if (i % 10 == 0) {
         renewNow(lease, bound());
-        never(Duration.ofMillis(50), lease.lost(), "undoing an attempt ended another lease");
+        never(Duration.ofMillis(50), lease.onLoss(), "undoing an attempt ended another lease");
       }
       int round = i;
       assertAll(

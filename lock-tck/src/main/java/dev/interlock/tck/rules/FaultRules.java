@@ -314,7 +314,7 @@ public abstract class FaultRules extends RuleTest {
     LockClient client = client(permissions.uri(), options);
     LockClient other = client(permissions.uri(), options);
     Lease given = acquireNow(client.lock(newName()));
-    CompletableFuture<LeaseLostException> lost = given.lost();
+    CompletableFuture<LeaseLostException> lost = given.onLoss();
     Lease kept = acquireNow(client.lock(newName(), renewed(timing().longTtl())));
     Lease renewed = acquireNow(client.lock(newName(), renewed(timing().renewedTtl())));
     CompletableFuture<Optional<Lease>> waiter =

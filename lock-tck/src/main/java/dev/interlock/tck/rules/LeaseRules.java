@@ -116,7 +116,7 @@ public abstract class LeaseRules extends RuleTest {
     boolean held = lease.isHeld();
     if (!held
         && !lastAttempt
-        && within(lease.lost(), "the loss was not reported").reason() == LossReason.EXPIRED) {
+        && within(lease.onLoss(), "the loss was not reported").reason() == LossReason.EXPIRED) {
       taken.ifPresent(Lease::release);
       return false;
     }
@@ -442,7 +442,7 @@ public abstract class LeaseRules extends RuleTest {
   }
 
   private boolean hasExpired(Lease lease) throws Exception {
-    return within(lease.lost(), "a lost lease has no loss").reason() == LossReason.EXPIRED;
+    return within(lease.onLoss(), "a lost lease has no loss").reason() == LossReason.EXPIRED;
   }
 
   @Rule("LEASE-05")
@@ -481,7 +481,7 @@ public abstract class LeaseRules extends RuleTest {
     long before = System.nanoTime();
     Lease lease = acquireNow(client(limited).lock(name));
     LeaseLostException loss =
-        within(most.plus(bound()), lease.lost(), "the maximum hold time did not end the lease");
+        within(most.plus(bound()), lease.onLoss(), "the maximum hold time did not end the lease");
     assertTrue(
         since(before).compareTo(most) >= 0,
         () -> "the lease ended before its maximum hold time: " + loss);
@@ -634,7 +634,7 @@ public abstract class LeaseRules extends RuleTest {
     Object outcome =
         within(
             untilEnd(lease),
-            CompletableFuture.anyOf(renewed, lease.lost()),
+            CompletableFuture.anyOf(renewed, lease.onLoss()),
             "the lease was never renewed");
     assertTrue(outcome == renewed.getNow(null), () -> "a short outage cost the lease: " + outcome);
     assertReleased(lease, "the store had freed the lock");
@@ -731,7 +731,7 @@ public abstract class LeaseRules extends RuleTest {
       Lease other = acquireNow(client.lock(newName()));
       never(
           other.effectiveTtl().multipliedBy(3).dividedBy(2),
-          CompletableFuture.anyOf(other.lost(), slow.lost()),
+          CompletableFuture.anyOf(other.onLoss(), slow.onLoss()),
           "a blocked listener cost a lease");
       assertTrue(other.isHeld() && slow.isHeld());
     } finally {
@@ -835,7 +835,8 @@ public abstract class LeaseRules extends RuleTest {
     slept.set(lease.effectiveTtl().multipliedBy(2));
     assertFalse(lease.isHeld(), "held although the machine slept for longer than the validity");
     assertFalse(renewedAfterwards.isHeld(), "the renewed lease is held beyond its validity");
-    assertEquals(LossReason.SUSPENDED, within(lease.lost(), "the loss was not reported").reason());
+    assertEquals(
+        LossReason.SUSPENDED, within(lease.onLoss(), "the loss was not reported").reason());
     assertThrows(
         LeaseLostException.class, lease::renew, "a lease was renewed after the machine slept");
   }

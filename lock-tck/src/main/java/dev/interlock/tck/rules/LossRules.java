@@ -40,7 +40,7 @@ public abstract class LossRules extends RuleTest {
 
     Signals(Lease lease) {
       lease.onEvent(events::add);
-      var unused = lease.lost().thenAccept(loss -> future.incrementAndGet());
+      var unused = lease.onLoss().thenAccept(loss -> future.incrementAndGet());
     }
 
     long lostEvents() {
@@ -60,7 +60,7 @@ public abstract class LossRules extends RuleTest {
     takeAway(name);
     LeaseLostException loss =
         within(
-            untilEnd(lease), lease.lost(), "the loss was not reported within a renewal interval");
+            untilEnd(lease), lease.onLoss(), "the loss was not reported within a renewal interval");
     assertEquals(name, loss.name());
     assertTrue(
         loss.reason() == LossReason.TAKEN || loss.reason() == LossReason.SESSION_ENDED,
@@ -75,7 +75,7 @@ public abstract class LossRules extends RuleTest {
     Signals signals = new Signals(lease);
     LeaseLostException loss =
         within(
-            untilEnd(lease), lease.lost(), "the end of a lease without renewal was not reported");
+            untilEnd(lease), lease.onLoss(), "the end of a lease without renewal was not reported");
     assertEquals(LossReason.EXPIRED, loss.reason());
     assertFalse(lease.isHeld(), "held although its loss was reported");
     assertReportedOnce(lease, signals);
@@ -132,7 +132,7 @@ public abstract class LossRules extends RuleTest {
     if (lease.release() == ReleaseOutcome.UNKNOWN) {
       return false;
     }
-    within(lease.lost(), "the release found the lease gone, and the loss was not reported");
+    within(lease.onLoss(), "the release found the lease gone, and the loss was not reported");
     assertReportedOnce(lease, signals);
     return true;
   }
@@ -166,7 +166,7 @@ public abstract class LossRules extends RuleTest {
     LockClient client = client(network, passing());
     List<CompletableFuture<LeaseLostException>> losses = new ArrayList<>();
     for (int i = 0; i < 60; i++) {
-      losses.add(acquireNow(client.lock(newName())).lost());
+      losses.add(acquireNow(client.lock(newName())).onLoss());
     }
     Lease last = acquireNow(client.lock(newName()));
     network.partition();
@@ -191,7 +191,7 @@ public abstract class LossRules extends RuleTest {
   /** Checks the loss of a lease that can no longer be renewed. */
   private void assertReportedAtTheEnd(Lease lease) throws Exception {
     LeaseLostException loss =
-        within(untilEnd(lease), lease.lost(), "the loss was not reported by the end of validity");
+        within(untilEnd(lease), lease.onLoss(), "the loss was not reported by the end of validity");
     assertFalse(lease.isHeld(), () -> "held after " + loss);
     assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the loss");
   }
@@ -238,7 +238,7 @@ public abstract class LossRules extends RuleTest {
       noisy.onEvent(event -> awaitQuietly(blocked));
       var unused =
           noisy
-              .lost()
+              .onLoss()
               .thenRun(
                   () -> {
                     awaitQuietly(blocked);
@@ -257,7 +257,7 @@ public abstract class LossRules extends RuleTest {
       takeAway(name);
       within(
           untilEnd(lease),
-          lease.lost(),
+          lease.onLoss(),
           "the loss of a lease was not reported because another one has bad listeners");
       eventually(() -> signals.lostEvents() == 1, "listeners were not notified of the loss");
       Lease next = acquireNow(client.lock(newName()));

@@ -58,7 +58,7 @@ final class ManyLeasesThatExpire implements RemoteTask {
     List<Lease> leases =
         UseManyNames.forEach(LEASES, i -> renewed(worker.client().lock(prefix + "-" + i)));
     for (Lease lease : leases) {
-      var unused = lease.lost().get(1, TimeUnit.MINUTES);
+      var unused = lease.onLoss().get(1, TimeUnit.MINUTES);
     }
   }
 

@@ -172,7 +172,7 @@ public abstract class MultiLockRules extends RuleTest {
     forceRelease(other, second, "forceRelease did not see the member");
     within(
         untilEnd(lease),
-        lease.lost(),
+        lease.onLoss(),
         "the loss of a member was not reported as the loss of the set");
     assertFalse(lease.isHeld(), "a set that has lost a member is still held");
     acquireWithin(other.lock(first), "the other members were not released").close();

@@ -394,7 +394,7 @@ public abstract class ReleaseRules extends RuleTest {
     assertFalse(lease.isHeld(), "a lease is held after its client was closed");
     assertEquals(
         LossReason.CLOSED,
-        within(lease.lost(), "the holder was not notified that its client was closed").reason());
+        within(lease.onLoss(), "the holder was not notified that its client was closed").reason());
     acquireWithin(other.lock(held), "closing the client did not release its lease").release();
     others.release();
 

@@ -337,7 +337,7 @@ abstract class SharedRuleTest extends RuleTest {
     Duration limit = renewed().ttl().dividedBy(2).plus(bound());
     for (Lease lease : leases) {
       LeaseLostException loss =
-          within(limit, lease.lost(), "the loss of one of several holders was not signalled");
+          within(limit, lease.onLoss(), "the loss of one of several holders was not signalled");
       assertNotEquals(LossReason.CLOSED, loss.reason());
       assertFalse(lease.isHeld(), "held after its loss");
       assertThrows(
@@ -352,10 +352,10 @@ abstract class SharedRuleTest extends RuleTest {
     Lease stays = acquireNow(some(client(), name));
     Lease passing = acquireNow(some(client(passing()), name));
     LeaseLostException loss =
-        within(untilEnd(passing), passing.lost(), "the end of a hold was not reported");
+        within(untilEnd(passing), passing.onLoss(), "the end of a hold was not reported");
     assertEquals(LossReason.EXPIRED, loss.reason());
     assertTrue(stays.isHeld(), "the end of one hold ended another");
-    never(MOMENT, stays.lost(), "the end of one hold was reported to another");
+    never(MOMENT, stays.onLoss(), "the end of one hold was reported to another");
     stays.release();
   }
 
@@ -368,7 +368,9 @@ abstract class SharedRuleTest extends RuleTest {
     never(MOMENT, overlap, "the whole was granted while another held a part");
     Disturbance partition = network.partition();
     within(
-        untilEnd(cutOff), cutOff.lost(), "the loss of a holder that is cut off was not signalled");
+        untilEnd(cutOff),
+        cutOff.onLoss(),
+        "the loss of a holder that is cut off was not signalled");
     assertFalse(
         within(untilEnd(cutOff), overlap, "the hold of a client that is cut off did not end"),
         "the whole was granted while another held a part");

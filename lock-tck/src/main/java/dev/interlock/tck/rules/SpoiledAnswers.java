@@ -189,7 +189,7 @@ final class SpoiledAnswers {
         throw e;
       }
       try {
-        throw lease.lost().get(1, TimeUnit.SECONDS);
+        throw lease.onLoss().get(1, TimeUnit.SECONDS);
       } catch (TimeoutException notLost) {
         throw e;
       }
@@ -276,7 +276,7 @@ final class SpoiledAnswers {
 
   void renewalInTheBackground() throws Exception {
     Lease lease = test.acquireNow(client.lock(name));
-    CompletableFuture<LeaseLostException> lost = lease.lost();
+    CompletableFuture<LeaseLostException> lost = lease.onLoss();
     long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
     try (ActiveFault spoil = spoil()) {
       if (!spoil.awaitHit(lease.effectiveTtl()) && lost.isDone()) {
@@ -295,7 +295,7 @@ final class SpoiledAnswers {
 
   void release() throws Exception {
     Lease lease = longHeldBy(client);
-    released.add(lease.lost());
+    released.add(lease.onLoss());
     ReleaseOutcome outcome;
     try (ActiveFault spoil = spoil()) {
       outcome = lease.release();
@@ -316,7 +316,7 @@ final class SpoiledAnswers {
       assertStruck(spoil);
     }
     LeaseLostException loss =
-        test.within(lease.lost(), "the holder was not notified that its client was closed");
+        test.within(lease.onLoss(), "the holder was not notified that its client was closed");
     assertEquals(LossReason.CLOSED, loss.reason());
     assertFreeInTime(untilExpired());
   }
@@ -379,7 +379,7 @@ final class SpoiledAnswers {
     Lease held = longHeldBy(client);
     String second = test.newName();
     Lease given = test.acquireNow(client.lock(second, RuleTest.renewed(test.timing().longTtl())));
-    released.add(given.lost());
+    released.add(given.onLoss());
     String third = test.newName();
     Lease others = test.acquireNow(other.lock(third, RuleTest.renewed(test.timing().longTtl())));
     CompletableFuture<Optional<Lease>> waiter =

@@ -171,7 +171,7 @@ final class Storm {
 
     private void assertLossReported(Lease lease) throws Exception {
       try {
-        lease.lost().get(bound.toMillis(), TimeUnit.MILLISECONDS);
+        lease.onLoss().get(bound.toMillis(), TimeUnit.MILLISECONDS);
       } catch (TimeoutException | ExecutionException e) {
         throw new AssertionError("a lease ended in the storm, and its loss was not reported", e);
       }

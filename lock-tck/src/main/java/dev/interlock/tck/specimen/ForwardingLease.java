@@ -85,8 +85,8 @@ public abstract class ForwardingLease implements Lease {
   }
 
   @Override
-  public CompletableFuture<LeaseLostException> lost() {
-    return right.lost();
+  public CompletableFuture<LeaseLostException> onLoss() {
+    return right.onLoss();
   }
 
   @Override

@@ -158,7 +158,7 @@ final class ElectionMutants {
               work.lead(
                   new ForwardingLease(lease) {
                     @Override
-                    public CompletableFuture<LeaseLostException> lost() {
+                    public CompletableFuture<LeaseLostException> onLoss() {
                       return new CompletableFuture<>();
                     }
 
@@ -278,7 +278,7 @@ final class ElectionMutants {
       return super.start(
           lease -> {
             CallElsewhere call = new CallElsewhere(time, work, lease);
-            var unused = lease.lost().thenRun(call.signal::signal);
+            var unused = lease.onLoss().thenRun(call.signal::signal);
             try {
               call.await();
             } finally {

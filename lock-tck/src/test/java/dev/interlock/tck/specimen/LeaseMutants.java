@@ -408,7 +408,7 @@ final class LeaseMutants {
     }
 
     @Override
-    public CompletableFuture<LeaseLostException> lost() {
+    public CompletableFuture<LeaseLostException> onLoss() {
       return new CompletableFuture<>();
     }
 
@@ -446,11 +446,11 @@ final class LeaseMutants {
 
     SignalledOnRelease(Lease right) {
       super(right);
-      var unused = right.lost().thenAccept(lost::complete);
+      var unused = right.onLoss().thenAccept(lost::complete);
     }
 
     @Override
-    public CompletableFuture<LeaseLostException> lost() {
+    public CompletableFuture<LeaseLostException> onLoss() {
       return lost;
     }
 
@@ -545,8 +545,8 @@ final class LeaseMutants {
             }
 
             @Override
-            public CompletableFuture<LeaseLostException> lost() {
-              return super.lost().thenApplyAsync(loss -> loss, thread);
+            public CompletableFuture<LeaseLostException> onLoss() {
+              return super.onLoss().thenApplyAsync(loss -> loss, thread);
             }
           };
         }

@@ -85,7 +85,7 @@ class MemoryMutant implements Harness {
     }
 
     @Override
-    public void lost(Claim claim, LossReason reason, String detail) {}
+    public void reportLoss(Claim claim, LossReason reason, String detail) {}
   }
 
   /** {@return a harness with a fault of the client} */

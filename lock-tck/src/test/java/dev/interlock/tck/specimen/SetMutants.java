@@ -192,8 +192,8 @@ final class SetMutants {
     }
 
     @Override
-    public CompletableFuture<LeaseLostException> lost() {
-      return leases.get(0).lost();
+    public CompletableFuture<LeaseLostException> onLoss() {
+      return leases.get(0).onLoss();
     }
 
     @Override

@@ -434,7 +434,7 @@ class InterlockAutoConfigurationTest {
     assertFalse(end.isDone());
     lease.close();
     end.get(1, TimeUnit.MINUTES);
-    assertFalse(lease.lost().isDone());
+    assertFalse(lease.onLoss().isDone());
   }
 
   @Test
@@ -443,7 +443,7 @@ class InterlockAutoConfigurationTest {
         start(Application.class, "interlock.uri=memory:drain", "interlock.shutdown-timeout=10ms");
     Lease lease = context.getBean(LockClient.class).lock("work").acquire();
     context.close();
-    LeaseLostException loss = lease.lost().get(1, TimeUnit.MINUTES);
+    LeaseLostException loss = lease.onLoss().get(1, TimeUnit.MINUTES);
     assertEquals(LossReason.CLOSED, loss.reason());
   }
 

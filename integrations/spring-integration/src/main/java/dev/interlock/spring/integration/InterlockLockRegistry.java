@@ -145,7 +145,7 @@ public final class InterlockLockRegistry
 
   /**
    * Returns the lease with which the current thread holds the lock of a key, for its {@linkplain
-   * Lease#fencingToken() fencing token} and its {@linkplain Lease#lost() loss signal}. Unlock the
+   * Lease#fencingToken() fencing token} and its {@linkplain Lease#onLoss() loss signal}. Unlock the
    * lock rather than releasing the lease.
    *
    * @param lockKey the key

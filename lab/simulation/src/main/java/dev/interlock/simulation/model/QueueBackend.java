@@ -188,7 +188,7 @@ public final class QueueBackend implements QueueingBackend {
   private void lost(Grant grant, LossReason reason, String detail) {
     journal.reportsLoss(machine, grant.claim(), grant.token());
     journal.emptyAnswerCheck.recordEnd(machine, grant.claim());
-    context.lost(grant.claim(), reason, detail);
+    context.reportLoss(grant.claim(), reason, detail);
   }
 
   /** The server reports that another client has removed our node. */

@@ -714,7 +714,7 @@ public final class Program implements Runnable {
     long until = machine.monotonic() + op.hold();
     long step = Math.max(5 * MS, op.hold() / 12);
     while (until - machine.monotonic() > 0) {
-      boolean isHeld = op.looks() || !lease.lost().isDone();
+      boolean isHeld = op.looks() || !lease.onLoss().isDone();
       for (Held one : held) {
         isHeld &= !op.looks() || one.look(lease);
       }
@@ -745,7 +745,7 @@ public final class Program implements Runnable {
   private void awaitSignal(Lease lease, Held held) throws InterruptedException {
     long from = world.now();
     long bound = machine.tolerance();
-    while (!lease.lost().isDone()) {
+    while (!lease.onLoss().isDone()) {
       machine.pause(50 * MS);
       if (machine.lateness(from, world.now()) > bound) {
         held.require(false, "LOSS-02", "not held, but no loss was signalled");

@@ -73,7 +73,7 @@ final class LeaseJournal {
               block();
             }
           });
-      var unused = lease.lost().thenRun(LeaseJournal::block);
+      var unused = lease.onLoss().thenRun(LeaseJournal::block);
     }
     lease.onEvent(
         event -> {
@@ -141,7 +141,7 @@ final class LeaseJournal {
     void assertReported(Lease lease, Duration bound) {
       long unheldAt = System.nanoTime();
       RunningTime time = new RunningTime();
-      while (!lease.lost().isDone()) {
+      while (!lease.onLoss().isDone()) {
         if (!time.isWithin(bound)) {
           recorder.journal.record(new Entry.LossNotReported(id, unheldAt));
           return;
