@@ -27,7 +27,8 @@ function load(file) {
 
 if (document.querySelector('.mermaid')) {
   load('mermaid.min.js').then(() => {
-    mermaid.initialize({ startOnLoad: false, theme: 'neutral' });
+    const size = { useMaxWidth: false };
+    mermaid.initialize({ startOnLoad: false, theme: 'neutral', flowchart: size, sequence: size, state: size });
     mermaid.run();
   });
 }
@@ -59,9 +60,11 @@ function search(sections, words) {
 }
 
 function excerpt(text, words) {
-  const places = words.toLowerCase().split(/\s+/).map(word => text.toLowerCase().indexOf(word));
-  const begin = Math.max(0, Math.min(...places.filter(place => place >= 0).concat(text.length)) - 60);
-  return text.slice(begin < text.length - 61 ? begin : 0).slice(0, 160) + ' …';
+  const lower = text.toLowerCase();
+  const places = words.toLowerCase().split(/\s+/).map(word => lower.indexOf(word));
+  const first = Math.min(...places.map(place => place < 0 ? text.length : place));
+  const begin = first === text.length ? 0 : text.lastIndexOf(' ', Math.max(0, first - 50)) + 1;
+  return text.slice(begin, begin + 160) + ' …';
 }
 
 input.addEventListener('focus', () => { index ??= openIndex(); });
