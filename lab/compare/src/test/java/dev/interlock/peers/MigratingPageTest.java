@@ -11,9 +11,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 
-/** Every call in the tables of docs/migrating.md is compiled, on both sides. */
+/**
+ * Every call in the tables of docs/migrating.md is compiled, on both sides; on Interlock's alone
+ * where the page says so, as the other library would be a large dependency.
+ */
 class MigratingPageTest {
   private static final Pattern CODE = Pattern.compile("`([^`]+)`");
+  private static final String ONE_SIDE = "<!-- only the second column is compiled -->";
 
   @Test
   void everyCallOfTheTablesIsPartOfCodeThatIsCompiled() throws IOException {
@@ -21,10 +25,16 @@ class MigratingPageTest {
         withoutSpace(
             Files.readString(Path.of("src/test/java/dev/interlock/peers/MigrationExamples.java")));
     List<String> calls = new ArrayList<>();
+    boolean isOneSided = false;
     for (String line : Files.readAllLines(Path.of("../../docs/migrating.md"))) {
+      if (line.equals(ONE_SIDE)) {
+        isOneSided = true;
+      } else if (line.startsWith("## ")) {
+        isOneSided = false;
+      }
       String[] cells = line.split("(?<!\\\\)\\|", -1);
       if (line.startsWith("|") && cells.length > 3) {
-        Matcher code = CODE.matcher(cells[1] + cells[2]);
+        Matcher code = CODE.matcher(isOneSided ? cells[2] : cells[1] + cells[2]);
         while (code.find()) {
           calls.add(code.group(1));
         }

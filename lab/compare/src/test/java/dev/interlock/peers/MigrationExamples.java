@@ -161,6 +161,7 @@ final class MigrationExamples {
       throws Exception {
     DistributedLock lock = client.lock("orders");
     lock.asLock();
+    client.lock("orders", options -> options.ttl(Duration.ofSeconds(10)));
     Lease lease = lock.acquire();
     client
         .lock("orders", options -> options.ttl(Duration.ofSeconds(10)).autoRenew(false))
@@ -175,10 +176,12 @@ final class MigrationExamples {
     lock.acquireAsync();
     lease.close();
     lease.isHeld();
+    boolean isExpired = !lease.isHeld();
     lease.renew();
     lease.remainingValidity();
     lease.fencingToken();
     lease.onLoss();
+    lease.onEvent(event -> {});
     lease.callWhileHeld(work);
     client.admin().inspect("orders").isHeld();
     client.admin().forceRelease("orders");
