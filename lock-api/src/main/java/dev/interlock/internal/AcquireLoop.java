@@ -127,9 +127,9 @@ abstract class AcquireLoop {
   final LeaseState inTime(@Nullable LeaseState lease, Grant granted) {
     if (lease == null) {
       throw engine.unavailable(
-          "the lock was granted, but the answer came after its TTL of "
+          "the store granted the lock, but its reply came after the TTL of "
               + granted.effectiveTtl()
-              + " had passed; use a longer TTL, or find what was so slow",
+              + " had passed; use a longer TTL, or find the cause of the delay",
           null);
     }
     return lease;

@@ -91,12 +91,12 @@ final class Acquirer {
     try {
       Handoff.admitReaders(lease);
     } catch (Throwable e) {
-      Timer.failed("the admission of readers", e);
+      Timer.failed("admitting readers", e);
     }
     try {
       holdings.endTurn(lease.name());
     } catch (Throwable e) {
-      Timer.failed("the next head", e);
+      Timer.failed("starting the turn of the next head", e);
     }
   }
 
@@ -163,7 +163,7 @@ final class Acquirer {
         ? engine.closed()
         : engine.unavailable(
             request.name(),
-            "the lock was granted, but its lease was lost before the call could return it",
+            "the store granted the lock, but the lease was lost before the call could return it",
             lease.loss());
   }
 }

@@ -17,7 +17,7 @@ record Admin(Engine engine) implements LockAdmin {
   @Override
   public Stream<LockState> list(String prefix) {
     Names.checkedPrefix(prefix);
-    engine.require(Capability.LIST, "lists of locks");
+    engine.require(Capability.LIST, "listing locks");
     return StreamSupport.stream(new Listing(engine, prefix), false);
   }
 

@@ -39,7 +39,9 @@ final class AsyncRequest<T> implements Runnable {
       engine.threads.requests.execute(this);
     } catch (Throwable e) {
       make(noTime);
-      Timer.survive("a log", () -> Engine.log.debug("no thread for a request of a lease", e));
+      Timer.survive(
+          "logging",
+          () -> Engine.log.debug("no thread is free for an asynchronous request of a lease", e));
     }
     return future;
   }

@@ -97,7 +97,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
         try {
           fail(e instanceof RejectedExecutionException ? engine.closed() : e);
         } catch (Throwable untold) {
-          Timer.failed("the answer to an asynchronous call", untold);
+          Timer.failed("completing an asynchronous call", untold);
         }
         return false;
       }
@@ -139,7 +139,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     try {
       succeed(work());
     } catch (Throwable e) {
-      Timer.survive("the answer to an asynchronous call", () -> fail(e));
+      Timer.survive("completing an asynchronous call", () -> fail(e));
     }
   }
 

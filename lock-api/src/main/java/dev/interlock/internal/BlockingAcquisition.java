@@ -90,7 +90,10 @@ final class BlockingAcquisition<R> {
       return acquirer.contendBeside(request.once());
     } catch (LockUnavailableException e) {
       // The wait in the queue repeats the attempt.
-      Engine.log.debug("{} could not be asked for at once", request.name(), e);
+      Engine.log.debug(
+          "the attempt for \"{}\" beside the local queue failed; waiting in the queue",
+          request.name(),
+          e);
       return null;
     }
   }

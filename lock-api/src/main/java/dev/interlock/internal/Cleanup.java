@@ -70,7 +70,7 @@ final class Cleanup {
       }
       return delay == null ? ReleaseOutcome.RELEASED : ReleaseOutcome.DEFERRED;
     } catch (LockException e) {
-      log.debug("{} was not confirmed to be released", grant.claim(), e);
+      log.debug("the store did not confirm the release of {}", grant.claim(), e);
       if (e instanceof LockUnavailableException problem && !problem.isInDoubt()) {
         return null;
       }
@@ -173,7 +173,7 @@ final class Cleanup {
       try {
         engine.threads.cleanup.execute(this);
       } catch (Throwable e) {
-        log.debug("{} has to wait for a thread", claim, e);
+        log.debug("no thread is free to release {}; trying again", claim, e);
         retryLater();
       }
     }
@@ -211,17 +211,17 @@ final class Cleanup {
     private boolean released(Deadline deadline) {
       try {
         boolean wasThere = engine.store.release(claim, deadline);
-        log.debug("{} given up in the background, was there: {}", claim, wasThere);
+        log.debug("released {} in the background; the store had it: {}", claim, wasThere);
         return wasThere || isLookedForLongEnough();
       } catch (LockConfigurationException e) {
         return refused(e);
       } catch (LockUnavailableException e) {
-        log.debug("{} cannot be given up yet", claim, e);
+        log.debug("the store could not release {}; trying again", claim, e);
         refusedSince = null;
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (Throwable e) {
-        log.error("the backend failed to give up {}", claim, e);
+        log.error("the backend failed to release {} in the background", claim, e);
       }
       return false;
     }
@@ -248,7 +248,7 @@ final class Cleanup {
                     claim,
                     refusal.getMessage()));
       }
-      log.debug("{} was refused to be given up", claim, refusal);
+      log.debug("the store refused to release {}", claim, refusal);
       long now = engine.platform.nanoTime();
       Long since = refusedSince;
       if (since == null) {

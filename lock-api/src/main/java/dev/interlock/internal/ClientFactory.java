@@ -46,9 +46,9 @@ public final class ClientFactory {
       throw new LockConfigurationException(
           "the backend for "
               + parsed.scheme()
-              + ": URIs does not fit what is on the class path; is its driver there, in a version"
-              + " that it supports? "
-              + problem(e),
+              + ": URIs cannot be loaded: "
+              + problem(e)
+              + "; is its driver on the class path, in a version that it supports?",
           e);
     }
   }
@@ -85,7 +85,9 @@ public final class ClientFactory {
         }
         if (first) {
           Engine.log.warn(
-              "trying for {} to open a client: {}", options.openTimeout().get(), e.getMessage());
+              "the client cannot be opened yet; trying again for {}: {}",
+              options.openTimeout().get(),
+              e.getMessage());
         }
         pause(platform, next, e);
       }

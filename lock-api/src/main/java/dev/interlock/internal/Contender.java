@@ -146,7 +146,7 @@ final class Contender {
         engine.timer.schedule(event, event.until);
       }
     } catch (Throwable e) {
-      Timer.failed("the time-out of a place", e);
+      Timer.failed("scheduling the time-out of a place", e);
     }
   }
 

@@ -114,13 +114,13 @@ final class DefaultLockClient implements LockClient {
     LockOptions changed = builder.build();
     checkArgument(
         changed.requestTimeout().equals(engine.requestTimeout()),
-        "requestTimeout can only be set for a whole client, where it is %s; one lock cannot have"
-            + " %s",
+        "requestTimeout can only be set for the whole client, where it is %s; a single lock"
+            + " cannot have %s",
         engine.requestTimeout(),
         changed.requestTimeout());
     checkArgument(
         changed.openTimeout().equals(engine.options.openTimeout()),
-        "openTimeout can only be set for a whole client");
+        "openTimeout can only be set for the whole client");
     return changed;
   }
 
@@ -205,7 +205,7 @@ final class DefaultLockClient implements LockClient {
 
   @Override
   public void close(Duration drain) {
-    checkArgument(!drain.isNegative(), "the time to wait must not be negative, was %s", drain);
+    checkArgument(!drain.isNegative(), "the time to wait must not be negative: %s", drain);
     if (engine.beginToClose()) {
       new Shutdown(holdings, candidacies, leaderWatches).run(drain);
     }

@@ -54,7 +54,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
       super.ensureHeld();
       if (withdrawn) {
         throw new IllegalStateException(
-            "the leadership of \"" + name() + "\" is being released: its candidate has withdrawn");
+            "the leadership of \"" + name() + "\" is ending: its candidacy was closed");
       }
     }
 
@@ -149,7 +149,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
         try {
           pauses = takeTurn();
         } catch (Throwable e) {
-          Timer.failed("a turn of a candidate", e);
+          Timer.failed("the turn of a candidate", e);
         }
         if (pauses && !isOver()) {
           pause();
@@ -224,7 +224,8 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
     } catch (Throwable e) { // work in other languages may throw anything
       var unused = isLong(since);
       if (leadership == null || isEndedFromOutside(elected, e)) {
-        Engine.log.debug("the work of the leader of \"{}\" was ended", name(), e);
+        Engine.log.debug(
+            "a loss or a withdrawal ended the work of the leader of \"{}\"", name(), e);
         return false;
       }
       failureOfWork = e;
@@ -258,7 +259,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
         lease.release();
         return;
       } catch (Throwable e) {
-        Timer.failed("the release of a leadership", e);
+        Timer.failed("resigning a leadership", e);
         pause();
       }
     }
@@ -350,7 +351,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
     Leadership unfinished = leadership;
     if (unfinished != null) {
       // Others lead once it has expired.
-      unfinished.abandon("its candidate was closed, and the work of the leader has not ended");
+      unfinished.abandon("its candidacy was closed, but the work of the leader has not ended");
     }
   }
 

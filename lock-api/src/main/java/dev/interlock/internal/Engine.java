@@ -115,7 +115,7 @@ final class Engine {
       return question.ask();
     } catch (InterruptedException e) {
       interrupted = true;
-      throw unavailable("interrupted while asking", e);
+      throw unavailable("the thread was interrupted while it asked the store", e);
     } finally {
       if (interrupted) {
         Thread.currentThread().interrupt();
@@ -138,7 +138,8 @@ final class Engine {
     ensureOpen();
     if (!backend.has(capability)) {
       throw new UnsupportedOperationException(
-          "the backend %s has no %s; see LockClient.backend()".formatted(backend.name(), what));
+          "the backend %s does not support %s; see LockClient.backend()"
+              .formatted(backend.name(), what));
     }
   }
 

@@ -46,7 +46,7 @@ final class Handoff {
       }
     } catch (Throwable e) {
       // A failure here must not prevent the release.
-      Engine.log.trace("nobody to hand off to could be looked for", e);
+      Engine.log.trace("the search for a waiter to hand off to failed", e);
     }
     return handoff != null && handoff.tell();
   }
@@ -147,7 +147,7 @@ final class Handoff {
     try {
       grant.publish();
     } catch (Throwable e) {
-      Timer.failed("the beginning of a lease", e);
+      Timer.failed("starting a lease", e);
     }
     if (lease.engine().isClosed()) {
       Release.giveUp(admitted, null);

@@ -141,7 +141,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       }
       leases = open;
     } catch (Throwable e) {
-      Timer.failed("the end of a lease", e);
+      Timer.failed("ending a lease", e);
     }
   }
 
@@ -179,7 +179,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       taker = make(next);
       exchanged[Arrays.asList(leases).indexOf(lease)] = taker;
     } catch (Throwable e) {
-      Timer.failed("a handoff", e);
+      Timer.failed("handing off a grant", e);
       return null;
     }
     leases = exchanged;
@@ -199,7 +199,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       long wall = engine.platform.wallMillis();
       return issue(next, wall, engine.platform.nanoTime());
     } catch (Throwable e) {
-      Timer.failed("the admission of a reader", e);
+      Timer.failed("admitting a reader", e);
       return null;
     }
   }
@@ -309,7 +309,9 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       }
       if (isRenewed() && riskAt() - at <= 0) {
         LockException why =
-            problem == null ? engine.unavailable("no renewal has been answered", null) : problem;
+            problem == null
+                ? engine.unavailable("the store has not answered a renewal", null)
+                : problem;
         for (LeaseState lease : leases) {
           lease.putAtRisk(why);
         }
@@ -411,7 +413,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
         return false;
       }
       if (!Awaiting.done(engine.platform, other, deadline)) {
-        throw engine.unavailable("another renewal has not been answered", null);
+        throw engine.unavailable("the store has not answered an earlier renewal", null);
       }
       endOverdue();
     }
@@ -450,7 +452,9 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
         }
         reschedule(wall, now);
       } else if (!(outcome instanceof Renewal.Gone)) {
-        problem = engine.unavailable("a renewal was answered after the validity had ended", null);
+        problem =
+            engine.unavailable(
+                "the store answered a renewal only after the validity had ended", null);
       }
     }
     if (outcome instanceof Renewal.Gone gone) {
@@ -577,7 +581,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
         engine.cleanup.undo(grant);
       }
     } catch (Throwable e) {
-      Timer.failed("the undoing of a grant", e);
+      Timer.failed("undoing a grant", e);
     } finally {
       // Not before, because a client that is being closed waits for it.
       holdings.remove(this);

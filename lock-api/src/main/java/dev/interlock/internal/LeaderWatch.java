@@ -159,7 +159,7 @@ final class LeaderWatch extends Timer.Event {
       refusalIsLogged = false;
     } catch (Throwable e) {
       leastPause = backoff.nextNanos();
-      Timer.survive("a log", () -> log(e));
+      Timer.survive("logging", () -> log(e));
     } finally {
       requestEnded(number, leastPause);
     }
@@ -176,7 +176,7 @@ final class LeaderWatch extends Timer.Event {
         close(made);
       }
     } catch (LockUnavailableException e) {
-      Engine.log.debug("\"{}\" cannot be watched", name, e);
+      Engine.log.debug("the backend cannot watch \"{}\" now; polling", name, e);
     }
   }
 
@@ -243,6 +243,6 @@ final class LeaderWatch extends Timer.Event {
   }
 
   private static void close(LockBackend.Watch watch) {
-    Timer.survive("the end of a watch", watch::close);
+    Timer.survive("closing a watch", watch::close);
   }
 }

@@ -283,7 +283,7 @@ final class LeaseState implements Observers.Subject {
   /** Returns its loss because the client is closed; null if its release is in progress. */
   @Nullable LeaseLostException lossByClose() {
     return switch (phase) {
-      case HELD -> lossOf(LossReason.CLOSED, "its client was closed while it was held");
+      case HELD -> lossOf(LossReason.CLOSED, "its client was closed while the lease was held");
       case KEPT ->
           lossOf(LossReason.CLOSED, "its client was closed before its minimum hold had passed");
       default -> null;
@@ -331,7 +331,7 @@ final class LeaseState implements Observers.Subject {
       }
     } catch (Throwable e) {
       // That must not stop the transition, for which others wait.
-      Timer.failed("an event", e);
+      Timer.failed("reporting an event", e);
     }
   }
 
@@ -474,7 +474,7 @@ final class LeaseState implements Observers.Subject {
       }
     } catch (Throwable e) {
       // That must not stop the transition, for which others wait.
-      Timer.failed("an event", e);
+      Timer.failed("reporting an event", e);
     }
     ending = how;
   }
@@ -552,7 +552,7 @@ final class LeaseState implements Observers.Subject {
       }
     } catch (Throwable e) {
       // That must not stop the transition, for which others wait.
-      Timer.failed("an event", e);
+      Timer.failed("reporting an event", e);
     }
   }
 

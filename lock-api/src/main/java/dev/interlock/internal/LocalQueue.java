@@ -210,7 +210,7 @@ final class LocalQueue {
       try {
         waiter.onAnswer(answer);
       } catch (Throwable e) {
-        Timer.failed("an answer", e);
+        Timer.failed("passing an answer to a waiter", e);
       }
     }
   }
@@ -238,7 +238,7 @@ final class LocalQueue {
       try {
         waiter.onOutage(problem);
       } catch (Throwable e) {
-        Timer.failed("an outage", e);
+        Timer.failed("reporting an outage to a waiter", e);
       }
     }
   }
@@ -308,7 +308,7 @@ final class LocalQueue {
         try {
           left.end();
         } catch (Throwable e) {
-          Timer.failed("the end of a contender", e);
+          Timer.failed("ending a contender", e);
         }
       }
     }

@@ -66,11 +66,11 @@ final class LossSignal extends CompletableFuture<LeaseLostException> {
 
   @Override
   public void obtrudeValue(LeaseLostException value) {
-    throw new UnsupportedOperationException("a loss cannot be made up");
+    throw new UnsupportedOperationException("only the client can report a loss");
   }
 
   @Override
   public void obtrudeException(Throwable failure) {
-    throw new UnsupportedOperationException("a loss cannot be made up");
+    throw new UnsupportedOperationException("only the client can report a loss");
   }
 }

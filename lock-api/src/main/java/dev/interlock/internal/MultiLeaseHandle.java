@@ -213,7 +213,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
         return tokenOf(member);
       }
     }
-    throw new IllegalArgumentException("\"" + name + "\" is not one of " + name());
+    throw new IllegalArgumentException("\"" + name + "\" is not one of the names " + name());
   }
 
   @Override
@@ -330,7 +330,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
 
     /** A failure of one does not prevent the release of the others. */
     private void failed(Throwable why) {
-      Timer.failed("the release of one of a set", why);
+      Timer.failed("releasing a member of a set", why);
       outcomes.add(ReleaseOutcome.UNKNOWN);
     }
 

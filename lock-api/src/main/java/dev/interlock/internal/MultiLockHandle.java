@@ -58,7 +58,7 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
         engine.ensureOpen();
         if (request.isOver()) {
           throw engine.unavailable(
-              request.name(), "one of the set was lost before all were held", e);
+              request.name(), "a member of the set was lost before all were acquired", e);
         }
         new WakeUp(engine.platform).await(request.deadline().orIn(backoff.next()));
       }
@@ -91,7 +91,7 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
   private void requireTime(Request request) {
     if (request.end().hasPassed()) {
       throw engine.unavailable(
-          request.name(), "the store was too slow to be asked for all of the set", null);
+          request.name(), "the store was too slow to acquire all members of the set in time", null);
     }
   }
 
@@ -112,7 +112,7 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
           old.stream().map(LeaseState::grant).toList(), request.forStore(engine.requestTimeout()));
     } catch (LockUnavailableException e) {
       throw new LeaseLostException(
-          request.name(), LossReason.EXPIRED, "its renewal was not answered", e);
+          request.name(), LossReason.EXPIRED, "the store did not answer its renewal", e);
     }
     members.forEach(LeaseState::ensureHeld);
   }
@@ -123,7 +123,7 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
     try {
       deadline = engine.requestDeadline();
     } catch (Throwable e) {
-      Timer.failed("the end of a set", e);
+      Timer.failed("releasing an incomplete set", e);
     }
     // Backwards, so that a waiter for the first finds the others free.
     for (int i = members.size() - 1; i >= 0; i--) {

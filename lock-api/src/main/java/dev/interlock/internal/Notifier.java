@@ -174,7 +174,7 @@ final class Notifier extends Timer.Event {
       call.run();
     } catch (Throwable e) {
       try {
-        failures.note(() -> Timer.survive("a log", () -> log.warn("a listener failed", e)));
+        failures.note(() -> Timer.survive("logging", () -> log.warn("a listener failed", e)));
         flush();
       } catch (Throwable unreported) {
         // Without memory the failure is not logged, and those that follow are called.
@@ -229,7 +229,7 @@ final class Notifier extends Timer.Event {
       } catch (RejectedExecutionException e) {
         startLate(task);
       } catch (Throwable e) {
-        log.warn("listeners have to wait for a thread: {}", e.toString());
+        log.warn("no thread can be started for listeners; trying again: {}", e.toString());
         return false;
       }
       return true;
@@ -241,7 +241,10 @@ final class Notifier extends Timer.Event {
     try {
       platform.thread("late-callback", task).start();
     } catch (Throwable e) {
-      log.warn("a listener is called on the thread {}", Thread.currentThread().getName(), e);
+      log.warn(
+          "no thread can be started for a listener; calling it on the thread {}",
+          Thread.currentThread().getName(),
+          e);
       task.run();
     }
   }

@@ -63,7 +63,7 @@ final class PollingLoop extends AcquireLoop {
       try {
         offered.grant().publish();
       } catch (Throwable e) {
-        Timer.failed("the beginning of a lease", e);
+        Timer.failed("starting a lease", e);
       }
     }
     return offered;
@@ -74,7 +74,7 @@ final class PollingLoop extends AcquireLoop {
     try {
       return engine.store.watch(request.name(), contender.wakeUp());
     } catch (LockUnavailableException e) {
-      Engine.log.debug("\"{}\" cannot be watched", request.name(), e);
+      Engine.log.debug("the backend cannot watch \"{}\" now; polling", request.name(), e);
       return null;
     }
   }
@@ -86,7 +86,7 @@ final class PollingLoop extends AcquireLoop {
       try {
         watched.close();
       } catch (Throwable e) {
-        Timer.failed("the backend's end of a wait", e);
+        Timer.failed("closing a watch of the backend", e);
       }
     }
   }

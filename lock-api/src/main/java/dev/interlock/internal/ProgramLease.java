@@ -34,7 +34,7 @@ abstract class ProgramLease implements Lease {
   static long tokenOf(LeaseState lease) {
     if (lease.token() == 0) {
       throw new UnsupportedOperationException(
-          lease.engine().backend.name() + " has no fencing tokens");
+          "the backend " + lease.engine().backend.name() + " has no fencing tokens");
     }
     return lease.token();
   }

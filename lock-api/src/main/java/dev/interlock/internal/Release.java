@@ -46,11 +46,11 @@ final class Release {
 
   /** Nobody has it, so it must not be renewed. */
   private static void abandon(LeaseState lease, Throwable failure) {
-    Timer.failed("the release of a lease that nobody has", failure);
+    Timer.failed("releasing an unused lease", failure);
     try {
-      lease.abandon("it could not be released");
+      lease.abandon("its release failed");
     } catch (Throwable e) {
-      Timer.failed("the end of a lease that nobody has", e);
+      Timer.failed("abandoning an unused lease", e);
     }
   }
 
@@ -153,7 +153,7 @@ final class Release {
       if (lease.phase() != LeasePhase.PASSING) {
         throw e;
       }
-      Timer.failed("a deferred release", e);
+      Timer.failed("deferring a release", e);
     }
     return outcome == null && keep() ? ReleaseOutcome.DEFERRED : outcome;
   }
@@ -214,7 +214,7 @@ final class Release {
         grant.reschedule();
       }
     } catch (Throwable e) {
-      Timer.failed("a minimum hold", e);
+      Timer.failed("keeping a lock for its minimum hold", e);
       return false;
     }
     grant.publish();

@@ -103,7 +103,7 @@ final class Renewer {
       engine.threads.renewal.execute(() -> renewDue(batch, patience));
     } catch (Throwable e) {
       // The client was closed, or has no thread for it. Each grant asks again until it ends.
-      Engine.log.debug("{} renewals have to wait", batch.size(), e);
+      Engine.log.debug("no thread is free for {} renewals; trying again", batch.size(), e);
     }
   }
 

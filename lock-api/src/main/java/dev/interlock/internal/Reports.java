@@ -91,7 +91,7 @@ final class Reports {
         }
       }
     } catch (Throwable e) {
-      Timer.failed("an event", e);
+      Timer.failed("reporting an event", e);
     }
     notifier.flush();
   }

@@ -78,11 +78,14 @@ final class Shutdown {
         isInterruptedUntil(
             () -> !holdings.hasGrants() && otherCandidacies().findAny().isEmpty(), deadline);
     if (holdings.hasGrants() || deadline.hasPassed()) {
-      Engine.log.warn("closed before all leases were released; the rest end with their TTLs");
+      Engine.log.warn(
+          "the client was closed before all leases were released; the others end with their TTLs");
     }
     otherCandidacies()
         .forEach(
-            other -> Engine.log.warn("closed while the work of {} is still in progress", other));
+            other ->
+                Engine.log.warn(
+                    "the client was closed while the work of {} was still in progress", other));
     engine.cleanup.finish(deadline);
     engine.leaseLog.count();
   }
@@ -116,7 +119,7 @@ final class Shutdown {
         ends.add(
             CompletableFuture.runAsync(() -> releaseAll(open, deadline), engine.threads.cleanup));
       } catch (Throwable e) {
-        Engine.log.debug("closing with fewer threads", e);
+        Engine.log.debug("no thread is free to release more leases at once", e);
       }
     }
     releaseAll(open, deadline);

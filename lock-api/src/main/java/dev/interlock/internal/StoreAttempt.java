@@ -133,12 +133,12 @@ final class StoreAttempt {
     try {
       lease.grant().begin();
     } catch (Throwable e) {
-      Timer.failed("the beginning of a lease", e);
+      Timer.failed("starting a lease", e);
     }
     try {
       applyEarlyLoss(lease);
     } catch (Throwable e) {
-      Timer.failed("an early loss", e);
+      Timer.failed("reporting an early loss", e);
     }
     return lease;
   }
@@ -194,7 +194,7 @@ final class StoreAttempt {
         joined.close();
       } catch (Throwable e) {
         // It must not make the client forget a lock that was just granted.
-        Timer.failed("the backend's end of a wait", e);
+        Timer.failed("closing a place of the backend", e);
       }
     }
   }

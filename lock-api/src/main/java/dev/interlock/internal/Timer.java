@@ -139,7 +139,7 @@ final class Timer implements AutoCloseable {
       start();
     } catch (Throwable e) {
       // The event stays, and the next one retries.
-      log.error("the timer could not be started", e);
+      log.error("the thread of the timer could not be started", e);
     }
   }
 
@@ -183,7 +183,7 @@ final class Timer implements AutoCloseable {
       fire(due);
     }
     if (fired) {
-      survive("what follows timed events", afterSweep);
+      survive("the work after timed events", afterSweep);
     }
   }
 
@@ -196,7 +196,7 @@ final class Timer implements AutoCloseable {
       try {
         schedule(due, platform.nanoTime() + RETRY);
       } catch (Throwable dropped) {
-        failed("the repetition of a timed event", dropped);
+        failed("rescheduling a timed event", dropped);
       }
     }
   }

@@ -190,7 +190,7 @@ class LeaseLogTest extends EngineFixture {
     acquireFor(TTL, options -> options.autoRenew(false)).close();
     advanceUntil("the lock is free", () -> engine.residue() == 0);
     String lines = assertNothingIsLoggedOf("a", engine);
-    assertTrue(lines.contains("(CLOSED): its client was closed while it was held"), lines);
+    assertTrue(lines.contains("(CLOSED): its client was closed while the lease was held"), lines);
   }
 
   private String assertNothingIsLoggedOf(String name, DefaultLockClient client) throws Exception {

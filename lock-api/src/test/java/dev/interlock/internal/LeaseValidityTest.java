@@ -62,7 +62,7 @@ class LeaseValidityTest extends EngineFixture {
     LockUnavailableException e =
         assertThrows(
             LockUnavailableException.class, () -> engine.lock("a", like(FIXED)).tryAcquire());
-    assertTrue(e.getMessage().contains("came after its TTL"), e.getMessage());
+    assertTrue(e.getMessage().contains("came after the TTL"), e.getMessage());
     awaitCalls(FakeStore.Op.RELEASE, 1);
     awaitFree("a");
   }
