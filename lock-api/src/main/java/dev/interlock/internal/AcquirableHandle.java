@@ -12,7 +12,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** How much of a name, or of a set of names, to acquire, and with which options. */
+/** A handle on a share of a name, or on a set of names, with the options to acquire it. */
 abstract class AcquirableHandle<L extends Lease> implements Acquirable<L> {
 
   final Acquirer acquirer;
@@ -29,37 +29,40 @@ abstract class AcquirableHandle<L extends Lease> implements Acquirable<L> {
     this.options = options;
   }
 
-  /** Acquires on the calling thread; null if the time passed without a failure. */
+  /** Acquires on the calling thread; null if the time ran out without a failure. */
   abstract @Nullable L acquire(Request request) throws InterruptedException;
 
-  /** Acquires on the threads of the client, and makes the future's result. */
+  /** Acquires on a thread of the client; {@code result} makes the value of the future. */
   abstract <R> CompletableFuture<R> acquireAsync(Request request, Function<@Nullable L, R> result);
 
-  /** Whether an attempt that does not wait is known to be in vain. */
+  /** Whether an attempt that does not wait would certainly fail. */
   boolean isBusy(@Nullable Thread owner) {
     return false;
   }
 
-  final Request untilHad() {
-    return untilHad(null);
+  final Request acquireRequest() {
+    return acquireRequest(null);
   }
 
-  final Request untilHad(@Nullable Thread owner) {
-    return Request.untilHad(engine, name, share, options, owner);
+  final Request acquireRequest(@Nullable Thread owner) {
+    return Request.forAcquire(engine, name, share, options, owner);
   }
 
-  final Request upTo(Duration timeout, @Nullable Thread owner) {
-    return Request.upTo(engine, name, share, options, owner, timeout);
+  final Request tryAcquireRequest(Duration timeout, @Nullable Thread owner) {
+    return Request.forTryAcquire(engine, name, share, options, owner, timeout);
   }
 
   @Override
   public L acquire() throws InterruptedException {
-    Request request = untilHad();
-    return acquired(request, acquire(request));
+    Request request = acquireRequest();
+    return requireAcquired(request, acquire(request));
   }
 
-  /** Only the wait for a set ends without a lease and without an exception. */
-  private L acquired(Request request, @Nullable L lease) {
+  /**
+   * Throws if there is no lease: only the wait for a set ends without a lease and without an
+   * exception.
+   */
+  private L requireAcquired(Request request, @Nullable L lease) {
     if (lease == null) {
       throw new LockTimeoutException(
           name, options.waitTimeout().orElse(Duration.ZERO), request.acquisition().heldBy());
@@ -69,18 +72,20 @@ abstract class AcquirableHandle<L extends Lease> implements Acquirable<L> {
 
   @Override
   public Optional<L> tryAcquire() {
-    return isBusy(null) ? Optional.empty() : engine.uninterrupted(() -> tryAcquire(Duration.ZERO));
+    return isBusy(null)
+        ? Optional.empty()
+        : engine.callUninterrupted(() -> tryAcquire(Duration.ZERO));
   }
 
   @Override
   public Optional<L> tryAcquire(Duration timeout) throws InterruptedException {
-    return Optional.ofNullable(acquire(upTo(timeout, null)));
+    return Optional.ofNullable(acquire(tryAcquireRequest(timeout, null)));
   }
 
   @Override
   public CompletableFuture<L> acquireAsync() {
-    Request request = untilHad();
-    return acquireAsync(request, lease -> acquired(request, lease));
+    Request request = acquireRequest();
+    return acquireAsync(request, lease -> requireAcquired(request, lease));
   }
 
   @Override
@@ -96,6 +101,6 @@ abstract class AcquirableHandle<L extends Lease> implements Acquirable<L> {
 
   @Override
   public CompletableFuture<Optional<L>> tryAcquireAsync(Duration timeout) {
-    return acquireAsync(upTo(timeout, null), Optional::ofNullable);
+    return acquireAsync(tryAcquireRequest(timeout, null), Optional::ofNullable);
   }
 }

@@ -10,8 +10,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One turn of a head of the local queue: it makes attempts until the store grants the lock, or its
- * time has passed, or the store has failed for longer than it bears. Used once.
+ * The turn of a head of the local queue. It makes attempts until the store grants the lock, the
+ * deadline passes, or the store has failed for longer than the outage time-out. Used once.
  */
 abstract class AcquireLoop {
 
@@ -19,9 +19,10 @@ abstract class AcquireLoop {
   final Engine engine;
   final Request request;
 
-  /** The time before the last request, and when to give that up; none may have been sent yet. */
+  /** The time before the last request was sent; initially the start of the call. */
   private long sentAt;
 
+  /** The deadline of the last request. */
   private long answerDue;
 
   private Duration maxPause = Duration.ZERO;
@@ -30,17 +31,17 @@ abstract class AcquireLoop {
     this.contender = contender;
     this.engine = contender.holdings().engine;
     this.request = request;
-    this.sentAt = request.since();
-    this.answerDue = request.since();
+    this.sentAt = request.startedAt();
+    this.answerDue = request.startedAt();
   }
 
   /**
-   * Tries until the deadline, at least once. While the store fails, retries with growing pauses, as
-   * long as the patience lasts.
+   * Tries until the deadline, at least once. While the store fails, retries with growing pauses
+   * until the outage time-out.
    *
-   * @return null if the deadline passed and the last answer was busy
-   * @throws LockUnavailableException if the deadline passed and the last answer was a failure, or
-   *     the patience has run out
+   * @return null if the deadline passed and the store answered last that the lock is held
+   * @throws LockUnavailableException if the deadline passed during an outage, or the outage
+   *     time-out has passed
    */
   final @Nullable LeaseState run() throws InterruptedException {
     boolean leavesPlace = false;
@@ -54,7 +55,7 @@ abstract class AcquireLoop {
       throw e;
     } finally {
       close();
-      contender.leave(leavesPlace);
+      contender.endTurn(leavesPlace);
     }
   }
 
@@ -66,18 +67,18 @@ abstract class AcquireLoop {
         lease = ask(attempt);
       } catch (LockConfigurationException e) {
         if (!(engine.store instanceof QueueingBackend)) {
-          // What a refused attempt may have left on the store expires there.
+          // The remains of a refused attempt expire on the store.
           attempt.forget();
         }
-        contender.noteAnswer();
+        contender.recordAnswer();
         throw e;
       } catch (LockUnavailableException e) {
-        fail(attempt, e);
+        endFailed(attempt, e);
       }
       if (lease == null) {
         engine.ensureOpen();
         if (request.isOver()) {
-          return giveUp();
+          return endWithoutLease();
         }
         lease = pause(request.deadline().orIn(maxPause));
       }
@@ -85,46 +86,46 @@ abstract class AcquireLoop {
     return lease;
   }
 
-  /** Asks the store; null if another client is before this one. */
+  /** Asks the store; null if another client holds the lock or is before this one. */
   abstract @Nullable LeaseState ask(StoreAttempt attempt) throws InterruptedException;
 
   /** Pauses before the next attempt. Returns a lease that was offered meanwhile, or null. */
   abstract @Nullable LeaseState pause(Deadline until) throws InterruptedException;
 
-  /** Ends what the pauses needed. Never throws. */
+  /** Frees the resources of the pauses. Never throws. */
   void close() {}
 
-  /** Another client is before this one, and the store is to be asked again after a pause. */
-  final void noteHeld(Attempt.Busy answer, Duration pause) {
-    request.acquisition().heldBy(answer.holder());
+  /** Records that another client holds the lock or is before this one, and how long to pause. */
+  final void recordHeld(Attempt.Busy answer, Duration pause) {
+    request.acquisition().setHeldBy(answer.holder());
     maxPause = pause;
-    // From the request on: the process may have been stopped since the answer came.
-    contender.noteHeld(sentAt + pause.plus(engine.requestTimeout()).toNanos());
+    // Counted from the request: the process may have been stopped since the answer arrived.
+    contender.recordHeld(sentAt + pause.plus(engine.requestTimeout()).toNanos());
   }
 
   final Deadline requestDeadline() {
-    Outage present = contender.outage();
+    Outage current = contender.outage();
     sentAt = engine.platform.nanoTime();
-    long patience = request.withoutStore().toNanos();
-    if (present != null) {
-      present.noteAsked(sentAt);
-      patience = present.patience(request, sentAt);
+    long outageRemaining = request.outageTimeout().toNanos();
+    if (current != null) {
+      current.recordRequest(sentAt);
+      outageRemaining = current.remaining(request, sentAt);
     }
-    Deadline deadline = request.forStore(engine.requestTimeout(), patience, sentAt);
+    Deadline deadline = request.storeDeadline(engine.requestTimeout(), outageRemaining, sentAt);
     answerDue = deadline.nanos();
     return deadline;
   }
 
-  /** Makes the lease; null if the grant is late. */
-  final @Nullable LeaseState begin(StoreAttempt attempt, Grant granted, long clockOffset) {
-    LeaseState lease = attempt.begin(granted, clockOffset, request);
+  /** Makes the lease; null if the grant arrived too late. */
+  final @Nullable LeaseState beginLease(StoreAttempt attempt, Grant granted, long clockOffset) {
+    LeaseState lease = attempt.beginLease(granted, clockOffset, request);
     if (lease != null) {
-      contender.noteAnswer();
+      contender.recordAnswer();
     }
     return lease;
   }
 
-  final LeaseState inTime(@Nullable LeaseState lease, Grant granted) {
+  final LeaseState requireInTime(@Nullable LeaseState lease, Grant granted) {
     if (lease == null) {
       throw engine.unavailable(
           "the store granted the lock, but its reply came after the TTL of "
@@ -136,25 +137,25 @@ abstract class AcquireLoop {
   }
 
   /**
-   * Corrects a backend that counts from the reply: a grant is certain for the time that the store
+   * Corrects a backend that counts from the reply. A grant is certain for the time that the store
    * gives, counted from before the request was sent.
    */
-  static Grant cappedAt(Grant grant, long sentAt) {
-    long most = sentAt + grant.validityPerConfirmation().toNanos();
-    return grant.validUntil() - most <= 0 ? grant : grant.validUntil(most);
+  static Grant capValidity(Grant grant, long sentAt) {
+    long latestEnd = sentAt + grant.validityPerConfirmation().toNanos();
+    return grant.validUntil() - latestEnd <= 0 ? grant : grant.validUntil(latestEnd);
   }
 
   /**
-   * Ends an attempt that has failed.
+   * Ends a failed attempt.
    *
    * @throws LockUnavailableException the failure, if no other attempt follows
    */
-  private void fail(StoreAttempt attempt, LockUnavailableException problem) {
+  private void endFailed(StoreAttempt attempt, LockUnavailableException problem) {
     boolean isQueued = attempt.place() != null;
     if (isQueued && !attempt.isGranted()) {
-      // The store has let us into the queue since its last failure. A grant that came too late is
-      // no sign that it has recovered.
-      contender.noteAnswer();
+      // The store has let this client into the queue since its last failure. A grant that arrived
+      // too late does not show that it has recovered.
+      contender.recordAnswer();
     }
     if (problem.isInDoubt() || isQueued || attempt.isGranted()) {
       attempt.end();
@@ -163,23 +164,23 @@ abstract class AcquireLoop {
     }
     engine.ensureOpen();
     long now = engine.platform.nanoTime();
-    Outage present = contender.outage();
-    Outage outage = present == null ? new Outage(problem, sentAt, now) : present;
-    // Whoever waits in the store's queue has not asked for anything all that time.
+    Outage current = contender.outage();
+    Outage outage = current == null ? new Outage(problem, sentAt, now) : current;
+    // A waiter in the store's queue has sent no request in the meantime.
     outage.add(problem, isQueued ? sentAt : answerDue, now);
-    contender.noteFailure(outage, now);
-    if (request.isOver() || outage.patience(request, now) <= 0) {
+    contender.recordFailure(outage, now);
+    if (request.isOver() || outage.remaining(request, now) <= 0) {
       throw problem;
     }
-    engine.reports.noteFailedAttempt(request, problem);
+    engine.reports.reportFailedAttempt(request, problem);
     maxPause = outage.pause(engine.platform, request, now);
   }
 
-  /** Ends with nothing; throws if the store has not answered last. */
-  private @Nullable LeaseState giveUp() {
-    Outage present = contender.outage();
-    if (present != null) {
-      throw present.failure();
+  /** Ends without a lease; throws during an outage. */
+  private @Nullable LeaseState endWithoutLease() {
+    Outage current = contender.outage();
+    if (current != null) {
+      throw current.failure();
     }
     return null;
   }

@@ -10,7 +10,7 @@ import dev.interlock.spi.Share;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
-/** Acquires for one thread of the client, on that thread, and says how an acquisition ends. */
+/** Acquires locks for the threads of the client, and decides how an acquisition ends. */
 final class Acquirer {
 
   final Holdings holdings;
@@ -24,7 +24,10 @@ final class Acquirer {
     this.queues = holdings.queues;
   }
 
-  /** Called by the head of the local queue: acquires the lock from the server, or passes. */
+  /**
+   * Acquires the lock from the store, and then ends the turn unless the lease takes all of the
+   * name. Called by the head of the local queue.
+   */
   @Nullable LeaseState contend(Request request) throws InterruptedException {
     LeaseState lease = null;
     try {
@@ -34,15 +37,15 @@ final class Acquirer {
       if (lease == null) {
         holdings.endTurn(request.name());
       } else if (!lease.grant().isWhole()) {
-        letOthersIn(lease);
+        admitOthers(lease);
       }
     }
-    LeaseState acquired = ifOpen(lease, request);
-    return acquired == null ? timedOut(request) : acquired;
+    LeaseState acquired = requireOpen(lease, request);
+    return acquired == null ? timeOut(request) : acquired;
   }
 
-  /** Asks the store once, beside other threads of this client; null if the name is held. */
-  @Nullable LeaseState contendBeside(Request request) throws InterruptedException {
+  /** Asks the store once without entering the local queue; null if the name is held. */
+  @Nullable LeaseState tryBesideQueue(Request request) throws InterruptedException {
     engine.ensureOpen();
     LeaseState lease;
     try {
@@ -50,7 +53,7 @@ final class Acquirer {
     } finally {
       engine.signalEnd();
     }
-    return ifOpen(lease, request);
+    return requireOpen(lease, request);
   }
 
   private @Nullable LeaseState run(Contender contender, Request request)
@@ -63,40 +66,40 @@ final class Acquirer {
               ? new QueueingLoop(store, contender, request)
               : new PollingLoop(contender, request);
     } catch (Throwable e) {
-      contender.leave(false);
+      contender.endTurn(false);
       throw e;
     }
     try {
       return loop.run();
     } catch (LockUnavailableException e) {
-      throw Engine.of(request.name(), e);
+      throw Engine.withName(request.name(), e);
     }
   }
 
-  /** A client that is being closed may have released its leases before it knew of this one. */
-  private @Nullable LeaseState ifOpen(@Nullable LeaseState lease, Request request) {
+  /** Releases the lease of a closed client, whose close may not have seen it. */
+  private @Nullable LeaseState requireOpen(@Nullable LeaseState lease, Request request) {
     if (lease != null && engine.isClosed()) {
-      Release.giveUp(lease, request.forStore(engine.requestTimeout()));
+      Release.releaseUnused(lease, request.storeDeadline(engine.requestTimeout()));
       throw engine.closed();
     }
     return lease;
   }
 
   /**
-   * Lets others in beside the head's lease: first waiters behind it that can use its grant, then
-   * the next head, which asks the store.
+   * Admits others beside the head's lease: first the waiters that can share its grant, then the
+   * next head.
    */
-  private void letOthersIn(LeaseState lease) {
-    // From here on only the caller can release the lease, so it has to be returned.
+  private void admitOthers(LeaseState lease) {
+    // From here on only the caller can release the lease, so this must return it.
     try {
       Handoff.admitReaders(lease);
     } catch (Throwable e) {
-      Timer.failed("admitting readers", e);
+      Timer.logFailure("admitting readers", e);
     }
     try {
       holdings.endTurn(lease.name());
     } catch (Throwable e) {
-      Timer.failed("starting the turn of the next head", e);
+      Timer.logFailure("starting the turn of the next head", e);
     }
   }
 
@@ -104,19 +107,19 @@ final class Acquirer {
    * Whether another thread of this client holds the lock, or the store has answered that another
    * client does. Always false for a share that does not exclude others.
    *
-   * @throws LockConfigurationException if the name is in use as something else
+   * @throws LockConfigurationException if the name is in use for another kind of lock
    */
-  boolean isBusy(String name, Share share, LockOptions wanted, @Nullable Thread owner) {
+  boolean isBusy(String name, Share share, LockOptions options, @Nullable Thread owner) {
     engine.ensureOpen();
     boolean busy = queues.of(name).isBusy(share) && share.isWhole();
     if (busy && engine.notifier.hasListeners()) {
-      Request refused = Request.upTo(engine, name, share, wanted, owner, Duration.ZERO);
-      engine.reports.noteGivenUp(refused, null, Reason.TIMED_OUT);
+      Request request = Request.forTryAcquire(engine, name, share, options, owner, Duration.ZERO);
+      engine.reports.reportGaveUp(request, null, Reason.TIMED_OUT);
     }
     return busy;
   }
 
-  /** Removes a waiter that entered the queue while the client was being closed. */
+  /** Ends a waiter that entered the queue while the client was being closed. */
   void ensureServed(LocalQueue.Waiter waiter) {
     if (engine.isClosed() && queues.of(waiter.request().name()).leave(waiter)) {
       waiter.onClose();
@@ -125,35 +128,38 @@ final class Acquirer {
 
   // --- how an acquisition ends ------------------------------------------------------------------
 
-  /** Returns null, or throws if the request insists. */
-  private @Nullable LeaseState timedOut(Request request) {
-    if (request.timeoutIsFailure()) {
+  /** Returns null, or throws if the caller wants an exception. */
+  private @Nullable LeaseState timeOut(Request request) {
+    if (request.throwsOnTimeout()) {
       throw new LockTimeoutException(
           request.name(),
-          Duration.ofNanos(engine.platform.nanoTime() - request.since()),
+          Duration.ofNanos(engine.platform.nanoTime() - request.startedAt()),
           engine.reports.holder(request).orElse(null));
     }
     return null;
   }
 
   /**
-   * The outcome of an acquisition that timed out behind another thread of this client.
+   * Ends an acquisition that timed out behind another thread of this client.
    *
-   * @param answer what the head of the queue knew of the lock
+   * @param answer what the head of the queue knows about the lock
    */
-  @Nullable LeaseState timedOutInLine(Request request, LocalQueue.Answer answer) {
+  @Nullable LeaseState timedOutInQueue(Request request, LocalQueue.Answer answer) {
     if (answer.kind() == LocalQueue.Answer.Kind.HELD) {
-      return timedOut(request);
+      return timeOut(request);
     }
     throw engine.unavailable(
-        request.name(), "the store could not be asked in time", answer.trouble());
+        request.name(), "the store could not be asked in time", answer.failure());
   }
 
-  /** The failure of an acquisition that another thread's outage has ended as well. */
-  LockUnavailableException outage(Request request, LockUnavailableException problem) {
+  /**
+   * The failure of an acquisition whose outage time-out has passed while another thread asked the
+   * store.
+   */
+  LockUnavailableException outageFailure(Request request, LockUnavailableException problem) {
     return engine.unavailable(
         request.name(),
-        "the store has failed for longer than the outage time-out of " + request.withoutStore(),
+        "the store has failed for longer than the outage time-out of " + request.outageTimeout(),
         problem);
   }
 

@@ -5,12 +5,12 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The reporting state of one acquisition, or of one name of a set's. Unused without listeners. It
- * changes under its monitor, so that events come in order.
+ * The events already reported for one acquisition, or for one member of a set. Unused without
+ * listeners. It changes under its monitor, so that events stay in order.
  */
 final class Acquisition {
 
-  private final @Nullable Acquisition ofSet;
+  private final @Nullable Acquisition set;
 
   @GuardedBy("this")
   private long number;
@@ -18,35 +18,35 @@ final class Acquisition {
   @GuardedBy("this")
   private boolean waited;
 
-  /** Whether it was acquired or given up. */
+  /** Whether its end has been reported. */
   @GuardedBy("this")
   private boolean ended;
 
   private volatile @Nullable String heldBy;
 
-  Acquisition(@Nullable Acquisition ofSet) {
-    this.ofSet = ofSet;
+  Acquisition(@Nullable Acquisition set) {
+    this.set = set;
   }
 
-  /** Returns that of another try. */
-  Acquisition again() {
-    return new Acquisition(ofSet);
+  /** Returns a new acquisition of the same set, if any. */
+  Acquisition forRetry() {
+    return new Acquisition(set);
   }
 
-  /** Returns its number, or that of its set; drawn when the first event needs it. */
+  /** Returns its number, or the number of its set; assigned when the first event needs it. */
   synchronized long number(AtomicLong numbers) {
     if (number == 0) {
-      number = ofSet == null ? numbers.incrementAndGet() : ofSet.number(numbers);
+      number = set == null ? numbers.incrementAndGet() : set.number(numbers);
     }
     return number;
   }
 
-  /** Takes the label of the holder, as last seen. */
-  void heldBy(@Nullable String holder) {
+  /** Sets the label of the holder as last seen. */
+  void setHeldBy(@Nullable String holder) {
     if (holder != null) {
       heldBy = holder;
-      if (ofSet != null) {
-        ofSet.heldBy = holder;
+      if (set != null) {
+        set.heldBy = holder;
       }
     }
   }
@@ -55,14 +55,14 @@ final class Acquisition {
     return heldBy;
   }
 
-  /** Whether it waits from now on, and has neither waited nor ended before. */
+  /** Marks the acquisition as waiting; false if it waited or ended before. */
   synchronized boolean beginToWait() {
     boolean begins = !waited && !ended;
     waited = true;
     return begins;
   }
 
-  /** Whether it ends now, and has not before. */
+  /** Marks the acquisition as ended; false if it ended before. */
   synchronized boolean end() {
     boolean ends = !ended;
     ended = true;

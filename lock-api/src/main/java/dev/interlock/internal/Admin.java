@@ -11,7 +11,7 @@ record Admin(Engine engine) implements LockAdmin {
 
   @Override
   public LockState inspect(String name) {
-    return engine.ask(name, () -> engine.inspect(name));
+    return engine.callFor(name, () -> engine.inspect(name));
   }
 
   @Override
@@ -23,12 +23,12 @@ record Admin(Engine engine) implements LockAdmin {
 
   @Override
   public boolean forceRelease(String name) {
-    return engine.ask(name, () -> engine.store.forceRelease(name, engine.requestDeadline()));
+    return engine.callFor(name, () -> engine.store.forceRelease(name, engine.requestDeadline()));
   }
 
   @Override
   public boolean revoke(String name) {
-    return engine.ask(name, () -> engine.store.revoke(name, engine.requestDeadline()));
+    return engine.callFor(name, () -> engine.store.revoke(name, engine.requestDeadline()));
   }
 
   @Override

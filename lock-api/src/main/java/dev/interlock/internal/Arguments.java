@@ -4,16 +4,16 @@ import com.google.errorprone.annotations.FormatMethod;
 import com.google.errorprone.annotations.FormatString;
 import org.jspecify.annotations.Nullable;
 
-/** Checks of what a program passes. */
+/** Checks the arguments that a program passes. */
 public final class Arguments {
 
   private Arguments() {}
 
   /**
-   * Refuses an argument.
+   * Checks a condition on an argument.
    *
-   * @param isValid whether it is allowed
-   * @param message what is wrong with it, a format for {@link String#format}
+   * @param isValid whether the argument is allowed
+   * @param message why it is not allowed, a format for {@link String#format}
    * @param details the arguments of the format
    * @throws IllegalArgumentException if it is not allowed
    */

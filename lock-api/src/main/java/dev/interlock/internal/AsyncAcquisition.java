@@ -7,10 +7,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An acquisition that completes a future. In the local queue it occupies no thread; as the head it
- * contends on one of the client's threads. Used once.
+ * An acquisition that completes a future. It occupies no thread in the local queue; as the head it
+ * contends on a thread of the client. Used once.
  *
- * @param <R> what the future yields for a lease, or for none in time
+ * @param <R> the type of the future's value
  */
 final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
 
@@ -24,7 +24,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
       CompletableFuture<R> future) {
     super(request, result, future);
     this.acquirer = acquirer;
-    this.wait = new LocalWait(acquirer, request, this::goOn);
+    this.wait = new LocalWait(acquirer, request, this::onDecision);
   }
 
   static <R> CompletableFuture<R> start(
@@ -34,7 +34,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
 
   @Override
   void enter() {
-    if (request.asksOnce()) {
+    if (request.bypassesQueue()) {
       var unused = execute(engine.threads.loops);
       return;
     }
@@ -49,7 +49,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
     }
   }
 
-  private boolean goOn() {
+  private boolean onDecision() {
     if (wait.isHead()) {
       return execute(engine.threads.loops);
     }
@@ -63,25 +63,25 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
 
   @Override
   @Nullable LeaseState work() throws InterruptedException {
-    return request.asksOnce() ? acquirer.contendBeside(request) : acquirer.contend(request);
+    return request.bypassesQueue() ? acquirer.tryBesideQueue(request) : acquirer.contend(request);
   }
 
   @Override
   void endTurn() {
-    // What has been handed over to it is on its way to the future, which does not take it.
+    // A lease that was handed off to this wait is delivered to the future, which does not take it.
     var unused = wait.abandon();
   }
 
   @Override
   boolean deliver(@Nullable LeaseState lease) {
     if (lease == null) {
-      engine.reports.noteGivenUp(request, null, Reason.TIMED_OUT);
+      engine.reports.reportGaveUp(request, null, Reason.TIMED_OUT);
     } else if (!lease.isHeld() && !future.isDone()) {
-      // The lease ended before it got here, which counts as not granted.
+      // A lease that ended on its way here counts as not granted.
       if (request.isOver()) {
         throw acquirer.lostBeforeReturn(request, lease);
       }
-      var unused = new AsyncAcquisition<>(acquirer, request.again(), result, future).start();
+      var unused = new AsyncAcquisition<>(acquirer, request.forRetry(), result, future).start();
       return true;
     }
     return super.deliver(lease);
@@ -89,16 +89,16 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
 
   @Override
   void onFailure(Throwable failure) {
-    engine.reports.noteFailure(request, failure);
+    engine.reports.reportFailure(request, failure);
   }
 
   @Override
   void onAbandoned() {
-    engine.reports.noteGivenUp(request, null, Reason.CANCELLED);
+    engine.reports.reportGaveUp(request, null, Reason.CANCELLED);
   }
 
   @Override
-  void giveUp(LeaseState lease) {
-    Release.giveUp(lease, null);
+  void releaseUnused(LeaseState lease) {
+    Release.releaseUnused(lease, null);
   }
 }

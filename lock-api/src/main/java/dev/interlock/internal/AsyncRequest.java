@@ -7,12 +7,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request of a lease on one of the client's threads, within a request time-out from now. It runs
- * whatever happens to the future. If no thread is free in time, or the client is closed, it runs
- * with no time left to ask the store.
+ * A request for a lease, run on a thread of the client within a request time-out. It runs even if
+ * the future is cancelled. If no thread is free in time, or the client is closed, it runs with no
+ * time left to ask the store.
  *
- * <p>A release that has begun has to be finished. So this is made before the release begins, and
- * {@link #start} needs no memory.
+ * <p>A release that has begun must be finished. So this object is made before the release begins,
+ * and {@link #start} needs no memory.
  */
 final class AsyncRequest<T> implements Runnable {
 
@@ -23,7 +23,7 @@ final class AsyncRequest<T> implements Runnable {
   private final Engine engine;
   private final StoreRequest<T> request;
   private final Deadline deadline;
-  private final Deadline noTime;
+  private final Deadline noTimeLeft;
   private final CompletableFuture<T> future = new CompletableFuture<>();
   private final AtomicBoolean begun = new AtomicBoolean();
 
@@ -31,15 +31,15 @@ final class AsyncRequest<T> implements Runnable {
     this.engine = engine;
     this.request = request;
     this.deadline = engine.requestDeadline();
-    this.noTime = engine.in(Duration.ZERO);
+    this.noTimeLeft = engine.in(Duration.ZERO);
   }
 
   CompletableFuture<T> start() {
     try {
       engine.threads.requests.execute(this);
     } catch (Throwable e) {
-      make(noTime);
-      Timer.survive(
+      make(noTimeLeft);
+      Timer.runGuarded(
           "logging",
           () -> Engine.log.debug("no thread is free for an asynchronous request of a lease", e));
     }
@@ -51,9 +51,12 @@ final class AsyncRequest<T> implements Runnable {
     make(deadline);
   }
 
-  /** The future's dependents are the program's code, which may block: they run elsewhere. */
+  /**
+   * Completes the future on another thread, because its dependents are code of the program, which
+   * may block.
+   */
   private void make(Deadline until) {
-    // A pool that threw may have started it nevertheless.
+    // A pool that threw may nevertheless have started the task.
     if (!begun.compareAndSet(false, true)) {
       return;
     }

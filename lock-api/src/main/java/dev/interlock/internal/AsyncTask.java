@@ -9,12 +9,12 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A blocking operation that completes a future, run on one of the client's threads. It is abandoned
- * when the program completes or cancels the future, or when its time-out passes before a thread has
- * begun it. It is the event of that time-out on the {@link Timer}.
+ * A blocking operation that completes a future, run on a thread of the client. It is abandoned when
+ * the program completes or cancels the future, or when its time-out passes before a thread has
+ * begun it. It is itself the event of that time-out on the {@link Timer}.
  *
- * @param <T> what the operation acquires, which is given up if the future does not take it
- * @param <R> what the future yields
+ * @param <T> the type of what is acquired, which is released if the future does not take it
+ * @param <R> the type of the future's value
  */
 abstract class AsyncTask<T, R> extends Timer.Event {
 
@@ -23,19 +23,22 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   final Function<@Nullable T, R> result;
   final CompletableFuture<R> future;
 
-  /** Whether a thread has begun the work, or none ever will. */
+  /** Whether a thread has begun the work, or no thread will. */
   private final AtomicBoolean begun = new AtomicBoolean();
 
-  /** What a thread runs. To cancel it interrupts that thread, but no later task of it. */
+  /**
+   * The work as a task: cancelling it interrupts the thread that runs it, but no later task of that
+   * thread.
+   */
   private final FutureTask<?> interruptible = new FutureTask<>(this::run, null);
 
-  /** Whether its answer is known; then it is not the program that completes the future. */
-  private volatile boolean answered;
+  /** Whether the result is known; before, only the program can have completed the future. */
+  private volatile boolean hasAnswer;
 
   /**
    * Makes a task that has not started.
    *
-   * @param result makes what the future yields
+   * @param result makes the future's value
    */
   AsyncTask(Request request, Function<@Nullable T, R> result, CompletableFuture<R> future) {
     this.engine = request.engine();
@@ -46,15 +49,15 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   // --- the operation ----------------------------------------------------------------------------
 
-  /** Enters the queue, or calls {@link #execute} at once. */
+  /** Enters the local queue, or calls {@link #execute} at once. */
   abstract void enter();
 
-  /** The blocking part; null if the time passed without a failure. */
+  /** Acquires, and may block; null if the time ran out without a failure. */
   abstract @Nullable T work() throws InterruptedException;
 
-  abstract void giveUp(T acquired);
+  abstract void releaseUnused(T acquired);
 
-  /** Called in place of {@link #work} if that will not begin. */
+  /** Called instead of {@link #work} if that will not begin. */
   void endTurn() {}
 
   /** Completes the future; false if it does not take the lease. */
@@ -62,7 +65,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     return future.complete(result.apply(acquired));
   }
 
-  /** Called when it has failed, before the future does. */
+  /** Called after a failure, before the future is completed. */
   void onFailure(Throwable failure) {}
 
   /** Called when the program has completed the future. */
@@ -70,34 +73,34 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   // --- its life ---------------------------------------------------------------------------------
 
-  /** Begins, unless the future is done. */
+  /** Starts the task. */
   final CompletableFuture<R> start() {
     try {
       StackRoom.require();
-      // First, because without its thread no answer would be retried.
+      // First, because only the timer retries the delivery of an answer.
       engine.timer.start();
       var unused = future.whenComplete((value, failure) -> cancel());
       enter();
     } catch (Throwable e) {
-      // The caller gets no future, so what has begun must end.
+      // The caller gets no future, so anything that has begun must end.
       completeExceptionally(e);
       throw e;
     }
     return future;
   }
 
-  /** Passes it to a thread; false if that fails: then {@link #endTurn} is left to the caller. */
+  /** Submits the work; false if that failed: {@link #endTurn} is then left to the caller. */
   final boolean execute(Executor threads) {
     try {
-      engine.timer.schedule(this, request.forThread().nanos());
+      engine.timer.schedule(this, request.threadDeadline().nanos());
       threads.execute(interruptible);
     } catch (Throwable e) {
       // The client was closed, or no thread could be started.
-      if (begin()) {
+      if (tryBegin()) {
         try {
           fail(e instanceof RejectedExecutionException ? engine.closed() : e);
-        } catch (Throwable untold) {
-          Timer.failed("completing an asynchronous call", untold);
+        } catch (Throwable unreported) {
+          Timer.logFailure("completing an asynchronous call", unreported);
         }
         return false;
       }
@@ -105,47 +108,48 @@ abstract class AsyncTask<T, R> extends Timer.Event {
     return true;
   }
 
-  /** Begins the work, or prevents that; false if either has been done before. */
-  private boolean begin() {
+  /** Claims the work, to begin or to prevent it; false if it was claimed before. */
+  private boolean tryBegin() {
     boolean first = begun.compareAndSet(false, true);
-    // In any case, because it may have been scheduled after that.
+    // Always, because it may have been scheduled after the claim.
     engine.timer.cancel(this);
     return first;
   }
 
   private void cancel() {
-    if (begin()) {
+    if (tryBegin()) {
       endTurn();
-    } else if (!answered) {
+    } else if (!hasAnswer) {
       var unused = interruptible.cancel(true);
     }
-    if (!answered) {
+    if (!hasAnswer) {
       onAbandoned();
     }
   }
 
   @Override
   final void fire(long now) {
-    if (begin()) {
+    if (tryBegin()) {
       endTurn();
       fail(engine.unavailable(request.name(), "no thread was free in time to ask the store", null));
     }
   }
 
   private void run() {
-    if (!begin()) {
+    if (!tryBegin()) {
       return;
     }
     try {
       succeed(work());
     } catch (Throwable e) {
-      Timer.survive("completing an asynchronous call", () -> fail(e));
+      Timer.runGuarded("completing an asynchronous call", () -> fail(e));
     }
   }
 
   // --- the answer -------------------------------------------------------------------------------
 
-  // The future's dependents are the program's code, which may block: never on an engine thread.
+  // The future's dependents are code of the program, which may block: they never run on an engine
+  // thread.
   final void succeed(@Nullable T acquired) {
     boolean delivering = false;
     try {
@@ -153,13 +157,13 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       delivering = true;
     } finally {
       if (!delivering && acquired != null) {
-        giveUp(acquired);
+        releaseUnused(acquired);
       }
     }
   }
 
   private void answer(@Nullable T acquired) {
-    answered = true;
+    hasAnswer = true;
     boolean delivered = false;
     try {
       delivered = deliver(acquired);
@@ -167,7 +171,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
       completeExceptionally(e);
     } finally {
       if (!delivered && acquired != null) {
-        giveUp(acquired);
+        releaseUnused(acquired);
       }
     }
   }
@@ -178,7 +182,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   private void completeExceptionally(Throwable failure) {
     if (!future.isDone()) {
-      answered = true;
+      hasAnswer = true;
       onFailure(failure);
       future.completeExceptionally(failure);
     }

@@ -3,9 +3,9 @@ package dev.interlock.internal;
 import java.time.Duration;
 
 /**
- * Growing pauses between tries at a store that fails: from 20 ms, doubled each time, to a tenth of
- * the TTL (at most 2 s), each shortened at random by up to a half so that clients do not try in
- * step.
+ * Growing pauses between tries at a failing store: from 20 ms, doubled each time, up to a tenth of
+ * the TTL (at most 2 s). Each is shortened at random by up to a half, so that clients do not retry
+ * in step.
  */
 final class Backoff {
 
@@ -21,7 +21,7 @@ final class Backoff {
     this.ttl = ttl;
   }
 
-  /** Needs no memory. */
+  /** Returns the next pause without allocating memory. */
   long nextNanos() {
     return nextNanos(ttl);
   }

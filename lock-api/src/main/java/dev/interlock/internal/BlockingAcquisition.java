@@ -7,10 +7,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An acquisition whose calling thread waits, and does its own I/O. Most find the queue empty, and
- * need no place there.
+ * An acquisition whose calling thread waits and does its own I/O. Most acquisitions find the local
+ * queue empty, and do not wait there.
  *
- * @param <R> what is made from a lease
+ * @param <R> the type of the result
  */
 final class BlockingAcquisition<R> {
 
@@ -30,7 +30,7 @@ final class BlockingAcquisition<R> {
    * Acquires the lock.
    *
    * @param handle makes the result from the lease
-   * @return null if the time passed without a failure, and the request does not insist
+   * @return null if the time ran out without a failure, and the caller wants no exception
    */
   static <R> @Nullable R acquire(Acquirer acquirer, Request request, Function<LeaseState, R> handle)
       throws InterruptedException {
@@ -51,7 +51,7 @@ final class BlockingAcquisition<R> {
       if (request.isOver()) {
         throw acquirer.lostBeforeReturn(request, lease);
       }
-      request = request.again();
+      request = request.forRetry();
     }
   }
 
@@ -59,37 +59,37 @@ final class BlockingAcquisition<R> {
     try {
       engine.ensureOpen();
       LeaseState lease;
-      if (request.asksOnce()) {
-        lease = acquirer.contendBeside(request);
+      if (request.bypassesQueue()) {
+        lease = acquirer.tryBesideQueue(request);
       } else if (acquirer.queues.tryEnter(request.name(), request.share())) {
         lease = acquirer.contend(request);
       } else {
-        lease = askBeside();
+        lease = tryBesideQueue();
         if (lease == null) {
           lease = awaitTurn();
         }
       }
       if (lease == null) {
-        engine.reports.noteGivenUp(request, null, Reason.TIMED_OUT);
+        engine.reports.reportGaveUp(request, null, Reason.TIMED_OUT);
       }
       return lease;
     } catch (Throwable e) {
-      engine.reports.noteFailure(request, e);
+      engine.reports.reportFailure(request, e);
       throw e;
     }
   }
 
-  /** Asks beside the queue if a permit may be free: the store has not made its head wait. */
-  private @Nullable LeaseState askBeside() throws InterruptedException {
+  /** Asks beside the local queue if a permit may be free: the store has not made the head wait. */
+  private @Nullable LeaseState tryBesideQueue() throws InterruptedException {
     if (request.share().kind() != LockKind.SEMAPHORE
         || request.share().isWhole()
         || acquirer.queues.of(request.name()).isContended()) {
       return null;
     }
     try {
-      return acquirer.contendBeside(request.once());
+      return acquirer.tryBesideQueue(request.forSingleAttempt());
     } catch (LockUnavailableException e) {
-      // The wait in the queue repeats the attempt.
+      // The wait in the local queue repeats the attempt.
       Engine.log.debug(
           "the attempt for \"{}\" beside the local queue failed; waiting in the queue",
           request.name(),
@@ -99,25 +99,24 @@ final class BlockingAcquisition<R> {
   }
 
   /**
-   * Makes the result from a lease. An exception between the grant and the return of this method
-   * gives the lock up.
+   * Makes the result from a lease. An exception after the grant releases the lock.
    *
-   * @return null if the lease ended before it got here, which counts as not granted
+   * @return null if the lease ended on its way here, which counts as not granted
    */
   private @Nullable R hand(LeaseState lease) {
     @Nullable R handed = null;
     try {
       if (lease.isHeld()) {
-        if (!request.ofSet()) {
-          // Here, and not where the handle is made, because each frame on the stack costs.
-          lease.hold().site(engine.callSites.current(request.name()));
+        if (!request.isMember()) {
+          // Recorded here and not in the handle, because each frame on the stack costs.
+          lease.hold().setCallSite(engine.callSites.sample(request.name()));
         }
         handed = handle.apply(lease);
       }
       return handed;
     } finally {
       if (handed == null) {
-        Release.giveUp(lease, null);
+        Release.releaseUnused(lease, null);
       }
     }
   }
@@ -130,7 +129,7 @@ final class BlockingAcquisition<R> {
     } catch (Throwable e) {
       LeaseState unwanted = wait.abandon();
       if (unwanted != null) {
-        Release.giveUp(unwanted, null);
+        Release.releaseUnused(unwanted, null);
       }
       throw e;
     }

@@ -10,92 +10,97 @@ import java.util.concurrent.atomic.AtomicIntegerArray;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Where in the user's program leases were acquired, for the warning about a forgotten one.
+ * The places in the program where leases were acquired, for the warning about a forgotten lease.
  *
- * <p>Walking the stack costs more than everything else that an uncontended acquisition does inside
- * this process, and cannot be done later. So the client records the first acquisitions of a name
- * and, at random, a share of the later ones, as Netty's leak detector does; and all acquisitions of
- * a name once a lease of it has been forgotten.
+ * <p>Walking the stack costs more than the rest of an uncontended acquisition inside this process,
+ * and it cannot be done later. So the client records the first acquisitions of a name and, like
+ * Netty's leak detector, a random sample of the later ones. Once a lease of a name was forgotten,
+ * it records all acquisitions of that name.
  *
- * <p>Names are counted by their hash, so that the memory used here does not grow with their number.
- * Names that share a count are recorded less often, unless a lease of one has been forgotten.
+ * <p>Names are counted by hash, so that memory does not grow with their number. Names that share a
+ * counter are sampled less often, unless a lease of one of them was forgotten.
  */
 final class CallSites {
 
-  /** How many acquisitions of a name are recorded before only a share of them is. */
-  static final int FIRST = 16;
+  /** The number of acquisitions of a name that are all recorded, before sampling begins. */
+  static final int RECORDED_AT_FIRST = 16;
 
-  /** One in how many is recorded then. */
-  static final int SHARE = 32;
+  /** One in this many acquisitions is recorded when sampling. */
+  static final int SAMPLING_INTERVAL = 32;
 
-  private static final int ALL = -1;
-  private static final int COUNTS = 1024;
+  private static final int ALWAYS = -1;
+  private static final int COUNTERS = 1024;
 
-  /** As many frames as are looked at together: that of the program is one of them. */
-  private static final int FRAMES = 8;
+  /** The stack walker fetches this many frames at once, enough to include the program's. */
+  private static final int FRAMES_PER_BATCH = 8;
 
-  private static final StackWalker WALKER = StackWalker.getInstance(Set.of(), FRAMES);
-  private static final String OURS = CallSites.class.getPackageName() + ".";
+  private static final StackWalker WALKER = StackWalker.getInstance(Set.of(), FRAMES_PER_BATCH);
+  private static final String ENGINE_PACKAGE = CallSites.class.getPackageName() + ".";
 
   private final Platform platform;
-  private final AtomicIntegerArray counts = new AtomicIntegerArray(COUNTS);
+  private final AtomicIntegerArray counts = new AtomicIntegerArray(COUNTERS);
 
-  /** Those of leases that may be held, so that many leases acquired at one place share it. */
+  /**
+   * The sites of leases that may be held, so that leases acquired at the same place share one
+   * object.
+   */
   @GuardedBy("this")
-  private final Map<StackTraceElement, WeakReference<StackTraceElement>> known =
+  private final Map<StackTraceElement, WeakReference<StackTraceElement>> sharedSites =
       new WeakHashMap<>();
 
   CallSites(Platform platform) {
     this.platform = platform;
   }
 
-  /** The call site that is acquiring the name, or null if it is not recorded. */
-  @Nullable Object current(String name) {
+  /**
+   * Returns the call site that is acquiring the name, or null if this acquisition is not sampled.
+   */
+  @Nullable Object sample(String name) {
     if (!isDue(place(name))) {
       return null;
     }
-    StackFrame site = look();
+    StackFrame site = find();
     return site == null ? null : shared(site.toStackTraceElement());
   }
 
   private synchronized StackTraceElement shared(StackTraceElement site) {
-    WeakReference<StackTraceElement> reference = known.get(site);
-    StackTraceElement other = reference == null ? null : reference.get();
-    if (other == null) {
-      known.put(site, new WeakReference<>(site));
+    WeakReference<StackTraceElement> reference = sharedSites.get(site);
+    StackTraceElement existing = reference == null ? null : reference.get();
+    if (existing == null) {
+      sharedSites.put(site, new WeakReference<>(site));
       return site;
     }
-    return other;
+    return existing;
   }
 
   private boolean isDue(int place) {
     int count = counts.getPlain(place);
-    if (count >= FIRST) {
-      return platform.random(SHARE) == 0;
+    if (count >= RECORDED_AT_FIRST) {
+      return platform.random(SAMPLING_INTERVAL) == 0;
     }
     if (count >= 0) {
-      // An acquisition that is not counted, because another thread counts too, is recorded anyway.
+      // If another thread counts at the same time, this acquisition is not counted, but recorded.
       counts.weakCompareAndSetPlain(place, count, count + 1);
     }
     return true;
   }
 
-  /** From now on every acquisition of this name is recorded. */
+  /** Records every acquisition of this name from now on. */
   void rememberAll(String name) {
-    counts.set(place(name), ALL);
+    counts.set(place(name), ALWAYS);
   }
 
   private static int place(String name) {
     int hash = name.hashCode();
-    return (hash ^ (hash >>> 16)) & (COUNTS - 1);
+    return (hash ^ (hash >>> 16)) & (COUNTERS - 1);
   }
 
-  /** The innermost frame on the stack outside the engine, rendered only when printed. */
-  static @Nullable StackFrame look() {
+  /** Returns the innermost frame outside the engine, rendered only when printed. */
+  static @Nullable StackFrame find() {
     return WALKER.walk(frames -> frames.filter(CallSites::isOfProgram).findFirst()).orElse(null);
   }
 
   private static boolean isOfProgram(StackFrame frame) {
-    return !frame.getClassName().startsWith(OURS);
+    return !frame.getClassName().startsWith(ENGINE_PACKAGE);
   }
 }

@@ -5,23 +5,26 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * What makes the identities of attempts unique: 96 random bits, a count of 30 bits, and the last 36
- * bits of the time in nanoseconds. Random bits and count keep attempts apart, those of all clients
- * anywhere.
+ * The source of unique claim identities: 96 random bits, a count of 30 bits, and the last 36 bits
+ * of the time in nanoseconds. The random bits and the count keep all attempts of all clients apart.
  *
- * <p>A process that was restored from a snapshot more than once, or a virtual machine that was
- * cloned, shares random bits and count with its clones. So new random bits are drawn when either
- * clock has left the second that began with the last draw: when the process resumes later, on a
- * machine with another clock, or just continues. Until then the time distinguishes the clones.
+ * <p>Clones of a process, restored from one snapshot, or of a virtual machine, share the random
+ * bits and the count. So new random bits are drawn a second after the last draw, by either clock:
+ * when the process resumes later, on a machine with another clock, or simply continues. Until then
+ * the time distinguishes the clones.
  */
 final class ClaimIds {
 
   private static final int RANDOM_BYTES = 12;
-  private static final long LONGEST_MILLIS = 1_000;
-  private static final long LONGEST_NANOS = TimeUnit.MILLISECONDS.toNanos(LONGEST_MILLIS);
-  private static final int NUMBERS = 1 << 30;
+  private static final long MAX_SERIES_AGE_MILLIS = 1_000;
+  private static final long MAX_SERIES_AGE_NANOS =
+      TimeUnit.MILLISECONDS.toNanos(MAX_SERIES_AGE_MILLIS);
+  private static final int COUNT_LIMIT = 1 << 30;
 
-  /** The count since one draw. A second is too short for more than 2^30 attempts. */
+  /**
+   * The claims made with one draw of random bits. A second is too short for more than 2^30
+   * attempts.
+   */
   static final class Series {
     /** The random bits. */
     final String name;
@@ -37,15 +40,15 @@ final class ClaimIds {
       this.millis = millis;
     }
 
-    /** Compared without sign: a clock may also have been set back. */
+    /** Compared as unsigned numbers, because a clock may also have been set back. */
     private boolean isCurrent(long atNanos, long atMillis) {
-      return Long.compareUnsigned(atNanos - nanos, LONGEST_NANOS) < 0
-          && Long.compareUnsigned(atMillis - millis, LONGEST_MILLIS) < 0;
+      return Long.compareUnsigned(atNanos - nanos, MAX_SERIES_AGE_NANOS) < 0
+          && Long.compareUnsigned(atMillis - millis, MAX_SERIES_AGE_MILLIS) < 0;
     }
 
-    /** The number of the next claim. */
+    /** Returns the number of the next claim. */
     int next() {
-      return count.getAndIncrement() & (NUMBERS - 1);
+      return count.getAndIncrement() & (COUNT_LIMIT - 1);
     }
   }
 
@@ -57,11 +60,11 @@ final class ClaimIds {
     this.series = new Series(platform, platform.nanoTime(), platform.wallMillis());
   }
 
-  /** The one for a claim that is made at the given time by both clocks. */
+  /** Returns the series for a claim that is made at the given time by both clocks. */
   Series series(long millis, long nanos) {
     Series current = series;
     if (!current.isCurrent(nanos, millis)) {
-      // Threads that get here together draw one each, and one of these stays.
+      // Threads that get here together each draw a series, and one of these stays.
       current = new Series(platform, nanos, millis);
       series = current;
     }

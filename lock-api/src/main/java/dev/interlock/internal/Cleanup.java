@@ -17,15 +17,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Releases in the background what may have been left on the server: attempts whose outcome is not
- * known, grants that came too late, releases that were not confirmed. Each release is repeated
- * until it is confirmed, or the lock has expired there. If locks do not expire, and the server has
- * refused for a TTL, the session is ended (REL-02).
+ * Releases in the background what may remain on the store: attempts with an unknown outcome, grants
+ * that arrived too late, and unconfirmed releases. Each release is repeated until the store
+ * confirms it or the lock has expired. If locks do not expire and the store has refused for a TTL,
+ * the session is ended (REL-02).
  *
- * <p>For an attempt whose outcome is not known, "it is not there" is no confirmation: the request
- * may still be delayed somewhere in the network, and be granted after it was undone. So the release
- * is repeated, with growing pauses, for one request time-out from that answer on. A request that is
- * delayed for even longer ends with its TTL.
+ * <p>For an attempt with an unknown outcome, "not there" is no confirmation: the request may be
+ * delayed in the network and granted after the attempt was undone. So the release is repeated, with
+ * growing pauses, for one request time-out after that answer. A request that is delayed for even
+ * longer ends with its TTL.
  */
 final class Cleanup {
 
@@ -40,7 +40,7 @@ final class Cleanup {
     this.engine = engine;
   }
 
-  /** Releases a grant, or else in the background. */
+  /** Releases a grant; if the store does not confirm that, goes on in the background. */
   ReleaseOutcome release(Grant grant, Deadline deadline) {
     ReleaseOutcome outcome = deadline.hasPassed() ? null : tryRelease(grant, null, deadline);
     if (outcome == null || outcome == ReleaseOutcome.UNKNOWN) {
@@ -51,21 +51,21 @@ final class Cleanup {
   }
 
   /**
-   * Asks the server once to release a grant.
+   * Asks the store once to release a grant.
    *
-   * @param delay when the server is to release it by itself; null for now
+   * @param delay after which the store is to release it by itself; null for now
    * @return null if the request was not sent
    */
   @Nullable ReleaseOutcome tryRelease(Grant grant, @Nullable Duration delay, Deadline deadline) {
-    // An interrupted thread must still be able to release; the interrupt status is restored later.
+    // An interrupted thread must still be able to release; its interrupt status is restored later.
     boolean interrupted = Thread.interrupted();
     try {
-      boolean wasThere =
+      boolean existed =
           delay == null
               ? engine.store.release(grant.claim(), deadline)
               : engine.store.releaseAfter(grant.claim(), delay, deadline);
       forget(grant.claim());
-      if (!wasThere) {
+      if (!existed) {
         return ReleaseOutcome.ALREADY_LOST;
       }
       return delay == null ? ReleaseOutcome.RELEASED : ReleaseOutcome.DEFERRED;
@@ -77,7 +77,7 @@ final class Cleanup {
     } catch (InterruptedException e) {
       interrupted = true;
     } catch (Throwable e) {
-      // Not even a lack of stack or memory may prevent the release.
+      // A lack of stack or memory must not prevent the release.
       log.error("the backend failed to release {}", grant.claim(), e);
     } finally {
       if (interrupted) {
@@ -87,22 +87,22 @@ final class Cleanup {
     return ReleaseOutcome.UNKNOWN;
   }
 
-  /** Undoes what was granted. */
+  /** Undoes a grant. */
   void undo(Grant grant) {
     new Task(grant.claim(), grant.effectiveTtl(), grant.expiresOnStore(), false).start();
   }
 
   /**
-   * Undoes an attempt whose outcome is not known. A place in the queue stays until it is removed,
-   * and the backend ensures that nothing arrives after its release. On other stores the release is
-   * repeated for late requests; one that is never found ends with its TTL.
+   * Undoes an attempt with an unknown outcome. An entry in the store's queue stays until it is
+   * removed, and the backend ensures that nothing arrives after its release. On other stores the
+   * release is repeated for late requests; a late request that is never found ends with its TTL.
    */
   void undo(Claim claim) {
     boolean expiresOnStore = !(engine.store instanceof QueueingBackend);
     new Task(claim, claim.ttl(), expiresOnStore, expiresOnStore).start();
   }
 
-  /** For claims of which nothing is left on the store. */
+  /** Tells the backend that nothing of the claim remains on the store. */
   void forget(Claim claim) {
     try {
       engine.store.forget(claim);
@@ -111,8 +111,11 @@ final class Cleanup {
     }
   }
 
-  /** A TTL may have begun as late as the arrival of a request. */
-  private Deadline untilLapsed(Duration ttl) {
+  /**
+   * Returns when a lock has certainly expired: its TTL may have begun as late as the request
+   * arrived.
+   */
+  private Deadline expiryDeadline(Duration ttl) {
     return engine.in(ttl.plus(engine.requestTimeout().multipliedBy(2)));
   }
 
@@ -120,7 +123,7 @@ final class Cleanup {
     return pending.size();
   }
 
-  /** Tries all that is left once more, on the calling thread, and forgets it. */
+  /** Tries all pending releases once more on the calling thread, and drops them. */
   void finish(Deadline deadline) {
     finished = true;
     for (Task task : List.copyOf(pending)) {
@@ -135,31 +138,32 @@ final class Cleanup {
     private final Claim claim;
     private final Duration ttl;
     private final boolean expiresOnStore;
-    private final Deadline until;
+    private final Deadline expiry;
     private final Backoff backoff;
 
     private volatile boolean refusalIsLogged;
 
     /**
-     * Since when the server has refused it without a break; null if its last answer was no refusal.
+     * The time of the first of the refusals that followed one another without a break; null if the
+     * last answer was not a refusal.
      */
     private volatile @Nullable Long refusedSince;
 
-    /** When the session is to be ended if the server goes on refusing. */
+    /** The time at which to end the session if the store goes on refusing. */
     private volatile long endSessionAt;
 
     /**
-     * When to stop looking for a request that arrives late; null until the store has answered that
+     * The time until which a late request may still arrive; null until the store has answered that
      * nothing is there.
      */
-    private volatile @Nullable Deadline lookUntil;
+    private volatile @Nullable Deadline lateArrivalDeadline;
 
-    Task(Claim claim, Duration ttl, boolean expiresOnStore, boolean mayArrive) {
+    Task(Claim claim, Duration ttl, boolean expiresOnStore, boolean mayArriveLate) {
       this.claim = claim;
       this.ttl = ttl;
       this.expiresOnStore = expiresOnStore;
-      this.until = expiresOnStore ? untilLapsed(ttl) : Deadline.never(engine.platform);
-      this.lookUntil = mayArrive ? null : engine.in(Duration.ZERO);
+      this.expiry = expiresOnStore ? expiryDeadline(ttl) : Deadline.never(engine.platform);
+      this.lateArrivalDeadline = mayArriveLate ? null : engine.in(Duration.ZERO);
       this.backoff = new Backoff(engine.platform, claim.ttl());
     }
 
@@ -192,7 +196,7 @@ final class Cleanup {
 
     private void retryLater() {
       if (finished) {
-        // The client is closed, and the TTL ends the lock.
+        // The client is closed, and the lock ends with its TTL.
         pending.remove(this);
       } else {
         engine.timer.schedule(this, engine.platform.nanoTime() + backoff.nextNanos());
@@ -201,20 +205,20 @@ final class Cleanup {
 
     /** Returns whether no further attempt is needed. */
     boolean attempt(Deadline deadline) {
-      boolean done = until.hasPassed() || released(deadline);
+      boolean done = expiry.hasPassed() || releaseOnce(deadline);
       if (done && pending.remove(this)) {
         forget(claim);
       }
       return done;
     }
 
-    private boolean released(Deadline deadline) {
+    private boolean releaseOnce(Deadline deadline) {
       try {
-        boolean wasThere = engine.store.release(claim, deadline);
-        log.debug("released {} in the background; the store had it: {}", claim, wasThere);
-        return wasThere || isLookedForLongEnough();
+        boolean existed = engine.store.release(claim, deadline);
+        log.debug("released {} in the background; the store had it: {}", claim, existed);
+        return existed || isLateArrivalRuledOut();
       } catch (LockConfigurationException e) {
-        return refused(e);
+        return onRefusal(e);
       } catch (LockUnavailableException e) {
         log.debug("the store could not release {}; trying again", claim, e);
         refusedSince = null;
@@ -226,19 +230,19 @@ final class Cleanup {
       return false;
     }
 
-    /** Called when the store does not have it. */
-    private boolean isLookedForLongEnough() {
-      Deadline latest = lookUntil;
-      if (latest == null) {
-        lookUntil = engine.requestDeadline();
+    /** Called when the store does not have the lock. */
+    private boolean isLateArrivalRuledOut() {
+      Deadline deadline = lateArrivalDeadline;
+      if (deadline == null) {
+        lateArrivalDeadline = engine.requestDeadline();
         backoff.reset();
         return false;
       }
-      return latest.hasPassed();
+      return deadline.hasPassed();
     }
 
-    /** Returns whether no further attempt is needed, because nothing can be left. */
-    private boolean refused(LockConfigurationException refusal) {
+    /** Returns whether no further attempt is needed, because nothing can remain. */
+    private boolean onRefusal(LockConfigurationException refusal) {
       if (!refusalIsLogged) {
         refusalIsLogged = true;
         engine.leaseLog.write(

@@ -19,7 +19,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Finds the backend for a URI, and puts the engine in front of it. */
+/** Finds the backend of a URI, and opens a client on it. */
 public final class ClientFactory {
 
   private ClientFactory() {}
@@ -37,9 +37,9 @@ public final class ClientFactory {
     LockUri parsed = LockUri.parse(requireNonNull(uri, "uri"));
     LockProvider provider = LockProviders.find().serving(parsed.scheme());
     try {
-      List<UriParameter<?>> known = new ArrayList<>(ClientParameters.all());
-      known.addAll(provider.parameters(parsed.scheme()));
-      parsed.requireOnly(known);
+      List<UriParameter<?>> parameters = new ArrayList<>(ClientParameters.all());
+      parameters.addAll(provider.parameters(parsed.scheme()));
+      parsed.requireOnly(parameters);
       LockOptions effective = ClientParameters.apply(options, parsed);
       return using(context -> provider.open(parsed, context), effective, time);
     } catch (LinkageError e) {
@@ -54,7 +54,7 @@ public final class ClientFactory {
   }
 
   private static String problem(LinkageError e) {
-    // A name, unless the class is there and has failed.
+    // The message is a class name, unless the class exists and has failed.
     String missing = e instanceof NoClassDefFoundError ? e.getMessage() : null;
     return missing == null || missing.contains(" ")
         ? e.toString()

@@ -8,35 +8,36 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client as a contender for one name on the store. It belongs to the client, not to a thread: a
- * head of the local queue that gives up leaves it to the next head, with the place in the store's
- * queue and the outage of the store. To the store it is still the first head's claim, with its
- * label.
+ * One client as a contender for one name on the store. It belongs to the client and not to a
+ * thread: a head of the local queue that ends without a lease leaves it to the next head, with the
+ * entry in the store's queue and the outage of the store. The store still knows it by the claim and
+ * the label of the first head.
  *
- * <p>The store may grant the lock to a place that no thread serves, and only the client can end
- * that. So the client gives the place up if the next head gets no thread within a request time-out.
+ * <p>The store may grant the lock to an entry that no thread serves, and only the client can
+ * release it then. So the client withdraws the entry if the next head gets no thread within a
+ * request time-out.
  */
 final class Contender {
 
-  /** The limit of {@link #tryOvertake}. */
+  /** The number of overtakings that {@link #tryOvertake} allows. */
   private static final int MAX_OVERTAKINGS = 8;
 
-  private enum Turn {
+  private enum Phase {
     /** A head makes attempts. */
     SERVED,
-    /** Its head has left; the next one has not yet begun. */
-    LEFT,
-    /** No head continues it any more. */
-    OVER
+    /** The head has left, and the next one has not begun its turn. */
+    UNSERVED,
+    /** No head will continue it. */
+    ENDED
   }
 
-  /** Gives the place up, unless a head continues it in time. */
-  private final class Overdue extends Timer.Event {
+  /** Withdraws the entry on the store unless a head continues the attempt in time. */
+  private final class PlaceTimeout extends Timer.Event {
     private final long until = engine.platform.nanoTime() + engine.requestTimeout().toNanos();
 
     @Override
     void fire(long now) {
-      if (transition(Turn.LEFT, Turn.OVER)) {
+      if (transition(Phase.UNSERVED, Phase.ENDED)) {
         try {
           endAttempt();
         } finally {
@@ -51,42 +52,44 @@ final class Contender {
   private final LocalQueue queue;
 
   /** Changes under the monitor. */
-  private volatile Turn turn = Turn.SERVED;
+  private volatile Phase phase = Phase.SERVED;
 
-  /** What the head wants, even if no thread serves it yet. */
-  private volatile Request wanted;
+  /** The request of the head, even before a thread serves the head. */
+  private volatile Request headRequest;
 
-  /** Made when the next head may get no thread. */
-  private volatile @Nullable Overdue overdue;
+  /** Created when the next head may get no thread. */
+  private volatile @Nullable PlaceTimeout placeTimeout;
 
-  /** For the pauses between attempts; made before the first. */
+  /** The pauses between attempts; created before the first. */
   private volatile @Nullable Pause pause;
 
-  /** The number of times that a waiter behind the present head was served before it. */
+  /** The number of waiters that overtook the present head. */
   @GuardedBy("this")
   private int overtakings;
 
-  /** The current attempt, or else the last. */
+  /** The current attempt, or the last one. */
   private volatile @Nullable StoreAttempt attempt;
 
-  /** Whether the server has answered that the head has to wait. */
+  /** Whether the store has answered that the head must wait. */
   private volatile boolean waiting;
 
-  /** Whether the last answer of the server to this head was that another client is before it. */
-  private volatile boolean held;
+  /**
+   * Whether the last answer to this head was that another client holds the lock or is before it.
+   */
+  private volatile boolean heldByOther;
 
-  /** When the next answer has to be there, to a head without a place in the server's queue. */
-  private volatile long heldUntil;
+  /** The time by which the next answer must arrive, unless there is an entry on the store. */
+  private volatile long nextAnswerDue;
 
-  /** Null if the store has answered. */
+  /** Null once the store has answered. */
   private volatile @Nullable Outage outage;
 
-  /** Makes one whose first head's turn begins. */
+  /** Makes a contender; the turn of its first head begins now. */
   Contender(Holdings holdings, LocalQueue queue, Request first) {
     this.holdings = holdings;
     this.engine = holdings.engine;
     this.queue = queue;
-    this.wanted = first;
+    this.headRequest = first;
   }
 
   Holdings holdings() {
@@ -94,76 +97,76 @@ final class Contender {
   }
 
   String name() {
-    return wanted.name();
+    return headRequest.name();
   }
 
   // --- its heads --------------------------------------------------------------------------------
 
   /**
-   * The turn of a head ends.
+   * Ends the turn of the head.
    *
    * @param leavesPlace whether the next head may continue the attempt in the store's queue
    */
-  void leave(boolean leavesPlace) {
+  void endTurn(boolean leavesPlace) {
     try {
       if (!leavesPlace || !hasPlace()) {
         endAttempt();
       }
     } finally {
       waiting = false;
-      held = false;
+      heldByOther = false;
       synchronized (this) {
-        turn = Turn.LEFT;
+        phase = Phase.UNSERVED;
       }
     }
   }
 
-  private synchronized boolean transition(Turn from, Turn to) {
-    if (turn != from) {
+  private synchronized boolean transition(Phase from, Phase to) {
+    if (phase != from) {
       return false;
     }
-    turn = to;
+    phase = to;
     return true;
   }
 
-  /** The turn of the next head begins; false if the contender has ended. */
+  /** Begins the turn of the next head; false if the contender has ended. */
   boolean resume(Request next) {
-    boolean resumed = transition(Turn.LEFT, Turn.SERVED);
-    notOverdue();
-    wanted = next;
+    boolean resumed = transition(Phase.UNSERVED, Phase.SERVED);
+    cancelPlaceTimeout();
+    headRequest = next;
     return resumed;
   }
 
-  /** Gives the place up, if there is one, unless a head continues it in time. Never throws. */
-  void awaitThread() {
+  /** Starts the time-out of an entry in the store's queue, if there is one. Never throws. */
+  void startPlaceTimeout() {
     try {
       if (hasPlace()) {
-        Overdue event = overdue;
+        PlaceTimeout event = placeTimeout;
         if (event == null) {
-          event = new Overdue();
-          overdue = event;
+          event = new PlaceTimeout();
+          placeTimeout = event;
         }
         engine.timer.schedule(event, event.until);
       }
     } catch (Throwable e) {
-      Timer.failed("scheduling the time-out of a place", e);
+      Timer.logFailure("scheduling the time-out of a place", e);
     }
   }
 
-  private void notOverdue() {
-    Overdue event = overdue;
+  private void cancelPlaceTimeout() {
+    PlaceTimeout event = placeTimeout;
     if (event != null) {
-      overdue = null;
+      placeTimeout = null;
       engine.timer.cancel(event);
     }
   }
 
-  /** Undoes the attempt, because no other head continues it. */
+  /** Undoes the attempt, because no head continues it. */
   void end() {
     try {
-      notOverdue();
-      // Otherwise its time-out was first, and undoes it.
-      if (transition(Turn.LEFT, Turn.OVER)) {
+      cancelPlaceTimeout();
+      // Otherwise the time-out came first, and undoes the attempt.
+      if (transition(Phase.UNSERVED, Phase.ENDED)) {
         endAttempt();
       }
     } finally {
@@ -172,11 +175,11 @@ final class Contender {
   }
 
   private void forget() {
-    queue.end(this);
+    queue.clearContender(this);
     engine.signalEnd();
   }
 
-  /** Ends the waiting, because the client is being closed. Called from another thread. */
+  /** Ends the wait, because the client is being closed. Called from another thread. */
   void stop() {
     wake();
     StoreAttempt current = attempt;
@@ -195,7 +198,7 @@ final class Contender {
   private StoreAttempt nextAttempt(Request request) {
     endAttempt();
     StoreAttempt next = StoreAttempt.of(holdings, request, waiting);
-    holdings.begin(next.claim(), next);
+    holdings.addAttempt(next.claim(), next);
     try {
       engine.timer.start();
       attempt = next;
@@ -204,12 +207,12 @@ final class Contender {
       return next;
     } catch (Throwable e) {
       attempt = null;
-      holdings.end(next.claim());
+      holdings.removeAttempt(next.claim());
       throw e;
     }
   }
 
-  /** Returns the attempt whose place in the store's queue can serve the request, or a new one. */
+  /** Returns the current attempt if its place can serve the request, or else a new attempt. */
   StoreAttempt attemptFor(Request request) {
     StoreAttempt current = attempt;
     return current != null && current.hasPlaceFor(request) ? current : nextAttempt(request);
@@ -222,7 +225,7 @@ final class Contender {
     }
   }
 
-  /** Whether the place in the store's queue, if there is one, can serve the request. */
+  /** Whether there is a place in the store's queue that can serve the request. */
   boolean hasPlaceFor(Request request) {
     StoreAttempt current = attempt;
     return current != null && current.hasPlaceFor(request);
@@ -233,84 +236,84 @@ final class Contender {
     return current != null && current.place() != null;
   }
 
-  // --- the store's answers: noted by the head ---------------------------------------------------
+  // --- the store's answers: recorded by the head -------------------------------------------------
 
-  /** The store can serve. */
-  void noteAnswer() {
+  /** Records that the store has answered. */
+  void recordAnswer() {
     outage = null;
   }
 
   /**
-   * Another client is before this one.
+   * Records that another client holds the lock or is before this one.
    *
-   * @param until when the next answer has to be there
+   * @param until when the next answer must arrive
    */
-  void noteHeld(long until) {
-    noteAnswer();
-    heldUntil = until;
-    held = true;
-    queue.tell();
+  void recordHeld(long until) {
+    recordAnswer();
+    nextAnswerDue = until;
+    heldByOther = true;
+    queue.deliverAnswer();
   }
 
-  /** The store has let this client into its queue. */
-  void noteJoined(boolean behindOthers) {
-    Outage present = outage;
-    if (present != null) {
-      present.noTrouble();
+  /** Records that the store has let this client into its queue. */
+  void recordJoined(boolean behindOthers) {
+    Outage current = outage;
+    if (current != null) {
+      current.clearCurrentFailure();
     }
     waiting = behindOthers;
     if (behindOthers) {
-      held = true;
-      queue.tell();
+      heldByOther = true;
+      queue.deliverAnswer();
     }
   }
 
-  /** The head waits from now on. */
-  void noteWaiting() {
+  /** Records that the head waits from now on. */
+  void recordWaiting() {
     waiting = true;
   }
 
-  /** The store cannot serve: those whose patience is over fail as well. */
-  void noteFailure(Outage failing, long now) {
-    outage = failing;
-    held = false;
-    queue.tell();
-    queue.fail(this, other -> failing.patience(other, now) <= 0, failing.failure());
+  /** Records that the store fails, and fails the waiters whose outage time-out has passed. */
+  void recordFailure(Outage newOutage, long now) {
+    outage = newOutage;
+    heldByOther = false;
+    queue.deliverAnswer();
+    queue.failWaiters(this, other -> newOutage.remaining(other, now) <= 0, newOutage.failure());
   }
 
   @Nullable Outage outage() {
     return outage;
   }
 
-  // --- what others see --------------------------------------------------------------------------
+  // --- its state --------------------------------------------------------------------------------
 
   boolean isWaiting() {
     return waiting;
   }
 
-  /** What the head waits for; null if it does not wait, or has not yet had an answer. */
+  /** The head's request; null if the head does not wait, or has had no answer yet. */
   @Nullable Request waitingRequest() {
-    return turn != Turn.OVER && (waiting || trouble() != null) ? wanted : null;
+    return phase != Phase.ENDED && (waiting || currentFailure() != null) ? headRequest : null;
   }
 
-  /** What is known of the lock, for those behind the head whose time is over. */
+  /** Returns the head's knowledge of the lock, for waiters whose deadline has passed. */
   LocalQueue.Answer answer() {
-    LockUnavailableException trouble = trouble();
-    if (trouble != null) {
-      return LocalQueue.Answer.failed(trouble);
+    LockUnavailableException failure = currentFailure();
+    if (failure != null) {
+      return LocalQueue.Answer.failed(failure);
     }
-    return held && !isOld() ? LocalQueue.Answer.HELD : LocalQueue.Answer.PENDING;
+    return heldByOther && !isAnswerStale() ? LocalQueue.Answer.HELD : LocalQueue.Answer.PENDING;
   }
 
-  /** Whether the last answer is of before a pause of the process: the lock may be free since. */
-  private boolean isOld() {
-    return !hasPlace() && engine.platform.nanoTime() - heldUntil > 0;
+  /** Whether the lock may be free by now, because the process was stopped since the last answer. */
+  private boolean isAnswerStale() {
+    return !hasPlace() && engine.platform.nanoTime() - nextAnswerDue > 0;
   }
 
-  /** Why the store cannot serve; null if it can. */
-  @Nullable LockUnavailableException trouble() {
-    Outage present = outage;
-    return present == null ? null : present.trouble();
+  /** The failure that lasts; null if the store answers. */
+  @Nullable LockUnavailableException currentFailure() {
+    Outage current = outage;
+    return current == null ? null : current.currentFailure();
   }
 
   // --- permits that are passed on to a head that pauses -----------------------------------------
@@ -319,7 +322,7 @@ final class Contender {
   private static final class Pause {
     private final WakeUp wakeUp;
 
-    /** What the head waits for; null if it does not pause. */
+    /** The head's request; null if the head does not pause. */
     @GuardedBy("this")
     private @Nullable Request request;
 
@@ -332,30 +335,30 @@ final class Contender {
       this.wakeUp = wakeUp;
     }
 
-    @Nullable LeaseState await(Request wanted, Deadline until, boolean forMessages)
+    @Nullable LeaseState await(Request headRequest, Deadline until, boolean endsOnMessage)
         throws InterruptedException {
-      LeaseState taken = null;
+      LeaseState lease = null;
       boolean ended = false;
       synchronized (this) {
-        request = wanted;
+        request = headRequest;
       }
       try {
-        while (wakeUp.await(until) && !forMessages && !endedByClient) {
-          // Goes on pausing.
+        while (wakeUp.await(until) && !endsOnMessage && !endedByClient) {
+          // Keeps pausing.
         }
         endedByClient = false;
         ended = true;
       } finally {
         synchronized (this) {
           request = null;
-          taken = offered;
+          lease = offered;
           offered = null;
         }
-        if (taken != null && !ended) {
-          Release.giveUp(taken, null);
+        if (lease != null && !ended) {
+          Release.releaseUnused(lease, null);
         }
       }
-      return taken;
+      return lease;
     }
 
     void end() {
@@ -375,35 +378,35 @@ final class Contender {
   /**
    * Pauses between two attempts.
    *
-   * @param forMessages whether a message of the store ends the pause, too
+   * @param endsOnMessage whether a message of the store also ends the pause
    * @return a lease that was offered meanwhile, or null
    */
-  @Nullable LeaseState pause(Request request, Deadline until, boolean forMessages)
+  @Nullable LeaseState pause(Request request, Deadline until, boolean endsOnMessage)
       throws InterruptedException {
-    return pauses().await(request, until, forMessages);
+    return currentPause().await(request, until, endsOnMessage);
   }
 
-  /** For messages of the store. */
+  /** Returns the wake-up for messages of the store. */
   WakeUp wakeUp() {
-    return pauses().wakeUp;
+    return currentPause().wakeUp;
   }
 
-  private Pause pauses() {
-    Pause made = pause;
-    if (made == null) {
-      made = new Pause(new WakeUp(engine.platform));
-      pause = made;
-      // If the client was closed before this, it found no wake-up to signal.
+  private Pause currentPause() {
+    Pause current = pause;
+    if (current == null) {
+      current = new Pause(new WakeUp(engine.platform));
+      pause = current;
+      // A client that was closed before this found no wake-up to signal.
       engine.ensureOpen();
     }
-    return made;
+    return current;
   }
 
   /**
-   * Offers a permit to the head, if it pauses. It takes what is offered, or gives it up; the caller
+   * Offers a permit to the head, if it pauses. The head takes or releases the lease; the caller
    * {@linkplain #wake wakes} it.
    *
-   * @param maker makes the head's lease from its request, or returns null if it does not fit
+   * @param maker makes the head's lease from its request, or returns null if that does not fit
    * @return the head's lease, or null
    */
   @Nullable LeaseState offer(Function<Request, @Nullable LeaseState> maker) {
@@ -419,22 +422,22 @@ final class Contender {
     }
   }
 
-  /** There is another head. Called under the monitor of its queue. */
-  synchronized void noteNextHead(Request next) {
-    wanted = next;
+  /** Sets the request of the next head. Called under the monitor of the queue. */
+  synchronized void setNextHead(Request next) {
+    headRequest = next;
     overtakings = 0;
   }
 
   /**
-   * Counts one overtaking of the head, but for those during its first request; false if it has been
-   * overtaken often enough.
+   * Counts one overtaking of the head, if it has had an answer; false if it was overtaken too
+   * often.
    */
   synchronized boolean tryOvertake() {
     return !waiting || ++overtakings <= MAX_OVERTAKINGS;
   }
 
   /** Whether the head could use the grant. */
-  boolean wantsFrom(HeldGrant grant) {
-    return turn != Turn.OVER && grant.fits(wanted);
+  boolean canUse(HeldGrant grant) {
+    return phase != Phase.ENDED && grant.fits(headRequest);
   }
 }

@@ -31,7 +31,7 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 
-/** The client's public face: it checks what it is asked for, and makes the handles. */
+/** The implementation of the client: it checks arguments and makes the handles. */
 final class DefaultLockClient implements LockClient {
 
   final Holdings holdings;
@@ -47,7 +47,10 @@ final class DefaultLockClient implements LockClient {
     this.leaderWatches = new LeaderWatches(engine);
   }
 
-  /** Returns how many names and clean-ups the client keeps state for; 0 when it is unused. */
+  /**
+   * Returns the number of names, undoings, candidacies and observed elections that the client keeps
+   * state for.
+   */
   int residue() {
     return holdings.size() + engine.cleanup.pending() + candidacies.size() + leaderWatches.size();
   }
@@ -66,14 +69,14 @@ final class DefaultLockClient implements LockClient {
   @Override
   public LockHandle lock(String name, Consumer<? super LockOptions.Builder> change) {
     engine.ensureOpen();
-    return new LockHandle(acquirer, Names.checked(name), Share.EXCLUSIVE, changed(change));
+    return new LockHandle(acquirer, Names.checked(name), Share.EXCLUSIVE, changedOptions(change));
   }
 
   @Override
   public DistributedReadWriteLock readWriteLock(
       String name, Consumer<? super LockOptions.Builder> change) {
     engine.require(Capability.READ_WRITE, "read-write locks");
-    return new ReadWriteLockHandle(acquirer, Names.checked(name), changed(change));
+    return new ReadWriteLockHandle(acquirer, Names.checked(name), changedOptions(change));
   }
 
   @Override
@@ -81,14 +84,14 @@ final class DefaultLockClient implements LockClient {
       String name, int limit, Consumer<? super LockOptions.Builder> change) {
     engine.require(Capability.SEMAPHORE, "semaphores");
     checkArgument(limit >= 1, "a semaphore needs a limit of at least 1 permit, not %s", limit);
-    return new SemaphoreHandle(acquirer, Names.checked(name), limit, changed(change));
+    return new SemaphoreHandle(acquirer, Names.checked(name), limit, changedOptions(change));
   }
 
   @Override
   public MultiLock multiLock(
       Collection<String> names, Consumer<? super LockOptions.Builder> change) {
     engine.ensureOpen();
-    return new MultiLockHandle(acquirer, Names.checkedSet(names), changed(change));
+    return new MultiLockHandle(acquirer, Names.checkedSet(names), changedOptions(change));
   }
 
   @Override
@@ -97,18 +100,20 @@ final class DefaultLockClient implements LockClient {
     return new ElectionHandle(this, lock, lock.options);
   }
 
-  LeaderElection.Candidacy run(String name, LockOptions wanted, LeaderElection.LeaderWork work) {
+  LeaderElection.Candidacy run(String name, LockOptions options, LeaderElection.LeaderWork work) {
     engine.ensureOpen();
-    return ElectionCandidacy.start(candidacies, acquirer, name, wanted, work);
+    return ElectionCandidacy.start(candidacies, acquirer, name, options, work);
   }
 
   Registration observe(
-      String name, LockOptions wanted, Consumer<? super Optional<LeaderElection.Leader>> listener) {
+      String name,
+      LockOptions options,
+      Consumer<? super Optional<LeaderElection.Leader>> listener) {
     engine.ensureOpen();
-    return leaderWatches.observe(name, wanted.pollInterval(), listener);
+    return leaderWatches.observe(name, options.pollInterval(), listener);
   }
 
-  private LockOptions changed(Consumer<? super LockOptions.Builder> change) {
+  private LockOptions changedOptions(Consumer<? super LockOptions.Builder> change) {
     LockOptions.Builder builder = engine.options.toBuilder();
     requireNonNull(change, "change").accept(builder);
     LockOptions changed = builder.build();
@@ -151,7 +156,7 @@ final class DefaultLockClient implements LockClient {
         .grants()
         .flatMap(grant -> grant.leases().stream())
         .filter(lease -> lease.isLive() && !lease.hasLapsed())
-        .<LeaseInfo>map(Held::new)
+        .<LeaseInfo>map(HeldLease::new)
         .sorted(Comparator.comparing(LeaseInfo::name))
         .toList();
   }
@@ -167,13 +172,13 @@ final class DefaultLockClient implements LockClient {
                 new Waiter(
                     request.name(),
                     request.share().kind(),
-                    Duration.ofNanos(Math.max(0, now - request.since())),
-                    request.holder()))
+                    Duration.ofNanos(Math.max(0, now - request.startedAt())),
+                    request.label()))
         .sorted(Comparator.comparing(WaiterInfo::name))
         .toList();
   }
 
-  private record Held(
+  private record HeldLease(
       String name,
       LockKind kind,
       OptionalLong fencingToken,
@@ -183,15 +188,15 @@ final class DefaultLockClient implements LockClient {
       String label)
       implements LeaseInfo {
 
-    Held(LeaseState lease) {
+    HeldLease(LeaseState lease) {
       this(
           lease.name(),
           lease.request().share().kind(),
           lease.token() == 0 ? OptionalLong.empty() : OptionalLong.of(lease.token()),
-          lease.left(),
-          lease.since(),
+          lease.remaining(),
+          lease.heldSince(),
           lease.heldFor(),
-          lease.request().holder());
+          lease.request().label());
     }
   }
 

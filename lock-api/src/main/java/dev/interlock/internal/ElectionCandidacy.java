@@ -17,9 +17,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Campaigns, leads, resigns, and campaigns again, until it is closed.
  *
- * <p>One thread does all of it in turn, so the work ends before the release, and the release before
- * the next campaign. Neither the work nor the store can end the thread: a failure is recorded and
- * logged, and the next turn follows after a pause.
+ * <p>One thread does all of this in turn, so the work ends before the release, and the release
+ * before the next campaign. Neither the work nor the store can end the thread: a failure is
+ * recorded and logged, and the next turn follows after a pause.
  *
  * <p>Only campaigns, work and pauses are interrupted. An interrupted release would not be
  * confirmed, and the next leader would have to wait for the TTL.
@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
 final class ElectionCandidacy implements LeaderElection.Candidacy {
 
   /**
-   * The lease that the work gets. It is no longer held once the candidate withdraws, so that work
-   * that checks {@link #isHeld()} ends; the lock stays taken until the work has ended, so that no
-   * other leader begins before.
+   * The lease that the work gets. Once the candidacy is withdrawn the lease is no longer held, so
+   * that work that checks {@link #isHeld()} ends. The lock stays taken until the work has ended, so
+   * that no other leader begins before.
    */
   private final class Leadership extends LeaseHandle {
     private final LeaseState state;
@@ -64,49 +64,49 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
     }
   }
 
-  /** Work that takes less is followed by a pause, and does not make the next one short again. */
-  private static final Duration MIN_WORK = Duration.ofSeconds(1);
+  /** Shorter work is followed by a pause, which grows from one to the next. */
+  private static final Duration MIN_WORK_TIME = Duration.ofSeconds(1);
 
   private final Engine engine;
-  private final Set<ElectionCandidacy> all;
+  private final Set<ElectionCandidacy> candidacies;
   private final LockHandle lock;
   private final LeaderElection.LeaderWork work;
   private final Thread thread;
 
-  /** For the pauses between turns; signalled when it is withdrawn. */
+  /** Ends the pauses between turns; signalled on withdrawal. */
   private final WakeUp pauses;
 
   private final Backoff backoff;
 
   private final Duration closeTimeout;
 
-  /** Until when all closes wait for the work; set by the first. */
+  /** The deadline of all closes; set by the first. */
   @GuardedBy("this")
-  private @Nullable Deadline closeBy;
+  private @Nullable Deadline closeDeadline;
 
   private final CompletableFuture<@Nullable Void> ended = new CompletableFuture<>();
 
   /** Changes under the monitor. */
   private volatile boolean withdrawn;
 
-  /** Whether the thread is in a step that an interrupt ends. */
+  /** Whether an interrupt may end the current step of the thread. */
   @GuardedBy("this")
   private boolean interruptible;
 
-  /** The lease of the work while it is in progress, or null. */
+  /** The lease of the work in progress, or null. */
   private volatile @Nullable Leadership leadership;
 
-  private volatile @Nullable Throwable failureOfCampaign;
-  private volatile @Nullable Throwable failureOfWork;
+  private volatile @Nullable Throwable campaignFailure;
+  private volatile @Nullable Throwable workFailure;
 
   private ElectionCandidacy(
-      Set<ElectionCandidacy> all,
+      Set<ElectionCandidacy> candidacies,
       Acquirer acquirer,
       String name,
       LockOptions options,
       LeaderElection.LeaderWork work) {
     this.engine = acquirer.engine;
-    this.all = all;
+    this.candidacies = candidacies;
     // Waiting long for leadership is not a failure.
     LockOptions unlimited = options.toBuilder().waitTimeout(null).build();
     this.lock = new LockHandle(acquirer, name, Share.EXCLUSIVE, unlimited);
@@ -118,19 +118,19 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
   }
 
   /**
-   * Begins to campaign.
+   * Starts a candidacy.
    *
-   * @param all the client's candidacies, of which it is one until it has ended
+   * @param candidacies the candidacies of the client; this one is a member until it has ended
    */
   static ElectionCandidacy start(
-      Set<ElectionCandidacy> all,
+      Set<ElectionCandidacy> candidacies,
       Acquirer acquirer,
       String name,
       LockOptions options,
       LeaderElection.LeaderWork work) {
     StackRoom.require();
-    ElectionCandidacy candidacy = new ElectionCandidacy(all, acquirer, name, options, work);
-    all.add(candidacy);
+    ElectionCandidacy candidacy = new ElectionCandidacy(candidacies, acquirer, name, options, work);
+    candidacies.add(candidacy);
     try {
       // After it was added: from here on, closing the client withdraws it.
       acquirer.engine.ensureOpen();
@@ -149,7 +149,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
         try {
           pauses = takeTurn();
         } catch (Throwable e) {
-          Timer.failed("the turn of a candidate", e);
+          Timer.logFailure("the turn of a candidate", e);
         }
         if (pauses && !isOver()) {
           pause();
@@ -161,12 +161,12 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
   }
 
   private void end() {
-    all.remove(this);
+    candidacies.remove(this);
     ended.complete(null);
     engine.signalEnd();
   }
 
-  /** One campaign, and one leadership if it succeeds. Returns whether a pause follows. */
+  /** Campaigns once, and leads if elected. Returns whether a pause follows. */
   private boolean takeTurn() {
     Leadership elected = campaign();
     if (elected == null) {
@@ -185,13 +185,15 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
     try {
       Leadership elected =
           interruptibly(
-              () -> BlockingAcquisition.acquire(lock.acquirer, lock.untilHad(), Leadership::new));
-      failureOfCampaign = null;
+              () ->
+                  BlockingAcquisition.acquire(
+                      lock.acquirer, lock.acquireRequest(), Leadership::new));
+      campaignFailure = null;
       return elected;
     } catch (Throwable e) {
       if (!isOver()) {
-        boolean first = failureOfCampaign == null;
-        failureOfCampaign = e;
+        boolean first = campaignFailure == null;
+        campaignFailure = e;
         engine.leaseLog.write(
             () -> {
               if (first) {
@@ -214,21 +216,21 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
               elected.callWhileHeld(
                   () -> {
                     leadership = elected;
-                    // Whoever withdraws it either sees the leadership, or is seen here.
-                    ensureStanding();
+                    // A withdrawal either sees the leadership, or is seen here.
+                    ensureActive();
                     work.lead(elected);
-                    failureOfWork = null;
+                    workFailure = null;
                     return true;
                   }));
-      return !isLong(since);
+      return !resetBackoffIfLong(since);
     } catch (Throwable e) { // work in other languages may throw anything
-      var unused = isLong(since);
+      var unused = resetBackoffIfLong(since);
       if (leadership == null || isEndedFromOutside(elected, e)) {
         Engine.log.debug(
             "a loss or a withdrawal ended the work of the leader of \"{}\"", name(), e);
         return false;
       }
-      failureOfWork = e;
+      workFailure = e;
       engine.leaseLog.write(
           () -> Engine.log.warn("the work of the leader of \"{}\" failed", name(), e));
       return true;
@@ -237,62 +239,62 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
     }
   }
 
-  /** Whether the work was long; then the next pause is short again. */
-  private boolean isLong(long since) {
-    boolean isLong = engine.platform.nanoTime() - since >= MIN_WORK.toNanos();
+  /** Returns whether the work took long; the next pause is then short again. */
+  private boolean resetBackoffIfLong(long since) {
+    boolean isLong = engine.platform.nanoTime() - since >= MIN_WORK_TIME.toNanos();
     if (isLong) {
       backoff.reset();
     }
     return isLong;
   }
 
-  /** Whether the work ended because of the loss or the withdrawal. */
+  /** Whether a loss or a withdrawal ended the work. */
   private boolean isEndedFromOutside(Leadership elected, Throwable failure) {
     return !(failure instanceof Error)
         && (elected.state.loss() != null || (failure instanceof InterruptedException && isOver()));
   }
 
-  /** Never gives up: a lease that is not released would be renewed, and nobody would lead. */
+  /** Tries until it succeeds, or the lease would be renewed and nobody would lead. */
   private void resign(Lease lease) {
     while (true) {
       try {
         lease.release();
         return;
       } catch (Throwable e) {
-        Timer.failed("resigning a leadership", e);
+        Timer.logFailure("resigning a leadership", e);
         pause();
       }
     }
   }
 
-  /** Pauses until some time has passed, or it is withdrawn. Never throws. */
+  /** Pauses, unless the candidacy is withdrawn. Never throws. */
   private void pause() {
     try {
       var unused = pauses.await(engine.in(backoff.next()));
     } catch (Throwable e) {
-      // An interrupt, or no memory. What follows tries again.
+      // After an interrupt or a lack of memory the next step tries again.
       return;
     }
   }
 
-  /** Runs a step that is interrupted when this is closed. */
+  /** Runs a step that a withdrawal interrupts. */
   private <T> T interruptibly(Callable<T> step) throws Exception {
     setInterruptible(true);
     try {
-      ensureStanding();
+      ensureActive();
       return step.call();
     } finally {
       setInterruptible(false);
     }
   }
 
-  /** Also clears an interrupt status that the step before has left: it was meant for that. */
+  /** Also clears the interrupt status: it was meant for the step before. */
   private synchronized void setInterruptible(boolean value) {
     interruptible = value;
     var unused = Thread.interrupted();
   }
 
-  private void ensureStanding() throws InterruptedException {
+  private void ensureActive() throws InterruptedException {
     if (isOver()) {
       throw new InterruptedException();
     }
@@ -302,13 +304,13 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
     return withdrawn || engine.isClosed();
   }
 
-  // --- what others see and do -----------------------------------------------------------------
+  // --- its state ------------------------------------------------------------------------------
 
   String name() {
     return lock.name();
   }
 
-  boolean isOwn(Thread caller) {
+  boolean runsOn(Thread caller) {
     return caller == thread;
   }
 
@@ -320,12 +322,12 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
 
   @Override
   public Optional<Throwable> failure() {
-    Throwable failure = failureOfCampaign;
+    Throwable failure = campaignFailure;
     if (failure == null && leadership == null && !isOver()) {
       Contender contender = lock.acquirer.queues.of(name()).contender();
-      failure = contender == null ? null : contender.trouble();
+      failure = contender == null ? null : contender.currentFailure();
     }
-    return Optional.ofNullable(failure == null ? failureOfWork : failure);
+    return Optional.ofNullable(failure == null ? workFailure : failure);
   }
 
   /** Begins to end the candidacy, without waiting. */
@@ -335,7 +337,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
     }
     withdrawn = true;
     pauses.signal();
-    if (interruptible && !isOwn(Thread.currentThread())) {
+    if (interruptible && !runsOn(Thread.currentThread())) {
       thread.interrupt();
     }
   }
@@ -343,23 +345,23 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
   @Override
   public void close() {
     withdraw();
-    Deadline patience = closeBy();
-    if (isOwn(Thread.currentThread())
-        || Awaiting.doneUninterruptibly(engine.platform, ended, patience)) {
+    Deadline deadline = closeDeadline();
+    if (runsOn(Thread.currentThread())
+        || Futures.awaitUninterruptibly(engine.platform, ended, deadline)) {
       return;
     }
     Leadership unfinished = leadership;
     if (unfinished != null) {
-      // Others lead once it has expired.
+      // Others can lead once the lease has expired.
       unfinished.abandon("its candidacy was closed, but the work of the leader has not ended");
     }
   }
 
-  private synchronized Deadline closeBy() {
-    if (closeBy == null) {
-      closeBy = engine.in(closeTimeout);
+  private synchronized Deadline closeDeadline() {
+    if (closeDeadline == null) {
+      closeDeadline = engine.in(closeTimeout);
     }
-    return closeBy;
+    return closeDeadline;
   }
 
   @Override

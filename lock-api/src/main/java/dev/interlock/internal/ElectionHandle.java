@@ -43,7 +43,7 @@ record ElectionHandle(DefaultLockClient client, LockHandle lock, LockOptions opt
 
   @Override
   public Optional<Leader> leader() {
-    return SeenLeader.in(client.admin().inspect(name()));
+    return SeenLeader.from(client.admin().inspect(name()));
   }
 
   @Override

@@ -26,16 +26,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What all parts of a client share: its store, clocks, timer, threads, and reports, and whether it
- * is open. It knows nothing of leases.
+ * The parts that a whole client shares: store, clocks, timer, threads, and reports, and whether the
+ * client is open. The engine does not know leases.
  */
 final class Engine {
 
   static final Logger log = LoggerFactory.getLogger(LockClient.class);
 
-  /** Knows the client's leases. */
+  /** The client's record of its leases. */
   interface Ledger {
-    /** The store reports that a claim has lost its grant. */
+    /** Called when the store reports that a claim has lost its grant. */
     void reportLoss(Claim claim, LossReason reason, String detail);
 
     /** Returns the label of the lease with which this client holds all of a name, or null. */
@@ -59,7 +59,7 @@ final class Engine {
   private final AtomicBoolean closed = new AtomicBoolean();
   private volatile boolean endsLeases;
 
-  /** For the thread that closes the client: an acquisition, a lease or a candidacy has ended. */
+  /** Wakes the closing thread when an acquisition, a lease or a candidacy has ended. */
   private final WakeUp ended;
 
   Engine(BackendFactory factory, LockOptions options, TimeSource time, Ledger ledger) {
@@ -103,16 +103,16 @@ final class Engine {
 
   // --- asking the store -------------------------------------------------------------------------
 
-  interface Question<T> {
-    T ask() throws InterruptedException;
+  interface StoreCall<T> {
+    T run() throws InterruptedException;
   }
 
-  /** Asks without waiting for a holder, and keeps the interrupt status. */
-  <T> T uninterrupted(Question<T> question) {
+  /** Calls the store uninterrupted by the caller's interrupt status, which is restored. */
+  <T> T callUninterrupted(StoreCall<T> call) {
     ensureOpen();
     boolean interrupted = Thread.interrupted();
     try {
-      return question.ask();
+      return call.run();
     } catch (InterruptedException e) {
       interrupted = true;
       throw unavailable("the thread was interrupted while it asked the store", e);
@@ -123,17 +123,17 @@ final class Engine {
     }
   }
 
-  /** Asks about one lock. */
-  <T> T ask(String name, Question<T> question) {
+  /** Calls the store uninterrupted about one lock. */
+  <T> T callFor(String name, StoreCall<T> call) {
     Names.checked(name);
     try {
-      return uninterrupted(question);
+      return callUninterrupted(call);
     } catch (LockUnavailableException e) {
-      throw of(name, e);
+      throw withName(name, e);
     }
   }
 
-  /** Requires the client to be open, and its backend to have a capability. */
+  /** Requires an open client, and a capability of its backend. */
   void require(Capability capability, String what) {
     ensureOpen();
     if (!backend.has(capability)) {
@@ -147,7 +147,7 @@ final class Engine {
     return withLeaseToken(store.inspect(name, requestDeadline()));
   }
 
-  /** Replaces the store's token, which is the grant's, by the first lease's. */
+  /** Replaces the store's token, which is that of the grant, by the token of the first lease. */
   static LockState withLeaseToken(LockState state) {
     return LockStates.mapTokens(state, token -> token * Grant.LEASES_PER_GRANT);
   }
@@ -161,13 +161,13 @@ final class Engine {
     return new LockUnavailableException(name, unavailable(problem, cause));
   }
 
-  static LockUnavailableException of(String name, LockUnavailableException problem) {
+  static LockUnavailableException withName(String name, LockUnavailableException problem) {
     return problem.name().isPresent() ? problem : new LockUnavailableException(name, problem);
   }
 
   // --- closing ----------------------------------------------------------------------------------
 
-  /** Closes it for new work; false if it was closed before. */
+  /** Closes the client for new work; false if it was closed before. */
   boolean beginToClose() {
     return closed.compareAndSet(false, true);
   }
@@ -176,7 +176,7 @@ final class Engine {
     return closed.get();
   }
 
-  /** From here on the closed client no longer waits for leases that are held. */
+  /** From here on the closing client no longer waits for held leases. */
   void endLeases() {
     endsLeases = true;
   }
@@ -196,14 +196,14 @@ final class Engine {
     }
   }
 
-  /** Wakes the thread that closes the client, if there is one. */
+  /** Wakes the thread that closes the client, if any. */
   void signalEnd() {
     if (closed.get()) {
       ended.signal();
     }
   }
 
-  /** Waits until the condition holds. It is looked at again after each {@link #signalEnd}. */
+  /** Waits until the condition holds, and checks it after each {@link #signalEnd}. */
   void awaitEnd(BooleanSupplier condition, Deadline deadline) throws InterruptedException {
     boolean signalled = true;
     while (signalled && !condition.getAsBoolean()) {
@@ -211,11 +211,11 @@ final class Engine {
     }
   }
 
-  /** Ends the timer and the threads, and disconnects. */
+  /** Ends the timer and the threads, and disconnects from the store. */
   void stop() {
     timer.close();
     threads.close();
-    // Events that found no thread have no timer to retry them.
+    // No timer retries the events that found no thread.
     notifier.flush();
     store.close();
   }

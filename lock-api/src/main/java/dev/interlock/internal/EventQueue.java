@@ -5,8 +5,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The events of a {@link Timer}, by time; those of the same time in any order. A binary heap in
- * which every event knows its place, so that it can be removed. Guarded by the timer.
+ * The events of a {@link Timer}, ordered by time. A binary heap in which every event knows its
+ * index, so that it can be removed. Guarded by the timer.
  */
 final class EventQueue {
 
@@ -17,7 +17,7 @@ final class EventQueue {
     return heap.size();
   }
 
-  /** Returns the next one; null if there is none. */
+  /** Returns the next event; null if there is none. */
   Timer.@Nullable Event first() {
     return heap.isEmpty() ? null : heap.get(0);
   }
@@ -26,60 +26,60 @@ final class EventQueue {
   void add(Timer.Event event, long at) {
     heap.add(event);
     event.at = at;
-    rise(event, heap.size() - 1);
+    siftUp(event, heap.size() - 1);
   }
 
-  /** Removes the event, if it is in the queue. Leaves room to add it again without memory. */
+  /** Removes the event, if it is in the queue. Adding it again allocates no memory. */
   void remove(Timer.Event event) {
-    int hole = event.place;
+    int hole = event.heapIndex;
     if (hole < 0) {
       return;
     }
-    event.place = -1;
+    event.heapIndex = -1;
     Timer.Event last = heap.remove(heap.size() - 1);
     if (last != event) {
-      sink(last, hole);
-      rise(last, last.place);
+      siftDown(last, hole);
+      siftUp(last, last.heapIndex);
     }
   }
 
-  /** Needs no memory. */
+  /** Removes all events without allocating memory. */
   void clear() {
     while (!heap.isEmpty()) {
       remove(heap.get(heap.size() - 1));
     }
   }
 
-  /** Puts the event into the hole, or further up. */
-  private void rise(Timer.Event event, int hole) {
-    int place = hole;
-    while (place > 0 && event.isBefore(heap.get((place - 1) / 2))) {
-      int parent = (place - 1) / 2;
-      put(heap.get(parent), place);
-      place = parent;
+  /** Puts the event into the hole, or above it. */
+  private void siftUp(Timer.Event event, int hole) {
+    int index = hole;
+    while (index > 0 && event.isBefore(heap.get((index - 1) / 2))) {
+      int parent = (index - 1) / 2;
+      put(heap.get(parent), index);
+      index = parent;
     }
-    put(event, place);
+    put(event, index);
   }
 
-  /** Puts the event into the hole, or further down. */
-  private void sink(Timer.Event event, int hole) {
-    int place = hole;
-    while (2 * place + 1 < heap.size()) {
-      int child = 2 * place + 1;
+  /** Puts the event into the hole, or below it. */
+  private void siftDown(Timer.Event event, int hole) {
+    int index = hole;
+    while (2 * index + 1 < heap.size()) {
+      int child = 2 * index + 1;
       if (child + 1 < heap.size() && heap.get(child + 1).isBefore(heap.get(child))) {
         child++;
       }
       if (event.isBefore(heap.get(child))) {
         break;
       }
-      put(heap.get(child), place);
-      place = child;
+      put(heap.get(child), index);
+      index = child;
     }
-    put(event, place);
+    put(event, index);
   }
 
-  private void put(Timer.Event event, int place) {
-    heap.set(place, event);
-    event.place = place;
+  private void put(Timer.Event event, int index) {
+    heap.set(index, event);
+    event.heapIndex = index;
   }
 }

@@ -15,7 +15,7 @@ final class Events {
 
   private Events() {}
 
-  /** What an event is about. */
+  /** The properties that all events have. */
   record Source(
       String name, LockKind kind, long token, long acquisition, Instant time, String label) {}
 

@@ -7,8 +7,8 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Passes the grant of a lease that is being released on to the thread of this client that is next,
- * without a request to the store (FAIR-01).
+ * Passes the grant of a lease that is being released to the next thread of this client, without a
+ * request to the store (FAIR-01).
  */
 final class Handoff {
 
@@ -17,11 +17,11 @@ final class Handoff {
   private final LocalQueue queue;
   private final @Nullable Contender head;
 
-  /** The waiter that was next; null if it is the head. */
+  /** The waiter that gets the lease; null if the head gets it. */
   private LocalQueue.@Nullable Waiter next;
 
-  /** The lease of the one that is next; null if there is none. */
-  private @Nullable LeaseState taker;
+  /** The lease that is handed over; null if nobody takes it. */
+  private @Nullable LeaseState nextLease;
 
   private Handoff(LeaseState lease) {
     this.lease = lease;
@@ -30,8 +30,8 @@ final class Handoff {
     this.head = queue.contender();
   }
 
-  /** Passes the grant on, and returns whether there was a thread for it. */
-  static boolean toNext(LeaseState lease) {
+  /** Passes the grant to the next thread; false if there is none. */
+  static boolean tryHandOff(LeaseState lease) {
     HeldGrant grant = lease.grant();
     Handoff handoff = null;
     try {
@@ -48,7 +48,7 @@ final class Handoff {
       // A failure here must not prevent the release.
       Engine.log.trace("the search for a waiter to hand off to failed", e);
     }
-    return handoff != null && handoff.tell();
+    return handoff != null && handoff.publish();
   }
 
   private void passToNext() {
@@ -61,35 +61,36 @@ final class Handoff {
   }
 
   /**
-   * Passes permits on to a local waiter that wants as many: the head of the queue if it pauses; or,
-   * while it asks the store for as many, the waiter behind it, which would wait for that answer
-   * otherwise. From its second request on, a head is passed by at most eight permits; by none if it
-   * waits in the store's own queue.
+   * Passes permits to a local waiter that wants the same number: to the head of the queue if it
+   * pauses; or, while the head asks the store for that number, to the waiter behind it, which would
+   * otherwise wait for that answer. From its second request on, at most eight permits overtake a
+   * head; none do if it waits in the store's own queue.
    */
   private void passPermits() {
-    Contender present = head;
-    if (present == null) {
+    Contender headContender = head;
+    if (headContender == null) {
       return;
     }
     synchronized (grant) {
       if (grant.mayHandOff(lease)) {
-        taker = present.offer(wanted -> grant.fits(wanted) ? handOff(wanted) : null);
-        if (taker == null && !isFifo()) {
-          takeNext(waiter -> present.wantsFrom(grant) && present.tryOvertake(), this::handOff);
+        nextLease = headContender.offer(wanted -> grant.fits(wanted) ? handOff(wanted) : null);
+        if (nextLease == null && !isFifo()) {
+          takeNext(
+              waiter -> headContender.canUse(grant) && headContender.tryOvertake(), this::handOff);
         }
       }
     }
   }
 
-  /** Takes the first waiter from the queue, if it may be next and can be given a lease. */
+  /** Takes the first waiter from the queue, if it may be next and a lease can be made for it. */
   private void takeNext(
       Predicate<LocalQueue.Waiter> mayBeNext, Function<Request, @Nullable LeaseState> maker) {
     next =
         queue.takeNext(
             waiter -> {
               boolean fits = grant.fits(waiter.request()) && mayBeNext.test(waiter);
-              taker = fits ? maker.apply(waiter.request()) : null;
-              return taker != null;
+              nextLease = fits ? maker.apply(waiter.request()) : null;
+              return nextLease != null;
             });
   }
 
@@ -97,7 +98,7 @@ final class Handoff {
     return lease.engine().backend.has(Capability.FIFO);
   }
 
-  /** Where the store serves in order, only those that came before the grant may have it. */
+  /** Where the store serves in order, only waiters that entered before the grant may have it. */
   private boolean isEarlier(LocalQueue.Waiter waiter) {
     return waiter.enteredAt() - grant.grantedAt() <= 0;
   }
@@ -106,16 +107,16 @@ final class Handoff {
     return grant.handOff(lease, wanted);
   }
 
-  private boolean tell() {
-    LeaseState made = taker;
-    if (made == null) {
+  private boolean publish() {
+    LeaseState lease = nextLease;
+    if (lease == null) {
       return false;
     }
     try {
       grant.publish();
     } finally {
       if (next != null) {
-        next.onHandoff(made);
+        next.onHandoff(lease);
       } else if (head != null) {
         head.wake();
       }
@@ -124,14 +125,14 @@ final class Handoff {
   }
 
   /**
-   * Admits those who waited in the local queue when a reader's lease was granted, and can use the
-   * same grant. Called by the head of the queue, once.
+   * Admits the readers that waited in the local queue when a reader's lease was granted, with
+   * leases of the same grant. Called once, by the head of the queue.
    */
   static void admitReaders(LeaseState lease) {
     if (lease.request().share().kind() == LockKind.READ_WRITE) {
       Handoff admission = new Handoff(lease);
       while (admission.admitsNext()) {
-        // The next one may fit as well.
+        // The next waiter may fit as well.
       }
     }
   }
@@ -140,17 +141,17 @@ final class Handoff {
     synchronized (grant) {
       takeNext(this::isEarlier, wanted -> grant.admit(lease, wanted));
     }
-    LeaseState admitted = taker;
+    LeaseState admitted = nextLease;
     if (next == null || admitted == null) {
       return false;
     }
     try {
       grant.publish();
     } catch (Throwable e) {
-      Timer.failed("starting a lease", e);
+      Timer.logFailure("starting a lease", e);
     }
     if (lease.engine().isClosed()) {
-      Release.giveUp(admitted, null);
+      Release.releaseUnused(admitted, null);
       next.onClose();
     } else {
       next.onHandoff(admitted);

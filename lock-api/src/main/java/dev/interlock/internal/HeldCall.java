@@ -10,13 +10,16 @@ import java.util.concurrent.Callable;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Interrupts its thread when the lease is lost, until the work has ended, and never after that. */
+/**
+ * A call of the program while a lease is held. A loss of the lease interrupts the calling thread
+ * until the work has ended, and never after that.
+ */
 final class HeldCall implements Consumer<LockEvent>, AutoCloseable {
 
   private final Thread caller = Thread.currentThread();
 
   @GuardedBy("this")
-  private boolean over;
+  private boolean ended;
 
   @GuardedBy("this")
   private boolean interrupted;
@@ -29,7 +32,7 @@ final class HeldCall implements Consumer<LockEvent>, AutoCloseable {
     HeldCall call = new HeldCall();
     Registration registration = lease.onEvent(call);
     T result;
-    // Closed before the loss is looked at; the call first.
+    // Both are closed before the loss is checked; the call first.
     try (registration;
         call) {
       result = work.call();
@@ -37,7 +40,7 @@ final class HeldCall implements Consumer<LockEvent>, AutoCloseable {
       throwIfLost(lease, e);
       throw e;
     } finally {
-      // A lease that nothing refers to would not be renewed.
+      // A lease that nothing refers to would no longer be renewed.
       Reference.reachabilityFence(lease);
     }
     throwIfLost(lease, null);
@@ -56,24 +59,24 @@ final class HeldCall implements Consumer<LockEvent>, AutoCloseable {
       }
       throw loss;
     } catch (IllegalStateException e) {
-      // The program has released it, which is no loss.
+      // The program has released the lease, which is not a loss.
       return;
     }
   }
 
   @Override
   public synchronized void accept(LockEvent event) {
-    // A status that was set elsewhere is not ours to clear.
-    if (event instanceof LockEvent.Lost && !over && !caller.isInterrupted()) {
+    // An interrupt status that somebody else has set must stay.
+    if (event instanceof LockEvent.Lost && !ended && !caller.isInterrupted()) {
       interrupted = true;
       caller.interrupt();
     }
   }
 
-  /** Called by the caller. Under the monitor, so that no interrupt comes after it. */
+  /** Called by the calling thread. Takes the monitor, so that no interrupt comes after it. */
   @Override
   public synchronized void close() {
-    over = true;
+    ended = true;
     if (interrupted) {
       boolean ignored = Thread.interrupted();
     }

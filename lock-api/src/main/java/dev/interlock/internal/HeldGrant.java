@@ -18,12 +18,12 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the client holds on the store: a grant, until when it is certain, when it is renewed, and
- * the leases that have it. A handoff to another thread exchanges the lease (FAIR-01), a reader adds
- * one, and a loss of the grant ends all of them. The grant ends with its last lease.
+ * A grant while the client holds it: its validity, its renewals, and its leases. A handoff to
+ * another thread replaces the lease (FAIR-01), a reader adds one, and a loss of the grant ends all
+ * of them. The grant ends with its last lease.
  *
- * <p>Its monitor guards its leases, too; no call out of the client is made under it. It schedules
- * itself on the {@link Timer}: for its next renewal, or for the end of a lease.
+ * <p>Its monitor also guards the leases; no call leaves the client under it. It schedules itself on
+ * the {@link Timer} for its next renewal, or for the end of a lease.
  */
 final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
@@ -32,10 +32,10 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   // Renewals are rounded to eighths of their interval, so that many come due together.
   private static final int RENEWAL_GRID = 8;
 
-  // Longer than the rounding, or a renewal would follow the last without a pause.
+  // Fewer than RENEWAL_GRID, or one renewal would follow another without a pause.
   private static final int MAX_RENEWALS_PER_INTERVAL = 4;
 
-  private static final LeaseState[] NONE = {};
+  private static final LeaseState[] NO_LEASES = {};
 
   private record Loss(LeaseState lease, LeaseLostException why) {}
 
@@ -44,28 +44,28 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   private final Grant grant;
   private final long grantedAt;
 
-  /** The end of the last confirmation. Only moves later. Changes under the monitor. */
+  /** Only moves later. Changes under the monitor. */
   private volatile Validity validity;
 
-  /** The leases that have it. Changes under the monitor. */
-  private volatile LeaseState[] leases = NONE;
+  /** Changes under the monitor. */
+  private volatile LeaseState[] leases = NO_LEASES;
 
-  /** How many leases it has had. */
+  /** The number of leases that it has had. */
   @GuardedBy("this")
   private int issued;
 
   @GuardedBy("this")
   private long renewAt;
 
-  /** The renewal in flight; done when its outcome has been applied. */
+  /** Done when its outcome has been applied. */
   @GuardedBy("this")
-  private @Nullable CompletableFuture<Boolean> round;
+  private @Nullable CompletableFuture<Boolean> renewalInFlight;
 
-  /** Null until a renewal fails. */
+  /** Null unless the last renewal failed. */
   @GuardedBy("this")
   private @Nullable Backoff backoff;
 
-  /** Why the last renewal was not confirmed; null if it was, or has not been answered. */
+  /** The failure of the last renewal; null if the store confirmed it, or has not answered yet. */
   @GuardedBy("this")
   private @Nullable LockException problem;
 
@@ -79,13 +79,13 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /**
-   * Makes a grant with its first lease; it {@linkplain #begin begins} later.
+   * Makes a grant with its first lease; the grant {@linkplain #begin begins} later.
    *
    * @param clockOffset the {@linkplain Validity#clockOffset difference of the clocks} before the
    *     request was sent
    * @return the lease; null if the grant came so late that it has no validity left
    */
-  static @Nullable LeaseState first(
+  static @Nullable LeaseState withFirstLease(
       Holdings holdings, Request request, Grant granted, long clockOffset) {
     Platform platform = holdings.engine.platform;
     Validity validity = new Validity(granted.validUntil(), clockOffset);
@@ -94,13 +94,13 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     if (validity.remaining(wall, now) <= 0) {
       return null;
     }
-    HeldGrant held = new HeldGrant(holdings, granted, validity, now);
-    return held.issue(request, wall, now);
+    HeldGrant grant = new HeldGrant(holdings, granted, validity, now);
+    return grant.issue(request, wall, now);
   }
 
   /**
-   * From here on it may be lost. If it takes all of its name, the caller is the head of the name's
-   * local queue.
+   * Begins the grant: from here on it may be lost. If it takes all of its name, the caller is the
+   * head of the local queue.
    */
   void begin() {
     try {
@@ -114,25 +114,25 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   private synchronized LeaseState issue(Request request, long wall, long now) {
     LeaseState lease = new LeaseState(this, request, issued, wall, now);
-    LeaseState[] more = Arrays.copyOf(leases, leases.length + 1);
-    more[leases.length] = lease;
-    leases = more;
+    LeaseState[] grown = Arrays.copyOf(leases, leases.length + 1);
+    grown[leases.length] = lease;
+    leases = grown;
     issued++;
     reschedule(wall, now);
-    lease.noteAcquired();
+    lease.reportAcquired();
     return lease;
   }
 
   @GuardedBy("this")
-  private LeaseState make(Request request) {
+  private LeaseState newLease(Request request) {
     long wall = engine.platform.wallMillis();
     return new LeaseState(this, request, issued, wall, engine.platform.nanoTime());
   }
 
-  /** Drops leases that have ended. Called under the monitor. Without memory they stay, harmless. */
+  /** Drops ended leases; without memory they stay, harmlessly. Under the monitor. */
   void dropEnded() {
     try {
-      LeaseState[] open = NONE;
+      LeaseState[] open = NO_LEASES;
       for (LeaseState lease : leases) {
         if (!lease.phase().isEnd()) {
           open = Arrays.copyOf(open, open.length + 1);
@@ -141,7 +141,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       }
       leases = open;
     } catch (Throwable e) {
-      Timer.failed("ending a lease", e);
+      Timer.logFailure("ending a lease", e);
     }
   }
 
@@ -154,8 +154,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /**
-   * Whether another lease may follow one that is being released: not for ever, as other clients
-   * wait for the grant as well, and not with too little validity left.
+   * Whether another lease may follow one that is being released: not for ever, because other
+   * clients wait for the grant as well, and not with little validity left.
    */
   synchronized boolean mayHandOff(LeaseState lease) {
     return lease.mayBeHandedOff()
@@ -165,32 +165,32 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /**
-   * Ends a lease that is being released, and makes another one in its place.
+   * Ends a lease that is being released, and makes another in its place.
    *
-   * @return null if the lease was lost, the grant has to be released, or none can be made
+   * @return null if the lease was lost, the grant must be released, or no lease can be made
    */
   synchronized @Nullable LeaseState handOff(LeaseState lease, Request next) {
     if (engine.isClosed() || !mayHandOff(lease)) {
       return null;
     }
-    LeaseState taker;
+    LeaseState successor;
     LeaseState[] exchanged = leases.clone();
     try {
-      taker = make(next);
-      exchanged[Arrays.asList(leases).indexOf(lease)] = taker;
+      successor = newLease(next);
+      exchanged[Arrays.asList(leases).indexOf(lease)] = successor;
     } catch (Throwable e) {
-      Timer.failed("handing off a grant", e);
+      Timer.logFailure("handing off a grant", e);
       return null;
     }
     leases = exchanged;
     issued++;
     lease.markReleased(ReleaseOutcome.HANDED_OFF);
     reschedule();
-    taker.noteAcquired();
-    return taker;
+    successor.reportAcquired();
+    return successor;
   }
 
-  /** Makes a lease beside one that is held; null if that has ended, or none can be made. */
+  /** Adds a lease beside a held one; null if that has ended, or no lease can be made. */
   synchronized @Nullable LeaseState admit(LeaseState beside, Request next) {
     if (beside.phase() != LeasePhase.HELD || issued == Grant.LEASES_PER_GRANT) {
       return null;
@@ -199,7 +199,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       long wall = engine.platform.wallMillis();
       return issue(next, wall, engine.platform.nanoTime());
     } catch (Throwable e) {
-      Timer.failed("admitting a reader", e);
+      Timer.logFailure("admitting a reader", e);
       return null;
     }
   }
@@ -228,12 +228,11 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     return engine;
   }
 
-  /** When its first lease began. */
   long grantedAt() {
     return grantedAt;
   }
 
-  /** Whether the lease is the only one left. */
+  /** Whether all other leases have ended. */
   boolean isLast(LeaseState lease) {
     for (LeaseState other : leases) {
       if (other != lease && !other.phase().isEnd()) {
@@ -243,14 +242,13 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     return true;
   }
 
-  /** Whether its last lease has ended. */
   private boolean hasEnded() {
-    return !isAny(lease -> !lease.phase().isEnd());
+    return !anyLease(lease -> !lease.phase().isEnd());
   }
 
-  private boolean isAny(Predicate<LeaseState> such) {
+  private boolean anyLease(Predicate<LeaseState> condition) {
     for (LeaseState lease : leases) {
-      if (such.test(lease)) {
+      if (condition.test(lease)) {
         return true;
       }
     }
@@ -265,21 +263,20 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     return validity;
   }
 
-  /** The renewal in flight, or null. */
-  synchronized @Nullable CompletableFuture<Boolean> round() {
-    return round;
+  synchronized @Nullable CompletableFuture<Boolean> renewalInFlight() {
+    return renewalInFlight;
   }
 
   synchronized @Nullable LockException problem() {
     return problem;
   }
 
-  /** The time between two renewals. */
+  /** The time between two renewals, in nanoseconds. */
   long interval() {
     return grant.validityPerConfirmation().toNanos() / RENEWALS_PER_TTL;
   }
 
-  /** When the last request was sent that the store confirmed. */
+  /** The time before the last confirmed request was sent. */
   long confirmedAt() {
     return validity.until() - grant.validityPerConfirmation().toNanos();
   }
@@ -298,13 +295,13 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     LeaseState due = null;
     synchronized (this) {
       long wall = engine.platform.wallMillis();
-      long at = now + validity.slept(wall, now); // by whichever clock has gone further
+      long at = now + validity.slept(wall, now); // by whichever clock has advanced further
       if (isRenewalDue(at)) {
         for (LeaseState lease : leases) {
           lease.abandonIfDropped();
         }
-        if (round == null && isRenewed()) {
-          engine.renewer.due(this);
+        if (renewalInFlight == null && isRenewed()) {
+          engine.renewer.add(this);
         }
       }
       if (isRenewed() && riskAt() - at <= 0) {
@@ -323,11 +320,11 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     }
     publish();
     if (due != null) {
-      new Release(due).ofKept();
+      new Release(due).startOfKept();
     }
   }
 
-  /** Plans anew after a change of a lease. Called under the monitor; {@link #publish} follows. */
+  /** Plans the next event. Under the monitor; {@link #publish} follows. */
   void reschedule() {
     long wall = engine.platform.wallMillis();
     reschedule(wall, engine.platform.nanoTime());
@@ -335,22 +332,22 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   private synchronized void reschedule(long wall, long now) {
     if (hasEnded()) {
-      notDue();
+      clearDue();
       return;
     }
     long slept = validity.slept(wall, now);
-    // A renewal that is due and has no outcome may have found no thread: ask again.
+    // A renewal that is due and has no outcome may have found no thread: try again.
     long renewal = isRenewalDue(now + slept) ? now + interval() / RENEWAL_GRID : renewAt - slept;
     long next = now + Long.MAX_VALUE / 2;
     for (LeaseState lease : leases) {
       next = Validity.earlier(next, lease.dueAt(wall, now, renewal, riskAt() - slept));
     }
-    due(next);
+    setDue(next);
   }
 
   /** Whether it is renewed in the background. */
   private boolean isRenewed() {
-    return isAny(LeaseState::needsRenewal);
+    return anyLease(LeaseState::needsRenewal);
   }
 
   @GuardedBy("this")
@@ -359,8 +356,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /**
-   * When a lease is at risk without another confirmation: in the last third of the validity. A
-   * renewal that fails puts it at risk at once.
+   * The time from which an unconfirmed lease is at risk: the last third of the validity. A renewal
+   * that fails puts it at risk at once.
    */
   private long riskAt() {
     return validity.until() - interval();
@@ -371,48 +368,48 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     renewAt = at - Math.floorMod(at, Math.max(1, interval() / RENEWAL_GRID));
   }
 
-  /** Passes a change on to the timer and the listeners. Call it under no monitor. */
+  /** Passes a change on to the timer and the listeners. Called under no monitor. */
   void publish() {
     engine.timer.update(this);
     engine.notifier.flush();
   }
 
-  /** Whether it may have to be renewed or to end, because the machine slept. */
+  /** Whether it may have to be renewed or to end because the machine slept. */
   boolean mayBeOverdue(long wallMillis, long now) {
     return validity.slept(wallMillis, now) > LeaseTerm.MIN_SLEEP.toNanos()
-        || isAny(lease -> lease.remaining(wallMillis, now) <= 0);
+        || anyLease(lease -> lease.remaining(wallMillis, now) <= 0);
   }
 
   // --- renewal ----------------------------------------------------------------------------------
 
   @Override
-  public Duration patience() {
+  public Duration renewalTimeout() {
     Duration share = Duration.ofNanos(interval());
-    Duration most = engine.requestTimeout();
-    return share.compareTo(most) < 0 ? share : most;
+    Duration max = engine.requestTimeout();
+    return share.compareTo(max) < 0 ? share : max;
   }
 
   /** Whether a lease is held, or kept for its minimum hold. */
   private boolean isRenewable() {
-    return isAny(LeaseState::isLive);
+    return anyLease(LeaseState::isLive);
   }
 
   @Override
-  public synchronized boolean startRenewal(CompletableFuture<Boolean> mine) {
+  public synchronized boolean startRenewal(CompletableFuture<Boolean> own) {
     long wall = engine.platform.wallMillis();
     long now = engine.platform.nanoTime();
-    return isRenewalDue(now + validity.slept(wall, now)) && joinRenewal(mine) == mine;
+    return isRenewalDue(now + validity.slept(wall, now)) && joinRenewal(own) == own;
   }
 
   @Override
-  public boolean awaitRenewal(CompletableFuture<Boolean> mine, Deadline deadline)
+  public boolean awaitRenewal(CompletableFuture<Boolean> own, Deadline deadline)
       throws InterruptedException {
     CompletableFuture<Boolean> other;
-    while ((other = joinRenewal(mine)) != mine) {
+    while ((other = joinRenewal(own)) != own) {
       if (other == null) {
         return false;
       }
-      if (!Awaiting.done(engine.platform, other, deadline)) {
+      if (!Futures.await(engine.platform, other, deadline)) {
         throw engine.unavailable("the store has not answered an earlier renewal", null);
       }
       endOverdue();
@@ -420,35 +417,34 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     return true;
   }
 
-  /** Returns the renewal in flight: the caller's, if there was none; null if it has ended. */
+  /** Returns the renewal in flight, the caller's if there was none; null if the grant has ended. */
   private synchronized @Nullable CompletableFuture<Boolean> joinRenewal(
-      CompletableFuture<Boolean> mine) {
+      CompletableFuture<Boolean> own) {
     if (!isRenewable()) {
       return null;
     }
-    if (round == null) {
-      round = mine;
+    if (renewalInFlight == null) {
+      renewalInFlight = own;
     }
-    return round;
+    return renewalInFlight;
   }
 
   @Override
-  public void finishRenewal(
-      CompletableFuture<Boolean> mine, Renewal outcome, Renewer.Sent request) {
+  public void finishRenewal(CompletableFuture<Boolean> own, Renewal outcome, Renewer.Sent request) {
     synchronized (this) {
-      if (round == mine) {
-        // Together with the new due time: a renewal that comes due finds none in flight.
-        round = null;
+      if (renewalInFlight == own) {
+        // Cleared together with the new due time: a renewal that comes due finds none in flight.
+        renewalInFlight = null;
       }
       long wall = engine.platform.wallMillis();
       long now = engine.platform.nanoTime();
-      // A confirmation after the end does not bring a lease back. Only this moves the end, under
-      // the monitor, so that a lease once seen ended stays so.
-      if (isAny(lease -> lease.isOpen() && lease.remaining(wall, now) > 0)) {
+      // A confirmation after the end does not bring a lease back. The end only moves here, under
+      // the monitor, so that a lease that was once seen as ended stays so.
+      if (anyLease(lease -> lease.isOpen() && lease.remaining(wall, now) > 0)) {
         if (outcome instanceof Renewal.Renewed confirmed) {
           extend(confirmed.validUntil(), request, wall, now);
         } else if (outcome instanceof Renewal.Failed failed) {
-          postpone(failed.problem(), wall, now);
+          retryLater(failed.problem(), wall, now);
         }
         reschedule(wall, now);
       } else if (!(outcome instanceof Renewal.Gone)) {
@@ -458,7 +454,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
       }
     }
     if (outcome instanceof Renewal.Gone gone) {
-      lose(gone.reason(), gone.detail());
+      reportLoss(gone.reason(), gone.detail());
     } else {
       endOverdue();
     }
@@ -466,19 +462,19 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   @GuardedBy("this")
-  private void extend(long promised, Renewer.Sent request, long wall, long now) {
+  private void extend(long confirmedUntil, Renewer.Sent request, long wall, long now) {
     long perConfirmation = grant.validityPerConfirmation().toNanos();
     // Never more than the grant allowed, whatever the backend reports now.
-    long until = Validity.earlier(promised, request.at() + perConfirmation);
+    long until = Validity.earlier(confirmedUntil, request.at() + perConfirmation);
     Validity confirmed = new Validity(until, request.clockOffset());
-    // The validity that the program has seen must not shrink because the offset was read with a
-    // pause between the clocks, which looks like sleep.
+    // The validity that the program has seen must not shrink because of a pause between reading the
+    // two clocks, which looks like sleep.
     if (confirmed.remaining(wall, now) - validity.remaining(wall, now) > 0) {
       validity = confirmed;
     }
     problem = null;
     backoff = null;
-    // No sleep before the request counts. The sooner, the less of the validity was confirmed.
+    // Sleep before the request does not count. Less confirmed validity means an earlier renewal.
     long missing = request.at() + perConfirmation - until;
     planRenewal(
         request.at()
@@ -486,41 +482,41 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
             - confirmed.slept(wall, now)
             + Math.max(interval() - missing, interval() / MAX_RENEWALS_PER_INTERVAL));
     for (LeaseState lease : leases) {
-      lease.noteRenewed(request, wall, now);
+      lease.onRenewed(request, wall, now);
     }
   }
 
   @GuardedBy("this")
-  private void postpone(LockException failure, long wall, long now) {
+  private void retryLater(LockException failure, long wall, long now) {
     problem = failure;
     if (backoff == null) {
       backoff = new Backoff(engine.platform, grant.validityPerConfirmation());
     }
     renewAt = now + validity.slept(wall, now) + backoff.nextNanos();
     for (LeaseState lease : leases) {
-      lease.noteRenewalFailed(failure);
+      lease.onRenewalFailed(failure);
       lease.putAtRisk(failure);
     }
   }
 
   // --- its loss ---------------------------------------------------------------------------------
 
-  /** Ends its leases, because the server reports that the grant is gone. */
-  void lose(LossReason reason, String detail) {
-    end(lease -> lease.lossUnlessDeferred(reason, detail));
+  /** Ends the leases, because the store reports that the grant is gone. */
+  void reportLoss(LossReason reason, String detail) {
+    endLost(lease -> lease.lossUnlessDeferred(reason, detail));
   }
 
-  /** Ends the leases whose validity is over, though nobody may have noticed it yet. */
+  /** Ends the leases whose validity is over, even if nothing has noticed that yet. */
   void endOverdue() {
     for (LeaseState lease : leases) {
       if (lease.hasLapsed()) {
-        end(LeaseState::lossAtEnd);
+        endLost(LeaseState::lossIfOver);
         return;
       }
     }
   }
 
-  /** Keeps the grant for as long as the store may, which is asked to end it. Under the monitor. */
+  /** Extends the validity to the latest end of the grant on the store. Under the monitor. */
   void extendTo(long end) {
     if (end - validity.until() > 0) {
       validity = new Validity(end, validity.clockOffset());
@@ -528,15 +524,15 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /**
-   * Ends leases as lost, unless their release is in flight. Under the monitor each loss is recorded
-   * and queued for its future and its listeners. Then, on this thread: these are started, each on a
-   * thread of its own; the client's own reactions run; what may be left on the store is undone; and
-   * the next head's turn begins.
+   * Ends leases as lost, unless their release is in flight. Under the monitor, each loss is
+   * recorded and queued for its future and its listeners. Then this thread starts those, each on a
+   * thread of its own, runs the client's own reactions, undoes what may remain on the store, and
+   * begins the next head's turn.
    *
-   * @param verdict asked for each lease under the monitor: why it is lost; null if it is not
-   * @return whether the grant has ended with them
+   * @param verdict returns the loss of a lease, or null if it is not lost; called under the monitor
+   * @return whether the grant has ended with its leases
    */
-  boolean end(Function<LeaseState, @Nullable LeaseLostException> verdict) {
+  boolean endLost(Function<LeaseState, @Nullable LeaseLostException> verdict) {
     List<Loss> losses = new ArrayList<>(leases.length);
     boolean endsTurn = false;
     boolean ends;
@@ -545,7 +541,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
         LeaseLostException why = lease.isOpen() ? verdict.apply(lease) : null;
         if (why != null) {
           losses.add(new Loss(lease, why));
-          // A release in progress ends the turn.
+          // A release in progress ends the turn itself.
           endsTurn |= isWhole() && lease.isLive();
           lease.markLost(why);
         }
@@ -559,11 +555,11 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     try {
       engine.notifier.flush();
       for (Loss loss : losses) {
-        loss.lease().runOnLoss(loss.why());
+        loss.lease().runLossAction(loss.why());
       }
     } finally {
       if (ends) {
-        tidyServer(losses.get(0).why().reason());
+        undoOnStore(losses.get(0).why().reason());
       }
       if (endsTurn) {
         holdings.endTurn(name());
@@ -572,31 +568,30 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     return ends;
   }
 
-  /** Undoes what may be left on the store, unless the closing thread does that. Never throws. */
-  private void tidyServer(LossReason reason) {
+  /** Undoes what may remain on the store, unless the closing thread does. Never throws. */
+  private void undoOnStore(LossReason reason) {
     try {
-      if (isGone(reason)) {
+      if (isGoneFromStore(reason)) {
         engine.cleanup.forget(grant.claim());
       } else if (reason != LossReason.CLOSED) {
         engine.cleanup.undo(grant);
       }
     } catch (Throwable e) {
-      Timer.failed("undoing a grant", e);
+      Timer.logFailure("undoing a grant", e);
     } finally {
-      // Not before, because a client that is being closed waits for it.
+      // Not earlier, because a client that is being closed waits for this.
       holdings.remove(this);
     }
   }
 
-  private boolean isGone(LossReason reason) {
+  private boolean isGoneFromStore(LossReason reason) {
     return switch (reason) {
       case TAKEN, SESSION_ENDED -> true;
-      // A lease may have ended before its grant, and a renewal without a reply may have prolonged
-      // that.
+      // A lease may end before its grant, which a renewal without a reply may have prolonged.
       case EXPIRED, ABANDONED ->
           grant.expiresOnStore()
               && validity.remaining(engine.platform) <= 0
-              && round() == null
+              && renewalInFlight() == null
               && problem() == null;
       default -> false;
     };

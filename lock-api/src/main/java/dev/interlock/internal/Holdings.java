@@ -11,17 +11,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client holds on the store and what it asks it for. A grant that takes all of its name is
- * that of the head of the name's local queue; readers and permits, of which there may be several,
- * are kept by the identities of their claims.
+ * The grants that a client holds and the attempts that it makes. A grant that takes all of its name
+ * belongs to the head of the name's local queue. Readers and permits, of which a name may have
+ * several, are kept by the identities of their claims.
  */
 final class Holdings implements Engine.Ledger {
 
-  /** With no more names in the local queue than this, those without a head stay there. */
-  private static final int KEPT_NAMES = 64;
+  /** The number of local queues up to which those without a head are kept. */
+  private static final int MAX_IDLE_QUEUES = 64;
 
-  final LocalQueue.Index queues = new LocalQueue.Index(KEPT_NAMES);
-  private final ConcurrentHashMap<String, HeldGrant> parts = new ConcurrentHashMap<>();
+  final LocalQueue.Index queues = new LocalQueue.Index(MAX_IDLE_QUEUES);
+  private final ConcurrentHashMap<String, HeldGrant> partialGrants = new ConcurrentHashMap<>();
 
   /** For losses that the store reports before the lease has begun. */
   private final ConcurrentHashMap<String, StoreAttempt> attempts = new ConcurrentHashMap<>();
@@ -35,38 +35,38 @@ final class Holdings implements Engine.Ledger {
 
   void add(HeldGrant grant) {
     if (grant.isWhole()) {
-      queues.of(grant.name()).begin(grant);
+      queues.of(grant.name()).setGrant(grant);
     } else {
-      parts.put(grant.grant().claim().id(), grant);
+      partialGrants.put(grant.grant().claim().id(), grant);
     }
     sleepWatch.watchSleep();
   }
 
-  /** The grant has ended. */
+  /** Removes a grant that has ended. */
   void remove(HeldGrant grant) {
     if (grant.isWhole()) {
-      queues.of(grant.name()).end(grant);
+      queues.of(grant.name()).clearGrant(grant);
     } else {
-      parts.remove(grant.grant().claim().id(), grant);
+      partialGrants.remove(grant.grant().claim().id(), grant);
     }
     engine.timer.cancel(grant);
     engine.signalEnd();
   }
 
-  void begin(Claim claim, StoreAttempt attempt) {
+  void addAttempt(Claim claim, StoreAttempt attempt) {
     if (!claim.share().isWhole()) {
       attempts.put(claim.id(), attempt);
     }
   }
 
   /** From here on, a loss is no longer reported to the attempt. */
-  void end(Claim claim) {
+  void removeAttempt(Claim claim) {
     if (!claim.share().isWhole()) {
       attempts.remove(claim.id());
     }
   }
 
-  /** Makes the next waiter the head, when the current head is done. */
+  /** Makes the next waiter the head when the current head is done. */
   void endTurn(String name) {
     queues.of(name).endTurn();
     engine.signalEnd();
@@ -74,8 +74,8 @@ final class Holdings implements Engine.Ledger {
 
   @Override
   public void reportLoss(Claim claim, LossReason reason, String detail) {
-    // A lease may begin just now: either before the loss was recorded by its attempt, or after,
-    // and then sees the loss.
+    // A lease may begin at this moment: either it sees the loss that its attempt recorded, or it is
+    // found here.
     LocalQueue queue = queues.of(claim.name());
     Contender contender = queue.contender();
     StoreAttempt attempt = contender == null ? null : contender.attempt();
@@ -83,11 +83,11 @@ final class Holdings implements Engine.Ledger {
       attempt = claim.share().isWhole() ? null : attempts.get(claim.id());
     }
     if (attempt != null) {
-      attempt.noteLoss(reason, detail);
+      attempt.recordLoss(reason, detail);
     }
-    HeldGrant grant = claim.share().isWhole() ? queue.grant() : parts.get(claim.id());
+    HeldGrant grant = claim.share().isWhole() ? queue.grant() : partialGrants.get(claim.id());
     if (grant != null && grant.grant().claim().isSame(claim)) {
-      grant.lose(reason, detail);
+      grant.reportLoss(reason, detail);
     }
   }
 
@@ -96,18 +96,18 @@ final class Holdings implements Engine.Ledger {
     HeldGrant grant = queues.of(name).grant();
     return grant == null
         ? null
-        : grant.leases().stream().findFirst().map(lease -> lease.request().holder()).orElse(null);
+        : grant.leases().stream().findFirst().map(lease -> lease.request().label()).orElse(null);
   }
 
   Stream<HeldGrant> grants() {
-    return Stream.concat(queues.grants(), parts.values().stream());
+    return Stream.concat(queues.grants(), partialGrants.values().stream());
   }
 
   boolean hasGrants() {
     return grants().findAny().isPresent();
   }
 
-  /** Whether an acquisition asks the store. */
+  /** Whether an acquisition is asking the store. */
   boolean hasAttempts() {
     return queues.contenders().findAny().isPresent() || !attempts.isEmpty();
   }
@@ -118,27 +118,27 @@ final class Holdings implements Engine.Ledger {
     attempts.values().forEach(StoreAttempt::stopWaiting);
   }
 
-  /** Returns how many names the client keeps state for. */
+  /** Returns the number of names and attempts that the client keeps state for. */
   int size() {
-    return queues.size() + parts.size() + attempts.size();
+    return queues.size() + partialGrants.size() + attempts.size();
   }
 
   /**
    * Checks once a second, while something is held, whether a lease has ended while the machine
-   * slept, or has to be renewed after that: the monotonic clock of the timer stood still (LOSS-02,
+   * slept, or must be renewed after that: the monotonic clock of the timer stood still (LOSS-02,
    * LEASE-07).
    */
   private final class SleepWatch extends Timer.Event {
-    private static final long PERIOD = 1_000_000_000;
+    private static final long PERIOD_NANOS = 1_000_000_000;
 
-    private final AtomicBoolean on = new AtomicBoolean();
+    private final AtomicBoolean scheduled = new AtomicBoolean();
 
     void watchSleep() {
-      if (on.compareAndSet(false, true)) {
+      if (scheduled.compareAndSet(false, true)) {
         try {
-          engine.timer.schedule(this, engine.platform.nanoTime() + PERIOD);
+          engine.timer.schedule(this, engine.platform.nanoTime() + PERIOD_NANOS);
         } catch (Throwable e) {
-          on.set(false);
+          scheduled.set(false);
           throw e;
         }
       }
@@ -150,7 +150,7 @@ final class Holdings implements Engine.Ledger {
       grants()
           .filter(grant -> grant.mayBeOverdue(wall, now))
           .forEach(grant -> engine.timer.schedule(grant, now));
-      on.set(false);
+      scheduled.set(false);
       if (size() > 0) {
         watchSleep();
       }

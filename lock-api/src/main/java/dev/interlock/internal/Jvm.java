@@ -22,7 +22,7 @@ final class Jvm implements Platform {
 
   private final TimeSource time;
 
-  /** Where the program's classes are found on the client's threads: as where it was opened. */
+  /** The class loader of the thread that opened the client, for the client's threads. */
   private final @Nullable ClassLoader contextClassLoader;
 
   Jvm(TimeSource time) {
@@ -51,8 +51,8 @@ final class Jvm implements Platform {
   }
 
   /**
-   * Makes a thread that inherits nothing from its creator, which is whoever happens to need it
-   * first: neither thread-locals nor a class loader.
+   * Makes a thread that inherits neither thread-locals nor a class loader from its creator, which
+   * is the thread that happens to need it first.
    */
   @Override
   public Thread thread(String name, Runnable task) {
@@ -75,24 +75,24 @@ final class Jvm implements Platform {
   }
 
   @Override
-  public ExecutorService pool(String name, int most, boolean virtual) {
+  public ExecutorService pool(String name, int maxThreads, boolean virtual) {
     String threads = "interlock-" + name;
     if (virtual && HAS_VIRTUAL_THREADS) {
       return virtualThreads(threads + "-");
     }
-    if (most < Integer.MAX_VALUE) {
-      return DaemonThreads.several(threads, most, KEEP_ALIVE);
+    if (maxThreads < Integer.MAX_VALUE) {
+      return DaemonThreads.several(threads, maxThreads, KEEP_ALIVE);
     }
     return new ThreadPoolExecutor(
         0,
-        most,
+        maxThreads,
         KEEP_ALIVE.toMillis(),
         TimeUnit.MILLISECONDS,
         new SynchronousQueue<>(),
         DaemonThreads.factory(threads + "-%d"));
   }
 
-  /** A virtual thread for each task, made like {@link #thread}. */
+  /** Makes a virtual thread for each task, set up like {@link #thread}. */
   private ExecutorService virtualThreads(String namePrefix) {
     try {
       // By reflection: the JVM has them from version 21 on.

@@ -13,37 +13,38 @@ import java.nio.file.Path;
  */
 final class Labels {
 
-  private static final int LONGEST = 255;
-  private static final String UNKNOWN = "unknown-host";
-  private static final Path OF_KERNEL = Path.of("/proc/sys/kernel/hostname");
+  private static final int MAX_LENGTH = 255;
+  private static final String UNKNOWN_HOST = "unknown-host";
+  private static final Path KERNEL_HOSTNAME = Path.of("/proc/sys/kernel/hostname");
 
   private static volatile String process = process(knownHost());
 
   /**
-   * A thread's name, the process and the label made of them. An array, which belongs to no
-   * program's loader.
+   * The thread's name, the process, and the label made of them: an array, because that type belongs
+   * to no class loader of the program.
    */
-  private static final ThreadLocal<String[]> LAST = ThreadLocal.withInitial(() -> new String[3]);
+  private static final ThreadLocal<String[]> CACHED_LABEL =
+      ThreadLocal.withInitial(() -> new String[3]);
 
   private Labels() {}
 
   static String ofCurrentThread() {
     Thread thread = Thread.currentThread();
     String name = thread.getName();
-    String here = process;
-    String[] last = LAST.get();
-    if (!name.equals(last[0]) || !here.equals(last[1])) {
-      last[2] = clean(here + (name.isEmpty() ? "#" + thread.getId() : name));
-      last[1] = here;
-      last[0] = name;
+    String currentProcess = process;
+    String[] cached = CACHED_LABEL.get();
+    if (!name.equals(cached[0]) || !currentProcess.equals(cached[1])) {
+      cached[2] = clean(currentProcess + (name.isEmpty() ? "#" + thread.getId() : name));
+      cached[1] = currentProcess;
+      cached[0] = name;
     }
-    return last[2];
+    return cached[2];
   }
 
-  // Thread names may hold anything; a label must be short and printable.
+  // A thread's name may contain anything; a label must be short and printable.
   private static String clean(String label) {
     StringBuilder clean = new StringBuilder(label);
-    clean.setLength(Math.min(label.length(), LONGEST));
+    clean.setLength(Math.min(label.length(), MAX_LENGTH));
     for (int i = 0; i < clean.length(); i++) {
       char character = clean.charAt(i);
       if (Character.isISOControl(character) || Character.isSurrogate(character)) {
@@ -55,7 +56,7 @@ final class Labels {
 
   /** Looks up the host in the background, unless it is known. */
   static void findHost(Platform platform) {
-    if (process.equals(process(UNKNOWN))) {
+    if (process.equals(process(UNKNOWN_HOST))) {
       platform.thread("host-name", Labels::lookUpHost).start();
     }
   }
@@ -67,14 +68,14 @@ final class Labels {
   private static String knownHost() {
     String host = System.getenv("HOSTNAME");
     try {
-      host = Files.readString(OF_KERNEL).strip();
+      host = Files.readString(KERNEL_HOSTNAME).strip();
     } catch (IOException | SecurityException e) {
       // Not on Linux, or hidden from this process: use the environment.
     }
     if (host == null || host.isEmpty()) {
       host = System.getenv("COMPUTERNAME");
     }
-    return host == null || host.isEmpty() ? UNKNOWN : host;
+    return host == null || host.isEmpty() ? UNKNOWN_HOST : host;
   }
 
   private static void lookUpHost() {

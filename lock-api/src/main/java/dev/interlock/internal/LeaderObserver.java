@@ -7,8 +7,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One listener of an election. It gets the latest leader, if that differs from the one before:
- * leaders that come and go while it blocks are left out.
+ * A listener of an election. It gets the latest leader if that differs from the leader that it got
+ * last: leaders that come and go while the listener blocks are left out.
  */
 @SuppressWarnings("NullableOptional") // null before the first answer, empty if nobody leads
 final class LeaderObserver {
@@ -17,12 +17,12 @@ final class LeaderObserver {
   private final Notifier.Sequence calls;
   private final Consumer<? super Optional<Leader>> listener;
 
-  /** What the queued call is to tell; null if no call is queued. */
+  /** The leader that the queued call will report; null if no call is queued. */
   @GuardedBy("this")
   private @Nullable Optional<Leader> next;
 
   @GuardedBy("this")
-  private @Nullable Optional<Leader> told;
+  private @Nullable Optional<Leader> reported;
 
   @GuardedBy("this")
   private boolean closed;
@@ -33,31 +33,31 @@ final class LeaderObserver {
     this.listener = listener;
   }
 
-  /** Takes an answer of the store; the notifier's next flush reports it. */
-  synchronized void see(Optional<Leader> leader) {
+  /** Queues a call if the leader has changed; the notifier's next flush starts it. */
+  synchronized void onAnswer(Optional<Leader> leader) {
     if (next == null) {
-      if (closed || leader.equals(told)) {
+      if (closed || leader.equals(reported)) {
         return;
       }
-      calls.note(this::tell);
+      calls.enqueue(this::callListener);
     }
     next = leader;
   }
 
-  private void tell() {
+  private void callListener() {
     Optional<Leader> leader;
     synchronized (this) {
       leader = next;
       next = null;
-      if (closed || leader == null || leader.equals(told)) {
+      if (closed || leader == null || leader.equals(reported)) {
         return;
       }
-      told = leader;
+      reported = leader;
     }
     listener.accept(leader);
   }
 
-  /** From here on no call begins. */
+  /** Ends the calls: none begins from here on. */
   synchronized void close() {
     closed = true;
   }

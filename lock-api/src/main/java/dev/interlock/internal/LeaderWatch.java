@@ -17,28 +17,28 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Asks the store who leads, for all observers of one name: every poll interval, and soon after the
- * store has hinted at a change. Between two requests it occupies no thread.
+ * Asks the store for the leader, for all observers of one name: every poll interval, and soon after
+ * the store has hinted at a change. Between two requests it occupies no thread.
  *
- * <p>An observer must not see a leader that resigned before it began to observe: it gets only the
+ * <p>An observer must not see a leader that resigned before the observation began: it gets only
  * answers to requests that began later.
  */
 final class LeaderWatch extends Timer.Event {
 
-  /** The shortest time between two requests, however often the store hints. */
-  static final long LEAST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
+  /** The minimum time between two requests, however often the store hints. */
+  static final long MIN_PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(20);
 
-  private static final long MOST_SPREAD = TimeUnit.MILLISECONDS.toNanos(50);
+  private static final long MAX_SPREAD_NANOS = TimeUnit.MILLISECONDS.toNanos(50);
   private static final LockBackend.Watch NO_HINTS = () -> {};
 
   private enum Phase {
-    /** The timer begins the next request. */
+    /** The timer will begin the next request. */
     IDLE,
-    /** The next request may have to wait for a thread. */
+    /** The next request waits for a thread, if none is free. */
     QUEUED,
     /** A request is in flight. */
     ASKING,
-    /** No observer is left, or the client has been closed. */
+    /** The last observer has left, or the client was closed. */
     OVER
   }
 
@@ -46,10 +46,10 @@ final class LeaderWatch extends Timer.Event {
   private final String name;
   private final Backoff backoff;
 
-  /** Signalled by the store, and for a new observer; taken by the next request. */
+  /** Signalled by the store and for a new observer; consumed by the next request. */
   private final WakeUp hint;
 
-  /** The store's watch; null until it is made, and {@link #NO_HINTS} if none is to be made. */
+  /** The store's watch; null until it is made, and {@link #NO_HINTS} if none will be. */
   private final AtomicReference<LockBackend.@Nullable Watch> hints;
 
   @GuardedBy("this")
@@ -60,7 +60,7 @@ final class LeaderWatch extends Timer.Event {
 
   /** The number of the last request that has begun. */
   @GuardedBy("this")
-  private long request;
+  private long lastRequest;
 
   /** The earliest time of the next request. */
   @GuardedBy("this")
@@ -81,7 +81,7 @@ final class LeaderWatch extends Timer.Event {
     observers.add(observer);
   }
 
-  /** Returns whether this watch is over. */
+  /** Removes an observer; returns whether the watch is over. */
   synchronized boolean remove(LeaderObserver observer) {
     observers.remove(observer);
     if (observers.isEmpty()) {
@@ -101,13 +101,13 @@ final class LeaderWatch extends Timer.Event {
       if (phase != Phase.IDLE) {
         return;
       }
-      due(soonest(now));
+      setDue(earliestRequest(now));
     }
     engine.timer.update(this);
   }
 
   @GuardedBy("this")
-  private long soonest(long now) {
+  private long earliestRequest(long now) {
     return now - mayAskAt < 0 ? mayAskAt : now;
   }
 
@@ -118,98 +118,98 @@ final class LeaderWatch extends Timer.Event {
         return;
       }
       phase = Phase.QUEUED;
-      dueAgain(now);
+      setRetryDue(now);
     }
     engine.timer.update(this);
     try {
       engine.threads.observers.execute(this::request);
     } catch (RejectedExecutionException e) {
-      // The client was closed, and this watch with it.
+      // The client was closed, which has ended this watch.
       return;
     }
   }
 
-  /** In case the end of the request is never noted. */
+  /** For the case that the end of the request is never recorded. */
   @GuardedBy("this")
-  private void dueAgain(long now) {
-    due(now + 3 * engine.requestTimeout().toNanos());
+  private void setRetryDue(long now) {
+    setDue(now + 3 * engine.requestTimeout().toNanos());
   }
 
   private void request() {
     long now = engine.platform.nanoTime();
-    List<LeaderObserver> askers;
+    List<LeaderObserver> asking;
     long number;
     synchronized (this) {
       if (phase != Phase.QUEUED) {
         return;
       }
-      askers = List.copyOf(observers);
-      number = ++request;
+      asking = List.copyOf(observers);
+      number = ++lastRequest;
       phase = Phase.ASKING;
-      mayAskAt = now + LEAST_PAUSE;
-      dueAgain(now);
+      mayAskAt = now + MIN_PAUSE_NANOS;
+      setRetryDue(now);
       hint.take();
     }
     engine.timer.update(this);
-    long leastPause = 0;
+    long minPause = 0;
     try {
       watchStore();
-      answered(number, SeenLeader.in(engine.inspect(name)), askers);
+      onAnswer(number, SeenLeader.from(engine.inspect(name)), asking);
       backoff.reset();
       refusalIsLogged = false;
     } catch (Throwable e) {
-      leastPause = backoff.nextNanos();
-      Timer.survive("logging", () -> log(e));
+      minPause = backoff.nextNanos();
+      Timer.runGuarded("logging", () -> log(e));
     } finally {
-      requestEnded(number, leastPause);
+      onRequestEnd(number, minPause);
     }
   }
 
-  /** Before the first request, so that no change is missed after it. */
+  /** Called before the first request, so that no later change is missed. */
   private void watchStore() {
     if (hints.get() != null) {
       return;
     }
     try {
-      LockBackend.Watch made = engine.store.watch(name, hint);
-      if (!hints.compareAndSet(null, made)) {
-        close(made);
+      LockBackend.Watch watch = engine.store.watch(name, hint);
+      if (!hints.compareAndSet(null, watch)) {
+        close(watch);
       }
     } catch (LockUnavailableException e) {
       Engine.log.debug("the backend cannot watch \"{}\" now; polling", name, e);
     }
   }
 
-  private void answered(long number, Optional<Leader> leader, List<LeaderObserver> askers) {
+  private void onAnswer(long number, Optional<Leader> leader, List<LeaderObserver> asking) {
     synchronized (this) {
       // After the machine has slept, two requests may be in flight, and the store may see them in
-      // either order. Only the later one counts, so that no observer sees an earlier state again.
-      if (number != request) {
+      // either order. Only the later one counts, so that no observer goes back to an earlier state.
+      if (number != lastRequest) {
         return;
       }
-      askers.forEach(observer -> observer.see(leader));
+      asking.forEach(observer -> observer.onAnswer(leader));
     }
     engine.notifier.flush();
   }
 
-  private void requestEnded(long number, long leastPause) {
+  private void onRequestEnd(long number, long minPause) {
     long now = engine.platform.nanoTime();
     synchronized (this) {
-      if (number != request || phase != Phase.ASKING) {
+      if (number != lastRequest || phase != Phase.ASKING) {
         return;
       }
       phase = Phase.IDLE;
-      boolean again = hint.take() && leastPause == 0;
-      due(again ? soonest(now) : now + Math.max(leastPause, untilNextPoll()));
+      boolean again = hint.take() && minPause == 0;
+      setDue(again ? earliestRequest(now) : now + Math.max(minPause, untilNextPoll()));
     }
     engine.timer.update(this);
   }
 
-  // A little later, at random, so that the observers of a leader do not ask in step.
+  // Slightly later at random, so that the observers of a leader do not poll in step.
   @GuardedBy("this")
   private long untilNextPoll() {
     long interval = observers.stream().mapToLong(each -> each.pollNanos).min().orElseThrow();
-    return interval + engine.platform.random(Math.min(interval / 8, MOST_SPREAD) + 1);
+    return interval + engine.platform.random(Math.min(interval / 8, MAX_SPREAD_NANOS) + 1);
   }
 
   private void log(Throwable failure) {
@@ -229,20 +229,20 @@ final class LeaderWatch extends Timer.Event {
     }
   }
 
-  /** Ends the watch, and all its observers. */
+  /** Ends the watch and all its observers. */
   void end() {
     synchronized (this) {
       phase = Phase.OVER;
       observers.forEach(LeaderObserver::close);
     }
     engine.timer.cancel(this);
-    LockBackend.Watch made = hints.getAndSet(NO_HINTS);
-    if (made != null) {
-      close(made);
+    LockBackend.Watch watch = hints.getAndSet(NO_HINTS);
+    if (watch != null) {
+      close(watch);
     }
   }
 
   private static void close(LockBackend.Watch watch) {
-    Timer.survive("closing a watch", watch::close);
+    Timer.runGuarded("closing a watch", watch::close);
   }
 }

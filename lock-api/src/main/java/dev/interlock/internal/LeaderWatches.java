@@ -8,7 +8,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentMap;
 import java.util.function.Consumer;
 
-/** The elections that a client observes. A name has an entry while it has an observer. */
+/**
+ * The watches of the elections that a client observes. A name has a watch while it has an observer.
+ */
 final class LeaderWatches {
 
   private final Engine engine;
@@ -25,19 +27,19 @@ final class LeaderWatches {
   Registration observe(
       String name, Duration pollInterval, Consumer<? super Optional<Leader>> listener) {
     StackRoom.require();
-    // First: without its thread no request would be sent.
+    // First, because no request is sent without the timer.
     engine.timer.start();
     LeaderObserver observer = new LeaderObserver(engine.notifier, pollInterval.toNanos(), listener);
     LeaderWatch watch =
         watches.compute(
             name,
-            (same, present) -> {
-              LeaderWatch shared = present == null ? new LeaderWatch(engine, name) : present;
+            (same, current) -> {
+              LeaderWatch shared = current == null ? new LeaderWatch(engine, name) : current;
               shared.add(observer);
               return shared;
             });
     try {
-      // After the observer was added: a client that is closed from here on ends it.
+      // After the observer was added: from here on, closing the client ends it.
       engine.ensureOpen();
       watch.ask();
       return () -> remove(name, watch, observer);
@@ -50,10 +52,10 @@ final class LeaderWatches {
   private void remove(String name, LeaderWatch watch, LeaderObserver observer) {
     observer.close();
     // A later watch of the same name does not know this observer.
-    LeaderWatch left =
+    LeaderWatch remaining =
         watches.computeIfPresent(
-            name, (same, present) -> present == watch && watch.remove(observer) ? null : present);
-    if (left == null) {
+            name, (same, current) -> current == watch && watch.remove(observer) ? null : current);
+    if (remaining == null) {
       watch.end();
     }
   }

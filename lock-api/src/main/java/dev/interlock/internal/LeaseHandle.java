@@ -13,10 +13,10 @@ class LeaseHandle extends ProgramLease implements DeferrableLease {
 
   private final LeaseState state;
 
-  @SuppressWarnings("this-escape") // only to be referred to
+  @SuppressWarnings("this-escape") // the state only refers to it
   LeaseHandle(LeaseState state) {
     this.state = state;
-    state.heldThrough(this);
+    state.setHandle(this);
   }
 
   @Override
@@ -30,8 +30,8 @@ class LeaseHandle extends ProgramLease implements DeferrableLease {
   }
 
   @Override
-  final Duration left() {
-    return state.left();
+  final Duration remaining() {
+    return state.remaining();
   }
 
   @Override
@@ -75,10 +75,12 @@ class LeaseHandle extends ProgramLease implements DeferrableLease {
   @Override
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
     StackRoom.require();
-    return new Release(state).async();
+    return new Release(state).start();
   }
 
-  /** Stops renewing it: it ends with its validity, though the program goes on. */
+  /**
+   * Stops the renewal: the lease ends with its validity, although the program has not released it.
+   */
   void abandon(String why) {
     state.abandon(why);
   }

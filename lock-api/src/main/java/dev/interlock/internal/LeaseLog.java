@@ -4,20 +4,20 @@ import dev.interlock.LockEvent;
 import java.time.Duration;
 
 /**
- * Warns of leases that are at risk or lost. A store that goes down can affect thousands, so only
- * the first few of each second are named, and the others counted.
+ * Logs leases that are at risk or lost. A store that goes down can affect thousands, so only the
+ * first of each second are named, and the others are counted.
  */
 final class LeaseLog extends Timer.Event {
 
-  /** How many leases are named in a second. */
-  static final int NAMED = 10;
+  /** The number of leases that are named in a second. */
+  static final int MAX_NAMED_PER_SECOND = 10;
 
-  private static final long PERIOD = Duration.ofSeconds(1).toNanos();
+  private static final long PERIOD_NANOS = Duration.ofSeconds(1).toNanos();
 
   private final Engine engine;
   private final Notifier.Sequence lines;
 
-  // The calls come in order, one after the other.
+  // The calls come one after the other, in order.
   private int events;
 
   LeaseLog(Engine engine) {
@@ -25,37 +25,40 @@ final class LeaseLog extends Timer.Event {
     this.lines = engine.notifier.new Sequence();
   }
 
-  /** Queues a line, which the notifier's next flush writes: loggers may block. */
-  void note(LockEvent event) {
-    note(() -> warn(event));
+  /**
+   * Queues the warning about an event. The notifier's next flush writes it, because loggers may
+   * block.
+   */
+  void enqueue(LockEvent event) {
+    enqueue(() -> warn(event));
   }
 
-  /** Queues another line. */
-  void note(Runnable line) {
-    lines.note(line);
+  /** Queues code that logs. */
+  void enqueue(Runnable line) {
+    lines.enqueue(line);
   }
 
-  /** Queues another line and starts to write. */
+  /** Queues code that logs, and starts it. */
   void write(Runnable line) {
-    note(line);
+    enqueue(line);
     engine.notifier.flush();
   }
 
   @Override
   void fire(long now) {
-    count();
+    logOthers();
   }
 
-  /** Logs how many were not named. */
-  void count() {
+  /** Logs the number of leases that were not named. */
+  void logOthers() {
     write(this::warnOfOthers);
   }
 
   private void warn(LockEvent event) {
     if (events++ == 0) {
-      engine.timer.schedule(this, engine.platform.nanoTime() + PERIOD);
+      engine.timer.schedule(this, engine.platform.nanoTime() + PERIOD_NANOS);
     }
-    if (events > NAMED) {
+    if (events > MAX_NAMED_PER_SECOND) {
       return;
     }
     if (event instanceof LockEvent.AtRisk risk) {
@@ -78,8 +81,8 @@ final class LeaseLog extends Timer.Event {
   }
 
   private void warnOfOthers() {
-    if (events > NAMED) {
-      Engine.log.warn("{} more leases were at risk or lost", events - NAMED);
+    if (events > MAX_NAMED_PER_SECOND) {
+      Engine.log.warn("{} more leases were at risk or lost", events - MAX_NAMED_PER_SECOND);
     }
     events = 0;
   }

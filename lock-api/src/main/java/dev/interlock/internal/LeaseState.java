@@ -16,11 +16,10 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One lease of a {@link HeldGrant}: its phase, its own limits, and who wants to know what becomes
- * of it. The program has a separate handle, so that the client notices when nothing refers to the
- * handle any more.
+ * One lease of a {@link HeldGrant}: its phase, its own limits, and its observers. The program has a
+ * separate handle, so that the client notices when the handle becomes unreachable.
  *
- * <p>It changes under the monitor of its grant. Methods that say so are called under that.
+ * <p>It changes under the monitor of its grant. Methods that say so are called under that monitor.
  */
 final class LeaseState implements Observers.Subject {
 
@@ -28,7 +27,7 @@ final class LeaseState implements Observers.Subject {
   private final Engine engine;
   private final Request request;
 
-  /** How many leases had the grant before, or have it as well. */
+  /** The number of leases that the grant had before. */
   private final int number;
 
   private final long begunAt;
@@ -41,19 +40,19 @@ final class LeaseState implements Observers.Subject {
 
   private @Nullable LockException risk;
 
-  /** How it ended for its program: a {@link ReleaseOutcome} or a {@link LeaseLostException}. */
-  private @Nullable Object ending;
+  /** The end as the program sees it: a {@link ReleaseOutcome} or a {@link LeaseLostException}. */
+  private @Nullable Object outcome;
 
   private final ProgramHold hold;
 
-  /** Null until somebody wants to know what becomes of it. */
+  /** Null until the first observer registers. */
   private @Nullable Observers observers;
 
-  /** For other threads that release it while its release is in progress. */
+  /** Completed for other threads that release the lease while its release is in progress. */
   private @Nullable CompletableFuture<ReleaseOutcome> otherReleases;
 
-  /** What the client does on a loss, on the thread that noticed; never blocks. */
-  private @Nullable Consumer<LeaseLostException> onLoss;
+  /** The client's own reaction to a loss, run on the thread that noticed it; never blocks. */
+  private @Nullable Consumer<LeaseLostException> lossAction;
 
   LeaseState(HeldGrant grant, Request request, int number, long wall, long now) {
     this.grant = grant;
@@ -64,23 +63,23 @@ final class LeaseState implements Observers.Subject {
     this.begunAtMillis = wall;
     this.term = new LeaseTerm(engine.platform, grant.grant());
     this.hold = new ProgramHold(request.owner());
-    if (!request.ofSet()) {
-      follow(request.options());
+    if (!request.isMember()) {
+      applyOptions(request.options());
     }
   }
 
-  private void follow(LockOptions options) {
+  private void applyOptions(LockOptions options) {
     if (options.minHold().isPresent()) {
       minHold = new MinHold(engine.platform, options.minHold().get());
     }
-    term.follow(options, grant.validity());
+    term.applyOptions(options, grant.validity());
   }
 
-  /** Applies the options of a member whose set is complete; until then it is renewed anyway. */
-  void complete() {
+  /** Applies the options of a member of a set that is complete; until then it is always renewed. */
+  void onSetComplete() {
     synchronized (grant) {
       if (isOpen()) {
-        follow(request.options());
+        applyOptions(request.options());
         grant.reschedule();
       }
     }
@@ -112,12 +111,12 @@ final class LeaseState implements Observers.Subject {
     return phase;
   }
 
-  /** Whether it still has the grant, for its program, its client, or somebody to hand it off to. */
+  /** Whether it has the grant, for the program, the client, or a waiter to hand it off to. */
   boolean isOpen() {
     return phase == LeasePhase.PASSING || isLive();
   }
 
-  /** Whether it is held by its program, or kept by the client. */
+  /** Whether the program holds it, or the client keeps it. */
   boolean isLive() {
     LeasePhase now = phase;
     return now == LeasePhase.HELD || now == LeasePhase.KEPT;
@@ -128,8 +127,7 @@ final class LeaseState implements Observers.Subject {
     return Duration.ofNanos(engine.platform.nanoTime() - begunAt);
   }
 
-  /** When it began, by the wall clock. */
-  Instant since() {
+  Instant heldSince() {
     return Instant.ofEpochMilli(begunAtMillis);
   }
 
@@ -147,26 +145,26 @@ final class LeaseState implements Observers.Subject {
   }
 
   @Override
-  public Duration left() {
+  public Duration remaining() {
     return Duration.ofNanos(Math.max(0, remainingNanos()));
   }
 
-  /** Whether it is over, though nobody may have noticed. */
+  /** Whether its validity is over, even if nothing has noticed that yet. */
   boolean hasLapsed() {
     return isLive() && remainingNanos() <= 0;
   }
 
-  /** Whether it is valid at this moment. If its validity has ended, it is lost now. */
+  /** Whether it is valid at this moment. If its validity is over, it is lost now. */
   boolean isHeld() {
     endIfOver();
     return phase == LeasePhase.HELD;
   }
 
-  /** Ends it if its validity has ended, though nobody may have noticed it yet. */
+  /** Ends it if its validity is over. */
   void endIfOver() {
     if (hasLapsed()) {
       StackRoom.require();
-      // If it has not ended after all, it was renewed in between.
+      // If it has not ended after this, it was renewed in between.
       grant.endOverdue();
     }
   }
@@ -183,18 +181,18 @@ final class LeaseState implements Observers.Subject {
     throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
   }
 
-  /** When it ends, is released by the client, is to be renewed, or is at risk. */
+  /** Returns the next time at which it ends, is released, must be renewed, or is at risk. */
   long dueAt(long wall, long now, long renewal, long riskAt) {
-    long end =
+    long due =
         switch (phase) {
           case HELD -> now + remaining(wall, now);
           case KEPT -> Validity.earlier(grant.validity().until(), nextRelease());
           default -> now + Long.MAX_VALUE / 2;
         };
     if (!needsRenewal()) {
-      return end;
+      return due;
     }
-    long next = Validity.earlier(end, renewal);
+    long next = Validity.earlier(due, renewal);
     return risk == null ? Validity.earlier(next, riskAt) : next;
   }
 
@@ -204,27 +202,27 @@ final class LeaseState implements Observers.Subject {
     return isLive() && term.needsRenewal();
   }
 
-  void noteRenewed(Renewer.Sent sent, long wall, long now) {
+  void onRenewed(Renewer.Sent sent, long wall, long now) {
     risk = null;
     term.rebase(wall, now);
     if (phase == LeasePhase.HELD && remaining(wall, now) > 0) {
       term.extend(sent);
       if (isWatched()) {
-        note(new Events.Renewed(source(), left()));
+        report(new Events.Renewed(source(), remaining()));
       }
     }
   }
 
-  void noteRenewalFailed(LockException failure) {
+  void onRenewalFailed(LockException failure) {
     if (phase == LeasePhase.HELD && isWatched()) {
-      note(new Events.RenewalFailed(source(), left(), failure));
+      report(new Events.RenewalFailed(source(), remaining(), failure));
     }
   }
 
   void putAtRisk(LockException why) {
     if (isLive() && risk == null) {
       risk = why;
-      note(new Events.AtRisk(source(), left(), why));
+      report(new Events.AtRisk(source(), remaining(), why));
     }
   }
 
@@ -234,12 +232,12 @@ final class LeaseState implements Observers.Subject {
     return hold;
   }
 
-  /** Sets the handle: once that is unreachable, the lease cannot be released any more. */
-  void heldThrough(Object handle) {
-    hold.through(engine.platform.weak(handle));
+  /** Sets the handle: once that is unreachable, the lease cannot be released. */
+  void setHandle(Object handle) {
+    hold.setHandle(engine.platform.weak(handle));
   }
 
-  /** Abandons it if it cannot be released any more. Called under the monitor. */
+  /** Abandons it if it can no longer be released. Under the monitor. */
   void abandonIfDropped() {
     String why = phase == LeasePhase.HELD ? hold.whyDropped() : null;
     if (why != null) {
@@ -261,7 +259,7 @@ final class LeaseState implements Observers.Subject {
       return;
     }
     term.abandon(grant.validity());
-    hold.noteDropped(engine, name(), why);
+    hold.reportDropped(engine, name(), why);
   }
 
   // --- its loss -------------------------------------------------------------------------------
@@ -269,108 +267,108 @@ final class LeaseState implements Observers.Subject {
   @Override
   public @Nullable LeaseLostException loss() {
     synchronized (grant) {
-      return ending instanceof LeaseLostException why ? why : null;
+      return outcome instanceof LeaseLostException why ? why : null;
     }
   }
 
   /** Ends it as lost if the program still holds it. */
-  void loseHeld(LossReason reason, String detail) {
+  void loseIfHeld(LossReason reason, String detail) {
     var unused =
-        grant.end(
-            lease -> lease == this && phase == LeasePhase.HELD ? lossOf(reason, detail) : null);
+        grant.endLost(
+            lease -> lease == this && phase == LeasePhase.HELD ? newLoss(reason, detail) : null);
   }
 
-  /** Returns its loss because the client is closed; null if its release is in progress. */
-  @Nullable LeaseLostException lossByClose() {
+  /** Returns its loss by the closing of the client; null if its release is in progress. */
+  @Nullable LeaseLostException lossAtClose() {
     return switch (phase) {
-      case HELD -> lossOf(LossReason.CLOSED, "its client was closed while the lease was held");
+      case HELD -> newLoss(LossReason.CLOSED, "its client was closed while the lease was held");
       case KEPT ->
-          lossOf(LossReason.CLOSED, "its client was closed before its minimum hold had passed");
+          newLoss(LossReason.CLOSED, "its client was closed before its minimum hold had passed");
       default -> null;
     };
   }
 
   /**
-   * Returns its loss by the store; null while the server may have deferred the release instead. It
-   * is then asked again until it confirms that, and is renewed no more.
+   * Returns its loss by the store; null while the store may have deferred the release instead. The
+   * client then asks again until the store confirms that, and renews the lease no more.
    */
   @Nullable LeaseLostException lossUnlessDeferred(LossReason reason, String detail) {
     if (minHold == null || !minHold.isInDoubt() || reason != LossReason.TAKEN) {
-      return lossOf(reason, detail);
+      return newLoss(reason, detail);
     }
     term.stopRenewal();
     grant.extendTo(minHold.end());
     return null;
   }
 
-  /** Returns its loss because its validity has ended; null if it has not, or was released. */
-  @Nullable LeaseLostException lossAtEnd() {
+  /** Returns its loss by the end of its validity; null if it goes on, or was released. */
+  @Nullable LeaseLostException lossIfOver() {
     LeaseTerm.End end = isLive() ? term.end(grant.validity()) : null;
-    return end == null ? null : lossOf(end.reason(), end.detail());
+    return end == null ? null : newLoss(end.reason(), end.detail());
   }
 
-  private LeaseLostException lossOf(LossReason reason, String detail) {
+  private LeaseLostException newLoss(LossReason reason, String detail) {
     return new LeaseLostException(name(), reason, detail, grant.problem());
   }
 
-  /** Ends it as lost. Called under the monitor. */
+  /** Ends it as lost. Under the monitor. */
   void markLost(LeaseLostException why) {
-    boolean released = isReleasedByProgram();
+    boolean releasedBefore = isReleasedByProgram();
     phase = LeasePhase.LOST;
-    if (!released) {
-      ending = why;
+    if (!releasedBefore) {
+      outcome = why;
     }
     try {
       // A lock that is kept without renewal is meant to end with its TTL.
-      boolean expected = released && !term.isRenewed() && why.reason() == LossReason.EXPIRED;
+      boolean expected = releasedBefore && !term.isRenewed() && why.reason() == LossReason.EXPIRED;
       if (!expected) {
-        if (!released && observers != null) {
+        if (!releasedBefore && observers != null) {
           observers.signalLoss(why);
         }
-        note(new Events.Lost(source(), why, heldFor()));
+        report(new Events.Lost(source(), why, heldFor()));
       }
     } catch (Throwable e) {
-      // That must not stop the transition, for which others wait.
-      Timer.failed("reporting an event", e);
+      // A failure must not stop the transition, for which others wait.
+      Timer.logFailure("reporting an event", e);
     }
   }
 
-  /** Runs what the client does on a loss. Not under the monitor: it may end other leases. */
-  void runOnLoss(LeaseLostException why) {
+  /** Runs the client's reaction to the loss. Not under the monitor: it may end other leases. */
+  void runLossAction(LeaseLostException why) {
     Consumer<LeaseLostException> action;
     synchronized (grant) {
-      action = ending == why ? onLoss : null;
+      action = outcome == why ? lossAction : null;
     }
     if (action != null) {
       action.accept(why);
     }
   }
 
-  /** At most one; called at once if the lease has been lost already. */
+  /** Sets the client's reaction to a loss; runs it at once if the lease has been lost already. */
   void onLoss(Consumer<LeaseLostException> action) {
-    LeaseLostException already;
+    LeaseLostException loss;
     synchronized (grant) {
-      onLoss = action;
-      already = loss();
+      lossAction = action;
+      loss = loss();
     }
-    if (already != null) {
-      action.accept(already);
+    if (loss != null) {
+      action.accept(loss);
     }
   }
 
   // --- its release ----------------------------------------------------------------------------
 
   /**
-   * Hands its grant off to the next local waiter, or releases it on the server.
+   * Hands its grant off to the next local waiter, or releases it on the store.
    *
-   * @param latest until when to ask the server; at most for a request time-out
+   * @param latest the deadline of the request, which gets at most a request time-out
    */
   ReleaseOutcome release(@Nullable Deadline latest) {
     Release release = new Release(this);
     return release.finish(beginRelease(), latest);
   }
 
-  /** Releases it as if so much of its minimum hold were left. */
+  /** Releases it as if this much of its minimum hold were left. */
   ReleaseOutcome releaseAfter(Duration delay) {
     synchronized (grant) {
       if (phase == LeasePhase.HELD) {
@@ -388,7 +386,7 @@ final class LeaseState implements Observers.Subject {
     }
   }
 
-  /** Begins a release of a lease that the client keeps; false if it does not any more. */
+  /** Begins the release of a kept lease; false if the client no longer keeps it. */
   boolean beginReleaseOfKept() {
     synchronized (grant) {
       boolean begins = phase == LeasePhase.KEPT;
@@ -400,16 +398,16 @@ final class LeaseState implements Observers.Subject {
   }
 
   /**
-   * Begins a release: from here on the lease is not held. The caller has to {@linkplain
+   * Begins a release: from here on the lease is not held. The caller must {@linkplain
    * Release#finish finish} it.
    *
-   * @return null, or how a release ends that another caller finishes or has finished
+   * @return null, or the outcome of a release that another caller finishes or has finished
    */
   @Nullable CompletableFuture<ReleaseOutcome> beginRelease() {
     endIfOver();
     synchronized (grant) {
-      if (ending instanceof ReleaseOutcome how) {
-        return CompletableFuture.completedFuture(how);
+      if (outcome instanceof ReleaseOutcome released) {
+        return CompletableFuture.completedFuture(released);
       }
       return switch (phase) {
         case HELD -> {
@@ -427,14 +425,14 @@ final class LeaseState implements Observers.Subject {
     }
   }
 
-  /** Tells other threads how the release has ended. Under no monitor; none is added any more. */
-  void tellRelease(ReleaseOutcome outcome) {
+  /** Completes the release for other threads, of which no more can come. Under no monitor. */
+  void completeOtherReleases(ReleaseOutcome released) {
     CompletableFuture<ReleaseOutcome> others;
     synchronized (grant) {
       others = otherReleases;
     }
     if (others != null) {
-      others.complete(outcome);
+      others.complete(released);
     }
   }
 
@@ -450,33 +448,33 @@ final class LeaseState implements Observers.Subject {
     phase = LeasePhase.RELEASING;
   }
 
-  /** A request to defer the release was not confirmed. */
+  /** Called if the store did not confirm to defer the release. */
   void resumePassing(boolean deferralInDoubt) {
     phase = LeasePhase.PASSING;
     if (deferralInDoubt && minHold != null) {
-      minHold.doubt();
+      minHold.markInDoubt();
     }
   }
 
   /** Ends it as released. */
-  void markReleased(ReleaseOutcome how) {
+  void markReleased(ReleaseOutcome released) {
     phase = LeasePhase.RELEASED;
-    endFor(how);
+    endForProgram(released);
   }
 
-  private void endFor(ReleaseOutcome how) {
+  private void endForProgram(ReleaseOutcome released) {
     if (isReleasedByProgram()) {
       return;
     }
     try {
       if (isWatched()) {
-        note(new Events.Released(source(), how, heldFor()));
+        report(new Events.Released(source(), released, heldFor()));
       }
     } catch (Throwable e) {
-      // That must not stop the transition, for which others wait.
-      Timer.failed("reporting an event", e);
+      // A failure must not stop the transition, for which others wait.
+      Timer.logFailure("reporting an event", e);
     }
-    ending = how;
+    outcome = released;
   }
 
   // --- its minimum hold: called under the monitor ----------------------------------------------
@@ -485,23 +483,23 @@ final class LeaseState implements Observers.Subject {
     return engine.backend.has(Capability.DEFERRED_RELEASE);
   }
 
-  /** Returns its minimum hold if that has not passed, and nothing was tried in vain. */
+  /** Returns its minimum hold if a release can still be deferred; otherwise null. */
   @Nullable MinHold minHoldToDefer() {
     boolean defers = phase == LeasePhase.PASSING && (!isReleasedByProgram() || canDefer());
     return defers && minHold != null && !minHold.isOver() ? minHold : null;
   }
 
-  /** Keeps it for the client, if its minimum hold has not passed; returns whether it does. */
+  /** Keeps it for the client if its minimum hold has not passed; returns whether it does. */
   boolean keep() {
     if (minHold == null || minHold.isOver() || phase != LeasePhase.PASSING) {
       return false;
     }
-    minHold.planRelease(canDefer(), grant.patience().toNanos(), grant.interval());
-    // Whatever the options say.
+    minHold.planRelease(canDefer(), grant.renewalTimeout().toNanos(), grant.interval());
+    // The options do not apply to this renewal.
     term.keepForClient(minHold.end() - grant.validity().until() > 0);
     risk = null;
     phase = LeasePhase.KEPT;
-    endFor(ReleaseOutcome.DEFERRED);
+    endForProgram(ReleaseOutcome.DEFERRED);
     return true;
   }
 
@@ -513,17 +511,17 @@ final class LeaseState implements Observers.Subject {
     return phase == LeasePhase.KEPT && nextRelease() - now <= 0;
   }
 
-  /** A server that has deferred the release keeps the lock until its minimum hold is over. */
-  ReleaseOutcome unlessDeferred(ReleaseOutcome answer) {
+  /** A store that has deferred the release keeps the lock until its minimum hold is over. */
+  ReleaseOutcome resolveDeferral(ReleaseOutcome answer) {
     boolean deferred = minHold != null && minHold.isInDoubt() && minHold.isOver();
     return deferred && answer == ReleaseOutcome.ALREADY_LOST ? ReleaseOutcome.DEFERRED : answer;
   }
 
-  /** The loss of a lease that the store no longer had. Why is not known once the TTL has passed. */
+  /** Returns the loss of a lease that was not on the store at its release. */
   LeaseLostException lossFoundAtRelease() {
     return grant.validity().remaining(engine.platform) > 0
-        ? lossOf(LossReason.TAKEN, "the store no longer had it when it was released")
-        : lossOf(LossReason.EXPIRED, "its TTL passed before the store confirmed its release");
+        ? newLoss(LossReason.TAKEN, "the store no longer had it when it was released")
+        : newLoss(LossReason.EXPIRED, "its TTL passed before the store confirmed its release");
   }
 
   // --- reporting ------------------------------------------------------------------------------
@@ -537,22 +535,22 @@ final class LeaseState implements Observers.Subject {
     }
   }
 
-  /** Reports its beginning to listeners, unless its acquisition has ended for them. */
-  void noteAcquired() {
+  /** Reports the acquisition to listeners, unless they know that it has ended. */
+  void reportAcquired() {
     try {
       if (engine.notifier.hasListeners()) {
-        Duration waited = Duration.ofNanos(Math.max(0, begunAt - request.since()));
+        Duration waited = Duration.ofNanos(Math.max(0, begunAt - request.startedAt()));
         synchronized (grant) {
           synchronized (request.acquisition()) {
             if (request.acquisition().end()) {
-              note(new Events.Acquired(source(), waited, number > 0));
+              report(new Events.Acquired(source(), waited, number > 0));
             }
           }
         }
       }
     } catch (Throwable e) {
-      // That must not stop the transition, for which others wait.
-      Timer.failed("reporting an event", e);
+      // A failure must not stop the transition, for which others wait.
+      Timer.logFailure("reporting an event", e);
     }
   }
 
@@ -566,24 +564,24 @@ final class LeaseState implements Observers.Subject {
     return phase == LeasePhase.HELD ? risk : null;
   }
 
-  /** Whether its program has released it: what becomes of it then is only logged. */
+  /** Whether the program has released it; everything after that is only logged. */
   private boolean isReleasedByProgram() {
-    return ending instanceof ReleaseOutcome;
+    return outcome instanceof ReleaseOutcome;
   }
 
   private boolean isWatched() {
     return (observers != null && !observers.isEmpty()) || engine.notifier.hasListeners();
   }
 
-  private void note(LockEvent event) {
+  private void report(LockEvent event) {
     if (!isReleasedByProgram()) {
       if (observers != null) {
-        observers.note(event);
+        observers.report(event);
       }
-      engine.notifier.noteAll(event);
+      engine.notifier.enqueueAll(event);
     }
     if (event instanceof LockEvent.AtRisk || event instanceof LockEvent.Lost) {
-      engine.leaseLog.note(event);
+      engine.leaseLog.enqueue(event);
     }
   }
 }

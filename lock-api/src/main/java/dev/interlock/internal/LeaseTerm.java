@@ -8,25 +8,25 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The term of one lease within the validity of its grant: whether the lease is renewed, and its own
- * limits. Changes under the monitor of the grant.
+ * The term of one lease within the validity of its grant: its renewal and its own limits. Changes
+ * under the monitor of the grant.
  */
 final class LeaseTerm {
 
-  /** Why a lease is over. */
+  /** The reason why a lease is over. */
   record End(LossReason reason, String detail) {}
 
-  // Less is the adjustment of a clock, or the pause of a thread between reading one clock and the
-  // other: the lease ends that much earlier, but the machine has not slept.
+  // A smaller difference is an adjustment of a clock, or a pause of a thread between reading the
+  // two clocks: the lease ends that much earlier, but the machine has not slept.
   static final Duration MIN_SLEEP = Duration.ofMillis(100);
 
   private final Platform platform;
   private final Grant grant;
 
-  /** Whether its program wants it to be renewed in the background. */
+  /** Whether the program wants it to be renewed in the background. */
   private boolean renewed = true;
 
-  /** Whether it is renewed no more, because the program dropped it, or the store has ended it. */
+  /** Whether its renewal has ended because the program dropped it, or the store has ended it. */
   private boolean renewalStopped;
 
   /** Whether only the client keeps it, for its minimum hold. */
@@ -34,7 +34,7 @@ final class LeaseTerm {
 
   private volatile @Nullable Validity maxHold;
 
-  /** When a lease without renewal ends, if only the client can end it. */
+  /** The end of a lease without renewal that only the client can end. */
   private volatile @Nullable Validity fixedEnd;
 
   LeaseTerm(Platform platform, Grant grant) {
@@ -42,8 +42,8 @@ final class LeaseTerm {
     this.grant = grant;
   }
 
-  /** Sets what the options say, given the validity of the grant. */
-  void follow(LockOptions options, Validity valid) {
+  /** Applies the options, given the validity of the grant. */
+  void applyOptions(LockOptions options, Validity validity) {
     if (options.maxHold().isPresent()) {
       // Sleep of the machine before the hold began does not count.
       long offset = Validity.clockOffset(platform);
@@ -51,26 +51,28 @@ final class LeaseTerm {
     }
     renewed = options.autoRenew();
     if (!renewed && !grant.expiresOnStore()) {
-      // Nothing ends it on the server, so it needs its session until its end.
-      long confirmedAt = valid.until() - grant.validityPerConfirmation().toNanos();
-      fixedEnd = new Validity(confirmedAt + grant.effectiveTtl().toNanos(), valid.clockOffset());
+      // Nothing ends it on the store, so it needs its session until its end.
+      long confirmedAt = validity.until() - grant.validityPerConfirmation().toNanos();
+      fixedEnd = new Validity(confirmedAt + grant.effectiveTtl().toNanos(), validity.clockOffset());
     }
   }
 
-  /** A lease of a fixed TTL that its program has renewed goes on for a TTL. */
+  /** Extends a lease of a fixed TTL by that TTL, if the program has renewed it. */
   void extend(Renewer.Sent sent) {
-    if (sent.asked() && !renewed && !renewalStopped && !grant.expiresOnStore()) {
+    if (sent.byProgram() && !renewed && !renewalStopped && !grant.expiresOnStore()) {
       fixedEnd = new Validity(sent.at() + grant.effectiveTtl().toNanos(), sent.clockOffset());
     }
   }
 
-  /** Counts sleep anew: a wall clock that is set back later must not hide what there was. */
+  /**
+   * Counts sleep from now on: a wall clock that is set back later must not hide sleep until now.
+   */
   void rebase(long wall, long now) {
     maxHold = maxHold == null ? null : maxHold.rebased(wall, now);
     fixedEnd = fixedEnd == null ? null : fixedEnd.rebased(wall, now);
   }
 
-  /** Whether the grant has to be renewed for it. */
+  /** Whether the grant must be renewed for it. */
   boolean needsRenewal() {
     return !renewalStopped && (renewed || !grant.expiresOnStore());
   }
@@ -89,15 +91,15 @@ final class LeaseTerm {
     return renewalStopped;
   }
 
-  /** Ends the renewal, and the lease with the present validity. */
-  void abandon(Validity valid) {
+  /** Ends the renewal, so that the lease ends with the present validity. */
+  void abandon(Validity validity) {
     stopRenewal();
     long wall = platform.wallMillis();
     long now = platform.nanoTime();
-    fixedEnd = fixedEnd == null ? valid : valid.orEarlier(fixedEnd, wall, now);
+    fixedEnd = fixedEnd == null ? validity : validity.orEarlier(fixedEnd, wall, now);
   }
 
-  /** The client keeps it: no limit of the program's applies any more. */
+  /** Keeps it for the client: the limits of the program no longer apply. */
   void keepForClient(boolean renews) {
     kept = true;
     maxHold = null;
@@ -109,36 +111,38 @@ final class LeaseTerm {
   }
 
   /**
-   * Returns the nanoseconds until it ends; 0 or less if it is over. A sleep of the machine does not
+   * Returns the nanoseconds until it ends; 0 or less if it is over. Sleep of the machine does not
    * end a lock that is kept for its minimum hold: no program relies on its validity, and the store
-   * says whether it is still there.
+   * knows whether the lock exists.
    */
-  long remaining(Validity valid, long wall, long now) {
+  long remaining(Validity validity, long wall, long now) {
     return kept
-        ? valid.until() - now
+        ? validity.until() - now
         : Math.min(
-            valid.remaining(wall, now),
-            Math.min(left(maxHold, wall, now), left(fixedEnd, wall, now)));
+            validity.remaining(wall, now),
+            Math.min(remainingOf(maxHold, wall, now), remainingOf(fixedEnd, wall, now)));
   }
 
-  private static long left(@Nullable Validity limit, long wall, long now) {
+  private static long remainingOf(@Nullable Validity limit, long wall, long now) {
     return limit == null ? Long.MAX_VALUE : limit.remaining(wall, now);
   }
 
-  /** Returns why it has ended; null if it has not. */
-  @Nullable End end(Validity valid) {
+  /** Returns the reason why it has ended; null if it has not. */
+  @Nullable End end(Validity validity) {
     // The wall clock first: a pause between the two readings must not look like sleep.
     long wall = platform.wallMillis();
     long now = platform.nanoTime();
-    if (remaining(valid, wall, now) > 0) {
+    if (remaining(validity, wall, now) > 0) {
       return null;
     }
-    if (!renewalStopped && left(maxHold, wall, now) <= 0 && valid.remaining(wall, now) > 0) {
+    if (!renewalStopped
+        && remainingOf(maxHold, wall, now) <= 0
+        && validity.remaining(wall, now) > 0) {
       return new End(LossReason.MAX_HOLD, "the maximum hold time has passed");
     }
-    long slept = kept ? 0 : valid.slept(wall, now);
+    long slept = kept ? 0 : validity.slept(wall, now);
     if (slept > MIN_SLEEP.toNanos()
-        && (!renewalStopped || remaining(valid, Validity.WALL_WITHOUT_SLEEP, now) > 0)) {
+        && (!renewalStopped || remaining(validity, Validity.WALL_WITHOUT_SLEEP, now) > 0)) {
       return new End(
           LossReason.SUSPENDED,
           "the wall clock has advanced "

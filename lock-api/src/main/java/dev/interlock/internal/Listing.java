@@ -10,7 +10,7 @@ import java.util.Spliterators.AbstractSpliterator;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** The held locks whose names begin with a prefix; asks for the next page when it is needed. */
+/** The held locks whose names begin with a prefix; fetches the next page when it is needed. */
 final class Listing extends AbstractSpliterator<LockState> {
 
   static final int PAGE_SIZE = 100;
@@ -32,7 +32,7 @@ final class Listing extends AbstractSpliterator<LockState> {
   public boolean tryAdvance(Consumer<? super LockState> action) {
     while (!page.hasNext() && !last) {
       LockPage next =
-          engine.uninterrupted(
+          engine.callUninterrupted(
               () -> engine.store.list(prefix, cursor, PAGE_SIZE, engine.requestDeadline()));
       page = next.locks().stream().filter(lock -> seen.add(lock.name())).iterator();
       cursor = next.next();

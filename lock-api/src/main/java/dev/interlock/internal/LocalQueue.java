@@ -14,74 +14,74 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The waiters of one client for one lock, in the order of their arrival.
+ * The waiters of one client for one name, in the order of their arrival.
  *
- * <p>One of them at a time is the head: it contends on the server, or holds the lock. So any number
- * of waiting threads costs the server one contender. The head leaves by {@link #endTurn}, which
- * makes the next waiter the head; after a handoff the one that has taken the lease over is the
- * head, and the grant stays. A queue without a head is empty, and is kept for the next head or
- * ends: one that has ended accepts no more heads and waiters.
+ * <p>One of them at a time is the head: it contends on the store, or holds the lock. So any number
+ * of waiting threads is one contender to the store. The head leaves by {@link #endTurn}, which
+ * makes the next waiter the head. After a handoff the waiter that took the lease over is the head,
+ * and the grant stays. A queue without a head is empty. It is kept for the next head or ends; a
+ * queue that has ended accepts no more heads and waiters.
  */
 final class LocalQueue {
 
   /** A waiter. Called outside the queue's own monitors; must not block. */
   interface Waiter {
-    /** What it waits for. */
+    /** Returns the request that waits. */
     Request request();
 
-    /** When it entered the queue, on the client's monotonic clock. */
+    /** Returns the time at which it entered the queue, on the client's monotonic clock. */
     long enteredAt();
 
     /**
-     * The waiter is the head now, and must {@link LocalQueue#endTurn end its turn} later.
+     * Makes the waiter the head, which must {@link LocalQueue#endTurn end its turn} later.
      *
-     * @return false if it no longer waits: the caller then passes for it
+     * @return false if it no longer waits: the caller then ends the turn
      */
     boolean onHead();
 
     /**
-     * The waiter holds the lock now, with the grant of another lease of this client. It is the head
-     * unless the grant is shared.
+     * Gives the waiter a lease with the grant of another lease of this client. The waiter is the
+     * head unless the grant is shared.
      */
     void onHandoff(LeaseState lease);
 
-    /** The head has had the answer for which the waiter {@linkplain LocalQueue#answerTo asked}. */
+    /**
+     * Passes on the answer of the head that the waiter {@linkplain LocalQueue#answerTo asked} for.
+     */
     void onAnswer(Answer answer);
 
-    /**
-     * The store has failed for longer than the waiter's patience. The waiter has left the queue.
-     */
+    /** Fails the waiter, which has left the queue, because its outage time-out has passed. */
     void onOutage(LockUnavailableException problem);
 
-    /** The client is being closed, and the waiter has left the queue. */
+    /** Ends the waiter, which has left the queue, because the client is being closed. */
     void onClose();
   }
 
   /**
-   * What the head knows of the lock.
+   * The head's knowledge of the lock.
    *
-   * @param trouble why the store cannot serve, if it has failed
+   * @param failure the reason why the store cannot serve, if it has failed
    */
-  record Answer(Kind kind, @Nullable LockUnavailableException trouble) {
+  record Answer(Kind kind, @Nullable LockUnavailableException failure) {
     enum Kind {
-      /** The head has had no answer yet. */
+      /** The store has not answered the head yet. */
       PENDING,
       HELD,
       FAILED,
-      /** Not known to one that is no longer a waiter: it is the head, or is about to be called. */
-      LEFT
+      /** The waiter that asks is the head by now, or is about to be called. */
+      NOT_WAITING
     }
 
     static final Answer PENDING = new Answer(Kind.PENDING, null);
     static final Answer HELD = new Answer(Kind.HELD, null);
-    static final Answer LEFT = new Answer(Kind.LEFT, null);
+    static final Answer NOT_WAITING = new Answer(Kind.NOT_WAITING, null);
 
-    static Answer failed(LockUnavailableException trouble) {
-      return new Answer(Kind.FAILED, trouble);
+    static Answer failed(LockUnavailableException failure) {
+      return new Answer(Kind.FAILED, failure);
     }
   }
 
-  /** What becomes of one who enters. */
+  /** The result of entering a queue. */
   private enum Entry {
     HEAD,
     BEHIND,
@@ -94,24 +94,24 @@ final class LocalQueue {
   private final Index index;
   private final String name;
 
-  /** Whether there is a head; waiters are there only behind one. */
-  private volatile boolean headed = true;
+  /** Only a queue with a head has waiters. */
+  private volatile boolean hasHead = true;
 
-  /** How the head acquires the lock; a head that gives up leaves it to the next. */
+  /** The contender of the head; a head that ends without a lease leaves it to the next. */
   private volatile @Nullable Contender contender;
 
-  /** What the head holds. */
+  /** The grant of the head. */
   private volatile @Nullable HeldGrant grant;
 
-  /** What the name is used as, by all in the queue. Changes before there is a head. */
+  /** The kind of share that all in the queue ask for. Changes before there is a head. */
   private volatile Share share;
 
   /** Null until the head's first waiter. */
   private volatile @Nullable LinkedHashSet<Waiter> waiters;
 
-  /** The waiters whose time is over and who stay for the head's first answer. */
+  /** The waiters whose deadline has passed, and that stay for the head's first answer. */
   @GuardedBy("this")
-  private @Nullable List<Waiter> asking;
+  private @Nullable List<Waiter> awaitingAnswer;
 
   private LocalQueue(Index index, String name, Share share) {
     this.index = index;
@@ -119,42 +119,44 @@ final class LocalQueue {
     this.share = share;
   }
 
-  // --- those who wait ---------------------------------------------------------------------------
+  // --- its waiters ------------------------------------------------------------------------------
 
-  /** Makes the caller the head if there is none; adds the waiter, if any, behind it otherwise. */
+  /**
+   * Makes the caller the head if there is no head; otherwise adds the waiter, if any, behind it.
+   */
   @SuppressWarnings("ReferenceEquality")
   private synchronized Entry enter(Share wanted, @Nullable Waiter waiter) {
-    LinkedHashSet<Waiter> line = waiters;
-    if (line == ENDED) {
+    LinkedHashSet<Waiter> queued = waiters;
+    if (queued == ENDED) {
       return Entry.ENDED;
     }
-    if (!headed) {
+    if (!hasHead) {
       share = wanted;
-      headed = true;
+      hasHead = true;
       return Entry.HEAD;
     }
     requireAgreement(wanted);
     if (waiter != null) {
-      if (line == null) {
-        line = new LinkedHashSet<>();
-        waiters = line;
+      if (queued == null) {
+        queued = new LinkedHashSet<>();
+        waiters = queued;
       }
-      line.add(waiter);
+      queued.add(waiter);
     }
     return Entry.BEHIND;
   }
 
   private void requireAgreement(Share wanted) {
-    Share present = share;
-    if (!present.agreesWith(wanted)) {
-      throw wanted.disagreement(name, present);
+    Share current = share;
+    if (!current.agreesWith(wanted)) {
+      throw wanted.disagreement(name, current);
     }
   }
 
   /**
    * Removes a waiter.
    *
-   * @return true if it was still waiting; false if it has become the head, or was taken by {@link
+   * @return true if it was waiting; false if it has become the head, was taken by {@link
    *     #takeNext}, or is about to be called
    */
   synchronized boolean leave(Waiter waiter) {
@@ -162,94 +164,96 @@ final class LocalQueue {
   }
 
   /**
-   * Asks what the head knows of the lock, for a waiter whose time is over. If the head has no
-   * answer yet, the waiter stays in the queue and is {@linkplain Waiter#onAnswer called} with the
-   * first one. Otherwise it has left.
+   * Returns what the head knows about the lock, for a waiter whose deadline has passed. If the head
+   * has had no answer yet, the waiter stays in the queue, and is {@linkplain Waiter#onAnswer
+   * called} with the first answer. Otherwise it has left.
    */
   Answer answerTo(Waiter waiter) {
     endOverdueGrant();
     synchronized (this) {
-      LinkedHashSet<Waiter> line = waiters;
-      if (line == null || !line.contains(waiter)) {
-        return Answer.LEFT;
+      LinkedHashSet<Waiter> queued = waiters;
+      if (queued == null || !queued.contains(waiter)) {
+        return Answer.NOT_WAITING;
       }
       Answer answer = answer();
       if (answer.kind() == Answer.Kind.PENDING) {
-        if (asking == null) {
-          asking = new ArrayList<>();
+        if (awaitingAnswer == null) {
+          awaitingAnswer = new ArrayList<>();
         }
-        asking.add(waiter);
+        awaitingAnswer.add(waiter);
       } else {
-        line.remove(waiter);
+        queued.remove(waiter);
       }
       return answer;
     }
   }
 
   private Answer answer() {
-    Contender asked = contender;
+    Contender head = contender;
     if (grant != null) {
       return Answer.HELD;
     }
-    return asked == null ? Answer.PENDING : asked.answer();
+    return head == null ? Answer.PENDING : head.answer();
   }
 
-  /** Nobody may have noticed yet that its validity is over, as after a sleep of the machine. */
+  /** Ends a grant that is over, which may not be noticed yet after a sleep of the machine. */
   private void endOverdueGrant() {
-    HeldGrant held = grant;
-    if (held != null) {
-      held.endOverdue();
+    HeldGrant current = grant;
+    if (current != null) {
+      current.endOverdue();
     }
   }
 
-  /** Passes the head's answer on to those who {@linkplain #answerTo asked}. Under no monitor. */
-  void tell() {
+  /**
+   * Passes the head's answer to the waiters that {@linkplain #answerTo asked}. Under no monitor.
+   */
+  void deliverAnswer() {
     Answer answer = waiters == null ? Answer.PENDING : answer();
     Waiter waiter;
-    while (answer.kind() != Answer.Kind.PENDING && (waiter = takeAsking()) != null) {
+    while (answer.kind() != Answer.Kind.PENDING && (waiter = takeAwaitingAnswer()) != null) {
       try {
         waiter.onAnswer(answer);
       } catch (Throwable e) {
-        Timer.failed("passing an answer to a waiter", e);
+        Timer.logFailure("passing an answer to a waiter", e);
       }
     }
   }
 
-  /** Removes one of those who asked; null if there is none. */
-  private synchronized @Nullable Waiter takeAsking() {
-    List<Waiter> all = asking;
+  /** Removes one of the waiters that asked; null if there is none. */
+  private synchronized @Nullable Waiter takeAwaitingAnswer() {
+    List<Waiter> all = awaitingAnswer;
     while (all != null && !all.isEmpty()) {
       Waiter waiter = all.remove(all.size() - 1);
       if (leave(waiter)) {
         return waiter;
       }
     }
-    asking = null;
+    awaitingAnswer = null;
     return null;
   }
 
   /**
-   * Removes and fails those waiters whose patience with the store has ended. Under no monitor; does
-   * nothing unless the caller is the head's contender.
+   * Removes and fails the waiters whose outage time-out has passed. Under no monitor. Does nothing
+   * unless the caller is the contender of the head.
    */
-  void fail(Contender head, Predicate<Request> impatient, LockUnavailableException problem) {
+  void failWaiters(Contender head, Predicate<Request> condition, LockUnavailableException problem) {
     Waiter waiter;
-    while (contender == head && (waiter = take(impatient)) != null) {
+    while (contender == head && (waiter = takeFirst(condition)) != null) {
       try {
         waiter.onOutage(problem);
       } catch (Throwable e) {
-        Timer.failed("reporting an outage to a waiter", e);
+        Timer.logFailure("reporting an outage to a waiter", e);
       }
     }
   }
 
-  /** Removes the first of those that are meant; null if there is none. */
-  private synchronized @Nullable Waiter take(Predicate<Request> those) {
-    LinkedHashSet<Waiter> line = waiters;
-    if (line != null) {
-      for (Waiter waiter : line) {
-        if (those.test(waiter.request())) {
-          line.remove(waiter);
+  /** Removes the first waiter whose request meets the condition; null if there is none. */
+  private synchronized @Nullable Waiter takeFirst(Predicate<Request> condition) {
+    LinkedHashSet<Waiter> queued = waiters;
+    if (queued != null) {
+      for (Waiter waiter : queued) {
+        if (condition.test(waiter.request())) {
+          queued.remove(waiter);
           return waiter;
         }
       }
@@ -261,18 +265,18 @@ final class LocalQueue {
    * Takes the first waiter, if it fits: the head for its own place, a shared lease for its grant.
    * The caller must then call the waiter.
    *
-   * @return the first waiter, removed, or null if there is none or it does not fit
+   * @return the waiter, removed, or null if there is none or the first does not fit
    */
   synchronized @Nullable Waiter takeNext(Predicate<Waiter> fits) {
-    LinkedHashSet<Waiter> line = waiters;
-    if (line == null || line.isEmpty()) {
+    LinkedHashSet<Waiter> queued = waiters;
+    if (queued == null || queued.isEmpty()) {
       return null;
     }
-    Waiter first = line.iterator().next();
+    Waiter first = queued.iterator().next();
     if (!fits.test(first)) {
       return null;
     }
-    line.remove(first);
+    queued.remove(first);
     return first;
   }
 
@@ -280,19 +284,19 @@ final class LocalQueue {
 
   /** Ends the head's turn. Called by the head. */
   void endTurn() {
-    // A loop, not a recursion: more waiters may have given up than a stack is deep.
+    // A loop, not a recursion: more waiters may have ended than a stack is deep.
     while (true) {
       Waiter next;
-      Contender left;
+      Contender previous;
       synchronized (this) {
         grant = null;
         next = takeNext(first -> true);
-        left = contender;
-        if (next != null && left != null) {
-          left.noteNextHead(next.request());
-        } else if (next == null && left == null) {
-          headed = false;
-          asking = null;
+        previous = contender;
+        if (next != null && previous != null) {
+          previous.setNextHead(next.request());
+        } else if (next == null && previous == null) {
+          hasHead = false;
+          awaitingAnswer = null;
           waiters = ENDED;
           if (index.keeps(this)) {
             waiters = null;
@@ -304,84 +308,84 @@ final class LocalQueue {
         if (next.onHead()) {
           return;
         }
-      } else if (left != null) {
+      } else if (previous != null) {
         try {
-          left.end();
+          previous.end();
         } catch (Throwable e) {
-          Timer.failed("ending a contender", e);
+          Timer.logFailure("ending a contender", e);
         }
       }
     }
   }
 
-  /** The contender of the head, or of one before it that gave up; null if there is none. */
+  /** Returns the contender of the head, or of one before it; null if there is none. */
   @Nullable Contender contender() {
     return contender;
   }
 
   /** Lets the head continue the contender of one before it, or makes another. */
   Contender contenderFor(Request head, Holdings holdings) {
-    Contender left = contender;
-    if (left != null && left.resume(head)) {
-      return left;
+    Contender previous = contender;
+    if (previous != null && previous.resume(head)) {
+      return previous;
     }
-    Contender made = new Contender(holdings, this, head);
-    begin(made);
-    return made;
+    Contender created = new Contender(holdings, this, head);
+    setContender(created);
+    return created;
   }
 
   @GuardedBy("this")
   private void requireHead() {
-    if (!headed) {
+    if (!hasHead) {
       throw new IllegalStateException("only the head of a queue has a contender or a grant");
     }
   }
 
   /** Sets the contender of the head. Called by the head. */
-  synchronized void begin(Contender first) {
+  synchronized void setContender(Contender first) {
     requireHead();
     contender = first;
   }
 
-  /** The contender has ended. There may be another by now. */
-  synchronized void end(Contender former) {
+  /** Clears a contender that has ended, unless there is another. */
+  synchronized void clearContender(Contender former) {
     if (contender == former) {
       contender = null;
     }
   }
 
-  /** The grant of the head; null if it has none yet. */
+  /** Returns the grant of the head; null if it has none yet. */
   @Nullable HeldGrant grant() {
     return grant;
   }
 
   /** Sets the grant of the head, which ends its contender. Called by the head. */
-  void begin(HeldGrant granted) {
+  void setGrant(HeldGrant granted) {
     synchronized (this) {
       requireHead();
       grant = granted;
       contender = null;
     }
-    tell();
+    deliverAnswer();
   }
 
-  /** The grant has ended. There may be another by now. */
-  synchronized void end(HeldGrant former) {
+  /** Clears a grant that has ended, unless there is another. */
+  synchronized void clearGrant(HeldGrant former) {
     if (grant == former) {
       grant = null;
     }
   }
 
-  // --- what others see --------------------------------------------------------------------------
+  // --- its state --------------------------------------------------------------------------------
 
   /**
-   * Whether the head holds the lock, or the store has answered it that another client does.
+   * Whether the head holds the lock, or the store has answered that another client does.
    *
-   * @throws LockConfigurationException if the name is in use as something else
+   * @throws LockConfigurationException if the name is in use for another kind of lock
    */
   boolean isBusy(Share wanted) {
     endOverdueGrant();
-    if (!headed) {
+    if (!hasHead) {
       return false;
     }
     requireAgreement(wanted);
@@ -393,7 +397,7 @@ final class LocalQueue {
     return waiters != null;
   }
 
-  /** Whether somebody has been seen to wait for the lock in this client. */
+  /** Whether a thread of this client was seen waiting for the lock. */
   boolean isContended() {
     Contender head = contender;
     return waiters != null || (head != null && head.isWaiting());
@@ -403,44 +407,44 @@ final class LocalQueue {
     return waiters == null ? 0 : waiters.size();
   }
 
-  private synchronized void drainTo(List<Waiter> drained, boolean removes) {
-    LinkedHashSet<Waiter> line = waiters;
-    if (line != null) {
-      drained.addAll(line);
+  private synchronized void collect(List<Waiter> target, boolean removes) {
+    LinkedHashSet<Waiter> queued = waiters;
+    if (queued != null) {
+      target.addAll(queued);
       if (removes) {
-        line.clear();
+        queued.clear();
       }
     }
   }
 
-  /** The queues of one client, by the names of the locks. */
+  /** The queues of one client, by name. */
   static final class Index {
 
-    private final int kept;
+    private final int maxIdle;
     private final ConcurrentHashMap<String, LocalQueue> queues = new ConcurrentHashMap<>();
 
-    /** Stands for the queues that are not there. */
-    private final LocalQueue none = new LocalQueue(this, "", Share.EXCLUSIVE);
+    /** Stands for a queue that does not exist. */
+    private final LocalQueue absent = new LocalQueue(this, "", Share.EXCLUSIVE);
 
     /**
-     * Makes one without queues.
+     * Makes an empty index.
      *
-     * @param kept with no more queues than this, those without a head stay
+     * @param maxIdle the number of queues up to which those without a head are kept
      */
-    Index(int kept) {
-      this.kept = kept;
-      none.headed = false;
+    Index(int maxIdle) {
+      this.maxIdle = maxIdle;
+      absent.hasHead = false;
     }
 
-    /** Returns the queue of a name; an empty one if there is none. */
+    /** Returns the queue of a name; an empty queue if there is none. */
     LocalQueue of(String name) {
-      return queues.getOrDefault(name, none);
+      return queues.getOrDefault(name, absent);
     }
 
     /**
-     * Becomes the head if there is none, and does nothing otherwise.
+     * Makes the caller the head if there is no head, and otherwise does nothing.
      *
-     * @throws LockConfigurationException if the name is in use as something else
+     * @throws LockConfigurationException if the name is in use for another kind of lock
      */
     boolean tryEnter(String name, Share share) {
       return enter(name, share, null);
@@ -449,9 +453,9 @@ final class LocalQueue {
     /**
      * Enters a queue.
      *
-     * @param waiter who waits if there is a head; null for nobody
+     * @param waiter the waiter to add behind a head; null for none
      * @return true if the caller is the head at once; the waiter is then not called
-     * @throws LockConfigurationException if the name is in use as something else
+     * @throws LockConfigurationException if the name is in use for another kind of lock
      */
     boolean enter(String name, Share share, @Nullable Waiter waiter) {
       while (true) {
@@ -472,13 +476,13 @@ final class LocalQueue {
 
     /** Whether a queue without a head stays; otherwise it is removed. */
     private boolean keeps(LocalQueue queue) {
-      return queues.size() <= kept || !queues.remove(queue.name, queue);
+      return queues.size() <= maxIdle || !queues.remove(queue.name, queue);
     }
 
     /** Removes all waiters; the heads stay. */
     List<Waiter> drain() {
       List<Waiter> drained = new ArrayList<>();
-      queues.values().forEach(queue -> queue.drainTo(drained, true));
+      queues.values().forEach(queue -> queue.collect(drained, true));
       return drained;
     }
 
@@ -490,23 +494,23 @@ final class LocalQueue {
       return queues.values().stream().map(LocalQueue::grant).filter(Objects::nonNull);
     }
 
-    /** Returns what is waited for, by heads and behind them. */
+    /** Returns the requests that wait, of heads and behind them. */
     Stream<Request> waitingRequests() {
       List<Waiter> behind = new ArrayList<>();
-      queues.values().forEach(queue -> queue.drainTo(behind, false));
+      queues.values().forEach(queue -> queue.collect(behind, false));
       return Stream.concat(
           contenders().map(Contender::waitingRequest).filter(Objects::nonNull),
           behind.stream().map(Waiter::request));
     }
 
-    /** Returns how many wait behind the heads. */
-    int waiting() {
+    /** Returns the number of waiters behind the heads. */
+    int waiterCount() {
       return queues.values().stream().mapToInt(LocalQueue::size).sum();
     }
 
-    /** Returns for how many names there is a head. */
+    /** Returns the number of queues with a head. */
     int size() {
-      return (int) queues.values().stream().filter(queue -> queue.headed).count();
+      return (int) queues.values().stream().filter(queue -> queue.hasHead).count();
     }
   }
 }

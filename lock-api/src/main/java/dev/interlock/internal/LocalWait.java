@@ -8,13 +8,13 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The wait of one acquisition in the local queue, which ends by one decision. A blocking caller
- * waits for it; an asynchronous one goes on when it is made. The event on the {@link Timer} is the
- * time-out of an asynchronous one.
+ * The wait of one acquisition in the local queue, which a single decision ends. A blocking caller
+ * waits for the decision; an asynchronous one continues when it is made. The event on the {@link
+ * Timer} is the time-out of an asynchronous wait.
  */
 final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
 
-  /** What becomes of a waiter that is given nothing. */
+  /** The decision on a waiter that gets no object. */
   private enum Fate {
     HEAD,
     CLOSED,
@@ -28,13 +28,13 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   private final @Nullable BooleanSupplier onDecision;
 
   /**
-   * A {@link Fate}, or the lease, the answer or the outage that it is given. To make it needs no
+   * A {@link Fate}, or the lease, answer or outage that the waiter gets. Completing it allocates no
    * memory.
    */
   private final CompletableFuture<Object> decision = new CompletableFuture<>();
 
   /**
-   * Makes one that is in no queue yet.
+   * Makes a wait that is in no queue yet.
    *
    * @param onDecision called by the thread that makes the decision; returns false if a head does
    *     not take its turn; null if a thread waits for the decision
@@ -53,7 +53,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
       return true;
     }
     if (!request.isOver()) {
-      engine.reports.noteWaiting(request);
+      engine.reports.reportWaiting(request);
     }
     acquirer.ensureServed(this);
     return false;
@@ -61,17 +61,17 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
 
   /** Waits for the decision; returns whether it is the head now. */
   boolean awaitHead() throws InterruptedException {
-    for (Deadline until : List.of(request.deadline(), request.end())) {
-      if (!Awaiting.done(engine.platform, decision, until)) {
-        timeOut(request.end().hasPassed());
+    for (Deadline until : List.of(request.deadline(), request.lastDeadline())) {
+      if (!Futures.await(engine.platform, decision, until)) {
+        timeOut(request.lastDeadline().hasPassed());
       }
     }
     // If it has left the queue, another thread, which does not block, is about to decide.
-    Awaiting.done(engine.platform, decision, Deadline.never(engine.platform));
+    Futures.await(engine.platform, decision, Deadline.never(engine.platform));
     return isHead();
   }
 
-  /** From here on its time-out applies, unless it has been decided. */
+  /** Starts its time-out, unless the decision is made. */
   void timeOutAt(Deadline deadline) {
     engine.timer.schedule(this, deadline.nanos());
     if (decision.isDone()) {
@@ -81,55 +81,55 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
 
   @Override
   void fire(long now) {
-    boolean isLast = request.end().hasPassed();
+    boolean isLast = request.lastDeadline().hasPassed();
     timeOut(isLast);
     if (!isLast) {
-      timeOutAt(request.end());
+      timeOutAt(request.lastDeadline());
     }
   }
 
   /**
-   * Ends the wait, whose time is over, by what the head knows of the lock. If the head has had no
-   * answer yet, the wait goes on for that until a request has timed out.
+   * Ends the wait after its deadline, with what the head knows about the lock. If the head has had
+   * no answer yet, the wait continues until a request has timed out.
    *
-   * @param isLast whether one has
+   * @param isLast whether a request has timed out
    */
   private void timeOut(boolean isLast) {
-    LocalQueue.Answer known = acquirer.queues.of(request.name()).answerTo(this);
-    boolean left =
-        switch (known.kind()) {
+    LocalQueue.Answer answer = acquirer.queues.of(request.name()).answerTo(this);
+    boolean hasLeft =
+        switch (answer.kind()) {
           case HELD, FAILED -> true;
           case PENDING -> isLast && acquirer.queues.of(request.name()).leave(this);
-          case LEFT -> false;
+          case NOT_WAITING -> false;
         };
-    if (left) {
-      onAnswer(known);
+    if (hasLeft) {
+      onAnswer(answer);
     }
   }
 
-  /** Whether it has been decided that it is the head now. */
+  /** Whether the decision was to make it the head. */
   boolean isHead() {
     return decision.join() == Fate.HEAD;
   }
 
-  /** Returns how its acquisition ends, unless it is the head. */
+  /** Returns the lease or null, or throws; for a wait that did not become the head. */
   @Nullable LeaseState outcome() {
-    Object made = decision.join();
-    if (made instanceof LeaseState lease) {
+    Object decided = decision.join();
+    if (decided instanceof LeaseState lease) {
       return lease;
     }
-    if (made instanceof LocalQueue.Answer answer) {
-      return acquirer.timedOutInLine(request, answer);
+    if (decided instanceof LocalQueue.Answer answer) {
+      return acquirer.timedOutInQueue(request, answer);
     }
-    throw made instanceof LockUnavailableException problem
-        ? acquirer.outage(request, problem)
+    throw decided instanceof LockUnavailableException problem
+        ? acquirer.outageFailure(request, problem)
         : engine.closed();
   }
 
   /**
    * Ends the wait without a lease. A head passes its turn on.
    *
-   * @return the lease that was handed over to it before, which is left to the caller
+   * @return the lease that was handed off to it before, which the caller must release
    */
   @Nullable LeaseState abandon() {
     if (decision.complete(Fate.ABANDONED)) {
@@ -140,7 +140,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
     return decision.join() instanceof LeaseState lease ? lease : null;
   }
 
-  /** Leaves the queue, unless the one who made the decision has removed it, and the timer. */
+  /** Leaves the timer and, unless the decision has removed it, the queue. */
   private void leave() {
     engine.timer.cancel(this);
     var unused = acquirer.queues.of(request.name()).leave(this);
@@ -156,8 +156,8 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
     return enteredAt;
   }
 
-  private boolean decide(Object made) {
-    boolean first = decision.complete(made);
+  private boolean decide(Object decided) {
+    boolean first = decision.complete(decided);
     if (first && onDecision != null) {
       engine.timer.cancel(this);
       return onDecision.getAsBoolean();
@@ -167,10 +167,10 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
 
   @Override
   public boolean onHead() {
-    Contender left = onDecision == null ? null : acquirer.queues.of(request.name()).contender();
-    if (left != null) {
-      // Before the decision, because whoever abandons the wait then passes the contender on.
-      left.awaitThread();
+    Contender previous = onDecision == null ? null : acquirer.queues.of(request.name()).contender();
+    if (previous != null) {
+      // Before the decision, because a thread that abandons the wait then passes the contender on.
+      previous.startPlaceTimeout();
     }
     return decide(Fate.HEAD);
   }
@@ -178,14 +178,14 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   @Override
   public void onHandoff(LeaseState lease) {
     if (!decide(lease)) {
-      // It was abandoned meanwhile.
-      Release.giveUpAsync(lease);
+      // The wait was abandoned meanwhile.
+      Release.releaseUnusedAsync(lease);
     }
   }
 
   @Override
-  public void onAnswer(LocalQueue.Answer known) {
-    var unused = decide(known);
+  public void onAnswer(LocalQueue.Answer answer) {
+    var unused = decide(answer);
   }
 
   @Override

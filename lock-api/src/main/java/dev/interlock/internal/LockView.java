@@ -8,7 +8,10 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Condition;
 
-/** A view of a lock, whose holds are in {@link ThreadHolds}. */
+/**
+ * A view of a lock as a {@link java.util.concurrent.locks.Lock}, whose holds are in {@link
+ * ThreadHolds}.
+ */
 final class LockView implements LeasedLock {
 
   private final LockHandle lock;
@@ -19,28 +22,28 @@ final class LockView implements LeasedLock {
     this.holds = lock.acquirer.threadHolds;
   }
 
-  /** Returns whether the thread already held the lock, and adds a hold if so. */
-  private boolean reentered() {
+  /** Adds a hold if the thread already holds the lock; returns whether it does. */
+  private boolean tryReenter() {
     lock.engine.ensureOpen();
     return holds.reenter(lock.name, lock.share);
   }
 
   @CanIgnoreReturnValue
   private boolean acquire(Request request) throws InterruptedException {
-    return BlockingAcquisition.acquire(lock.acquirer, request, holds::begin) != null;
+    return BlockingAcquisition.acquire(lock.acquirer, request, holds::beginHold) != null;
   }
 
   private boolean tryAcquire(Duration timeout) throws InterruptedException {
-    return acquire(lock.upTo(timeout, Thread.currentThread()));
+    return acquire(lock.tryAcquireRequest(timeout, Thread.currentThread()));
   }
 
   @Override
   public void lock() {
-    if (reentered()) {
+    if (tryReenter()) {
       return;
     }
     // The time that an interrupted try has waited counts, but its place in the queue is lost.
-    Request request = lock.untilHad(Thread.currentThread());
+    Request request = lock.acquireRequest(Thread.currentThread());
     boolean interrupted = false;
     try {
       while (true) {
@@ -49,7 +52,7 @@ final class LockView implements LeasedLock {
           return;
         } catch (InterruptedException e) {
           interrupted = true;
-          request = request.again();
+          request = request.forRetry();
         }
       }
     } finally {
@@ -62,23 +65,23 @@ final class LockView implements LeasedLock {
   @Override
   public void lockInterruptibly() throws InterruptedException {
     requireUninterrupted();
-    if (!reentered()) {
-      acquire(lock.untilHad(Thread.currentThread()));
+    if (!tryReenter()) {
+      acquire(lock.acquireRequest(Thread.currentThread()));
     }
   }
 
   @Override
   public boolean tryLock() {
-    return reentered()
+    return tryReenter()
         || (!lock.isBusy(Thread.currentThread())
-            && lock.engine.uninterrupted(() -> tryAcquire(Duration.ZERO)));
+            && lock.engine.callUninterrupted(() -> tryAcquire(Duration.ZERO)));
   }
 
   @Override
   public boolean tryLock(long time, TimeUnit unit) throws InterruptedException {
     requireUninterrupted();
     Duration timeout = Duration.ofNanos(Math.max(0, unit.toNanos(time)));
-    return reentered() || tryAcquire(timeout);
+    return tryReenter() || tryAcquire(timeout);
   }
 
   private static void requireUninterrupted() throws InterruptedException {
@@ -89,7 +92,7 @@ final class LockView implements LeasedLock {
 
   @Override
   public void unlock() {
-    holds.leave(lock.name, lock.share);
+    holds.endHold(lock.name, lock.share);
   }
 
   @Override

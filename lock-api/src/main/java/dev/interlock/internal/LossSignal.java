@@ -18,15 +18,16 @@ final class LossSignal extends CompletableFuture<LeaseLostException> {
     this.notifier = notifier;
   }
 
-  /** Completes it with the next flush of the notifier. */
-  void note(LeaseLostException loss) {
-    notifier.note(() -> tell(loss));
+  /** Queues its completion; the notifier's next flush completes it. */
+  void enqueue(LeaseLostException loss) {
+    notifier.enqueue(() -> signal(loss));
   }
 
-  // A dependent may block. To complete it again, on another thread, runs the dependents behind it.
-  void tell(LeaseLostException loss) {
+  // A dependent may block. Completing it again, on another thread, runs the dependents behind that
+  // one.
+  void signal(LeaseLostException loss) {
     if (getNumberOfDependents() > 1) {
-      note(loss);
+      enqueue(loss);
       notifier.flush();
     }
     super.complete(loss);

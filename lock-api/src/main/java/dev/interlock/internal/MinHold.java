@@ -4,25 +4,28 @@ import dev.interlock.spi.Deadline;
 import java.time.Duration;
 
 /**
- * The minimum hold of a lease: before its end, a release is deferred. The store is asked to release
- * the lock by itself then; until it confirms that, or if it cannot, the client keeps the lock.
- * Guarded by the monitor of the grant.
+ * The minimum hold of a lease: a release before its end is deferred. The client asks the store to
+ * release the lock by itself at the end. Until the store confirms that, or if it cannot, the client
+ * keeps the lock. Guarded by the monitor of the grant.
  */
 final class MinHold {
 
-  // By how much the server's clock may be faster; twice the rate at which NTP slews one at most.
+  // The store's clock may be faster by one part in this many: twice the maximum rate at which NTP
+  // slews a clock.
   private static final int DRIFT_DIVISOR = 1000;
 
   private final Platform platform;
   private final long end;
 
-  /** Whether the server may have deferred a release, or may yet receive the request to. */
+  /** Whether the store may have deferred a release, or may still receive the request to. */
   private boolean inDoubt;
 
-  /** When the client releases a lock that it keeps, or asks the server again to keep it. */
+  /**
+   * The time at which the client releases a lock that it keeps, or asks the store again to keep it.
+   */
   private long nextRelease;
 
-  /** How long it waits before it asks again; 0 before it keeps the lock. */
+  /** The pause before it asks again, in nanoseconds; 0 before it keeps the lock. */
   private long pause;
 
   MinHold(Platform platform, Duration time) {
@@ -38,14 +41,17 @@ final class MinHold {
     return end - platform.nanoTime() <= 0;
   }
 
-  /** Returns the rest by the server's clock, in whole nanoseconds; zero if it is over. */
-  Duration rest() {
+  /** Returns the remaining time by the store's clock, in whole nanoseconds; zero if it is over. */
+  Duration remainingOnStore() {
     long nanos = Math.max(0, end - platform.nanoTime());
     return Duration.ofNanos(nanos + nanos / DRIFT_DIVISOR);
   }
 
-  /** The server may have deferred the release: from here on it may end the grant at any moment. */
-  void doubt() {
+  /**
+   * Records that the store may have deferred the release: from here on it may end the grant at any
+   * moment.
+   */
+  void markInDoubt() {
     inDoubt = true;
   }
 
@@ -54,9 +60,9 @@ final class MinHold {
   }
 
   /**
-   * The client keeps the lock.
+   * Plans the release of a lock that the client keeps.
    *
-   * @param asksAgain whether it asks the server again to keep it, after longer pauses each time
+   * @param asksAgain whether the client asks the store again to keep it, after growing pauses
    */
   void planRelease(boolean asksAgain, long firstPause, long maxPause) {
     pause = pause == 0 ? firstPause : Math.min(2 * pause, maxPause);

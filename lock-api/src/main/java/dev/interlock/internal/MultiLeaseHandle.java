@@ -30,27 +30,27 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
 
   MultiLeaseHandle(Engine engine, List<LeaseState> members, @Nullable Object site) {
     this.state = new State(engine, List.copyOf(members));
-    members.forEach(member -> member.hold().site(site));
+    members.forEach(member -> member.hold().setCallSite(site));
     state.watchMembers();
-    members.forEach(member -> member.heldThrough(this));
+    members.forEach(member -> member.setHandle(this));
   }
 
-  /** Separate from the handle, so that the handle can become unreachable. */
+  /** The state of the set, apart from the handle, which can so become unreachable. */
   private static final class State implements Observers.Subject {
     private final Engine engine;
     private final List<LeaseState> members;
     private final String name;
     private final Observers observers;
 
-    /** Why members are at risk, by their names; the first is why the set is. */
+    /** The reasons why members are at risk, by name; the first is that of the set. */
     @GuardedBy("this")
     private final Map<String, LockException> risks = new LinkedHashMap<>();
 
-    /** The members renewed since the last renewal of the set was reported. */
+    /** The members that were renewed since the last reported renewal of the set. */
     @GuardedBy("this")
     private final Set<String> renewed = new HashSet<>();
 
-    /** How its release has ended; the caller that begins it completes this. */
+    /** The outcome of its release; the caller that begins the release completes this. */
     private final CompletableFuture<ReleaseOutcome> released = new CompletableFuture<>();
 
     @GuardedBy("this")
@@ -68,30 +68,30 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
 
     void watchMembers() {
       for (LeaseState member : members) {
-        member.observers().add(this::noteMember);
-        member.onLoss(this::memberLost);
+        member.observers().add(this::onMemberEvent);
+        member.onLoss(this::onMemberLoss);
       }
     }
 
     /** Ends the set when one member is lost. Never called under a lease's monitor. */
-    private void memberLost(LeaseLostException why) {
-      LeaseLostException mine =
+    private void onMemberLoss(LeaseLostException why) {
+      LeaseLostException setLoss =
           new LeaseLostException(
               name, why.reason(), "\"" + why.name() + "\": " + why.detail(), why);
       synchronized (this) {
-        // Even during its release: a member that turns out to be lost then was not released.
+        // Even during its release: a member that turns out to be lost was not released.
         if (loss != null) {
           return;
         }
-        loss = mine;
-        // First, so that no failure of a sibling delays it.
-        observers.signalLoss(mine);
-        observers.note(new Events.Lost(source(), mine, heldFor()));
+        loss = setLoss;
+        // First, so that no failure of another member delays it.
+        observers.signalLoss(setLoss);
+        observers.report(new Events.Lost(source(), setLoss, heldFor()));
       }
       if (why.reason() != LossReason.CLOSED) {
         String detail = "\"" + why.name() + "\" was lost";
         for (LeaseState member : members) {
-          member.loseHeld(LossReason.SIBLING_LOST, detail);
+          member.loseIfHeld(LossReason.SIBLING_LOST, detail);
         }
       }
       engine.notifier.flush();
@@ -105,7 +105,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     }
 
     /** Called under the member's monitor. */
-    private synchronized void noteMember(LockEvent event) {
+    private synchronized void onMemberEvent(LockEvent event) {
       if (isEnded()) {
         return;
       }
@@ -114,13 +114,13 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
         renewed.add(event.name());
         if (renewed.size() == members.size()) {
           renewed.clear();
-          observers.note(new Events.Renewed(source(), left()));
+          observers.report(new Events.Renewed(source(), remaining()));
         }
       } else if (event instanceof LockEvent.RenewalFailed failed) {
-        observers.note(new Events.RenewalFailed(source(), left(), failed.failure()));
+        observers.report(new Events.RenewalFailed(source(), remaining(), failed.failure()));
       } else if (event instanceof LockEvent.AtRisk member) {
         if (risks.isEmpty()) {
-          observers.note(new Events.AtRisk(source(), left(), member.failure()));
+          observers.report(new Events.AtRisk(source(), remaining(), member.failure()));
         }
         risks.put(event.name(), member.failure());
       }
@@ -137,8 +137,8 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     }
 
     @Override
-    public Duration left() {
-      return Collections.min(members.stream().map(LeaseState::left).toList());
+    public Duration remaining() {
+      return Collections.min(members.stream().map(LeaseState::remaining).toList());
     }
 
     @Override
@@ -158,9 +158,9 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
       return first;
     }
 
-    void noteReleased(ReleaseOutcome outcome) {
+    void reportReleased(ReleaseOutcome outcome) {
       synchronized (this) {
-        observers.note(new Events.Released(source(), outcome, heldFor()));
+        observers.report(new Events.Released(source(), outcome, heldFor()));
       }
       engine.notifier.flush();
     }
@@ -177,8 +177,8 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
   }
 
   @Override
-  Duration left() {
-    return state.left();
+  Duration remaining() {
+    return state.remaining();
   }
 
   @Override
@@ -228,7 +228,8 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
       throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
     }
     boolean released = state.isEnded();
-    // Also after the release: a member may have been lost before it, and the set not know it yet.
+    // Also after the release: a member may have been lost before it, and the set may not know that
+    // yet.
     for (LeaseState member : members()) {
       if (!released || member.loss() != null) {
         member.ensureHeld();
@@ -247,11 +248,11 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     if (release.begin()) {
       return release.finish(deadline);
     }
-    return Awaiting.join(engine().platform, state.released);
+    return Futures.join(engine().platform, state.released);
   }
 
-  /** Releases a lease that its program never got. */
-  void giveUp() {
+  /** Releases a lease that the program never got. */
+  void releaseUnused() {
     members().forEach(LeaseState::forgetMinHold);
     release();
   }
@@ -264,50 +265,53 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     if (release.begin()) {
       return finish.start();
     }
-    // It occupies no thread: the release that it waits for may need that thread.
+    // This occupies no thread: the release that it waits for may need that thread.
     return engine().notifier.follow(state.released);
   }
 
   /**
-   * A release of all members(). Made before it begins, and begun without memory: one that has begun
-   * has to be finished, and other callers wait for its outcome.
+   * A release of all members. It is made before it begins, and begins without allocating memory: a
+   * release that has begun must be finished, and other callers wait for its outcome.
    */
   private final class SetRelease {
-    /** So that a waiter for the first finds the others free. */
-    private final List<LeaseState> backwards = new ArrayList<>(members());
+    /** In reverse order, so that a waiter for the first member finds the others free. */
+    private final List<LeaseState> reversed = new ArrayList<>(members());
 
     private final List<Release> releases;
-    private final List<Release> begun = new ArrayList<>(backwards.size());
+    private final List<Release> begun = new ArrayList<>(reversed.size());
 
-    /** Those of the members(). */
+    /** The outcomes of the members' releases. */
     private final Set<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
 
     SetRelease() {
-      Collections.reverse(backwards);
-      releases = backwards.stream().map(Release::new).toList();
+      Collections.reverse(reversed);
+      releases = reversed.stream().map(Release::new).toList();
     }
 
-    /** From here on no member is held any more; false if another caller has begun it. */
+    /** Begins the release: from here on no member is held; false if another caller has begun it. */
     boolean begin() {
       if (!state.beginRelease()) {
         return false;
       }
       for (int i = 0; i < releases.size(); i++) {
         try {
-          CompletableFuture<ReleaseOutcome> lost = backwards.get(i).beginRelease();
-          if (lost == null) {
+          CompletableFuture<ReleaseOutcome> otherRelease = reversed.get(i).beginRelease();
+          if (otherRelease == null) {
             begun.add(releases.get(i));
           } else {
-            outcomes.add(lost.join());
+            outcomes.add(otherRelease.join());
           }
         } catch (Throwable e) {
-          failed(e);
+          recordFailure(e);
         }
       }
       return true;
     }
 
-    /** With one deadline for all: the background releases what a hung store leaves. */
+    /**
+     * Finishes the release with one deadline for all members: the background releases those that a
+     * hung store leaves.
+     */
     ReleaseOutcome finish(Deadline deadline) {
       ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
       try {
@@ -315,12 +319,12 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
           try {
             outcomes.add(begun.get(i).finish(null, deadline));
           } catch (Throwable e) {
-            failed(e);
+            recordFailure(e);
           }
         }
         outcome = outcome();
         if (outcome != ReleaseOutcome.ALREADY_LOST) {
-          state.noteReleased(outcome);
+          state.reportReleased(outcome);
         }
       } finally {
         state.released.complete(outcome);
@@ -328,9 +332,9 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
       return outcome;
     }
 
-    /** A failure of one does not prevent the release of the others. */
-    private void failed(Throwable why) {
-      Timer.failed("releasing a member of a set", why);
+    /** Records the failure of one member, which does not prevent the release of the others. */
+    private void recordFailure(Throwable why) {
+      Timer.logFailure("releasing a member of a set", why);
       outcomes.add(ReleaseOutcome.UNKNOWN);
     }
 

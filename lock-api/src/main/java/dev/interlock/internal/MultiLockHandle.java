@@ -16,8 +16,8 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A lock over several names, acquired in one fixed order. While it waits for the rest, it renews
- * the members that it has in any case; the options apply once the set is complete.
+ * A lock on several names, acquired in one fixed order. While it waits for more members, it always
+ * renews those that it has; the options apply once the set is complete.
  */
 final class MultiLockHandle extends AcquirableHandle<MultiLease> implements MultiLock {
 
@@ -35,25 +35,25 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
 
   @Override
   @Nullable MultiLease acquire(Request request) throws InterruptedException {
-    return gather(request, CallSites.look());
+    return acquireAll(request, CallSites.find());
   }
 
   @Override
   <R> CompletableFuture<R> acquireAsync(Request request, Function<@Nullable MultiLease, R> result) {
     engine.ensureOpen();
-    return new Gathering<>(request, result).start();
+    return new AsyncSet<>(request, result).start();
   }
 
   /**
-   * Acquires all, or gives up all and returns null. If one is lost during the wait for the others,
-   * or cannot be renewed at the end, it starts over, as long as there is time.
+   * Acquires all members, or releases all and returns null. If a member is lost during the wait for
+   * the others, or cannot be renewed at the end, it starts over while there is time.
    */
-  private @Nullable MultiLeaseHandle gather(Request request, @Nullable Object site)
+  private @Nullable MultiLeaseHandle acquireAll(Request request, @Nullable Object site)
       throws InterruptedException {
     Backoff backoff = new Backoff(engine.platform, options.ttl());
     while (true) {
       try {
-        return gatherOnce(request, site);
+        return tryAcquireAll(request, site);
       } catch (LeaseLostException e) {
         engine.ensureOpen();
         if (request.isOver()) {
@@ -65,7 +65,7 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
     }
   }
 
-  private @Nullable MultiLeaseHandle gatherOnce(Request request, @Nullable Object site)
+  private @Nullable MultiLeaseHandle tryAcquireAll(Request request, @Nullable Object site)
       throws InterruptedException {
     engine.ensureOpen();
     List<LeaseState> members = new ArrayList<>(names.size());
@@ -78,27 +78,27 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
         }
       }
       renew(members, request);
-      members.forEach(LeaseState::complete);
+      members.forEach(LeaseState::onSetComplete);
       lease = new MultiLeaseHandle(engine, members, site);
     } finally {
       if (lease == null) {
-        giveUp(members);
+        releaseAll(members);
       }
     }
     return lease;
   }
 
   private void requireTime(Request request) {
-    if (request.end().hasPassed()) {
+    if (request.lastDeadline().hasPassed()) {
       throw engine.unavailable(
           request.name(), "the store was too slow to acquire all members of the set in time", null);
     }
   }
 
   /**
-   * Renews once more before the grant, so that the validity is whole. The last member is fresh,
-   * unless it waited on a session that was confirmed a while ago. Without an answer, all count as
-   * lost: another request would let them age.
+   * Renews the members once more, so that the set begins with a whole validity. The last member is
+   * fresh, unless it waited on a session that was confirmed a while ago. Without an answer, all
+   * members count as lost: another request would let them age.
    */
   private void renew(List<LeaseState> members, Request request) throws InterruptedException {
     int last = members.size() - 1;
@@ -109,7 +109,8 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
     requireTime(request);
     try {
       engine.renewer.renewNow(
-          old.stream().map(LeaseState::grant).toList(), request.forStore(engine.requestTimeout()));
+          old.stream().map(LeaseState::grant).toList(),
+          request.storeDeadline(engine.requestTimeout()));
     } catch (LockUnavailableException e) {
       throw new LeaseLostException(
           request.name(), LossReason.EXPIRED, "the store did not answer its renewal", e);
@@ -117,41 +118,41 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
     members.forEach(LeaseState::ensureHeld);
   }
 
-  /** Releases all. Waits for a store that hangs no longer than for one request. */
-  private void giveUp(List<LeaseState> members) {
+  /** Releases all members. If the store hangs, waits no longer than for one request. */
+  private void releaseAll(List<LeaseState> members) {
     Deadline deadline = null;
     try {
       deadline = engine.requestDeadline();
     } catch (Throwable e) {
-      Timer.failed("releasing an incomplete set", e);
+      Timer.logFailure("releasing an incomplete set", e);
     }
-    // Backwards, so that a waiter for the first finds the others free.
+    // In reverse order, so that a waiter for the first member finds the others free.
     for (int i = members.size() - 1; i >= 0; i--) {
-      Release.giveUp(members.get(i), deadline);
+      Release.releaseUnused(members.get(i), deadline);
     }
   }
 
-  /** Acquires a set on one of the client's threads. */
-  private final class Gathering<R> extends AsyncTask<MultiLeaseHandle, R> {
-    private final @Nullable Object site = CallSites.look();
+  /** Acquires a set on a thread of the client. */
+  private final class AsyncSet<R> extends AsyncTask<MultiLeaseHandle, R> {
+    private final @Nullable Object site = CallSites.find();
 
-    Gathering(Request request, Function<@Nullable MultiLease, R> result) {
+    AsyncSet(Request request, Function<@Nullable MultiLease, R> result) {
       super(request, result::apply, new CompletableFuture<>());
     }
 
     @Override
     void enter() {
-      var unused = execute(engine.threads.gatherings);
+      var unused = execute(engine.threads.setAcquisitions);
     }
 
     @Override
     @Nullable MultiLeaseHandle work() throws InterruptedException {
-      return gather(request, site);
+      return acquireAll(request, site);
     }
 
     @Override
-    void giveUp(MultiLeaseHandle lease) {
-      lease.giveUp();
+    void releaseUnused(MultiLeaseHandle lease) {
+      lease.releaseUnused();
     }
   }
 

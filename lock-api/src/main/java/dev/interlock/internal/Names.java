@@ -8,12 +8,14 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 
-/** Which names are allowed, and in which order several are acquired. */
+/** The rules for names, and the order in which several are acquired. */
 final class Names {
 
-  static final int LONGEST = 255;
+  static final int MAX_LENGTH = 255;
 
-  /** By code point, which differs from {@link String#compareTo} beyond the basic plane. */
+  /**
+   * Orders names by code point, which differs from {@link String#compareTo} beyond the basic plane.
+   */
   static final Comparator<String> BY_CODE_POINT =
       Comparator.comparing(name -> name.codePoints().toArray(), Arrays::compare);
 
@@ -37,9 +39,9 @@ final class Names {
     }
     int length = name.codePointCount(0, name.length());
     checkArgument(
-        length <= LONGEST,
+        length <= MAX_LENGTH,
         "a lock's name must have at most %s characters, not %s",
-        LONGEST,
+        MAX_LENGTH,
         length);
     return name;
   }

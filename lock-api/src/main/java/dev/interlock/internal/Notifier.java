@@ -19,28 +19,28 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Calls the program's listeners, each in order and independently of the others, so that one that
+ * Calls the program's listeners, each in order and independently of the others: a listener that
  * throws or blocks does not affect another.
  *
- * <p>A call is queued under the monitor that guards the change that it reports, and started by
- * {@link #flush} outside of it, because that starts threads. A call for which no thread starts
- * stays queued, until the timer flushes again.
+ * <p>A call is queued under the monitor that guards the change it reports, and started by {@link
+ * #flush} outside of that monitor, because starting a call may start a thread. A call for which no
+ * thread starts stays queued until the timer flushes again.
  */
 final class Notifier extends Timer.Event {
 
   private static final Logger log = LoggerFactory.getLogger(Notifier.class);
-  private static final long RETRY = Duration.ofMillis(100).toNanos();
+  private static final long RETRY_NANOS = Duration.ofMillis(100).toNanos();
 
   /** Calls that are made one after the other. */
   class Sequence implements Runnable {
-    /** What is to be called; adding to it without memory leaves it as it was. */
+    /** The queued calls. If there is no memory to add one, the queue stays as it was. */
     private final Queue<Runnable> calls = new ConcurrentLinkedQueue<>();
 
-    /** Whether a task for the calls has been queued and has not ended. */
+    /** Whether a task for the calls was queued and has not ended. */
     @GuardedBy("this")
     private boolean started;
 
-    synchronized void note(Runnable call) {
+    synchronized void enqueue(Runnable call) {
       if (!started) {
         callbacks.execute(this);
         started = true;
@@ -56,11 +56,11 @@ final class Notifier extends Timer.Event {
         Runnable call;
         while ((call = next()) != null) {
           interrupted |= Thread.interrupted();
-          survive(call);
+          runGuarded(call);
         }
       } catch (Throwable e) {
-        // The stack was full even here. The next call starts the rest.
-        giveUp();
+        // The stack overflowed here, too. The next call starts those that remain.
+        markStopped();
         throw e;
       } finally {
         if (interrupted) {
@@ -69,7 +69,7 @@ final class Notifier extends Timer.Event {
       }
     }
 
-    private synchronized void giveUp() {
+    private synchronized void markStopped() {
       started = false;
     }
 
@@ -80,13 +80,13 @@ final class Notifier extends Timer.Event {
     }
   }
 
-  /** The calls of one listener, for as long as it is registered. */
+  /** The calls of one listener while it is registered. */
   final class ListenerCalls extends Sequence implements Consumer<LockEvent>, Registration {
     private final Consumer<? super LockEvent> listener;
     private final Collection<? super ListenerCalls> registered;
 
     /**
-     * Makes calls that are not registered yet.
+     * Makes the calls of a listener that is not registered yet.
      *
      * @param registered where the caller adds them; many threads may use it at once
      */
@@ -98,7 +98,7 @@ final class Notifier extends Timer.Event {
 
     @Override
     public void accept(LockEvent event) {
-      note(
+      enqueue(
           () -> {
             if (registered.contains(this)) {
               listener.accept(event);
@@ -117,14 +117,14 @@ final class Notifier extends Timer.Event {
   private final Starter deliveries;
   private final Timer timer;
   private final Sequence failures;
-  private final List<ListenerCalls> ofClient = new CopyOnWriteArrayList<>();
+  private final List<ListenerCalls> clientListeners = new CopyOnWriteArrayList<>();
 
   /**
-   * Makes one without listeners.
+   * Makes a notifier without listeners.
    *
    * @param callbacks the threads for losses and events
    * @param deliveries the threads for results of asynchronous calls
-   * @param timer for calls that found no thread
+   * @param timer retries the calls that found no thread
    */
   Notifier(Platform platform, Executor callbacks, Executor deliveries, Timer timer) {
     this.platform = platform;
@@ -134,30 +134,30 @@ final class Notifier extends Timer.Event {
     this.failures = new Sequence();
   }
 
-  /** Registers a listener for all events. */
+  /** Registers a listener for all events of the client. */
   Registration add(Consumer<? super LockEvent> listener) {
-    ListenerCalls calls = new ListenerCalls(listener, ofClient);
-    ofClient.add(calls);
+    ListenerCalls calls = new ListenerCalls(listener, clientListeners);
+    clientListeners.add(calls);
     return calls;
   }
 
-  /** Whether there is a listener for all events. */
+  /** Whether there is a listener for all events of the client. */
   boolean hasListeners() {
-    return !ofClient.isEmpty();
+    return !clientListeners.isEmpty();
   }
 
-  void noteAll(LockEvent event) {
-    ofClient.forEach(calls -> calls.accept(event));
+  void enqueueAll(LockEvent event) {
+    clientListeners.forEach(calls -> calls.accept(event));
   }
 
-  /** Queues code of the program, to be run on a thread that it may block. */
-  void note(Runnable callback) {
-    callbacks.execute(() -> survive(callback));
+  /** Queues code of the program, which may block its thread. */
+  void enqueue(Runnable callback) {
+    callbacks.execute(() -> runGuarded(callback));
   }
 
   /** Completes a future of the program, whose dependents may block. */
   void deliver(Runnable completion) {
-    deliveries.execute(() -> survive(completion));
+    deliveries.execute(() -> runGuarded(completion));
     flush();
   }
 
@@ -169,25 +169,25 @@ final class Notifier extends Timer.Event {
   }
 
   /** Runs code of the program, which in other languages may throw any exception. */
-  private void survive(Runnable call) {
+  private void runGuarded(Runnable call) {
     try {
       call.run();
     } catch (Throwable e) {
       try {
-        failures.note(() -> Timer.survive("logging", () -> log.warn("a listener failed", e)));
+        failures.enqueue(() -> Timer.runGuarded("logging", () -> log.warn("a listener failed", e)));
         flush();
       } catch (Throwable unreported) {
-        // Without memory the failure is not logged, and those that follow are called.
+        // Without memory the failure is not logged, and the next calls are made.
       }
     }
   }
 
-  /** Starts the queued calls. Under no monitor; never throws. */
+  /** Starts the queued calls. Called under no monitor; never throws. */
   void flush() {
     boolean all = callbacks.flush();
-    // Without a thread for callbacks there may be one for deliveries.
+    // If there is no thread for callbacks, there may be one for deliveries.
     if (!deliveries.flush() || !all) {
-      timer.schedule(this, platform.nanoTime() + RETRY);
+      timer.schedule(this, platform.nanoTime() + RETRY_NANOS);
     }
   }
 
@@ -211,11 +211,11 @@ final class Notifier extends Timer.Event {
       due.add(new FutureTask<>(task, null));
     }
 
-    /** Returns whether all have been started. */
+    /** Starts the queued tasks; returns whether all were started. */
     boolean flush() {
       Runnable next;
       while ((next = due.peek()) != null) {
-        if (!isStarted(next)) {
+        if (!tryStart(next)) {
           return false;
         }
         due.remove(next);
@@ -223,11 +223,11 @@ final class Notifier extends Timer.Event {
       return true;
     }
 
-    private boolean isStarted(Runnable task) {
+    private boolean tryStart(Runnable task) {
       try {
         threads.execute(task);
       } catch (RejectedExecutionException e) {
-        startLate(task);
+        startAfterClose(task);
       } catch (Throwable e) {
         log.warn("no thread can be started for listeners; trying again: {}", e.toString());
         return false;
@@ -236,8 +236,11 @@ final class Notifier extends Timer.Event {
     }
   }
 
-  /** The client is closed; a loss must still reach its listener, and no timer retries. */
-  private void startLate(Runnable task) {
+  /**
+   * Starts a call after the client was closed: a loss must still reach its listener, and no timer
+   * retries.
+   */
+  private void startAfterClose(Runnable task) {
     try {
       platform.thread("late-callback", task).start();
     } catch (Throwable e) {

@@ -12,25 +12,25 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Who wants to know what becomes of a lease, or of a set of leases. Events are recorded under the
- * monitor that guards the change that they report, so that listeners get them in the order in which
- * they happened. The next {@link Notifier#flush} delivers them.
+ * The observers of a lease or of a set of leases. Events are recorded under the monitor that guards
+ * the change they report, so that listeners get them in the order in which they happened. The next
+ * {@link Notifier#flush} delivers them.
  */
 final class Observers {
 
-  /** What they observe. Called under its monitor. */
+  /** The lease or set that they observe. Called under its monitor. */
   interface Subject {
     Events.Source source();
 
-    /** Returns what is left of the validity. */
-    Duration left();
+    /** Returns the remaining validity. */
+    Duration remaining();
 
     Duration heldFor();
 
-    /** Returns the loss; null if it has not been lost. */
+    /** Returns the loss; null if it was not lost. */
     @Nullable LeaseLostException loss();
 
-    /** Returns why it is at risk; null if it is not, or is not held any more. */
+    /** Returns the reason why it is at risk; null if it is not, or is no longer held. */
     @Nullable LockException risk();
   }
 
@@ -38,7 +38,7 @@ final class Observers {
   private final Object monitor;
   private final Subject subject;
   private final List<Consumer<? super LockEvent>> sinks = new CopyOnWriteArrayList<>();
-  private @Nullable LossSignal lost;
+  private @Nullable LossSignal lossSignal;
 
   Observers(Notifier notifier, Object monitor, Subject subject) {
     this.notifier = notifier;
@@ -49,14 +49,14 @@ final class Observers {
   /** Returns the future of the loss. */
   CompletableFuture<LeaseLostException> onLoss() {
     synchronized (monitor) {
-      if (lost == null) {
-        lost = new LossSignal(notifier);
+      if (lossSignal == null) {
+        lossSignal = new LossSignal(notifier);
         LeaseLostException loss = subject.loss();
         if (loss != null) {
-          lost.tell(loss);
+          lossSignal.signal(loss);
         }
       }
-      return lost;
+      return lossSignal;
     }
   }
 
@@ -68,7 +68,7 @@ final class Observers {
   }
 
   /**
-   * Adds who gets the events from now on, and at once a loss or risk that exists.
+   * Adds a receiver of the events from now on, which gets an existing loss or risk at once.
    *
    * @param sink called under the monitor, so it must not block
    */
@@ -80,7 +80,7 @@ final class Observers {
       if (loss != null) {
         sink.accept(new Events.Lost(subject.source(), loss, subject.heldFor()));
       } else if (risk != null) {
-        sink.accept(new Events.AtRisk(subject.source(), subject.left(), risk));
+        sink.accept(new Events.AtRisk(subject.source(), subject.remaining(), risk));
       }
     }
   }
@@ -91,14 +91,14 @@ final class Observers {
 
   // --- called under the monitor -----------------------------------------------------------------
 
-  void note(LockEvent event) {
+  void report(LockEvent event) {
     assert Thread.holdsLock(monitor);
     sinks.forEach(sink -> sink.accept(event));
   }
 
   void signalLoss(LeaseLostException why) {
-    if (lost != null) {
-      lost.note(why);
+    if (lossSignal != null) {
+      lossSignal.enqueue(why);
     }
   }
 }

@@ -5,32 +5,32 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An outage of the store, as seen by one client for one name. It goes on from one head of the local
- * queue to the next. Used by the head; others only read {@link #trouble}.
+ * An outage of the store, as seen by one client for one name. It continues from one head of the
+ * local queue to the next. Only the head uses it, except for {@link #currentFailure}.
  */
 final class Outage {
 
   private LockUnavailableException failure;
 
-  /** Later than its true beginning by all the time in which nobody asked the store. */
-  private long since;
+  /** The time of its beginning, moved later by all the time in which no thread asked the store. */
+  private long startedAt;
 
-  /** When the store is to be asked again. */
+  /** The time at which to ask the store again. */
   private long askAt;
 
   private @Nullable Backoff backoff;
 
-  /** The last failure, but null once the store has let this client into its queue. */
-  private volatile @Nullable LockUnavailableException trouble;
+  /** The last failure; null once the store has let this client into its queue. */
+  private volatile @Nullable LockUnavailableException currentFailure;
 
   /**
-   * Begins with the first failure.
+   * Begins an outage with its first failure.
    *
    * @param sentAt the time before the request that failed
    */
   Outage(LockUnavailableException failure, long sentAt, long now) {
     this.failure = failure;
-    this.since = sentAt;
+    this.startedAt = sentAt;
     this.askAt = now;
   }
 
@@ -38,50 +38,51 @@ final class Outage {
     return failure;
   }
 
-  @Nullable LockUnavailableException trouble() {
-    return trouble;
+  @Nullable LockUnavailableException currentFailure() {
+    return currentFailure;
   }
 
   /**
    * Adds a failure.
    *
-   * @param due when it had to be known: later, nobody could ask, as the process was stopped
+   * @param due the time by which it had to be known; time after that does not count, because the
+   *     process was stopped
    */
-  void add(LockUnavailableException next, long due, long now) {
-    leaveOut(now - due);
-    failure = next;
-    trouble = next;
+  void add(LockUnavailableException failure, long due, long now) {
+    exclude(now - due);
+    this.failure = failure;
+    currentFailure = failure;
     askAt = now;
   }
 
-  /** The store is asked: the time by which that is late does not count. */
-  void noteAsked(long now) {
-    leaveOut(now - askAt);
+  /** Records that the store is asked; the time by which that is late does not count. */
+  void recordRequest(long now) {
+    exclude(now - askAt);
     askAt = now;
   }
 
-  private void leaveOut(long nanos) {
-    since += Math.max(0, nanos);
+  private void exclude(long nanos) {
+    startedAt += Math.max(0, nanos);
   }
 
-  /** The store has let this client into its queue. */
-  void noTrouble() {
-    trouble = null;
+  /** Records that the store has let this client into its queue. */
+  void clearCurrentFailure() {
+    currentFailure = null;
   }
 
-  /** Returns for how many nanoseconds more a caller bears it. */
-  long patience(Request request, long now) {
-    long begun = since - request.since() > 0 ? since : request.since();
-    return request.withoutStore().toNanos() - (now - begun);
+  /** Returns the nanoseconds until the outage time-out of a caller. */
+  long remaining(Request request, long now) {
+    long begunAt = startedAt - request.startedAt() > 0 ? startedAt : request.startedAt();
+    return request.outageTimeout().toNanos() - (now - begunAt);
   }
 
-  /** Returns how long to pause before the store is asked again. */
+  /** Returns the pause before the store is asked again. */
   Duration pause(Platform platform, Request request, long now) {
     Duration ttl = request.options().ttl();
     if (backoff == null) {
       backoff = new Backoff(platform, ttl);
     }
-    long pause = Math.min(backoff.next(ttl).toNanos(), patience(request, now));
+    long pause = Math.min(backoff.next(ttl).toNanos(), remaining(request, now));
     askAt = now + pause;
     return Duration.ofNanos(pause);
   }

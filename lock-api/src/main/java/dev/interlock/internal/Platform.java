@@ -9,14 +9,14 @@ import java.util.concurrent.ExecutorService;
  * The clocks, threads and random numbers of a client. Outside of simulations this is {@link Jvm}.
  *
  * <p>A client waits only in {@link #parkUntil}, and gets every thread and every random number from
- * here. So a simulation can decide which thread runs next, and repeat a run.
+ * its platform. So a simulation can decide which thread runs next, and can repeat a run.
  */
 public interface Platform extends TimeSource {
 
   /**
-   * The platform that a client on the given clocks runs on.
+   * Returns the platform for a client on the given clocks.
    *
-   * @param time the clocks; if they are those of a platform, it is that one
+   * @param time the clocks; if this is a platform, it is returned
    * @return the platform
    */
   static Platform on(TimeSource time) {
@@ -24,46 +24,46 @@ public interface Platform extends TimeSource {
   }
 
   /**
-   * Makes a pool of daemon threads, all gone when idle.
+   * Makes a pool of daemon threads, which end when idle.
    *
-   * @param name what the threads are for
-   * @param most how many there may be; more tasks than that wait
+   * @param name the purpose of the threads
+   * @param maxThreads the maximum number of threads; more tasks wait
    * @param virtual whether to use virtual threads, if the JVM has them
    * @return the pool
    */
-  ExecutorService pool(String name, int most, boolean virtual);
+  ExecutorService pool(String name, int maxThreads, boolean virtual);
 
   /**
-   * Makes a daemon thread, to be started by the caller.
+   * Makes a daemon thread, which the caller starts.
    *
    * @param name its name
-   * @param task what it does
+   * @param task its task
    * @return the thread
    */
   Thread thread(String name, Runnable task);
 
   /**
-   * Refers to something without keeping it.
+   * Makes a weak reference.
    *
-   * @param object what the program may drop
-   * @return a reference that is empty some time after that
+   * @param object the object that the program may drop
+   * @return a reference that is cleared some time after that
    */
   default Reference<Object> weak(Object object) {
     return new WeakReference<>(object);
   }
 
   /**
-   * Draws a number, to spread what would otherwise happen in step.
+   * Draws a random number, to spread actions that would otherwise happen at the same time.
    *
    * @param bound the exclusive upper limit
-   * @return a number from 0 on and below the bound
+   * @return a number from 0 to the bound, exclusive
    */
   long random(long bound);
 
   /**
    * Draws unique bytes.
    *
-   * @param count how many
+   * @param count the number of bytes
    * @return the bytes
    */
   byte[] unique(int count);

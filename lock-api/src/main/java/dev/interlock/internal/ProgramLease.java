@@ -17,8 +17,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The program's lease of one name, or of several that are held together. When it becomes
- * unreachable they are no longer renewed (LEASE-09).
+ * The program's lease of one name, or of several that are held together. When the lease becomes
+ * unreachable, its grants are no longer renewed (LEASE-09).
  */
 abstract class ProgramLease implements Lease {
 
@@ -28,8 +28,8 @@ abstract class ProgramLease implements Lease {
 
   abstract Observers observers();
 
-  /** Returns what is left of the validity, held or not. */
-  abstract Duration left();
+  /** Returns the remaining validity, whether it is held or not. */
+  abstract Duration remaining();
 
   static long tokenOf(LeaseState lease) {
     if (lease.token() == 0) {
@@ -41,7 +41,7 @@ abstract class ProgramLease implements Lease {
 
   @Override
   public Duration remainingValidity() {
-    return isHeld() ? left() : Duration.ZERO;
+    return isHeld() ? remaining() : Duration.ZERO;
   }
 
   @Override

@@ -18,7 +18,7 @@ final class QueueingLoop extends AcquireLoop {
     this.store = store;
   }
 
-  /** Waits in the queue until the deadline. */
+  /** Joins the queue, and waits there until the deadline. */
   @Override
   @Nullable LeaseState ask(StoreAttempt attempt) throws InterruptedException {
     QueueingBackend.Place place = attempt.place();
@@ -27,20 +27,20 @@ final class QueueingLoop extends AcquireLoop {
     }
     engine.ensureOpen();
     boolean waits = place.hasPredecessor();
-    contender.noteJoined(waits);
+    contender.recordJoined(waits);
     if (waits) {
-      engine.reports.noteWaiting(request);
+      engine.reports.reportWaiting(request);
     }
     Attempt answer = place.await(request.deadline());
     engine.ensureOpen();
     if (answer instanceof Attempt.Granted granted) {
-      // A wall clock that was set back during the wait must not hide as much sleep. The wait may be
-      // that of a head before this one.
+      // A wall clock that was set back during the wait must not hide as much sleep. An earlier head
+      // may have begun the wait.
       long offset = Math.min(attempt.clockOffset(), Validity.clockOffset(engine.platform));
-      LeaseState lease = begin(attempt, granted.grant(), offset);
+      LeaseState lease = beginLease(attempt, granted.grant(), offset);
       return lease == null ? beginConfirmed(attempt, granted.grant()) : lease;
     }
-    noteHeld((Attempt.Busy) answer, Duration.ZERO);
+    recordHeld((Attempt.Busy) answer, Duration.ZERO);
     return null;
   }
 
@@ -51,8 +51,8 @@ final class QueueingLoop extends AcquireLoop {
   }
 
   /**
-   * If the machine slept while it waited, that may have been before the grant, which is then late
-   * only by our clocks. Only the store knows whether the grant still exists.
+   * Begins a lease whose grant seems late because the machine slept during the wait. The sleep may
+   * have come before the grant, and only the store knows whether the grant still exists.
    */
   private LeaseState beginConfirmed(StoreAttempt attempt, Grant granted)
       throws InterruptedException {
@@ -61,11 +61,11 @@ final class QueueingLoop extends AcquireLoop {
     if (granted.validUntil() - now > 0) {
       long offset = Validity.clockOffset(engine.platform);
       Renewal renewal = store.renew(granted, requestDeadline());
-      if (Renewer.counted(renewal, granted, now) instanceof Renewal.Renewed renewed) {
-        Grant confirmed = cappedAt(granted.validUntil(renewed.validUntil()), now);
-        lease = begin(attempt, confirmed, offset);
+      if (Renewer.withValidity(renewal, granted, now) instanceof Renewal.Renewed renewed) {
+        Grant confirmed = capValidity(granted.validUntil(renewed.validUntil()), now);
+        lease = beginLease(attempt, confirmed, offset);
       }
     }
-    return inTime(lease, granted);
+    return requireInTime(lease, granted);
   }
 }

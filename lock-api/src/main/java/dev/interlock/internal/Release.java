@@ -8,7 +8,7 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finishes the release of a lease: the lock is kept until its minimum hold has passed, or another
+ * Finishes the release of a lease: the lock is kept until its minimum hold has passed, another
  * thread of the client takes the grant over, or the store releases it.
  */
 final class Release {
@@ -17,15 +17,15 @@ final class Release {
   private final HeldGrant grant;
   private final Engine engine;
 
-  /** Made before the release begins, because one that has begun has to be finished. */
+  /** Called before the release begins, because a release that has begun must be finished. */
   Release(LeaseState lease) {
     this.lease = lease;
     this.grant = lease.grant();
     this.engine = lease.engine();
   }
 
-  /** Releases a lease that its program never got; no minimum hold applies. Never throws. */
-  static void giveUp(LeaseState lease, @Nullable Deadline latest) {
+  /** Releases a lease that the program never got; no minimum hold applies. Never throws. */
+  static void releaseUnused(LeaseState lease, @Nullable Deadline latest) {
     try {
       lease.forgetMinHold();
       var unused = lease.release(latest);
@@ -34,49 +34,49 @@ final class Release {
     }
   }
 
-  /** As {@link #giveUp}, on a thread of the client. */
-  static void giveUpAsync(LeaseState lease) {
+  /** Releases a lease that the program never got, on a thread of the client. Never throws. */
+  static void releaseUnusedAsync(LeaseState lease) {
     try {
       lease.forgetMinHold();
-      var unused = new Release(lease).async();
+      var unused = new Release(lease).start();
     } catch (Throwable e) {
       abandon(lease, e);
     }
   }
 
-  /** Nobody has it, so it must not be renewed. */
+  /** Stops the renewal of a lease that nobody has. */
   private static void abandon(LeaseState lease, Throwable failure) {
-    Timer.failed("releasing an unused lease", failure);
+    Timer.logFailure("releasing an unused lease", failure);
     try {
       lease.abandon("its release failed");
     } catch (Throwable e) {
-      Timer.failed("abandoning an unused lease", e);
+      Timer.logFailure("abandoning an unused lease", e);
     }
   }
 
   /**
    * Finishes a release.
    *
-   * @param other what {@link LeaseState#beginRelease} returned
-   * @param latest until when to ask the server; null for a request time-out
+   * @param other the result of {@link LeaseState#beginRelease}
+   * @param latest the deadline of the request to the store; null for a request time-out
    */
   ReleaseOutcome finish(
       @Nullable CompletableFuture<ReleaseOutcome> other, @Nullable Deadline latest) {
     if (other != null) {
-      // Another thread's release, which is bounded by the request time-out.
-      return Awaiting.join(engine.platform, other);
+      // The request time-out bounds the release by another thread.
+      return Futures.join(engine.platform, other);
     }
     ReleaseOutcome outcome = ReleaseOutcome.UNKNOWN;
     try {
       outcome = run(latest);
     } finally {
       abortIfUnfinished();
-      lease.tellRelease(outcome);
+      lease.completeOtherReleases(outcome);
     }
     return outcome;
   }
 
-  /** Ends a release that has failed between two steps, as without memory. */
+  /** Ends a release that has failed between two steps, as it may without memory. */
   private void abortIfUnfinished() {
     synchronized (grant) {
       if (lease.phase() != LeasePhase.PASSING) {
@@ -101,24 +101,24 @@ final class Release {
     }
   }
 
-  private AsyncRequest<ReleaseOutcome> later() {
+  private AsyncRequest<ReleaseOutcome> newFinish() {
     return new AsyncRequest<>(engine, deadline -> finish(null, deadline));
   }
 
-  /** Begins a release, and finishes it on a thread of the client. */
-  CompletableFuture<ReleaseOutcome> async() {
-    AsyncRequest<ReleaseOutcome> finish = later();
+  /** Begins the release, and finishes it on a thread of the client. */
+  CompletableFuture<ReleaseOutcome> start() {
+    AsyncRequest<ReleaseOutcome> finish = newFinish();
     CompletableFuture<ReleaseOutcome> other = lease.beginRelease();
     if (other == null) {
       return finish.start();
     }
-    // It occupies no thread: the release that it waits for may need that thread.
+    // This occupies no thread: the release that it waits for may need that thread.
     return engine.notifier.follow(other);
   }
 
   /** Releases a lease that the client keeps, on a thread of the client. */
-  void ofKept() {
-    AsyncRequest<ReleaseOutcome> finish = later();
+  void startOfKept() {
+    AsyncRequest<ReleaseOutcome> finish = newFinish();
     if (lease.beginReleaseOfKept()) {
       var unused = finish.start();
     }
@@ -126,12 +126,12 @@ final class Release {
 
   private ReleaseOutcome run(@Nullable Deadline latest) {
     if (minHold() == null) {
-      return handOffOrLeave(latest);
+      return handOffOrRelease(latest);
     }
-    // If the server does not confirm to defer it, the release has what is left of this time.
+    // If the store does not confirm to defer it, the release has the rest of this time.
     Deadline deadline = latest == null ? engine.requestDeadline() : latest;
     ReleaseOutcome deferred = defer(deadline);
-    return deferred == null ? handOffOrLeave(deadline) : deferred;
+    return deferred == null ? handOffOrRelease(deadline) : deferred;
   }
 
   // --- the minimum hold -------------------------------------------------------------------------
@@ -147,32 +147,33 @@ final class Release {
     ReleaseOutcome outcome = null;
     try {
       if (lease.canDefer()) {
-        outcome = deferOnServer(latest);
+        outcome = deferOnStore(latest);
       }
     } catch (Throwable e) {
       if (lease.phase() != LeasePhase.PASSING) {
         throw e;
       }
-      Timer.failed("deferring a release", e);
+      Timer.logFailure("deferring a release", e);
     }
     return outcome == null && keep() ? ReleaseOutcome.DEFERRED : outcome;
   }
 
   /**
-   * Lets the server release it when the minimum hold has passed, whatever becomes of this client.
+   * Asks the store to release the lock when the minimum hold has passed, whatever happens to this
+   * client.
    *
-   * @return null if it has not confirmed that, and the lease is as before
+   * @return null if the store has not confirmed that; the lease is then as before
    */
-  private @Nullable ReleaseOutcome deferOnServer(Deadline latest) {
-    // Or else the time to renew it instead.
-    Deadline deadline = latest.orIn(grant.patience());
+  private @Nullable ReleaseOutcome deferOnStore(Deadline latest) {
+    // Leaves time to renew the lease instead.
+    Deadline deadline = latest.orIn(grant.renewalTimeout());
     if (deadline.hasPassed() || !awaitRenewal(deadline)) {
       return null;
     }
     Duration delay;
     synchronized (grant) {
       MinHold minHold = lease.minHoldToDefer();
-      delay = minHold == null ? Duration.ZERO : minHold.rest();
+      delay = minHold == null ? Duration.ZERO : minHold.remainingOnStore();
       if (delay.isZero() || !grant.isLast(lease)) {
         return null;
       }
@@ -183,8 +184,8 @@ final class Release {
     try {
       answer = engine.cleanup.tryRelease(grant.grant(), delay, deadline);
       if (answer == ReleaseOutcome.ALREADY_LOST) {
-        // Or revoked: the server then keeps it until it is released.
-        outcome = releaseOnServer(deadline);
+        // The lock may have been revoked: the store then keeps it until it is released.
+        outcome = releaseOnStore(deadline);
       } else if (answer == ReleaseOutcome.DEFERRED) {
         outcome = answer;
       }
@@ -214,7 +215,7 @@ final class Release {
         grant.reschedule();
       }
     } catch (Throwable e) {
-      Timer.failed("keeping a lock for its minimum hold", e);
+      Timer.logFailure("keeping a lock for its minimum hold", e);
       return false;
     }
     grant.publish();
@@ -223,12 +224,12 @@ final class Release {
 
   // --- the end of the lease ---------------------------------------------------------------------
 
-  private ReleaseOutcome handOffOrLeave(@Nullable Deadline latest) {
-    if (Handoff.toNext(lease)) {
+  private ReleaseOutcome handOffOrRelease(@Nullable Deadline latest) {
+    if (Handoff.tryHandOff(lease)) {
       return ReleaseOutcome.HANDED_OFF;
     }
     try {
-      return leave(latest);
+      return releaseOrLeave(latest);
     } finally {
       endTurn();
     }
@@ -240,8 +241,8 @@ final class Release {
     }
   }
 
-  /** Leaves the grant to others that have it; if there are none, releases it on the server. */
-  private ReleaseOutcome leave(@Nullable Deadline latest) {
+  /** Leaves the grant to its other leases; if there are none, releases it on the store. */
+  private ReleaseOutcome releaseOrLeave(@Nullable Deadline latest) {
     synchronized (grant) {
       if (lease.phase() == LeasePhase.LOST) {
         return ReleaseOutcome.ALREADY_LOST;
@@ -261,29 +262,29 @@ final class Release {
     try {
       Deadline deadline =
           latest == null ? engine.requestDeadline() : latest.orIn(engine.requestTimeout());
-      // If it is overdue, going on is safe: the claim guards its outcome.
+      // An overdue renewal does not matter: the claim guards its outcome.
       var unused = awaitRenewal(deadline);
-      outcome = releaseOnServer(deadline);
+      outcome = releaseOnStore(deadline);
     } finally {
       end(outcome);
     }
     return outcome;
   }
 
-  /** Waits for a renewal in flight; returns whether none is. */
+  /** Waits for a renewal in flight; returns whether none remains. */
   private boolean awaitRenewal(Deadline deadline) {
-    CompletableFuture<Boolean> round = grant.round();
-    return round == null || Awaiting.doneUninterruptibly(engine.platform, round, deadline);
+    CompletableFuture<Boolean> renewal = grant.renewalInFlight();
+    return renewal == null || Futures.awaitUninterruptibly(engine.platform, renewal, deadline);
   }
 
-  private ReleaseOutcome releaseOnServer(Deadline deadline) {
+  private ReleaseOutcome releaseOnStore(Deadline deadline) {
     ReleaseOutcome answer = engine.cleanup.release(grant.grant(), deadline);
     synchronized (grant) {
-      return lease.unlessDeferred(answer);
+      return lease.resolveDeferral(answer);
     }
   }
 
-  /** Ends the lease, and its grant, as the server has answered. */
+  /** Ends the lease and its grant, as the store has answered. */
   private void end(ReleaseOutcome outcome) {
     LeaseLostException loss =
         outcome == ReleaseOutcome.ALREADY_LOST ? lease.lossFoundAtRelease() : null;
@@ -298,7 +299,7 @@ final class Release {
     grant.holdings().remove(grant);
     engine.notifier.flush();
     if (loss != null) {
-      lease.runOnLoss(loss);
+      lease.runLossAction(loss);
     }
   }
 }

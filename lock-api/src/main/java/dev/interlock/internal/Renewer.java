@@ -20,8 +20,8 @@ import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews grants. Those that are due together go to the store together, if the backend can join
- * them: then at most two requests are in flight, however many grants there are.
+ * Renews grants. Grants that are due together go to the store in one request, if the backend
+ * supports that: then at most two requests are in flight, however many grants there are.
  */
 final class Renewer {
 
@@ -29,27 +29,27 @@ final class Renewer {
   interface Renewable {
     Grant grant();
 
-    /** Returns how long one renewal may take so that there is time for another. */
-    Duration patience();
+    /** Returns the time that one renewal may take so that there is time for another. */
+    Duration renewalTimeout();
 
     /**
-     * Claims it for a renewal that is due.
+     * Claims the grant for a renewal that is due.
      *
-     * @return whether the caller has to renew it
+     * @return whether the caller must renew it
      */
-    boolean startRenewal(CompletableFuture<Boolean> mine);
+    boolean startRenewal(CompletableFuture<Boolean> own);
 
     /**
-     * Claims it for a renewal that a program asks for, after any that is in flight.
+     * Claims the grant for a renewal that the program asks for, after any renewal in flight.
      *
-     * @return false if it has ended
-     * @throws LockException if the one in flight is not answered in time
+     * @return false if the grant has ended
+     * @throws LockException if the renewal in flight is not answered in time
      */
-    boolean awaitRenewal(CompletableFuture<Boolean> mine, Deadline deadline)
+    boolean awaitRenewal(CompletableFuture<Boolean> own, Deadline deadline)
         throws InterruptedException;
 
-    /** Applies the outcome of a renewal for which it was claimed. */
-    void finishRenewal(CompletableFuture<Boolean> mine, Renewal outcome, Sent request);
+    /** Applies the outcome of a renewal that claimed the grant. */
+    void finishRenewal(CompletableFuture<Boolean> own, Renewal outcome, Sent request);
   }
 
   /**
@@ -57,9 +57,9 @@ final class Renewer {
    *
    * @param at the time before it was sent
    * @param clockOffset the {@linkplain Validity#clockOffset difference of the clocks} at that time
-   * @param asked whether a program asked for it
+   * @param byProgram whether the program asked for it
    */
-  record Sent(long at, long clockOffset, boolean asked) {}
+  record Sent(long at, long clockOffset, boolean byProgram) {}
 
   private final Engine engine;
   private final int batchSize;
@@ -73,20 +73,20 @@ final class Renewer {
   }
 
   /** Adds a grant to the next {@link #flush}. Called on the timer's thread. */
-  void due(Renewable grant) {
+  void add(Renewable grant) {
     due.add(grant);
   }
 
-  /** Renews the grants added. Called on the timer's thread; does not block. */
+  /** Renews the added grants. Called on the timer's thread; does not block. */
   void flush() {
-    // A request has the shortest time-out of its grants, so only equal ones go together.
+    // All grants of a request have the same time-out.
     due.stream()
-        .collect(groupingBy(Renewable::patience, LinkedHashMap::new, toList()))
-        .forEach((patience, grants) -> batches(grants).forEach(batch -> start(batch, patience)));
+        .collect(groupingBy(Renewable::renewalTimeout, LinkedHashMap::new, toList()))
+        .forEach((timeout, grants) -> batches(grants).forEach(batch -> start(batch, timeout)));
     due.clear();
   }
 
-  /** Divides grants into what fits into a request each. */
+  /** Divides grants into batches of one request each. */
   private <T extends Renewable> List<List<T>> batches(List<T> grants) {
     List<List<T>> batches = new ArrayList<>();
     List<T> remaining = grants;
@@ -98,28 +98,28 @@ final class Renewer {
     return batches;
   }
 
-  private void start(List<Renewable> batch, Duration patience) {
+  private void start(List<Renewable> batch, Duration timeout) {
     try {
-      engine.threads.renewal.execute(() -> renewDue(batch, patience));
+      engine.threads.renewal.execute(() -> renewDue(batch, timeout));
     } catch (Throwable e) {
       // The client was closed, or has no thread for it. Each grant asks again until it ends.
       Engine.log.debug("no thread is free for {} renewals; trying again", batch.size(), e);
     }
   }
 
-  private void renewDue(List<Renewable> batch, Duration patience) {
+  private void renewDue(List<Renewable> batch, Duration timeout) {
     try {
-      var unused = renew(batch, engine.in(patience), false); // each grant knows
+      var unused = renew(batch, engine.in(timeout), false); // each grant has its own outcome
     } catch (InterruptedException e) {
-      // Only a JVM that is shutting down interrupts these threads.
+      // Only a JVM that shuts down interrupts these threads.
       Thread.currentThread().interrupt();
     }
   }
 
   /**
-   * Renews grants for a program, with one request if they fit into one.
+   * Renews grants for the program, with one request if they fit into one.
    *
-   * @throws LockException if not all that have not ended are confirmed
+   * @throws LockException if a grant that has not ended was not confirmed
    */
   void renewNow(List<? extends Renewable> grants, Deadline deadline) throws InterruptedException {
     StackRoom.require();
@@ -130,7 +130,7 @@ final class Renewer {
       LockException failure = renew(batch, deadline, true);
       if (failure != null) {
         throw failure instanceof LockUnavailableException problem
-            ? Engine.of(names(grants), problem)
+            ? Engine.withName(names(grants), problem)
             : failure;
       }
     }
@@ -145,32 +145,32 @@ final class Renewer {
   }
 
   /**
-   * Renews with one request those that it can claim, and passes the outcome on to them.
+   * Renews the grants that it can claim with one request, and applies the outcome to each.
    *
-   * @return why one of them was not renewed, though it has not ended; null if there is none
+   * @return the failure of a grant that has not ended; null if there is none
    */
   private @Nullable LockException renew(
-      List<? extends Renewable> wanted, Deadline deadline, boolean asked)
+      List<? extends Renewable> wanted, Deadline deadline, boolean byProgram)
       throws InterruptedException {
-    CompletableFuture<Boolean> round = new CompletableFuture<>();
+    CompletableFuture<Boolean> renewal = new CompletableFuture<>();
     List<Renewable> claimed = new ArrayList<>(wanted.size());
     List<Renewal> answers = List.of();
     Renewal unanswered = new Renewal.Failed(engine.unavailable("the renewal was aborted", null));
     LockException failure = null;
-    Sent request = now(asked);
+    Sent request = sentNow(byProgram);
     try {
       for (Renewable grant : wanted) {
-        if (asked ? grant.awaitRenewal(round, deadline) : grant.startRenewal(round)) {
+        if (byProgram ? grant.awaitRenewal(renewal, deadline) : grant.startRenewal(renewal)) {
           claimed.add(grant);
         }
       }
       if (!claimed.isEmpty()) {
         List<Grant> grants = claimed.stream().map(Renewable::grant).toList();
-        request = now(asked);
+        request = sentNow(byProgram);
         answers = requireNonNull(engine.store.renewAll(grants, deadline), "renewals");
       }
     } catch (LockException e) {
-      // Also if no grant was claimed: one could not be, as its other renewal was not answered.
+      // Thrown even if no grant was claimed: an earlier renewal of one was not answered.
       failure = e;
       unanswered = new Renewal.Failed(e);
     } catch (InterruptedException e) {
@@ -185,30 +185,30 @@ final class Renewer {
         if (failure == null && answer instanceof Renewal.Failed failed) {
           failure = failed.problem();
         }
-        finish(claimed.get(i), round, answer, request);
+        finish(claimed.get(i), renewal, answer, request);
       }
-      round.complete(true);
+      renewal.complete(true);
     }
     return failure;
   }
 
-  private Sent now(boolean asked) {
+  private Sent sentNow(boolean byProgram) {
     long at = engine.platform.nanoTime();
-    return new Sent(at, Validity.clockOffset(engine.platform), asked);
+    return new Sent(at, Validity.clockOffset(engine.platform), byProgram);
   }
 
-  /** Adds to a confirmation until when the grant is certain, if the backend did not say so. */
-  static Renewal counted(Renewal answer, Grant grant, long sentAt) {
+  /** Adds the validity to a confirmation, if the backend did not state it. */
+  static Renewal withValidity(Renewal answer, Grant grant, long sentAt) {
     return answer instanceof Renewal.Confirmed
         ? new Renewal.Renewed(sentAt + grant.validityPerConfirmation().toNanos())
         : answer;
   }
 
-  /** A failure of one does not affect the others. */
+  /** Applies the outcome to one grant. A failure does not affect the others. */
   private static void finish(
-      Renewable grant, CompletableFuture<Boolean> round, Renewal answer, Sent request) {
+      Renewable grant, CompletableFuture<Boolean> renewal, Renewal answer, Sent request) {
     try {
-      grant.finishRenewal(round, counted(answer, grant.grant(), request.at()), request);
+      grant.finishRenewal(renewal, withValidity(answer, grant.grant(), request.at()), request);
     } catch (Throwable e) {
       Engine.log.error("the renewal of \"{}\" could not be finished", name(grant), e);
     }

@@ -33,30 +33,30 @@ final class Reports {
         token,
         request.acquisition().number(acquisitions),
         Instant.ofEpochMilli(platform.wallMillis()),
-        request.holder());
+        request.label());
   }
 
-  /** Returns the label of the holder, if known without asking the store. */
+  /** Returns the label of the holder, if it is known without asking the store. */
   Optional<String> holder(Request request) {
     String ours = ledger.holder(request.name());
     return Optional.ofNullable(ours == null ? request.acquisition().heldBy() : ours);
   }
 
-  /** Reports that an acquisition waits; once. */
-  void noteWaiting(Request request) {
+  /** Reports once that an acquisition waits. */
+  void reportWaiting(Request request) {
     report(
         request,
         Acquisition::beginToWait,
         () -> new Events.Waiting(source(request, 0), holder(request)));
   }
 
-  /** Reports an attempt after which another one follows. */
-  void noteFailedAttempt(Request request, LockException problem) {
+  /** Reports a failed attempt, after which another one follows. */
+  void reportFailedAttempt(Request request, LockException problem) {
     report(request, any -> true, () -> new Events.AttemptFailed(source(request, 0), problem));
   }
 
-  /** Reports that an acquisition ended without a lease; once, and not after one. */
-  void noteGivenUp(Request request, @Nullable Throwable failure, Reason reason) {
+  /** Reports once that an acquisition ended without a lease. */
+  void reportGaveUp(Request request, @Nullable Throwable failure, Reason reason) {
     report(
         request,
         Acquisition::end,
@@ -64,19 +64,19 @@ final class Reports {
             new Events.GaveUp(
                 source(request, 0),
                 reason,
-                Duration.ofNanos(platform.nanoTime() - request.since()),
+                Duration.ofNanos(platform.nanoTime() - request.startedAt()),
                 Optional.ofNullable(failure),
                 holder(request)));
   }
 
   /** Reports that an acquisition ended with a failure. */
-  void noteFailure(Request request, Throwable failure) {
+  void reportFailure(Request request, Throwable failure) {
     if (failure instanceof LockTimeoutException) {
-      noteGivenUp(request, null, Reason.TIMED_OUT);
+      reportGaveUp(request, null, Reason.TIMED_OUT);
     } else if (failure instanceof InterruptedException) {
-      noteGivenUp(request, null, Reason.INTERRUPTED);
+      reportGaveUp(request, null, Reason.INTERRUPTED);
     } else {
-      noteGivenUp(request, failure, Reason.FAILED);
+      reportGaveUp(request, failure, Reason.FAILED);
     }
   }
 
@@ -87,11 +87,11 @@ final class Reports {
     try {
       synchronized (request.acquisition()) {
         if (isDue.test(request.acquisition())) {
-          notifier.noteAll(event.get());
+          notifier.enqueueAll(event.get());
         }
       }
     } catch (Throwable e) {
-      Timer.failed("reporting an event", e);
+      Timer.logFailure("reporting an event", e);
     }
     notifier.flush();
   }

@@ -10,52 +10,53 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One call that acquires: what it asks for, how long it waits, and what happens after that time.
+ * One acquisition: what to acquire, how long to wait, and what happens after that time.
  *
- * @param name the lock's name, or those of a set
- * @param share how much of the name it asks for
- * @param options how to acquire and keep it
- * @param holder the label for {@code inspect}
- * @param owner the thread with whose end the hold is abandoned, if the hold belongs to a thread
- * @param ofSet whether it is a member of a set, which is renewed until that is complete, whatever
- *     the options say
- * @param since when the call began
- * @param maxWait how long it waits
- * @param insists whether ending with nothing is an exception
- * @param minPerRequest the least time of a request to the store, even if the end is nearer
- * @param acquisition what is reported to listeners
+ * @param name the lock's name, or the names of a set
+ * @param share the share of the name to acquire
+ * @param options the options to acquire and keep it with
+ * @param label the label for {@code inspect}
+ * @param owner the thread that owns the hold, if any; the hold is abandoned when it ends
+ * @param isMember whether it is a member of a set; a member is renewed until the set is complete,
+ *     whatever the options say
+ * @param startedAt the time at which the call began
+ * @param maxWait the maximum time to wait
+ * @param mustAcquire whether ending without a lease is an exception
+ * @param minRequestTime the minimum time for a request to the store, even if the deadline is nearer
+ * @param acquisition the events reported to listeners
  */
 record Request(
     Engine engine,
     String name,
     Share share,
     LockOptions options,
-    String holder,
+    String label,
     @Nullable Thread owner,
-    boolean ofSet,
-    long since,
+    boolean isMember,
+    long startedAt,
     Duration maxWait,
-    boolean insists,
-    Duration minPerRequest,
+    boolean mustAcquire,
+    Duration minRequestTime,
     Acquisition acquisition) {
 
   /** A healthy store answers within this time, even from another continent. */
-  private static final Duration MIN_PER_REQUEST = Duration.ofMillis(250);
+  private static final Duration MIN_REQUEST_TIME = Duration.ofMillis(250);
 
-  private static final Duration FOR_EVER = Duration.ofDays(36_500);
+  private static final Duration UNLIMITED = Duration.ofDays(36_500);
 
-  /** For {@code acquire()}. */
-  static Request untilHad(
+  /** Makes the request of {@code acquire()}. */
+  static Request forAcquire(
       Engine engine, String name, Share share, LockOptions options, @Nullable Thread owner) {
-    Duration wait = options.waitTimeout().orElse(FOR_EVER);
-    return of(engine, name, share, options, owner, wait, true);
+    Duration wait = options.waitTimeout().orElse(UNLIMITED);
+    return create(engine, name, share, options, owner, wait, true);
   }
 
   /**
-   * For {@code tryAcquire(timeout)}: the store may fail for as long as there is time. {@code
-   * tryAcquire()} has no time, and its one request has the full request time-out.
+   * Makes the request of {@code tryAcquire(timeout)}, during which the store may fail for as long
+   * as there is time. The one request of {@code tryAcquire()} has no time to wait, and the full
+   * request time-out.
    */
-  static Request upTo(
+  static Request forTryAcquire(
       Engine engine,
       String name,
       Share share,
@@ -64,17 +65,17 @@ record Request(
       Duration timeout) {
     requireNonNull(timeout, "timeout");
     checkArgument(!timeout.isNegative(), "the time to wait must not be negative: %s", timeout);
-    return of(engine, name, share, options, owner, timeout, false);
+    return create(engine, name, share, options, owner, timeout, false);
   }
 
-  private static Request of(
+  private static Request create(
       Engine engine,
       String name,
       Share share,
       LockOptions options,
       @Nullable Thread owner,
       Duration wait,
-      boolean insists) {
+      boolean mustAcquire) {
     return new Request(
         engine,
         name,
@@ -84,118 +85,128 @@ record Request(
         owner,
         false,
         engine.platform.nanoTime(),
-        wait.compareTo(FOR_EVER) < 0 ? wait : FOR_EVER,
-        insists,
-        wait.isZero() && !insists ? engine.requestTimeout() : MIN_PER_REQUEST,
+        wait.compareTo(UNLIMITED) < 0 ? wait : UNLIMITED,
+        mustAcquire,
+        wait.isZero() && !mustAcquire ? engine.requestTimeout() : MIN_REQUEST_TIME,
         new Acquisition(null));
   }
 
-  private Request copy(String otherName, boolean ofOtherSet, Acquisition other) {
+  private Request copy(String newName, boolean newIsMember, Acquisition newAcquisition) {
     return new Request(
         engine,
-        otherName,
+        newName,
         share,
         options,
-        holder,
+        label,
         owner,
-        ofOtherSet,
-        since,
+        newIsMember,
+        startedAt,
         maxWait,
-        insists,
-        minPerRequest,
-        other);
+        mustAcquire,
+        minRequestTime,
+        newAcquisition);
   }
 
-  /** For another try, which is reported to listeners as another acquisition. */
-  Request again() {
-    return copy(name, ofSet, acquisition.again());
+  /** Returns the request of another try, which listeners see as another acquisition. */
+  Request forRetry() {
+    return copy(name, isMember, acquisition.forRetry());
   }
 
-  /** For the next member of a set, which has the set's time. */
+  /** Returns the request of a member of the set, which has the time of the set. */
   Request member(String member) {
     return copy(member, true, new Acquisition(acquisition));
   }
 
   /**
-   * For a single attempt before an acquisition waits. It gets as much time as the acquisition's
-   * next request would.
+   * Returns the request of a single attempt before the acquisition waits. The attempt has as much
+   * time as the next request of the acquisition would.
    */
-  Request once() {
+  Request forSingleAttempt() {
     long now = engine.platform.nanoTime();
-    Duration time = Duration.ofNanos(Math.min(engine.requestTimeout().toNanos(), left(now)));
-    Duration none = Duration.ofNanos(now - since);
+    Duration time = Duration.ofNanos(Math.min(engine.requestTimeout().toNanos(), remaining(now)));
+    Duration waited = Duration.ofNanos(now - startedAt);
     return new Request(
-        engine, name, share, options, holder, owner, ofSet, since, none, false, time, acquisition);
+        engine,
+        name,
+        share,
+        options,
+        label,
+        owner,
+        isMember,
+        startedAt,
+        waited,
+        false,
+        time,
+        acquisition);
   }
 
-  /** How long the store may be unavailable without a break. */
-  Duration withoutStore() {
-    return insists ? options.outageTimeout() : FOR_EVER;
+  /** The time for which the store may fail without a break. */
+  Duration outageTimeout() {
+    return mustAcquire ? options.outageTimeout() : UNLIMITED;
   }
 
-  /** Whether giving up is an exception. */
-  boolean timeoutIsFailure() {
-    return insists && !ofSet;
+  /** Whether a time-out is an exception for this request. */
+  boolean throwsOnTimeout() {
+    return mustAcquire && !isMember;
   }
 
-  /** When to give up waiting. */
-  private long until() {
-    return since + maxWait.toNanos();
+  private long deadlineNanos() {
+    return startedAt + maxWait.toNanos();
   }
 
   boolean isOver() {
-    return until() - engine.platform.nanoTime() <= 0;
+    return deadlineNanos() - engine.platform.nanoTime() <= 0;
   }
 
   Deadline deadline() {
-    return Deadline.at(engine.platform, until());
+    return Deadline.at(engine.platform, deadlineNanos());
   }
 
-  /** When a request that was sent at the deadline has timed out. */
-  Deadline end() {
-    return Deadline.at(engine.platform, until() + minPerRequest.toNanos());
+  /** The end of a request that is sent at the deadline. */
+  Deadline lastDeadline() {
+    return Deadline.at(engine.platform, deadlineNanos() + minRequestTime.toNanos());
   }
 
   /**
-   * When to give up a request to the store that is sent now: it gets no more time than its caller
-   * has, unless that is too little for any store.
+   * Returns the deadline of a request to the store that is sent now: it gets no more time than its
+   * caller has, unless that is too little for any store.
    */
-  Deadline forStore(Duration requestTimeout) {
-    return forStore(requestTimeout.toNanos(), engine.platform.nanoTime());
+  Deadline storeDeadline(Duration requestTimeout) {
+    return storeDeadline(requestTimeout.toNanos(), engine.platform.nanoTime());
   }
 
-  private Deadline forStore(long most, long now) {
-    return Deadline.at(engine.platform, now + Math.min(most, left(now)));
+  private Deadline storeDeadline(long max, long now) {
+    return Deadline.at(engine.platform, now + Math.min(max, remaining(now)));
   }
 
   /**
-   * When to give up a request for a caller whose patience with the store may end earlier.
+   * Returns the deadline of a request during an outage, whose time-out may pass earlier.
    *
-   * @param patience for how much longer the store may fail, in nanoseconds
-   * @param now when it is sent
+   * @param outageRemaining the nanoseconds until the outage time-out
+   * @param now the time at which the request is sent
    */
-  Deadline forStore(Duration requestTimeout, long patience, long now) {
-    long most = Math.max(patience, MIN_PER_REQUEST.toNanos());
-    return forStore(Math.min(requestTimeout.toNanos(), most), now);
+  Deadline storeDeadline(Duration requestTimeout, long outageRemaining, long now) {
+    long max = Math.max(outageRemaining, MIN_REQUEST_TIME.toNanos());
+    return storeDeadline(Math.min(requestTimeout.toNanos(), max), now);
   }
 
-  /** When to give up waiting for a thread that asks the store. */
-  Deadline forThread() {
+  /** Returns the deadline of a wait for a thread that asks the store. */
+  Deadline threadDeadline() {
     long now = engine.platform.nanoTime();
-    return Deadline.at(engine.platform, now + left(now));
+    return Deadline.at(engine.platform, now + remaining(now));
   }
 
-  private long left(long now) {
-    long least = minPerRequest.toNanos();
-    long until = until();
-    return Math.min(Math.max(least, until - now), until + least - now);
+  private long remaining(long now) {
+    long min = minRequestTime.toNanos();
+    long deadline = deadlineNanos();
+    return Math.min(Math.max(min, deadline - now), deadline + min - now);
   }
 
   /**
-   * Whether it does not wait and does not exclude other requests of this client, so that it stays
-   * out of the local queue.
+   * Whether it stays out of the local queue, because it neither waits nor excludes other requests
+   * of this client.
    */
-  boolean asksOnce() {
+  boolean bypassesQueue() {
     return !share.isWhole() && maxWait.isZero();
   }
 }

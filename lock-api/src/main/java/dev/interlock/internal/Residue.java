@@ -2,16 +2,16 @@ package dev.interlock.internal;
 
 import dev.interlock.LockClient;
 
-/** What a client still keeps; for the simulation, which holds it to nothing in the end. */
+/** The state that a client still keeps; for the simulation, which expects none at the end. */
 public final class Residue {
 
   private Residue() {}
 
   /**
-   * Says what a client still keeps.
+   * Describes the state that a client still keeps.
    *
    * @param client the client
-   * @return what there is of attempts, leases, undoings and time-outs; empty if nothing is left
+   * @return its attempts, leases, undoings and timed events; empty if there are none
    */
   public static String of(LockClient client) {
     if (!(client instanceof DefaultLockClient engine)) {

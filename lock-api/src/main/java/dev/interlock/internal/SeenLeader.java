@@ -7,16 +7,16 @@ import dev.interlock.spi.Share;
 import java.util.Optional;
 import java.util.OptionalLong;
 
-/** A leader as the store shows it. Two are the same if both label and token are. */
+/** A leader as the store shows it. Two are equal if their labels and tokens are. */
 record SeenLeader(Optional<String> label, OptionalLong fencingToken)
     implements LeaderElection.Leader {
 
   /**
-   * Finds the leader in the state of the election's lock, whose token is that of leases.
+   * Returns the leader in the state of the election's lock, whose token is that of a lease.
    *
-   * @throws dev.interlock.LockConfigurationException if the name is in use as something else
+   * @throws dev.interlock.LockConfigurationException if the name is in use for another kind of lock
    */
-  static Optional<LeaderElection.Leader> in(LockState state) {
+  static Optional<LeaderElection.Leader> from(LockState state) {
     switch (state.kind().orElse(LockKind.EXCLUSIVE)) {
       case READ_WRITE -> throw Share.EXCLUSIVE.disagreement(state.name(), Share.READ);
       case SEMAPHORE ->

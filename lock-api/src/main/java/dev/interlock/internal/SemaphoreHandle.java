@@ -8,7 +8,7 @@ import dev.interlock.Lease;
 import dev.interlock.LockOptions;
 import dev.interlock.spi.Share;
 
-/** A semaphore; by itself, one of its permits. */
+/** A semaphore. Used as a lock, it acquires one permit. */
 final class SemaphoreHandle extends ShareHandle implements DistributedSemaphore {
 
   SemaphoreHandle(Acquirer acquirer, String name, int limit, LockOptions options) {

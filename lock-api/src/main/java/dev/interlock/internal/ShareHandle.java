@@ -7,7 +7,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A share of one name, and the options to acquire it with. */
+/** A handle on a share of one name. */
 class ShareHandle extends AcquirableHandle<Lease> {
 
   ShareHandle(Acquirer acquirer, String name, Share share, LockOptions options) {
@@ -27,7 +27,7 @@ class ShareHandle extends AcquirableHandle<Lease> {
   final <R> CompletableFuture<R> acquireAsync(
       Request request, Function<@Nullable Lease, R> result) {
     engine.ensureOpen();
-    Object site = engine.callSites.current(name);
+    Object site = engine.callSites.sample(name);
     return AsyncAcquisition.start(
         acquirer,
         request,
@@ -35,7 +35,7 @@ class ShareHandle extends AcquirableHandle<Lease> {
           if (lease == null) {
             return result.apply(null);
           }
-          lease.hold().site(site);
+          lease.hold().setCallSite(site);
           return result.apply(new LeaseHandle(lease));
         });
   }

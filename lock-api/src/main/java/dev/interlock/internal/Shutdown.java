@@ -14,13 +14,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a client: first its candidacies and attempts end, then it waits for its leases, then it
- * ends those that are left. Used once.
+ * Closes a client: it ends candidacies and attempts, waits for leases, and then ends those that are
+ * still held. Used once.
  */
 final class Shutdown {
 
-  /** How many requests are sent at once to release what is held. */
-  private static final int RELEASERS = 16;
+  /** The number of requests that release locks at the same time. */
+  private static final int MAX_RELEASERS = 16;
 
   private final Holdings holdings;
   private final Engine engine;
@@ -38,7 +38,7 @@ final class Shutdown {
   /**
    * Closes a client that accepts no more work.
    *
-   * @param drain how long to wait for leases that are held
+   * @param drain how long to wait for held leases
    */
   void run(Duration drain) {
     interrupted = Thread.interrupted();
@@ -56,26 +56,28 @@ final class Shutdown {
   }
 
   private void endAll(Duration drain) {
-    Deadline drained = engine.in(drain);
-    Deadline attemptsEnded = engine.requestDeadline();
+    Deadline drainDeadline = engine.in(drain);
+    Deadline attemptsDeadline = engine.requestDeadline();
     candidacies.forEach(ElectionCandidacy::withdraw);
     leaderWatches.close();
     holdings.queues.drain().forEach(LocalQueue.Waiter::onClose);
     holdings.stopAttempts();
     // These end soon, if the work of candidates heeds its interrupt.
-    while (isInterruptedUntil(
-        () -> !holdings.hasAttempts() && otherCandidacies().findAny().isEmpty(), attemptsEnded)) {
+    while (isInterruptedWhileAwaiting(
+        () -> !holdings.hasAttempts() && otherCandidacies().findAny().isEmpty(),
+        attemptsDeadline)) {
       interrupted = true;
     }
-    Duration left = engine.requestTimeout().plus(attemptsEnded.remaining());
-    interrupted = interrupted || isInterruptedUntil(() -> !holdings.hasGrants(), drained);
-    Deadline deadline = engine.in(left);
+    Duration remaining = engine.requestTimeout().plus(attemptsDeadline.remaining());
+    interrupted =
+        interrupted || isInterruptedWhileAwaiting(() -> !holdings.hasGrants(), drainDeadline);
+    Deadline deadline = engine.in(remaining);
     engine.endLeases();
     endLeases(deadline);
-    // Its own loss interrupts work of a leader that closes the client.
+    // The loss of its own lease interrupts the work of a leader that closes the client.
     interrupted |= Thread.interrupted();
     interrupted |=
-        isInterruptedUntil(
+        isInterruptedWhileAwaiting(
             () -> !holdings.hasGrants() && otherCandidacies().findAny().isEmpty(), deadline);
     if (holdings.hasGrants() || deadline.hasPassed()) {
       Engine.log.warn(
@@ -87,17 +89,17 @@ final class Shutdown {
                 Engine.log.warn(
                     "the client was closed while the work of {} was still in progress", other));
     engine.cleanup.finish(deadline);
-    engine.leaseLog.count();
+    engine.leaseLog.logOthers();
   }
 
-  /** Those whose work is not what called this, so that it can end. */
+  /** Returns the candidacies except that of the calling thread, whose work must end first. */
   private Stream<ElectionCandidacy> otherCandidacies() {
     Thread caller = Thread.currentThread();
-    return candidacies.stream().filter(candidacy -> !candidacy.isOwn(caller));
+    return candidacies.stream().filter(candidacy -> !candidacy.runsOn(caller));
   }
 
-  /** Waits until it is so. What begins after the client is closed ends at once. */
-  private boolean isInterruptedUntil(BooleanSupplier condition, Deadline deadline) {
+  /** Waits until the condition holds. Whatever begins after the client is closed ends at once. */
+  private boolean isInterruptedWhileAwaiting(BooleanSupplier condition, Deadline deadline) {
     try {
       engine.awaitEnd(condition, deadline);
       return false;
@@ -106,25 +108,26 @@ final class Shutdown {
     }
   }
 
-  /** Reports the loss to all holders first, and then releases their locks. */
+  /** Reports the loss to all holders, and then releases their locks. */
   private void endLeases(Deadline deadline) {
     Queue<Grant> open = new ConcurrentLinkedQueue<>();
     holdings
         .grants()
-        .filter(grant -> grant.end(LeaseState::lossByClose))
+        .filter(grant -> grant.endLost(LeaseState::lossAtClose))
         .forEach(grant -> open.add(grant.grant()));
-    List<CompletableFuture<@Nullable Void>> ends = new ArrayList<>();
-    for (int i = 1; i < Math.min(RELEASERS, open.size()); i++) {
+    List<CompletableFuture<@Nullable Void>> releases = new ArrayList<>();
+    for (int i = 1; i < Math.min(MAX_RELEASERS, open.size()); i++) {
       try {
-        ends.add(
+        releases.add(
             CompletableFuture.runAsync(() -> releaseAll(open, deadline), engine.threads.cleanup));
       } catch (Throwable e) {
         Engine.log.debug("no thread is free to release more leases at once", e);
       }
     }
     releaseAll(open, deadline);
-    CompletableFuture<?> all = CompletableFuture.allOf(ends.toArray(new CompletableFuture<?>[0]));
-    var unused = Awaiting.doneUninterruptibly(engine.platform, all, deadline);
+    CompletableFuture<?> all =
+        CompletableFuture.allOf(releases.toArray(new CompletableFuture<?>[0]));
+    var unused = Futures.awaitUninterruptibly(engine.platform, all, deadline);
   }
 
   private void releaseAll(Queue<Grant> open, Deadline deadline) {

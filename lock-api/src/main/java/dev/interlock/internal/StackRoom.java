@@ -3,20 +3,20 @@ package dev.interlock.internal;
 import java.util.concurrent.ThreadLocalRandom;
 
 /**
- * Room on the stack for an acquisition, or for the end of a lease. An acquisition that ran out of
- * stack between the store's grant and its return would hold the lock for no caller, and undoing it
- * would run out of stack as well; a release would leave the lock half released, and the client's
- * timer inconsistent. So the error is provoked before anything has begun.
+ * A check for room on the stack before an acquisition, or before the end of a lease. An acquisition
+ * that ran out of stack between the store's grant and its return would hold the lock for no caller,
+ * and undoing it would run out of stack as well. A release would leave the lock half released, and
+ * the client's timer inconsistent. So the error is provoked before anything has begun.
  */
 final class StackRoom {
 
-  /** Some 32 KB: more than the following code needs, even before it is compiled. */
+  /** About 32 KB: more than the code that follows needs, even before it is compiled. */
   private static final int FRAMES = 16;
 
   private StackRoom() {}
 
   /**
-   * Throws now rather than later.
+   * Throws now if there is little room left, rather than later.
    *
    * @throws StackOverflowError if there is little room left
    */
@@ -27,9 +27,9 @@ final class StackRoom {
   }
 
   /**
-   * Makes every frame large: compiled, by the arguments of a call that is rarely made; interpreted,
-   * by variables that nothing uses. Two kilobytes each, at almost no cost, because compiled code
-   * writes nothing there.
+   * Takes 2 KB for each frame: when compiled, by the arguments of a call that is rarely made; when
+   * interpreted, by unused variables. This costs almost nothing, because compiled code writes
+   * nothing there.
    */
   // spotless:off
   @SuppressWarnings("UnusedVariable")
@@ -45,7 +45,7 @@ final class StackRoom {
     if (frames > 0) {
       return descend(frames - 1, a) + 1;
     }
-    // Now and then, because a compiler drops code that never runs.
+    // Called now and then, because a compiler drops code that never runs.
     return ThreadLocalRandom.current().nextInt(16) > 0 ? a : sum(
         a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a,
         a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a,

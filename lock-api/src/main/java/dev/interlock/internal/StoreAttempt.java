@@ -10,11 +10,11 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt to acquire a lock: its claim, and what may be left of it on the store. If its reply
- * was lost, it was interrupted, or its grant came too late, it is undone in the background. That
- * request carries the claim, so it can never touch another attempt.
+ * One attempt to acquire a lock: its claim, and what may remain of it on the store. If its reply
+ * was lost, its thread was interrupted, or its grant came too late, it is undone in the background.
+ * That request carries the claim, so it cannot touch another attempt.
  *
- * <p>Used by one thread at a time, except for {@link #noteLoss} and {@link #stopWaiting}.
+ * <p>Used by one thread at a time, except for {@link #recordLoss} and {@link #stopWaiting}.
  */
 final class StoreAttempt {
 
@@ -28,13 +28,13 @@ final class StoreAttempt {
 
   private volatile QueueingBackend.@Nullable Place place;
 
-  /** What the server granted, once that is known. */
+  /** The store's grant, once it is known. */
   private @Nullable Grant grant;
 
-  /** Whether nothing is left to undo. */
+  /** Whether nothing remains to undo. */
   private boolean settled;
 
-  /** A loss that the server reported before the lease had begun. */
+  /** A loss that the store reported before the lease had begun. */
   @GuardedBy("this")
   private @Nullable EarlyLoss earlyLoss;
 
@@ -45,9 +45,9 @@ final class StoreAttempt {
   }
 
   /**
-   * Makes an attempt with an identity of its own. Its caller sends the request.
+   * Makes an attempt with a new claim. The caller sends the request.
    *
-   * @param waiting whether the server has answered to an attempt before that it has to wait
+   * @param waiting whether the store has answered an earlier attempt that it must wait
    */
   static StoreAttempt of(Holdings holdings, Request request, boolean waiting) {
     Platform platform = holdings.engine.platform;
@@ -62,7 +62,7 @@ final class StoreAttempt {
             ids.next(),
             request.options().ttl(),
             request.options().autoRenew(),
-            request.holder(),
+            request.label(),
             begunAt,
             request.share(),
             reservation(holdings.engine, request, waiting));
@@ -70,15 +70,16 @@ final class StoreAttempt {
   }
 
   /**
-   * Lasts until after the next attempt, unless the caller gives up before. The last attempt of a
-   * waiter still has one: the lock may be reserved for this client.
+   * Returns the time for which to reserve the lock: until after the next attempt, unless the
+   * caller's deadline is earlier. The last attempt of a waiter has a reservation, too: the lock may
+   * be reserved for this client.
    */
   private static Duration reservation(Engine engine, Request request, boolean waiting) {
     if (engine.store instanceof QueueingBackend) {
       return Duration.ZERO;
     }
-    Duration most = request.options().pollInterval().plus(engine.requestTimeout());
-    Duration remaining = request.deadline().orIn(most).remaining();
+    Duration max = request.options().pollInterval().plus(engine.requestTimeout());
+    Duration remaining = request.deadline().orIn(max).remaining();
     return waiting && remaining.isZero() ? Duration.ofNanos(1) : remaining;
   }
 
@@ -90,7 +91,7 @@ final class StoreAttempt {
     return clockOffset;
   }
 
-  /** Its place in the store's queue; null if it has none. */
+  /** Returns its place in the store's queue; null if it has none. */
   QueueingBackend.@Nullable Place place() {
     return place;
   }
@@ -108,9 +109,9 @@ final class StoreAttempt {
   }
 
   QueueingBackend.Place join(QueueingBackend store, Deadline deadline) throws InterruptedException {
-    QueueingBackend.Place joined = store.join(claim, deadline);
-    place = joined;
-    return joined;
+    QueueingBackend.Place newPlace = store.join(claim, deadline);
+    place = newPlace;
+    return newPlace;
   }
 
   // --- its end ----------------------------------------------------------------------------------
@@ -118,44 +119,45 @@ final class StoreAttempt {
   /**
    * Makes the lease, which owns the claim from then on.
    *
-   * @param offset the difference of the clocks since when a sleep counts
+   * @param offset the difference of the clocks from which sleep counts
    * @return null if the grant came too late
    */
-  @Nullable LeaseState begin(Grant granted, long offset, Request request) {
+  @Nullable LeaseState beginLease(Grant granted, long offset, Request request) {
     grant = granted;
-    LeaseState lease = HeldGrant.first(holdings, request, granted, offset);
+    LeaseState lease = HeldGrant.withFirstLease(holdings, request, granted, offset);
     if (lease == null) {
       return null;
     }
-    // Before the lease can be lost, which passes the name on to a head that would continue here.
+    // Before the lease can be lost, because a loss passes the name on to a head that would continue
+    // this attempt.
     settle();
-    // From here on only the caller can release the lease, so it has to be returned.
+    // From here on only the caller can release the lease, so this must return it.
     try {
       lease.grant().begin();
     } catch (Throwable e) {
-      Timer.failed("starting a lease", e);
+      Timer.logFailure("starting a lease", e);
     }
     try {
       applyEarlyLoss(lease);
     } catch (Throwable e) {
-      Timer.failed("reporting an early loss", e);
+      Timer.logFailure("reporting an early loss", e);
     }
     return lease;
   }
 
   private void applyEarlyLoss(LeaseState lease) {
     holdings.engine.signalEnd();
-    holdings.end(claim);
-    EarlyLoss early;
+    holdings.removeAttempt(claim);
+    EarlyLoss loss;
     synchronized (this) {
-      early = earlyLoss;
+      loss = earlyLoss;
     }
-    if (early != null) {
-      lease.grant().lose(early.reason(), early.detail());
+    if (loss != null) {
+      lease.grant().reportLoss(loss.reason(), loss.detail());
     }
   }
 
-  /** Undoes what may be left on the store, unless nothing is. */
+  /** Undoes what may remain on the store, unless nothing can. */
   void end() {
     if (settled) {
       return;
@@ -168,15 +170,15 @@ final class StoreAttempt {
         holdings.engine.cleanup.undo(grant);
       }
     } finally {
-      // Not before, because a client that is being closed waits for it.
-      holdings.end(claim);
+      // Not earlier, because a client that is being closed waits for this.
+      holdings.removeAttempt(claim);
     }
   }
 
-  /** Ends it with nothing left on the store. */
+  /** Ends the attempt, of which nothing remains on the store. */
   void forget() {
     settle();
-    holdings.end(claim);
+    holdings.removeAttempt(claim);
     holdings.engine.cleanup.forget(claim);
   }
 
@@ -188,19 +190,19 @@ final class StoreAttempt {
 
   /** Ends its wait in the store's queue. May be called by another thread. */
   void stopWaiting() {
-    QueueingBackend.Place joined = place;
-    if (joined != null) {
+    QueueingBackend.Place current = place;
+    if (current != null) {
       try {
-        joined.close();
+        current.close();
       } catch (Throwable e) {
-        // It must not make the client forget a lock that was just granted.
-        Timer.failed("closing a place of the backend", e);
+        // A failure must not make the client forget a lock that was just granted.
+        Timer.logFailure("closing a place of the backend", e);
       }
     }
   }
 
-  /** The server has taken back what it granted. */
-  synchronized void noteLoss(LossReason reason, String detail) {
+  /** Records that the store has taken back its grant. */
+  synchronized void recordLoss(LossReason reason, String detail) {
     earlyLoss = new EarlyLoss(reason, detail);
   }
 }

@@ -10,12 +10,12 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
-/** What the threads of a client hold through {@link LockView}s, by name and thread. */
+/** The holds of a client's threads through {@link LockView}s, by name and thread. */
 final class ThreadHolds {
 
   private record Key(String name, Thread thread) {}
 
-  /** One thread's hold. Only that thread uses it. */
+  /** The hold of one thread, which only that thread uses. */
   private static final class Hold {
     private final LeaseState state;
     private @Nullable Lease lease;
@@ -39,11 +39,11 @@ final class ThreadHolds {
 
   private final ConcurrentHashMap<Key, Hold> holds = new ConcurrentHashMap<>();
 
-  /** Holds whose lease was lost, and whose thread will learn of it by its unlock. */
+  /** Holds whose lease was lost; their threads will learn of it from unlock. */
   private final Set<Key> lost = ConcurrentHashMap.newKeySet();
 
   /**
-   * Adds a hold of the current thread, and returns true, if it has one already.
+   * Adds a hold of the current thread if it has one already; returns whether it does.
    *
    * @throws IllegalStateException if it holds the other side of a read-write lock, for which it
    *     would wait for ever
@@ -65,20 +65,20 @@ final class ThreadHolds {
   }
 
   /** Begins the first hold of the current thread; returns true. */
-  boolean begin(LeaseState lease) {
+  boolean beginHold(LeaseState lease) {
     Key key = new Key(lease.name(), Thread.currentThread());
     holds.put(key, new Hold(lease));
     lease.onLoss(
         loss -> {
           lost.add(key);
-          forgetDead();
+          removeHoldsOfDeadThreads();
         });
-    forgetDead();
+    removeHoldsOfDeadThreads();
     return true;
   }
 
-  /** Normally unlock ends a hold; a thread that has ended before can no longer do that. */
-  private void forgetDead() {
+  /** Removes lost holds of threads that have ended, which can no longer unlock. */
+  private void removeHoldsOfDeadThreads() {
     lost.removeIf(
         key -> {
           if (key.thread().isAlive()) {
@@ -95,7 +95,7 @@ final class ThreadHolds {
    * @throws IllegalMonitorStateException if it holds nothing
    * @throws LeaseLostException if the lease was lost
    */
-  void leave(String name, Share share) {
+  void endHold(String name, Share share) {
     StackRoom.require();
     Key key = new Key(name, Thread.currentThread());
     Hold hold = holds.get(key);
@@ -114,7 +114,7 @@ final class ThreadHolds {
         hold.state.ensureHeld();
       }
     } finally {
-      Reference.reachabilityFence(hold); // keeps the lease from being found forgotten
+      Reference.reachabilityFence(hold); // or the lease could be found forgotten
     }
   }
 

@@ -8,19 +8,19 @@ import org.slf4j.LoggerFactory;
 /**
  * All timed events of one client, on one thread.
  *
- * <p>The thread starts with the first event, sleeps exactly until the next one, and is not woken
+ * <p>The thread starts with the first event, sleeps until exactly the next one, and does not wake
  * when a later one is added: a client that takes and releases locks all day wakes it once a second.
  *
  * <p>Guarded by its monitor, and called under no other. On JDKs before 24 a thread inside a monitor
  * keeps its carrier. If such threads queued for a {@link java.util.concurrent.locks.Lock} behind
- * virtual threads that need a carrier to continue, none would continue. A monitor is only ever held
- * by a thread that is running.
+ * virtual threads that need a carrier to continue, none would continue. A running thread is the
+ * only one that ever holds the monitor.
  */
 final class Timer implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Timer.class);
 
-  /** Something that happens at a time. Scheduled on at most one timer. */
+  /** An event at a certain time. Scheduled on at most one timer. */
   abstract static class Event {
     static final long NEVER = Long.MIN_VALUE;
 
@@ -28,11 +28,11 @@ final class Timer implements AutoCloseable {
 
     // These belong to the timer's queue, and are guarded by the timer.
 
-    /** When it is scheduled for. */
+    /** The time for which it is scheduled. */
     long at;
 
-    /** Its place in the queue; -1 if it is not scheduled. */
-    int place = -1;
+    /** Its index in the queue; -1 if it is not scheduled. */
+    int heapIndex = -1;
 
     final boolean isBefore(Event other) {
       return at - other.at < 0;
@@ -44,18 +44,20 @@ final class Timer implements AutoCloseable {
      */
     abstract void fire(long now);
 
-    /** When it is to be fired; the timer knows after the next {@link Timer#update}. */
-    final void due(long time) {
+    /**
+     * Sets the time at which to fire it, which the timer uses after the next {@link Timer#update}.
+     */
+    final void setDue(long time) {
       due = time == NEVER ? time + 1 : time;
     }
 
-    final void notDue() {
+    final void clearDue() {
       due = NEVER;
     }
   }
 
-  private static final long RETRY = 100_000_000;
-  private static final long NEVER = Long.MAX_VALUE / 2;
+  private static final long RETRY_NANOS = 100_000_000;
+  private static final long FAR_AHEAD_NANOS = Long.MAX_VALUE / 2;
 
   private final Platform platform;
   private final String threadName;
@@ -64,7 +66,7 @@ final class Timer implements AutoCloseable {
   @GuardedBy("this")
   private final EventQueue events = new EventQueue();
 
-  /** Null if there is none. Changes under the monitor. */
+  /** Null if there is no thread. Changes under the monitor. */
   private volatile @Nullable Thread thread;
 
   @GuardedBy("this")
@@ -74,9 +76,9 @@ final class Timer implements AutoCloseable {
   private boolean closed;
 
   /**
-   * Makes a timer; no thread yet.
+   * Makes a timer, without a thread yet.
    *
-   * @param afterSweep called on the timer's thread when all due events have been fired
+   * @param afterSweep called on the timer's thread after all due events were fired
    */
   Timer(Platform platform, String threadName, Runnable afterSweep) {
     this.platform = platform;
@@ -85,10 +87,9 @@ final class Timer implements AutoCloseable {
   }
 
   /**
-   * Makes sure that there is a thread, so that no lease is acquired whose end could not be
-   * reported.
+   * Ensures that there is a thread, so that no lease is acquired whose end could not be reported.
    *
-   * @throws OutOfMemoryError if there can be none
+   * @throws OutOfMemoryError if no thread can be started
    */
   void start() {
     if (thread != null) {
@@ -96,28 +97,28 @@ final class Timer implements AutoCloseable {
     }
     synchronized (this) {
       if (thread == null && !closed) {
-        Thread made = platform.thread(threadName, this::run);
-        made.start();
-        thread = made;
+        Thread starting = platform.thread(threadName, this::run);
+        starting.start();
+        thread = starting;
       }
     }
   }
 
-  /** Schedules the event, or moves it if it is scheduled already. After close: does nothing. */
+  /** Schedules the event, or moves it if it is scheduled already. Does nothing after close. */
   void schedule(Event event, long at) {
-    event.due(at);
+    event.setDue(at);
     update(event);
   }
 
   /** Removes the event, if it is scheduled. It may be firing at this moment. */
   void cancel(Event event) {
-    event.notDue();
+    event.clearDue();
     update(event);
   }
 
   /**
-   * Moves the event to its current due time. Of several threads that change that time and call
-   * this, the last one to call sees the latest change.
+   * Moves the event to its current due time. If several threads change that time and call this, the
+   * last call sees the latest change.
    */
   void update(Event event) {
     synchronized (this) {
@@ -138,12 +139,12 @@ final class Timer implements AutoCloseable {
     try {
       start();
     } catch (Throwable e) {
-      // The event stays, and the next one retries.
+      // The event stays, and the next event retries.
       log.error("the thread of the timer could not be started", e);
     }
   }
 
-  /** Returns how many events are scheduled. */
+  /** Returns the number of scheduled events. */
   synchronized int size() {
     return events.size();
   }
@@ -164,7 +165,7 @@ final class Timer implements AutoCloseable {
       while (!isClosed()) {
         sweep();
         platform.parkUntil(this, nextWake());
-        // Cleared, or it would make every park return.
+        // Cleared, because the status would make every park return.
         boolean ignored = Thread.interrupted();
       }
     } finally {
@@ -174,7 +175,7 @@ final class Timer implements AutoCloseable {
     }
   }
 
-  // The thread survives every failure: without it no loss would be signalled any more.
+  // The thread survives every failure: without it no loss would be signalled.
   private void sweep() {
     boolean fired = false;
     Event due;
@@ -183,46 +184,46 @@ final class Timer implements AutoCloseable {
       fire(due);
     }
     if (fired) {
-      survive("the work after timed events", afterSweep);
+      runGuarded("the work after timed events", afterSweep);
     }
   }
 
-  /** Fires the event; if that fails, its work remains to be done. Allocates nothing. */
+  /** Fires the event, and schedules it again if that fails. Allocates nothing. */
   private void fire(Event due) {
     try {
       due.fire(platform.nanoTime());
     } catch (Throwable e) {
-      failed("a timed event", e);
+      logFailure("a timed event", e);
       try {
-        schedule(due, platform.nanoTime() + RETRY);
+        schedule(due, platform.nanoTime() + RETRY_NANOS);
       } catch (Throwable dropped) {
-        failed("rescheduling a timed event", dropped);
+        logFailure("rescheduling a timed event", dropped);
       }
     }
   }
 
-  /** Runs it; if it fails, that is logged, if possible. */
-  static void survive(String what, Runnable step) {
+  /** Runs a step; logs a failure, if possible. */
+  static void runGuarded(String what, Runnable step) {
     try {
       step.run();
     } catch (Throwable e) {
-      failed(what, e);
+      logFailure(what, e);
     }
   }
 
   /** Logs a failure, if possible. */
-  static void failed(String what, Throwable why) {
+  static void logFailure(String what, Throwable why) {
     try {
       log.error("{} failed", what, why);
     } catch (Throwable unlogged) {
-      // There may be no memory even for that.
+      // There may be no memory even for logging.
       return;
     }
   }
 
   private synchronized long nextWake() {
     Event next = events.first();
-    sleepingUntil = next == null ? platform.nanoTime() + NEVER : next.at;
+    sleepingUntil = next == null ? platform.nanoTime() + FAR_AHEAD_NANOS : next.at;
     return closed ? platform.nanoTime() : sleepingUntil;
   }
 

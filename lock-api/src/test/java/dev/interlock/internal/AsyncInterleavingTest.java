@@ -84,7 +84,7 @@ class AsyncInterleavingTest extends EngineFixture {
       sets.add(
           engine.multiLock(List.of("a", "b" + i)).acquireAsync().thenAccept(MultiLease::close));
     }
-    Waits.until("all threads to wait", () -> engine.holdings.queues.waiting() == 257);
+    Waits.until("all threads to wait", () -> engine.holdings.queues.waiterCount() == 257);
     lease.close();
     get(ahead).close();
     for (CompletableFuture<Void> set : sets) {

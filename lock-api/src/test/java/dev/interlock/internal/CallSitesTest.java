@@ -12,14 +12,14 @@ import org.junit.jupiter.api.Test;
 
 class CallSitesTest {
 
-  private static final int LATER = 200 * CallSites.SHARE;
+  private static final int LATER = 200 * CallSites.SAMPLING_INTERVAL;
 
   private final CallSites sites = new CallSites(Platform.on(TimeSource.system()));
 
   private int lookedAt(String name, int acquisitions) {
     int count = 0;
     for (int i = 0; i < acquisitions; i++) {
-      if (sites.current(name) != null) {
+      if (sites.sample(name) != null) {
         count++;
       }
     }
@@ -28,19 +28,19 @@ class CallSitesTest {
 
   @Test
   void theFirstAcquisitionsOfANameAreAllLookedAt() {
-    for (int i = 0; i < CallSites.FIRST; i++) {
-      assertNotNull(sites.current("a"));
+    for (int i = 0; i < CallSites.RECORDED_AT_FIRST; i++) {
+      assertNotNull(sites.sample("a"));
     }
     lookedAt("a", LATER);
-    for (int i = 0; i < CallSites.FIRST; i++) {
-      assertNotNull(sites.current("b"), "the acquisitions of one name count for another");
+    for (int i = 0; i < CallSites.RECORDED_AT_FIRST; i++) {
+      assertNotNull(sites.sample("b"), "the acquisitions of one name count for another");
     }
   }
 
   @Test
   void acquisitionsAtTheSamePlaceShareOneSite() {
     Object first = null;
-    for (int i = 0; i < CallSites.FIRST; i++) {
+    for (int i = 0; i < CallSites.RECORDED_AT_FIRST; i++) {
       Object site = here();
       assertTrue(first == null || first == site);
       first = site;
@@ -48,7 +48,7 @@ class CallSitesTest {
   }
 
   private Object here() {
-    return sites.current("a");
+    return sites.sample("a");
   }
 
   @Test
@@ -60,7 +60,7 @@ class CallSitesTest {
 
   @Test
   void aShareOfTheLaterOnesIsLookedAt() {
-    lookedAt("a", CallSites.FIRST);
+    lookedAt("a", CallSites.RECORDED_AT_FIRST);
     int count = lookedAt("a", LATER);
     // About 200; a chance of less than one in a million of being this far from it.
     assertTrue(count > 100 && count < 300, () -> "looked at " + count);
@@ -71,7 +71,7 @@ class CallSitesTest {
     lookedAt("a", LATER);
     sites.rememberAll("a");
     for (int i = 0; i < LATER; i++) {
-      assertNotNull(sites.current("a"));
+      assertNotNull(sites.sample("a"));
     }
   }
 }

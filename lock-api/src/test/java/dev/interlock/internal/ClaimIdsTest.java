@@ -72,7 +72,7 @@ class ClaimIdsTest {
     }
 
     @Override
-    public ExecutorService pool(String name, int most, boolean virtual) {
+    public ExecutorService pool(String name, int maxThreads, boolean virtual) {
       throw new UnsupportedOperationException();
     }
 

@@ -221,7 +221,7 @@ class CloseInterleavingTest extends EngineFixture {
                 return true;
               });
       Waits.until("the client to be closing", engine.engine::isClosed);
-      return Request.untilHad(engine.engine, "a", Share.EXCLUSIVE, RENEWED, null);
+      return Request.forAcquire(engine.engine, "a", Share.EXCLUSIVE, RENEWED, null);
     }
 
     @Override

@@ -53,7 +53,7 @@ class EdgeTest extends EngineFixture {
     Boolean got =
         BlockingAcquisition.acquire(
             engine.acquirer,
-            untilHad(RENEWED),
+            acquireRequest(RENEWED),
             lease -> {
               state[0] = lease;
               return true;

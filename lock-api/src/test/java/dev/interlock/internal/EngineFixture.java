@@ -59,8 +59,8 @@ abstract class EngineFixture {
             .waitTimeout(wanted.waitTimeout().orElse(null));
   }
 
-  Request untilHad(LockOptions options) {
-    return Request.untilHad(engine.engine, "a", Share.EXCLUSIVE, options, null);
+  Request acquireRequest(LockOptions options) {
+    return Request.forAcquire(engine.engine, "a", Share.EXCLUSIVE, options, null);
   }
 
   Lease acquire(LockOptions options) throws InterruptedException {

@@ -46,7 +46,7 @@ class EventsTest extends EngineFixture {
 
   private void assertNoMore() throws InterruptedException {
     // Listeners are called in order: when this one has come, all before it have.
-    engine.engine.notifier.noteAll(new Marker());
+    engine.engine.notifier.enqueueAll(new Marker());
     engine.engine.notifier.flush();
     assertTrue(next(events) instanceof Marker);
   }

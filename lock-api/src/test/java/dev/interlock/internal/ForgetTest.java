@@ -84,7 +84,7 @@ class ForgetTest extends EngineFixture {
   void anErrorOfTheBackendsDoesNotKeepALossFromBeingTold() throws Exception {
     LeaseState lease =
         Objects.requireNonNull(
-            BlockingAcquisition.acquire(engine.acquirer, untilHad(FIXED), held -> held));
+            BlockingAcquisition.acquire(engine.acquirer, acquireRequest(FIXED), held -> held));
     CompletableFuture<LeaseLostException> told = new CompletableFuture<>();
     lease.onLoss(told::complete);
     store.failOnce(new StackOverflowError("of the test"));

@@ -51,11 +51,11 @@ class HeldCallTest extends EngineFixture {
                         throw failure;
                       })));
       assertEquals(
-          "markReleased",
+          "released",
           lease.callWhileHeld(
               () -> {
                 lease.release();
-                return "markReleased";
+                return "released";
               }));
       assertThrows(IllegalStateException.class, () -> lease.callWhileHeld(() -> "too late"));
     }

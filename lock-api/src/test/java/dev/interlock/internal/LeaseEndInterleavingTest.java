@@ -65,7 +65,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
   void aRenewalUnderWayIsTheLastOfALeaseThatIsDroppedMeanwhile() throws Exception {
     LeaseState dropped =
         Objects.requireNonNull(
-            BlockingAcquisition.acquire(engine.acquirer, untilHad(RENEWED), held -> held));
+            BlockingAcquisition.acquire(engine.acquirer, acquireRequest(RENEWED), held -> held));
     Lease other = engine.lock("b").acquire();
     BlockingQueue<LockEvent> events = eventsOf(other);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
@@ -84,9 +84,9 @@ class LeaseEndInterleavingTest extends EngineFixture {
     LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
     LeaseState lease =
         Objects.requireNonNull(
-            BlockingAcquisition.acquire(engine.acquirer, untilHad(options), held -> held));
+            BlockingAcquisition.acquire(engine.acquirer, acquireRequest(options), held -> held));
     lease.abandon("the test dropped it");
-    assertEquals(MAX_HOLD, lease.left());
+    assertEquals(MAX_HOLD, lease.remaining());
   }
 
   @Test

@@ -49,9 +49,9 @@ class LeaseLincheckTest {
     public OneLease() {
       String name = UUID.randomUUID().toString();
       Request request =
-          Request.upTo(ENGINE.engine, name, Share.EXCLUSIVE, OPTIONS, null, Duration.ZERO);
+          Request.forTryAcquire(ENGINE.engine, name, Share.EXCLUSIVE, OPTIONS, null, Duration.ZERO);
       lease =
-          ENGINE.engine.uninterrupted(
+          ENGINE.engine.callUninterrupted(
               () ->
                   Objects.requireNonNull(
                       BlockingAcquisition.acquire(ENGINE.acquirer, request, held -> held)));

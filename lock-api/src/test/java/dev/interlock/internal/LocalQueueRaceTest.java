@@ -52,7 +52,7 @@ class LocalQueueRaceTest extends EngineFixture {
   void theEndOfAContenderDoesNotTakeTheNextOneWithIt() throws Exception {
     LocalQueue.Index line = new LocalQueue.Index(0);
     assertTrue(line.tryEnter("a", Share.EXCLUSIVE));
-    Request request = untilHad(RENEWED);
+    Request request = acquireRequest(RENEWED);
     AtomicReference<Contender> former =
         new AtomicReference<>(new Contender(engine.holdings, line.of("a"), request));
     AtomicBoolean over = new AtomicBoolean();
@@ -60,14 +60,14 @@ class LocalQueueRaceTest extends EngineFixture {
         CompletableFuture.runAsync(
             () -> {
               while (!over.get()) {
-                line.of("a").end(former.get());
+                line.of("a").clearContender(former.get());
               }
             });
     int lost = 0;
     for (int i = 0; i < 300_000; i++) {
       Contender next = new Contender(engine.holdings, line.of("a"), request);
       spin(i);
-      line.of("a").begin(next);
+      line.of("a").setContender(next);
       lost += line.of("a").contender() == next ? 0 : 1;
       former.set(next);
     }

@@ -152,7 +152,7 @@ class LossInterleavingTest {
     public Request request() {
       asked = true;
       action.run();
-      return Request.untilHad(engine.engine, "a", Share.EXCLUSIVE, EngineFixture.FIXED, null);
+      return Request.forAcquire(engine.engine, "a", Share.EXCLUSIVE, EngineFixture.FIXED, null);
     }
 
     @Override
@@ -186,10 +186,10 @@ class LossInterleavingTest {
     MultiLease lease = engine.multiLock(List.of("a", "b")).acquire();
     LeaseState member =
         Objects.requireNonNull(engine.holdings.queues.of("a").grant()).leases().get(0);
-    var onLoss = LeaseState.class.getDeclaredField("onLoss");
-    onLoss.setAccessible(true);
+    var lossAction = LeaseState.class.getDeclaredField("lossAction");
+    lossAction.setAccessible(true);
     @SuppressWarnings("unchecked")
-    Consumer<LeaseLostException> telling = (Consumer<LeaseLostException>) onLoss.get(member);
+    Consumer<LeaseLostException> telling = (Consumer<LeaseLostException>) lossAction.get(member);
     member.onLoss(
         loss -> {
           assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());

@@ -159,7 +159,7 @@ class NextHeadTest {
         inBackground(
             () -> {
               intercepted.whenCalledHere(
-                  "make",
+                  "newLease",
                   () -> {
                     Background<Boolean> closer =
                         inBackground(

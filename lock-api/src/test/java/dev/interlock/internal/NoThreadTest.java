@@ -115,7 +115,7 @@ class NoThreadTest extends EngineFixture {
     CompletableFuture<Lease> later = semaphore.acquireAsync();
     assertEquals(ReleaseOutcome.HANDED_OFF, permit.release());
     Lease next = first.get();
-    Waits.until("two permits to be wanted next", () -> client.holdings.queues.waiting() == 1);
+    Waits.until("two permits to be wanted next", () -> client.holdings.queues.waiterCount() == 1);
     assertEquals(ReleaseOutcome.RELEASED, next.release());
     assertFalse(later.isDone());
     two.cancel(false);

@@ -218,10 +218,10 @@ class ObserveTest extends EngineFixture {
       awaitQuiet();
       long begunAt = time.nanoTime();
       leadership.close();
-      time.advance(Duration.ofNanos(LeaderWatch.LEAST_PAUSE));
+      time.advance(Duration.ofNanos(LeaderWatch.MIN_PAUSE_NANOS));
       Waits.until("the call", () -> !told.calls.isEmpty());
       assertEquals(Optional.empty(), told.calls.remove());
-      assertEquals(LeaderWatch.LEAST_PAUSE, time.nanoTime() - begunAt);
+      assertEquals(LeaderWatch.MIN_PAUSE_NANOS, time.nanoTime() - begunAt);
     }
     assertNothingLeft();
   }
@@ -241,7 +241,7 @@ class ObserveTest extends EngineFixture {
       for (int i = 0; i < 1_000; i++) {
         store.free("a");
       }
-      time.advance(Duration.ofNanos(LeaderWatch.LEAST_PAUSE));
+      time.advance(Duration.ofNanos(LeaderWatch.MIN_PAUSE_NANOS));
       Waits.until("a request", () -> store.calls(Op.INSPECT) > before);
       // The first may have been answered before the last hint came.
       assertTrue(store.calls(Op.INSPECT) <= before + 2);
@@ -264,7 +264,7 @@ class ObserveTest extends EngineFixture {
       Waits.until(
           "another",
           () -> {
-            if (time.nanoTime() - begunAt < LeaderWatch.LEAST_PAUSE) {
+            if (time.nanoTime() - begunAt < LeaderWatch.MIN_PAUSE_NANOS) {
               time.advance(Duration.ofMillis(1));
             }
             return store.calls(Op.INSPECT) > before;

@@ -16,8 +16,9 @@ final class OneThread implements Platform {
   }
 
   @Override
-  public ExecutorService pool(String name, int most, boolean virtual) {
-    return jvm.pool(name, name.contains("async") || name.contains("observer") ? 1 : most, false);
+  public ExecutorService pool(String name, int maxThreads, boolean virtual) {
+    return jvm.pool(
+        name, name.contains("async") || name.contains("observer") ? 1 : maxThreads, false);
   }
 
   @Override

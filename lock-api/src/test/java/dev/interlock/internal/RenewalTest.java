@@ -258,9 +258,9 @@ class RenewalTest extends EngineFixture {
     LockEvent.Lost lost =
         (LockEvent.Lost) events.stream().filter(LockEvent.Lost.class::isInstance).findAny().get();
     assertEquals(LossReason.ABANDONED, lost.loss().reason());
-    for (int i = 0; i < 50 * CallSites.SHARE; i++) {
+    for (int i = 0; i < 50 * CallSites.SAMPLING_INTERVAL; i++) {
       assertNotNull(
-          engine.engine.callSites.current("a"), "a name that was forgotten once is not looked at");
+          engine.engine.callSites.sample("a"), "a name that was forgotten once is not looked at");
     }
   }
 

@@ -58,7 +58,7 @@ class SharedGrantInterleavingTest {
     for (int i = 1; i < count; i++) {
       readers.add(lock.readLock().acquireAsync());
     }
-    Waits.until("the others to wait", () -> engine.holdings.queues.waiting() == count - 1);
+    Waits.until("the others to wait", () -> engine.holdings.queues.waiterCount() == count - 1);
     gate.open();
     List<Lease> leases = new ArrayList<>();
     for (CompletableFuture<Lease> reader : readers) {
@@ -98,7 +98,7 @@ class SharedGrantInterleavingTest {
     private final CompletableFuture<LeaseState> handedOff = new CompletableFuture<>();
 
     Bystander(Share share) {
-      this.request = Request.untilHad(engine.engine, "a", share, EngineFixture.RENEWED, null);
+      this.request = Request.forAcquire(engine.engine, "a", share, EngineFixture.RENEWED, null);
     }
 
     @Override
@@ -167,9 +167,9 @@ class SharedGrantInterleavingTest {
     Background<Boolean> telling;
     synchronized (second.request.acquisition()) {
       gate.open();
-      awaitBlockedIn("noteAcquired", first.thread);
+      awaitBlockedIn("reportAcquired", first.thread);
       telling = EngineFixture.inBackground(this::tellLoss);
-      awaitBlockedIn("end", telling.thread);
+      awaitBlockedIn("endLost", telling.thread);
     }
     assertTrue(telling.get());
     LeaseState admitted = EngineFixture.get(second.handedOff);
@@ -227,7 +227,7 @@ class SharedGrantInterleavingTest {
   private CompletableFuture<Background<Boolean>> closesBeforeAnUndo() {
     CompletableFuture<Background<Boolean>> closing = new CompletableFuture<>();
     intercepted.when(
-        "untilLapsed",
+        "expiryDeadline",
         () -> {
           Background<Boolean> close = closeInBackground();
           Waits.until(
@@ -285,7 +285,7 @@ class SharedGrantInterleavingTest {
           later.add(EngineFixture.inBackground(semaphore.permits(2)::acquire));
           Waits.until("the next head to watch", () -> store.watchers() == 1);
           later.add(EngineFixture.inBackground(semaphore::acquire));
-          Waits.until("another to wait behind it", () -> engine.holdings.queues.waiting() == 1);
+          Waits.until("another to wait behind it", () -> engine.holdings.queues.waiterCount() == 1);
         });
     assertEquals(ReleaseOutcome.RELEASED, first.release());
     assertTrue(intercepted.steppedIn());

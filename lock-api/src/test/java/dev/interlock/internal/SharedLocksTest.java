@@ -39,7 +39,8 @@ class SharedLocksTest extends EngineFixture {
   }
 
   private void awaitWaiting(int count) {
-    Waits.until(count + " to wait in this client", () -> engine.holdings.queues.waiting() == count);
+    Waits.until(
+        count + " to wait in this client", () -> engine.holdings.queues.waiterCount() == count);
   }
 
   // --- readers --------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ class ShortOfMemoryTest {
   void aHandoffThatFailsLetsTheNextAskTheStore() throws Exception {
     Lease first = engine.lock("a").acquire();
     Background<Lease> second = waiter();
-    intercepted.whenCalledHere("make", ShortOfMemoryTest::fail);
+    intercepted.whenCalledHere("newLease", ShortOfMemoryTest::fail);
     assertEquals(ReleaseOutcome.RELEASED, first.release());
     assertTrue(intercepted.steppedIn());
     second.get().close();
@@ -135,7 +135,7 @@ class ShortOfMemoryTest {
   void aSetIsToldOfALossThatCannotBeUndone() throws Exception {
     MultiLease lease = engine.multiLock(List.of("a", "b")).acquire();
     CompletableFuture<?> lost = lease.onLoss();
-    intercepted.when("tidyServer", ShortOfMemoryTest::fail);
+    intercepted.when("undoOnStore", ShortOfMemoryTest::fail);
     store.tellLoss("a", LossReason.EXPIRED);
     assertTrue(intercepted.steppedIn());
     get(lost);
@@ -145,7 +145,7 @@ class ShortOfMemoryTest {
   @Test
   void aMemberOfASetThatCannotBeGivenUpIsNotKeptForEver() throws Exception {
     store.occupy("b", Duration.ofDays(1));
-    intercepted.whenCalledHere("giveUp", ShortOfMemoryTest::fail);
+    intercepted.whenCalledHere("releaseAll", ShortOfMemoryTest::fail);
     assertTrue(engine.multiLock(List.of("a", "b")).tryAcquire().isEmpty());
     assertTrue(intercepted.steppedIn());
     EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
@@ -153,7 +153,7 @@ class ShortOfMemoryTest {
 
   @Test
   void aLeaseThatNobodyGetsAndThatCannotBeReleasedIsNotKeptForEver() throws Exception {
-    Request request = Request.untilHad(engine.engine, "a", Share.EXCLUSIVE, RENEWED, null);
+    Request request = Request.forAcquire(engine.engine, "a", Share.EXCLUSIVE, RENEWED, null);
     intercepted.whenCalledHere("beginRelease", ShortOfMemoryTest::fail);
     assertThrows(
         InternalError.class,
@@ -178,7 +178,7 @@ class ShortOfMemoryTest {
           // Under the queue's monitor: it has abandoned its wait, and waits to leave.
           second.thread.interrupt();
           Waits.until("it to leave", () -> second.thread.getState() == Thread.State.BLOCKED);
-          intercepted.whenCalledHere("later", ShortOfMemoryTest::fail);
+          intercepted.whenCalledHere("newFinish", ShortOfMemoryTest::fail);
         });
     assertEquals(ReleaseOutcome.HANDED_OFF, first.release());
     assertTrue(intercepted.steppedIn());
@@ -309,7 +309,7 @@ class ShortOfMemoryTest {
       Lease leadership = engine.lock("a").acquire();
       AtomicBoolean failed = new AtomicBoolean();
       intercepted.when(
-          "requestEnded",
+          "onRequestEnd",
           () -> {
             failed.set(true);
             fail();

@@ -180,7 +180,7 @@ class StackTest extends EngineFixture {
         };
     assertThrows(
         OutOfMemoryError.class,
-        () -> BlockingAcquisition.acquire(engine.acquirer, untilHad(RENEWED), failing));
+        () -> BlockingAcquisition.acquire(engine.acquirer, acquireRequest(RENEWED), failing));
     assertTrue(!store.holds("a"));
     assertEquals(0, engine.residue());
   }

@@ -206,8 +206,8 @@ class ThreadStartTest {
     }
 
     @Override
-    public ExecutorService pool(String name, int most, boolean virtual) {
-      ExecutorService pool = platform.pool(name, most, virtual);
+    public ExecutorService pool(String name, int maxThreads, boolean virtual) {
+      ExecutorService pool = platform.pool(name, maxThreads, virtual);
       return new AbstractExecutorService() {
         @Override
         public void execute(Runnable task) {

@@ -42,7 +42,7 @@ class UnansweredHeadTest extends EngineFixture {
     tries.add(tried(() -> engine.lock("a").tryAcquire(Duration.ofMillis(500))));
     tries.add(engine.lock("a").tryAcquireAsync());
     tries.add(engine.lock("a").tryAcquireAsync(Duration.ofMillis(500)));
-    Waits.until("the tries to wait", () -> engine.holdings.queues.waiting() == tries.size());
+    Waits.until("the tries to wait", () -> engine.holdings.queues.waiterCount() == tries.size());
     return tries;
   }
 
@@ -76,7 +76,7 @@ class UnansweredHeadTest extends EngineFixture {
     assertUnavailable(tries.get(3));
     time.advance(REQUEST_TIMEOUT);
     tries.forEach(UnansweredHeadTest::assertUnavailable);
-    assertEquals(0, engine.holdings.queues.waiting());
+    assertEquals(0, engine.holdings.queues.waiterCount());
   }
 
   @Test
@@ -119,6 +119,6 @@ class UnansweredHeadTest extends EngineFixture {
     next.thread.interrupt();
     assertInstanceOf(
         InterruptedException.class, assertThrows(ExecutionException.class, next::get).getCause());
-    assertEquals(0, engine.holdings.queues.waiting());
+    assertEquals(0, engine.holdings.queues.waiterCount());
   }
 }

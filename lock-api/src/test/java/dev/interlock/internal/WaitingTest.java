@@ -254,7 +254,7 @@ class WaitingTest extends EngineFixture {
       waiters.add(inBackground(() -> engine.lock("a").acquire()));
       futures.add(engine.lock("a").acquireAsync());
     }
-    Waits.until("the waiters", () -> engine.holdings.queues.waiting() == 9);
+    Waits.until("the waiters", () -> engine.holdings.queues.waiterCount() == 9);
     long begun = time.nanoTime();
     advanceUntil(
         "the failures",
@@ -273,7 +273,7 @@ class WaitingTest extends EngineFixture {
     Background<?> head = inBackground(() -> engine.lock("a").tryAcquire(LONG));
     Waits.until("the head", () -> engine.holdings.queues.of("a").contender() != null);
     Background<Lease> behind = inBackground(() -> engine.lock("a").acquire());
-    Waits.until("the waiter", () -> engine.holdings.queues.waiting() == 1);
+    Waits.until("the waiter", () -> engine.holdings.queues.waiterCount() == 1);
     long begun = time.nanoTime();
     advanceUntil("the failure", behind.result::isDone);
     assertUnavailable(behind.result);
@@ -290,7 +290,7 @@ class WaitingTest extends EngineFixture {
     time.awaitAsleep(head.thread);
     advanceInSteps(head, TTL.multipliedBy(2));
     Background<Lease> late = inBackground(() -> engine.lock("a").acquire());
-    Waits.until("the waiter", () -> engine.holdings.queues.waiting() == 1);
+    Waits.until("the waiter", () -> engine.holdings.queues.waiterCount() == 1);
     advanceInSteps(head, TTL.dividedBy(2));
     store.down(false);
     advanceUntil("the head's grant", head.result::isDone);

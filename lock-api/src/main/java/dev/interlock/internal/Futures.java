@@ -6,12 +6,12 @@ import dev.interlock.spi.WakeUp;
 import java.util.concurrent.CompletableFuture;
 
 /** Waits for futures on a client's own clock. */
-final class Awaiting {
+final class Futures {
 
-  private Awaiting() {}
+  private Futures() {}
 
-  /** Returns whether it was done by the deadline. */
-  static boolean done(TimeSource time, CompletableFuture<?> future, Deadline deadline)
+  /** Waits until the future is done; false if the deadline passed first. */
+  static boolean await(TimeSource time, CompletableFuture<?> future, Deadline deadline)
       throws InterruptedException {
     if (future.isDone()) {
       return true;
@@ -21,14 +21,14 @@ final class Awaiting {
     return wakeUp.await(deadline);
   }
 
-  /** The same, without reacting to an interrupt, whose status is kept. */
-  static boolean doneUninterruptibly(
+  /** Waits like {@link #await}, but ignores interrupts and restores the interrupt status. */
+  static boolean awaitUninterruptibly(
       TimeSource time, CompletableFuture<?> future, Deadline deadline) {
     boolean interrupted = false;
     try {
       while (true) {
         try {
-          return done(time, future, deadline);
+          return await(time, future, deadline);
         } catch (InterruptedException e) {
           interrupted = true;
         }
@@ -40,9 +40,9 @@ final class Awaiting {
     }
   }
 
-  /** Waits without limit for what does not fail; keeps the interrupt status. */
+  /** Waits without a limit for a future that never fails; restores the interrupt status. */
   static <T> T join(TimeSource time, CompletableFuture<T> future) {
-    doneUninterruptibly(time, future, Deadline.never(time));
+    awaitUninterruptibly(time, future, Deadline.never(time));
     return future.join();
   }
 }
