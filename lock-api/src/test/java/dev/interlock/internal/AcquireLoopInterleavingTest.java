@@ -21,19 +21,19 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.ThrowingSupplier;
 
-/** Attempts on the server, against what it says and does at awkward moments. */
+/** Attempts, with answers and reports of the store at awkward moments. */
 class AcquireLoopInterleavingTest extends EngineFixture {
 
-  private static final Duration LONG = Duration.ofDays(1);
+  private static final Duration ONE_DAY = Duration.ofDays(1);
 
-  private final FakeStore.Fate noAnswer =
+  private final FakeStore.CallHook noAnswer =
       () -> {
         throw FakeStore.noAnswer();
       };
 
-  /** After a while the server grants the lock, takes it back, and says so before it answers. */
-  private final FakeStore.Fate takenBack =
-      new FakeStore.Fate() {
+  /** After a while the store grants the lock, takes it back, and reports that before it answers. */
+  private final FakeStore.CallHook takenBack =
+      new FakeStore.CallHook() {
         @Override
         public void before() {
           time.advance(STEP);
@@ -41,15 +41,15 @@ class AcquireLoopInterleavingTest extends EngineFixture {
 
         @Override
         public void after() {
-          store.tellLoss("a", LossReason.TAKEN);
+          store.reportLoss("a", LossReason.TAKEN);
         }
       };
 
   @Test
-  void aLossThatIsToldBeforeTheGrantHasArrivedIsNotForgotten() throws Exception {
+  void aLossThatIsReportedBeforeTheGrantArrivesIsNotForgotten() throws Exception {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     engine.onEvent(events::add);
-    store.next(FakeStore.Op.ACQUIRE, takenBack);
+    store.onNextCall(FakeStore.Op.ACQUIRE, takenBack);
     try (Lease lease = engine.lock("a", like(FIXED)).acquire()) {
       assertTrue(lease.isHeld());
       next(events, LockEvent.Acquired.class);
@@ -63,7 +63,10 @@ class AcquireLoopInterleavingTest extends EngineFixture {
     advanceUntil("nothing to be scheduled", () -> engine.engine.timer.size() == 0);
   }
 
-  /** An empty answer would say that another has the lock; another attempt may find this one's. */
+  /**
+   * An empty answer would mean that another client has the lock; a later attempt may find the lock
+   * of this one.
+   */
   @Test
   void aGrantThatIsLostWhenTheTimeIsOverIsNotAnsweredAsBusy() {
     DistributedLock lock = engine.lock("a", like(FIXED));
@@ -74,7 +77,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
             () -> get(lock.tryAcquireAsync()),
             () -> engine.multiLock(List.of("a"), like(FIXED)).tryAcquire());
     for (ThrowingSupplier<Object> attempt : attempts) {
-      store.next(FakeStore.Op.ACQUIRE, takenBack);
+      store.onNextCall(FakeStore.Op.ACQUIRE, takenBack);
       Throwable failure = assertThrows(Exception.class, attempt::get);
       failure = failure instanceof ExecutionException ? failure.getCause() : failure;
       assertInstanceOf(LockUnavailableException.class, failure);
@@ -83,8 +86,8 @@ class AcquireLoopInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void theTroubleOfAnEarlierHeadIsForgottenWhenTheServerAnswersTheNext() throws Exception {
-    store.occupy("a", LONG);
+  void theFailureOfAnEarlierHeadIsForgottenWhenTheStoreAnswersTheNext() throws Exception {
+    store.occupy("a", ONE_DAY);
     store.down(true);
     Background<Optional<Lease>> first =
         inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(1)));
@@ -92,7 +95,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
     Background<Lease> second = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(second.thread);
     store.down(false);
-    store.next(FakeStore.Op.ACQUIRE, noAnswer);
+    store.onNextCall(FakeStore.Op.ACQUIRE, noAnswer);
     time.advance(Duration.ofSeconds(1));
     assertThrows(ExecutionException.class, first::get);
     Waits.until("the second to watch", () -> store.watchers() == 1);
@@ -106,7 +109,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void theTroubleOfAnEarlierHeadIsForgottenWhenTheNextIsGrantedTheLock() throws Exception {
+  void theFailureOfAnEarlierHeadIsForgottenWhenTheNextIsGrantedTheLock() throws Exception {
     store.down(true);
     Background<Optional<Lease>> first =
         inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(1)));
@@ -114,7 +117,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
     Background<Lease> second = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(second.thread);
     store.down(false);
-    store.next(FakeStore.Op.ACQUIRE, noAnswer);
+    store.onNextCall(FakeStore.Op.ACQUIRE, noAnswer);
     time.advance(Duration.ofSeconds(1));
     assertThrows(ExecutionException.class, first::get);
     try (Lease lease = second.get()) {
@@ -125,7 +128,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
 
   @Test
   void aWatchThatCannotBeSetUpIsSetUpLater() throws Exception {
-    store.occupy("a", LONG);
+    store.occupy("a", ONE_DAY);
     store.watchesFail(true);
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(waiter.thread);
@@ -139,7 +142,7 @@ class AcquireLoopInterleavingTest extends EngineFixture {
 
   @Test
   void aWatchThatFailsToEndDoesNotSwallowTheLease() throws Exception {
-    store.occupy("a", LONG);
+    store.occupy("a", ONE_DAY);
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(waiter.thread);
     store.unwatchingFails(true);
@@ -150,8 +153,8 @@ class AcquireLoopInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void aServerThatSaysToLookAgainInAThousandYearsIsLookedAtBefore() throws Exception {
-    store.occupy("a", LONG);
+  void aStoreThatAsksForAPauseOfAThousandYearsIsPolledBefore() throws Exception {
+    store.occupy("a", ONE_DAY);
     store.hint(Duration.ofDays(365_000));
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(waiter.thread);

@@ -14,13 +14,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-/** Leases on their way to those who wait for them, against what happens to them on the way. */
+/** Leases on their way to a future or a thread, and events on that way. */
 class AsyncInterleavingTest extends EngineFixture {
 
   private final InterceptedTime intercepted = new InterceptedTime(time);
 
   @Test
-  void aFutureThatItsUserCompletesLeavesTheLine() throws Exception {
+  void aFutureThatTheProgramCompletesLeavesTheQueue() throws Exception {
     Lease lease = acquire(RENEWED);
     CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
     future.completeExceptionally(new IllegalStateException("had enough"));
@@ -33,7 +33,7 @@ class AsyncInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void aSetThatItsUserCompletesIsGivenUp() throws Exception {
+  void aSetWhoseFutureTheProgramCompletesIsReleased() throws Exception {
     store.occupy("b", TTL.multipliedBy(100));
     CompletableFuture<MultiLease> failed = engine.multiLock(List.of("a", "b")).acquireAsync();
     Waits.until("the watch", () -> store.watchers() == 1);
@@ -53,7 +53,7 @@ class AsyncInterleavingTest extends EngineFixture {
       intercepted.when("deliver", () -> time.pass(TTL));
       first.close();
       Lease second = get(waiting);
-      assertTrue(intercepted.steppedIn());
+      assertTrue(intercepted.hasRun());
       assertTrue(second.isHeld());
       assertTrue(second.fencingToken() - first.fencingToken() >= Grant.LEASES_PER_GRANT);
     }
@@ -68,16 +68,16 @@ class AsyncInterleavingTest extends EngineFixture {
       intercepted.when("endIfOver", () -> time.pass(TTL));
       first.close();
       Lease second = waiting.get();
-      assertTrue(intercepted.steppedIn());
+      assertTrue(intercepted.hasRun());
       assertTrue(second.isHeld());
       assertTrue(second.fencingToken() - first.fencingToken() >= Grant.LEASES_PER_GRANT);
     }
   }
 
   @Test
-  void setsThatWaitInLineDoNotKeepAFutureAheadOfThemFromItsTurn() throws Exception {
+  void setsThatWaitDoNotKeepAFutureAheadOfThemFromItsTurn() throws Exception {
     Lease lease = acquire(RENEWED);
-    // Other settings, so that it is not handed over to but must ask the server on a thread.
+    // Other settings, so that no lease is handed off to it and it must ask the store on a thread.
     CompletableFuture<Lease> ahead = engine.lock("a", like(FIXED)).acquireAsync();
     List<CompletableFuture<Void>> sets = new ArrayList<>();
     for (int i = 0; i < 256; i++) {

@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
 
-/** Requests of leases that their callers do not wait for. */
+/** Asynchronous renewals and releases. */
 class AsyncRequestTest extends EngineFixture {
 
   private static Throwable failureOf(CompletableFuture<?> future) {
@@ -57,7 +57,7 @@ class AsyncRequestTest extends EngineFixture {
   }
 
   @Test
-  void aReleaseThatIsNotConfirmedIsMadeUpForInTheBackground() throws Exception {
+  void anUnconfirmedReleaseIsRepeatedInTheBackground() throws Exception {
     Lease lease = acquire(RENEWED);
     store.down(true);
     assertEquals(ReleaseOutcome.UNKNOWN, get(lease.releaseAsync()));
@@ -93,7 +93,7 @@ class AsyncRequestTest extends EngineFixture {
   }
 
   @Test
-  void whoReleasesWhatIsBeingReleasedOccupiesNoThread() throws Exception {
+  void aSecondReleaseOccupiesNoThread() throws Exception {
     try (DefaultLockClient busy =
         new DefaultLockClient(store::open, RENEWED, new OneThread(time))) {
       Lease first = busy.lock("a").acquire();
@@ -120,7 +120,7 @@ class AsyncRequestTest extends EngineFixture {
   }
 
   @Test
-  void aReleaseServesTheNextWaiterWithoutTheServer() throws Exception {
+  void anAsynchronousReleaseServesTheNextWaiterWithoutTheStore() throws Exception {
     Lease lease = acquire(RENEWED);
     CompletableFuture<Lease> next = engine.lock("a").acquireAsync();
     assertEquals(ReleaseOutcome.HANDED_OFF, get(lease.releaseAsync()));
@@ -197,7 +197,7 @@ class AsyncRequestTest extends EngineFixture {
   }
 
   @Test
-  void theViewTakesNoTimeAtAllForOneAttempt() throws Exception {
+  void theViewTreatsATimeoutOfZeroAsOneAttempt() throws Exception {
     Lock view = engine.lock("a").asLock();
     assertTrue(view.tryLock(0, TimeUnit.SECONDS));
     assertTrue(view.tryLock(-1, TimeUnit.SECONDS));

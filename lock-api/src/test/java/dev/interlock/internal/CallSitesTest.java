@@ -16,7 +16,7 @@ class CallSitesTest {
 
   private final CallSites sites = new CallSites(Platform.on(TimeSource.system()));
 
-  private int lookedAt(String name, int acquisitions) {
+  private int recorded(String name, int acquisitions) {
     int count = 0;
     for (int i = 0; i < acquisitions; i++) {
       if (sites.sample(name) != null) {
@@ -27,11 +27,11 @@ class CallSitesTest {
   }
 
   @Test
-  void theFirstAcquisitionsOfANameAreAllLookedAt() {
+  void theFirstAcquisitionsOfANameAreAllRecorded() {
     for (int i = 0; i < CallSites.RECORDED_AT_FIRST; i++) {
       assertNotNull(sites.sample("a"));
     }
-    lookedAt("a", LATER);
+    recorded("a", LATER);
     for (int i = 0; i < CallSites.RECORDED_AT_FIRST; i++) {
       assertNotNull(sites.sample("b"), "the acquisitions of one name count for another");
     }
@@ -52,23 +52,23 @@ class CallSitesTest {
   }
 
   @Test
-  void placesInMethodsOfOneNameAreToldApart() throws Exception {
+  void sitesInMethodsOfOneNameAreDistinct() throws Exception {
     Object supplied = Overloads.call((Supplier<Object>) this::here);
     Object called = Overloads.call((Callable<Object>) this::here);
     assertNotSame(supplied, called);
   }
 
   @Test
-  void aShareOfTheLaterOnesIsLookedAt() {
-    lookedAt("a", CallSites.RECORDED_AT_FIRST);
-    int count = lookedAt("a", LATER);
-    // About 200; a chance of less than one in a million of being this far from it.
-    assertTrue(count > 100 && count < 300, () -> "looked at " + count);
+  void laterAcquisitionsAreSampled() {
+    recorded("a", CallSites.RECORDED_AT_FIRST);
+    int count = recorded("a", LATER);
+    // About 200 are expected; a deviation this large has a chance of less than one in a million.
+    assertTrue(count > 100 && count < 300, () -> "recorded " + count);
   }
 
   @Test
-  void allAreLookedAtOnceALeaseOfTheNameWasForgotten() {
-    lookedAt("a", LATER);
+  void allAreRecordedOnceALeaseOfTheNameWasForgotten() {
+    recorded("a", LATER);
     sites.rememberAll("a");
     for (int i = 0; i < LATER; i++) {
       assertNotNull(sites.sample("a"));

@@ -19,10 +19,10 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.Test;
 
-/** The threads on which the program's code runs, and what that code may do to them. */
+/** The threads on which the program's code runs, and the effects of that code on them. */
 class CallbackTest extends EngineFixture {
 
-  /** As languages do that check no exceptions. */
+  /** Throws a checked exception, as languages without checked exceptions do. */
   @SuppressWarnings("unchecked") // nothing is cast
   private static <E extends Throwable> void throwChecked() throws E {
     throw (E) new Exception("checked");
@@ -42,7 +42,7 @@ class CallbackTest extends EngineFixture {
     return thread;
   }
 
-  /** Virtual threads need a free carrier, and the program may compute on all of those. */
+  /** Virtual threads need a free carrier, and the program may compute on all carriers. */
   @Test
   void lossesAndEventsComeOnPlatformThreads() throws Exception {
     BlockingQueue<Thread> threads = new LinkedBlockingQueue<>();
@@ -51,7 +51,7 @@ class CallbackTest extends EngineFixture {
     assertEquals(false, isVirtual(thread(threads)));
     var unused = lease.onLoss().thenRun(() -> threads.add(Thread.currentThread()));
     lease.onEvent(event -> threads.add(Thread.currentThread()));
-    store.tellLoss("a", LossReason.TAKEN);
+    store.reportLoss("a", LossReason.TAKEN);
     for (int i = 0; i < 3; i++) {
       assertEquals(false, isVirtual(thread(threads)));
     }
@@ -72,7 +72,7 @@ class CallbackTest extends EngineFixture {
 
   @Test
   void aCheckedExceptionOutOfABackendEndsTheCallAndLeavesNothing() throws Exception {
-    store.next(FakeStore.Op.ACQUIRE, CallbackTest::<RuntimeException>throwChecked);
+    store.onNextCall(FakeStore.Op.ACQUIRE, CallbackTest::<RuntimeException>throwChecked);
     CompletableFuture<Optional<Lease>> attempt = engine.lock("a").tryAcquireAsync();
     Throwable failure = assertThrows(ExecutionException.class, () -> get(attempt)).getCause();
     assertEquals("checked", failure.getMessage());
@@ -82,7 +82,7 @@ class CallbackTest extends EngineFixture {
   @Test
   void aCheckedExceptionOutOfAReleaseLeavesItToTheCleanup() throws Exception {
     Lease lease = engine.lock("a").acquire();
-    store.next(FakeStore.Op.RELEASE, CallbackTest::<RuntimeException>throwChecked);
+    store.onNextCall(FakeStore.Op.RELEASE, CallbackTest::<RuntimeException>throwChecked);
     assertEquals(ReleaseOutcome.UNKNOWN, get(lease.releaseAsync()));
     Waits.until("the release", () -> !store.holds("a"));
   }
@@ -90,7 +90,7 @@ class CallbackTest extends EngineFixture {
   @Test
   void aCheckedExceptionOutOfARenewalIsAFailedRenewal() throws Exception {
     try (Lease lease = engine.lock("a").acquire()) {
-      store.next(FakeStore.Op.RENEW, CallbackTest::<RuntimeException>throwChecked);
+      store.onNextCall(FakeStore.Op.RENEW, CallbackTest::<RuntimeException>throwChecked);
       Throwable failure = assertThrows(Exception.class, lease::renew);
       assertInstanceOf(dev.interlock.LockUnavailableException.class, failure);
       lease.renew();
@@ -98,9 +98,9 @@ class CallbackTest extends EngineFixture {
     }
   }
 
-  /** A security context, or 50 MB, of whoever happens to be the first to need a thread. */
+  /** A thread could inherit a security context, or 50 MB, from the first thread that needs it. */
   @Test
-  void threadsInheritNothingOfThoseWhoNeedThemFirst() throws Exception {
+  void threadsInheritNothingFromTheThreadsThatNeedThemFirst() throws Exception {
     ClassLoader openers = Thread.currentThread().getContextClassLoader();
     InheritableThreadLocal<String> user = new InheritableThreadLocal<>();
     BlockingQueue<Thread> threads = new LinkedBlockingQueue<>();

@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 
 class CandidacyTest extends EngineFixture {
 
-  /** What the leader does, step by step as the test says. */
+  /** The work of the leader, which ends as the test says. */
   private static class Work implements LeaderElection.LeaderWork {
     final BlockingQueue<Lease> begun = new LinkedBlockingQueue<>();
     final AtomicInteger starts = new AtomicInteger();
@@ -49,7 +49,8 @@ class CandidacyTest extends EngineFixture {
       starts.incrementAndGet();
       begun.add(leadership);
       try {
-        LeaderElection.LeaderWork ending = endings.poll(); // an interrupt that is early is for that
+        LeaderElection.LeaderWork ending =
+            endings.poll(); // an early interrupt must meet the wait below
         (ending == null ? endings.take() : ending).lead(leadership);
       } catch (InterruptedException e) {
         interrupts.incrementAndGet();
@@ -59,7 +60,7 @@ class CandidacyTest extends EngineFixture {
       }
     }
 
-    /** Ends the leadership in progress, or else the next. */
+    /** Ends the present leadership, or the next. */
     void end(LeaderElection.LeaderWork ending) {
       endings.add(ending);
     }
@@ -105,7 +106,7 @@ class CandidacyTest extends EngineFixture {
 
   private void assertNothingLeft() {
     assertFalse(store.holds("a"));
-    // What is undone in the background is looked for until it can no longer arrive.
+    // The client looks for undone requests until they can no longer arrive.
     advanceUntil("nothing to be left", () -> engine.residue() == 0);
     assertEquals(work.starts.get(), work.stops.get());
   }
@@ -162,15 +163,15 @@ class CandidacyTest extends EngineFixture {
     note(journal, Op.ACQUIRE, "campaign");
     Candidacy candidacy = engine.election("a").start(noted);
     Lease first = work.next();
-    store.next(
+    store.onNextCall(
         Op.RELEASE,
         () -> {
           journal.add("release");
           note(journal, Op.ACQUIRE, "campaign");
-          store.next(
+          store.onNextCall(
               Op.RELEASE,
               () -> {
-                // The one in the background.
+                // The release in the background.
                 journal.add("undone");
               });
           throw FakeStore.noAnswer();
@@ -188,7 +189,7 @@ class CandidacyTest extends EngineFixture {
   }
 
   private void note(List<String> journal, Op op, String what) {
-    store.next(op, () -> journal.add(what));
+    store.onNextCall(op, () -> journal.add(what));
   }
 
   @Test
@@ -199,7 +200,7 @@ class CandidacyTest extends EngineFixture {
       time.advance(TTL.minusMillis(1));
       assertTrue(candidacy.isLeader());
       time.pass(Duration.ofMillis(1));
-      // By its own clock, whatever the threads of the client have done until then.
+      // By its own clock, whatever its threads have done until then.
       assertFalse(candidacy.isLeader());
       assertFalse(leadership.isHeld());
       Waits.until("the work to be stopped", () -> work.interrupts.get() == 1);
@@ -215,7 +216,7 @@ class CandidacyTest extends EngineFixture {
     try (Candidacy candidacy = run()) {
       for (int i = 0; i < 20; i++) {
         Lease leadership = work.next();
-        store.tellLoss("a", LossReason.TAKEN);
+        store.reportLoss("a", LossReason.TAKEN);
         assertEquals(LossReason.TAKEN, get(leadership.onLoss()).reason());
         assertTrue(candidacy.failure().isEmpty(), () -> candidacy.failure().toString());
       }
@@ -230,7 +231,7 @@ class CandidacyTest extends EngineFixture {
     work.end(leadership -> awaitUninterruptibly(over));
     Candidacy candidacy = run();
     Lease leadership = work.next();
-    store.tellLoss("a", LossReason.TAKEN);
+    store.reportLoss("a", LossReason.TAKEN);
     get(leadership.onLoss());
     store.occupy("a", TTL);
     time.advance(TTL);
@@ -258,7 +259,7 @@ class CandidacyTest extends EngineFixture {
     }
   }
 
-  /** As work does that calls {@link System#exit} while a shutdown hook closes the candidacy. */
+  /** Work may call {@link System#exit} while a shutdown hook closes the candidacy. */
   @Test
   void workThatDoesNotEndIsNoLongerRenewedAfterItsCandidacyWasClosed() throws Exception {
     work.end(leadership -> awaitUninterruptibly(over));
@@ -325,7 +326,7 @@ class CandidacyTest extends EngineFixture {
   }
 
   @Test
-  void whoDoesNotLeadForLongHasNotFailed() throws Exception {
+  void aLongWaitForLeadershipIsNotAFailure() throws Exception {
     store.occupy("a", TTL.multipliedBy(4));
     LeaderElection election =
         engine.election("a", options -> options.waitTimeout(Duration.ofSeconds(1)));
@@ -338,7 +339,7 @@ class CandidacyTest extends EngineFixture {
     assertNothingLeft();
   }
 
-  /** As languages do that check no exceptions. */
+  /** Throws a checked exception, as languages without checked exceptions do. */
   @SuppressWarnings("unchecked") // nothing is cast
   private static <E extends Throwable> void fail(Throwable failure) throws E {
     throw (E) failure;
@@ -375,7 +376,7 @@ class CandidacyTest extends EngineFixture {
       Lease leadership = nextLeadership();
       assertTrue(candidacy.failure().isPresent());
       work.end(held -> awaitUninterruptibly(over));
-      store.tellLoss("a", LossReason.TAKEN);
+      store.reportLoss("a", LossReason.TAKEN);
       get(leadership.onLoss());
       over.countDown();
       nextLeadership();
@@ -408,7 +409,7 @@ class CandidacyTest extends EngineFixture {
       assertInstanceOf(InterruptedException.class, candidacy.failure().orElseThrow());
       nextLeadership();
       assertTrue(candidacy.failure().isEmpty());
-      // And in the middle of the work.
+      // Also in the middle of the work.
       candidate.interrupt();
       nextLeadership();
       assertEquals(1, work.stops.get());
@@ -459,14 +460,14 @@ class CandidacyTest extends EngineFixture {
   }
 
   @Test
-  void workThatLooksAtItsLeaseEndsWhenTheCandidacyIsClosed() throws Exception {
+  void workThatChecksItsLeaseEndsWhenTheCandidacyIsClosed() throws Exception {
     CompletableFuture<Boolean> heldOnStore = new CompletableFuture<>();
     CountDownLatch looking = new CountDownLatch(1);
     work.end(
         leadership -> {
           looking.countDown();
           while (leadership.isHeld()) {
-            // As work does that has no interruptible step.
+            // Work may have no interruptible step.
             Thread.onSpinWait();
           }
           heldOnStore.complete(store.holds("a"));
@@ -518,12 +519,12 @@ class CandidacyTest extends EngineFixture {
   }
 
   @Test
-  void aGrantThatMeetsTheCloseIsGivenBackAndNoWorkBegins() throws Exception {
+  void aGrantDuringTheCloseIsReleasedAndNoWorkBegins() throws Exception {
     CompletableFuture<Candidacy> self = new CompletableFuture<>();
     CompletableFuture<Background<Boolean>> closing = new CompletableFuture<>();
-    store.next(
+    store.onNextCall(
         Op.ACQUIRE,
-        new FakeStore.Fate() {
+        new FakeStore.CallHook() {
           @Override
           public void before() {}
 
@@ -610,7 +611,7 @@ class CandidacyTest extends EngineFixture {
     engine.close();
     assertNothingLeft();
     assertEquals(0, other.starts.get());
-    // The work had time to end, so it is no loss.
+    // The work had time to end, so there is no loss.
     assertFalse(leadership.onLoss().isDone());
     assertFalse(leading.isLeader());
     leading.close();
@@ -695,9 +696,9 @@ class CandidacyTest extends EngineFixture {
 
   @Test
   void aLeadershipThatEndsBeforeTheWorkBeginsIsNoLeadership() throws Exception {
-    store.next(
+    store.onNextCall(
         Op.ACQUIRE,
-        new FakeStore.Fate() {
+        new FakeStore.CallHook() {
           @Override
           public void before() {}
 
@@ -724,7 +725,7 @@ class CandidacyTest extends EngineFixture {
       Background<Boolean> loss =
           inBackground(
               () -> {
-                store.tellLoss("a", LossReason.TAKEN);
+                store.reportLoss("a", LossReason.TAKEN);
                 return true;
               });
       candidacy.close();
@@ -748,7 +749,7 @@ class CandidacyTest extends EngineFixture {
           get(leadership.renewAsync());
           seen.add(leadership.callWhileHeld(() -> "worked"));
           BlockingQueue<LockEvent> events = eventsOf(leadership);
-          store.tellLoss("a", LossReason.TAKEN);
+          store.reportLoss("a", LossReason.TAKEN);
           Waits.until("the event", () -> events.peek() instanceof LockEvent.Lost);
           assertThrows(LeaseLostException.class, leadership::ensureHeld);
           done.complete(true);
@@ -764,7 +765,7 @@ class CandidacyTest extends EngineFixture {
   }
 
   @Test
-  void aCampaignMayBeTimedAsynchronousAndGivenUp() throws Exception {
+  void aCampaignMayBeTimedAsynchronousOrCancelled() throws Exception {
     LeaderElection election = engine.election("a");
     assertEquals("a", election.name());
     try (Lease leadership = election.campaign()) {

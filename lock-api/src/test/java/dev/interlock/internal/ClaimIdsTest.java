@@ -18,7 +18,7 @@ class ClaimIdsTest {
 
   private static final int BEFORE = 5;
 
-  /** A machine whose random source and clocks go their own way once it is a clone. */
+  /** A machine whose random source and clocks differ once it is a clone. */
   private static final class Machine implements Platform {
     private long nanos = Long.MAX_VALUE - Duration.ofMillis(100).toNanos();
     private long millis = 1_800_000_000_000L;

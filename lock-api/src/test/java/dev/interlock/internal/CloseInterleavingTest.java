@@ -17,12 +17,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.Test;
 
-/** Closing a client, against what is under way in it. */
+/** Closing a client during other operations. */
 class CloseInterleavingTest extends EngineFixture {
 
-  /** A server that takes so long over a release that the client has no time left to close. */
-  private final FakeStore.Fate tooSlow =
-      new FakeStore.Fate() {
+  /** A store that is so slow to release that the client has no time left to close. */
+  private final FakeStore.CallHook tooSlow =
+      new FakeStore.CallHook() {
         @Override
         public void before() {
           time.pass(REQUEST_TIMEOUT.multipliedBy(2));
@@ -34,13 +34,13 @@ class CloseInterleavingTest extends EngineFixture {
   void aLeaseForWhoseReleaseNoTimeIsLeftEndsAllTheSame() throws Exception {
     Lease first = acquire(RENEWED);
     Lease second = engine.lock("b").acquire();
-    store.next(FakeStore.Op.RELEASE, tooSlow);
+    store.onNextCall(FakeStore.Op.RELEASE, tooSlow);
     engine.close();
     assertFalse(first.isHeld());
     assertFalse(second.isHeld());
     assertEquals(ReleaseOutcome.ALREADY_LOST, first.release());
     assertEquals(ReleaseOutcome.ALREADY_LOST, second.release());
-    // What was under way in the background when the time was over still has to come to its end.
+    // Operations in the background still have to end when the time is over.
     Waits.until("nothing to be left", () -> engine.residue() == 0);
   }
 
@@ -58,7 +58,7 @@ class CloseInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void aReleaseThatHandsOverMeanwhileEndsOnTheServer() throws Exception {
+  void aReleaseThatHandsOffDuringTheCloseEndsOnTheStore() throws Exception {
     Lease lease = acquire(RENEWED);
     Waiting waiter = new Waiting();
     engine.holdings.queues.enter("a", Share.EXCLUSIVE, waiter);
@@ -92,7 +92,7 @@ class CloseInterleavingTest extends EngineFixture {
   @Test
   void aContestThatIsAboutToWaitEndsWithTheClient() throws Exception {
     store.occupy("a", TTL);
-    store.watchesFail(true); // or else the watch that is set up would end the wait
+    store.watchesFail(true); // the signal of a watch would end the wait
     InterceptedTime intercepted = new InterceptedTime(time);
     DefaultLockClient client = new DefaultLockClient(store::open, RENEWED, intercepted);
     Background<Lease> loop =
@@ -104,11 +104,11 @@ class CloseInterleavingTest extends EngineFixture {
             });
     assertInstanceOf(
         IllegalStateException.class, assertThrows(ExecutionException.class, loop::get).getCause());
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     Waits.until("nothing to be left", () -> client.residue() == 0);
   }
 
-  /** By then it has told all acquire loops to stop. */
+  /** Returns when the close has told all acquire loops to stop. */
   private void closeUpToItsWaitForAcquireLoops(DefaultLockClient client) {
     Thread closing = new Thread(client::close, "closing");
     closing.setDaemon(true);
@@ -123,7 +123,7 @@ class CloseInterleavingTest extends EngineFixture {
     assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
     Waits.until("the first try in the background", () -> engine.engine.timer.size() == 2);
     store.down(false);
-    store.next(
+    store.onNextCall(
         FakeStore.Op.RELEASE,
         () -> {
           if (Thread.interrupted()) {
@@ -137,20 +137,20 @@ class CloseInterleavingTest extends EngineFixture {
     Waits.until("nothing to be left", () -> engine.residue() == 0);
   }
 
-  /** As by its own loss, if the work of a leader closes the client. */
+  /** The work of a leader may close the client, and be interrupted by its own loss. */
   @Test
   void anInterruptWhileALeaseIsReleasedCostsNothingElse() throws Exception {
     Lease lease = acquire(RENEWED);
     Thread closing = Thread.currentThread();
     CountDownLatch over = new CountDownLatch(1);
-    store.next(
+    store.onNextCall(
         FakeStore.Op.RELEASE,
-        new FakeStore.Fate() {
+        new FakeStore.CallHook() {
           private boolean interrupted;
 
           @Override
           public void before() throws InterruptedException {
-            store.next(FakeStore.Op.RELEASE, this);
+            store.onNextCall(FakeStore.Op.RELEASE, this);
             if (Thread.currentThread() != closing) {
               over.await();
             } else if (!interrupted || Thread.interrupted()) {
@@ -202,11 +202,11 @@ class CloseInterleavingTest extends EngineFixture {
         assertInstanceOf(IllegalStateException.class, failure);
       }
       assertFalse(store.holds("a"));
-      Waits.until("the line to end", () -> client.residue() == 0);
+      Waits.until("the queue to end", () -> client.residue() == 0);
     }
   }
 
-  /** Lets the client be closed while a lease that is being released is handed over to it. */
+  /** A waiter that lets the client be closed while a lease is handed off to it. */
   private final class Waiting implements LocalQueue.Waiter {
     private Background<Boolean> closing;
     private LeaseState lease;
@@ -231,7 +231,7 @@ class CloseInterleavingTest extends EngineFixture {
 
     @Override
     public boolean onHead() {
-      // As a head that finds its client closed.
+      // A head that finds its client closed ends its turn.
       closed = true;
       engine.holdings.endTurn("a");
       return true;

@@ -48,7 +48,7 @@ class CloseTest extends EngineFixture {
   }
 
   @Test
-  void whatIsHeldWhenTheDrainIsOverIsLostToIt() throws Exception {
+  void leasesHeldAtTheEndOfTheDrainAreLost() throws Exception {
     Lease lease = acquire(RENEWED);
     MultiLease set = engine.multiLock(List.of("b", "c")).acquire();
     Background<Boolean> closing = closing(TTL.dividedBy(3));

@@ -20,7 +20,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** Minimum holds on a store that keeps their rest by itself. */
+/** Minimum holds on a store that can defer a release. */
 class DeferredReleaseTest extends EngineFixture {
 
   private static final Duration MIN_HOLD = TTL.multipliedBy(3);
@@ -55,7 +55,7 @@ class DeferredReleaseTest extends EngineFixture {
   }
 
   @Test
-  void theStoreKeepsTheRestAndNothingIsLeftInTheClient() throws Exception {
+  void theStoreKeepsTheLockAndNothingRemainsInTheClient() throws Exception {
     Lease lease = acquire();
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
@@ -108,7 +108,7 @@ class DeferredReleaseTest extends EngineFixture {
   }
 
   @Test
-  void aStoreThatIsDownLeavesTheRestToTheClient() throws Exception {
+  void aStoreThatIsDownLeavesTheMinimumHoldToTheClient() throws Exception {
     Lease lease = acquire();
     store.down(true);
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
@@ -131,16 +131,19 @@ class DeferredReleaseTest extends EngineFixture {
   }
 
   @Test
-  void theReleaseAfterALateRequestHasTheRestOfItsTime() throws Exception {
+  void theReleaseAfterALateRequestHasTheRemainingTime() throws Exception {
     Duration least = REQUEST_TIMEOUT.dividedBy(2);
     Lease lease = deferring.lock("a", options -> options.minHold(least)).acquire();
     store.loseReply(FakeStore.Op.DEFER, least);
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
-    assertEquals(REQUEST_TIMEOUT.minus(least), store.releaseBudget());
+    assertEquals(REQUEST_TIMEOUT.minus(least), store.releaseTimeout());
     assertFalse(lease.onLoss().isDone(), "the store has freed it, as it was told");
   }
 
-  /** The store may end the grant at any moment, as a request that was given up may arrive late. */
+  /**
+   * A request that the client no longer waits for may arrive late, so the store may end the grant
+   * at any moment.
+   */
   @Test
   void aGrantThatTheStoreMayEndByItselfIsNotHandedOff() throws Exception {
     Duration least = TTL.dividedBy(9);
@@ -156,7 +159,7 @@ class DeferredReleaseTest extends EngineFixture {
     second.close();
   }
 
-  /** Nor if its minimum hold has passed since the request. */
+  /** Not even if its minimum hold has passed since the request. */
   @Test
   void aGrantThatALateRequestMayEndIsNotHandedOff() throws Exception {
     Duration least = REQUEST_TIMEOUT.dividedBy(2);
@@ -169,11 +172,11 @@ class DeferredReleaseTest extends EngineFixture {
     get(waiting).close();
   }
 
-  /** Of several servers some may have deferred the release, and no others may be left to renew. */
+  /** Some of several servers may have deferred the release, and too few may remain to renew. */
   @Test
   void theStoreIsAskedAgainUntilItConfirms() throws Exception {
     Lease lease = acquire();
-    store.next(
+    store.onNextCall(
         FakeStore.Op.DEFER,
         () -> {
           throw FakeStore.noAnswer();
@@ -186,12 +189,12 @@ class DeferredReleaseTest extends EngineFixture {
     assertFalse(lease.onLoss().isDone());
   }
 
-  /** Also if it need not be renewed before its minimum hold has passed. */
+  /** Also if no renewal is due before the minimum hold has passed. */
   @Test
   void aRequestThatWasNotSentIsSoonMadeAgain() throws Exception {
     Duration least = TTL.dividedBy(3);
     Lease lease = deferring.lock("a", options -> options.minHold(least).autoRenew(false)).acquire();
-    store.next(
+    store.onNextCall(
         FakeStore.Op.DEFER,
         () -> {
           throw LockUnavailableException.notSent("fake", "nowhere:1", "refused", null);
@@ -204,7 +207,7 @@ class DeferredReleaseTest extends EngineFixture {
     assertTrue(store.holds("a"), "closing the client freed the lock early");
   }
 
-  /** As long as replicas lack the change, a primary that fails may take it along. */
+  /** A primary that fails may lose the change while replicas lack it. */
   @Test
   void theStoreIsAskedAgainWhenARenewalHasMetTheDeferral() throws Exception {
     Lease lease = acquire();
@@ -214,7 +217,7 @@ class DeferredReleaseTest extends EngineFixture {
     int asked = store.calls(FakeStore.Op.DEFER);
     advanceUntil("it is asked again", () -> store.calls(FakeStore.Op.DEFER) > asked + 1);
     assertEquals(1, store.calls(FakeStore.Op.RENEW));
-    store.next(FakeStore.Op.DEFER, () -> {});
+    store.onNextCall(FakeStore.Op.DEFER, () -> {});
     advanceUntil("nothing is left of it", () -> deferring.residue() == 0);
     assertTrue(time.nanoTime() - begun < MIN_HOLD.toNanos(), "it was not asked again");
     assertFreedWhenItHasPassed();
@@ -316,7 +319,7 @@ class DeferredReleaseTest extends EngineFixture {
     assertEquals(ReleaseOutcome.RELEASED, ((DeferrableLease) kept).releaseAfter(Duration.ZERO));
   }
 
-  /** On a store that cannot. */
+  /** The store cannot defer releases. */
   @Test
   void theClientRenewsWhatItKeepsBeyondTheTtl() throws Exception {
     Lease lease = engine.lock("a", options -> options.autoRenew(false)).acquire();

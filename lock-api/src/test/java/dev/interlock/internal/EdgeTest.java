@@ -8,7 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Ends and clocks that other tests do not reach. */
+/** Ends of leases and readings of clocks that other tests do not reach. */
 class EdgeTest extends EngineFixture {
 
   @Test
@@ -48,7 +48,7 @@ class EdgeTest extends EngineFixture {
   }
 
   @Test
-  void whoIsHandedALeaseThatWasForsakenJustBeforeItsReleaseHasItRenewed() throws Exception {
+  void aLeaseThatIsAbandonedJustBeforeItsHandoffIsRenewedAgain() throws Exception {
     LeaseState[] state = new LeaseState[1];
     Boolean got =
         BlockingAcquisition.acquire(

@@ -19,7 +19,7 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 
-/** An engine on a clock that stands still, in front of a server that does as it is told. */
+/** An engine on a clock that stands still, in front of a store that does as it is told. */
 abstract class EngineFixture {
 
   static final Duration TTL = Duration.ofSeconds(9);
@@ -28,7 +28,7 @@ abstract class EngineFixture {
       LockOptions.builder().ttl(TTL).requestTimeout(REQUEST_TIMEOUT).build();
   static final LockOptions FIXED = RENEWED.toBuilder().autoRenew(false).build();
 
-  /** How often to look at what nobody waits for by the clock. */
+  /** The step of the clock while a test waits for something else. */
   static final Duration STEP = Duration.ofMillis(100);
 
   final ManualTime time = new ManualTime();
@@ -49,7 +49,7 @@ abstract class EngineFixture {
     return other;
   }
 
-  /** Makes one lock's options those that are given. */
+  /** Sets the given options on a lock. */
   static Consumer<LockOptions.Builder> like(LockOptions wanted) {
     return options ->
         options
@@ -67,7 +67,7 @@ abstract class EngineFixture {
     return engine.lock("a", like(options)).acquire();
   }
 
-  /** Lets time pass until something holds. */
+  /** Lets time pass until the condition holds. */
   void advanceUntil(String what, BooleanSupplier condition) {
     advanceUntil(
         time,
@@ -78,7 +78,7 @@ abstract class EngineFixture {
         });
   }
 
-  /** A thread that was woken for a renewal, and has not run yet, does not look busy. */
+  /** A thread that was woken for a renewal and has not run yet does not look busy. */
   private void awaitRenewalsToBegin() {
     CompletableFuture<Void> behind = new CompletableFuture<>();
     try {
@@ -100,7 +100,9 @@ abstract class EngineFixture {
         });
   }
 
-  /** Without single failures of renewals, whose number depends on chance. */
+  /**
+   * Returns the events of a lease except single failed renewals, whose number depends on chance.
+   */
   static BlockingQueue<LockEvent> eventsOf(Lease lease) {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     lease.onEvent(
@@ -126,7 +128,7 @@ abstract class EngineFixture {
     return future.get(30, TimeUnit.SECONDS);
   }
 
-  /** Something that blocks, on a thread of its own. */
+  /** A blocking task on a thread of its own. */
   static final class Background<T> {
     final CompletableFuture<T> result = new CompletableFuture<>();
     final Thread thread;

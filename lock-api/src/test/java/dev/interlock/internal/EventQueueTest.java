@@ -24,7 +24,7 @@ class EventQueueTest {
 
   private final EventQueue queue = new EventQueue();
 
-  /** Against a list that is searched, over the end of the clock's range. */
+  /** Compares the queue with a list, across the overflow of the clock. */
   @Test
   void eventsComeByTime() {
     Random random = new Random(21);

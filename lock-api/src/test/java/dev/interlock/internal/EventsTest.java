@@ -35,17 +35,17 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** What listeners get to know of acquisitions and leases. */
+/** The events of acquisitions and leases. */
 class EventsTest extends EngineFixture {
 
-  private static final Duration LONG = TTL.multipliedBy(100);
+  private static final Duration HUNDRED_TTLS = TTL.multipliedBy(100);
   private static final Duration INTERVAL = TTL.dividedBy(3);
 
   private final BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
   private final Registration registration = engine.onEvent(events::add);
 
   private void assertNoMore() throws InterruptedException {
-    // Listeners are called in order: when this one has come, all before it have.
+    // Listeners are called in order: all earlier events have come when this one has.
     engine.engine.notifier.enqueueAll(new Marker());
     engine.engine.notifier.flush();
     assertTrue(next(events) instanceof Marker);
@@ -84,8 +84,8 @@ class EventsTest extends EngineFixture {
   }
 
   @Test
-  void anAcquisitionThatWaitsTellsHowLongAndItsLeaseHowLongItWasHeld() throws Exception {
-    store.occupy("a", LONG);
+  void anAcquisitionReportsItsWaitAndItsLeaseTheTimeItWasHeld() throws Exception {
+    store.occupy("a", HUNDRED_TTLS);
     CompletableFuture<Lease> future =
         engine.lock("a", options -> options.label("me").autoRenew(false)).acquireAsync();
     LockEvent.Waiting waiting = next(events, LockEvent.Waiting.class);
@@ -111,7 +111,7 @@ class EventsTest extends EngineFixture {
   }
 
   @Test
-  void aHandoffIsToldByTheOneThatGotTheLock() throws Exception {
+  void aHandoffIsReportedByTheAcquisitionThatGotTheLock() throws Exception {
     Lease first = acquire(RENEWED);
     long one = next(events, LockEvent.Acquired.class).acquisition();
     CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
@@ -130,8 +130,8 @@ class EventsTest extends EngineFixture {
   }
 
   @Test
-  void whoGivesUpSaysWhy() throws Exception {
-    store.occupy("a", LONG);
+  void anAcquisitionWithoutALeaseReportsTheReason() throws Exception {
+    store.occupy("a", HUNDRED_TTLS);
     assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
     LockEvent.GaveUp busy = next(events, LockEvent.GaveUp.class);
     assertSame(Reason.TIMED_OUT, busy.reason());
@@ -159,7 +159,7 @@ class EventsTest extends EngineFixture {
   }
 
   @Test
-  void aFailureIsToldWithWhatItWas() throws Exception {
+  void aFailureIsReportedWithItsCause() throws Exception {
     store.down(true);
     assertThrows(LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
     LockEvent.GaveUp failed = next(events, LockEvent.GaveUp.class);
@@ -180,7 +180,7 @@ class EventsTest extends EngineFixture {
 
   @Test
   void theClientListsItsWaitersAndLeases() throws Exception {
-    store.occupy("a", LONG);
+    store.occupy("a", HUNDRED_TTLS);
     assertEquals(List.of(), engine.waiters());
     CompletableFuture<Lease> head =
         engine.lock("a", options -> options.label("head")).acquireAsync();
@@ -221,7 +221,7 @@ class EventsTest extends EngineFixture {
 
   @Test
   void aClosedClientEndsTheWaitAsAFailure() throws Exception {
-    Lease held = acquire(RENEWED);
+    Lease first = acquire(RENEWED);
     next(events, LockEvent.Acquired.class);
     CompletableFuture<Lease> waiting = engine.lock("a").acquireAsync();
     next(events, LockEvent.Waiting.class);
@@ -232,11 +232,11 @@ class EventsTest extends EngineFixture {
       event = next(events);
     }
     assertSame(Reason.FAILED, ((LockEvent.GaveUp) event).reason());
-    assertFalse(held.isHeld());
+    assertFalse(first.isHeld());
   }
 
   @Test
-  void aRenewalThatFailsIsToldEachTime() throws Exception {
+  void everyFailedRenewalIsReported() throws Exception {
     Lease lease = acquire(RENEWED);
     next(events, LockEvent.Acquired.class);
     store.down(true);
@@ -251,7 +251,7 @@ class EventsTest extends EngineFixture {
   }
 
   @Test
-  void aSetTellsOfTheSetAndItsClientOfEachName() throws Exception {
+  void aSetReportsTheSetAndItsClientEachName() throws Exception {
     MultiLease set = engine.multiLock(List.of("a", "b")).acquire();
     long number = next(events, LockEvent.Acquired.class).acquisition();
     LockEvent.Acquired second = next(events, LockEvent.Acquired.class);
@@ -277,7 +277,7 @@ class EventsTest extends EngineFixture {
   }
 
   @Test
-  void aListenerThatIsRemovedGetsNoMore() throws Exception {
+  void aRemovedListenerGetsNoMoreEvents() throws Exception {
     Lease lease = acquire(RENEWED);
     next(events, LockEvent.Acquired.class);
     BlockingQueue<LockEvent> ofLease = new LinkedBlockingQueue<>();
@@ -299,16 +299,16 @@ class EventsTest extends EngineFixture {
   }
 
   @Test
-  void whatIsHeldIsShownWithoutTheStore() throws Exception {
+  void leasesAreListedWithoutTheStore() throws Exception {
     assertEquals(List.of(), engine.leases());
     Instant since = Instant.ofEpochMilli(time.wallMillis());
     Lease lease = engine.lock("b", options -> options.label("me")).acquire();
     MultiLease set = engine.multiLock(List.of("c", "a")).acquire();
     time.advance(Duration.ofSeconds(1));
     store.down(true);
-    List<LeaseInfo> held = engine.leases();
-    assertEquals(List.of("a", "b", "c"), held.stream().map(LeaseInfo::name).toList());
-    LeaseInfo info = held.get(1);
+    List<LeaseInfo> leases = engine.leases();
+    assertEquals(List.of("a", "b", "c"), leases.stream().map(LeaseInfo::name).toList());
+    LeaseInfo info = leases.get(1);
     assertEquals(OptionalLong.of(lease.fencingToken()), info.fencingToken());
     assertEquals(lease.remainingValidity(), info.remainingValidity());
     assertEquals(since, info.heldSince());
@@ -320,7 +320,7 @@ class EventsTest extends EngineFixture {
   }
 
   @Test
-  void whoHeldTheLockWhenLastSeenIsInTheTimeout() throws Exception {
+  void theLastSeenHolderIsInTheTimeout() throws Exception {
     LockOptions impatient = LockOptions.builder().waitTimeout(Duration.ofMillis(50)).build();
     try (LockClient one = LockClient.open("memory:holders?label=one");
         LockClient two = LockClient.open("memory:holders", impatient);
@@ -347,7 +347,7 @@ class EventsTest extends EngineFixture {
   }
 
   @Test
-  void aClientSaysWhatItIs() {
+  void aClientDescribesItself() {
     assertEquals("LockClient[fake at nowhere:1]", engine.toString());
   }
 }

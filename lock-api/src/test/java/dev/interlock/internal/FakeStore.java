@@ -31,7 +31,7 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server without a queue, for one JVM, that does what a test tells it: fail, lose replies, be
+ * A store without a queue, for one JVM, that does what a test tells it: fail, lose replies, be
  * slow, stop in the middle of a call.
  */
 final class FakeStore {
@@ -44,17 +44,17 @@ final class FakeStore {
     INSPECT
   }
 
-  /** What happens to a call. */
-  interface Fate {
-    /** Called before the server does anything. */
+  /** Intercepts a call. */
+  interface CallHook {
+    /** Called before the store does anything. */
     void before() throws InterruptedException;
 
-    /** Called when it has done it, before the reply. */
+    /** Called when the store has done its work, before the reply. */
     default void after() {}
   }
 
-  /** Stops one call until it is let go. */
-  static final class Gate implements Fate {
+  /** Stops a call until the gate is opened. */
+  static final class Gate implements CallHook {
     private final CountDownLatch arrived = new CountDownLatch(1);
     private final CountDownLatch opened = new CountDownLatch(1);
 
@@ -89,16 +89,16 @@ final class FakeStore {
   private final Map<String, List<Hold>> holds = new HashMap<>();
   private final Map<String, List<WakeUp>> watchers = new HashMap<>();
   private final Map<String, Consumer<LossReason>> holders = new HashMap<>();
-  private final Map<Op, Fate> next = new EnumMap<>(Op.class);
+  private final Map<Op, CallHook> nextCalls = new EnumMap<>(Op.class);
   private final Map<Op, AtomicInteger> calls = new EnumMap<>(Op.class);
   private final List<Integer> batches = new ArrayList<>();
-  private final List<Duration> patience = new ArrayList<>();
+  private final List<Duration> renewalTimeouts = new ArrayList<>();
   private final AtomicInteger renewing = new AtomicInteger();
-  private int mostRenewing;
+  private int maxRenewing;
   private long tokens;
   private volatile @Nullable Claim lastClaim;
-  private volatile Duration budget = Duration.ZERO;
-  private volatile Duration releaseBudget = Duration.ZERO;
+  private volatile Duration attemptTimeout = Duration.ZERO;
+  private volatile Duration releaseTimeout = Duration.ZERO;
   private boolean down;
   private boolean refusing;
   private final List<Claim> attempted = new ArrayList<>();
@@ -127,27 +127,27 @@ final class FakeStore {
     down = isDown;
   }
 
-  /** From now on nobody may do anything, until somebody sets that right. */
+  /** Refuses all calls, or none, from now on. */
   synchronized void refuse(boolean refuse) {
     refusing = refuse;
   }
 
-  /** The claims of all attempts, in their order. */
+  /** Returns the claims of all attempts, in order. */
   synchronized List<Claim> attempted() {
     return List.copyOf(attempted);
   }
 
-  /** The claims that the engine has done with, in the order in which it said so. */
+  /** Returns the claims that the engine has forgotten, in order. */
   synchronized List<Claim> forgotten() {
     return List.copyOf(forgotten);
   }
 
-  /** The next thing that the backend is told rather than asked fails with this. */
+  /** Fails the next call of {@code forget} or {@code endSession} with the error. */
   synchronized void failOnce(Error error) {
     nextError = error;
   }
 
-  private void failIfTold() {
+  private void throwNextError() {
     Error error = nextError;
     nextError = null;
     if (error != null) {
@@ -155,17 +155,21 @@ final class FakeStore {
     }
   }
 
-  /** The claims whose session was to be ended. */
+  /** Returns the claims whose session was to be ended. */
   synchronized List<Claim> endedSessions() {
     return List.copyOf(endedSessions);
   }
 
-  /** From now on grants hang on sessions: nothing ends them on the server while those live. */
+  /**
+   * Ties grants to sessions from now on: nothing ends them on the store while the sessions live.
+   */
   synchronized void onSessions() {
     onSessions = true;
   }
 
-  /** The same, and each answer makes a session certain for only so long. */
+  /**
+   * Ties grants to sessions from now on; each answer makes a session certain for only this time.
+   */
   synchronized void onSessionsValidityPerConfirmation(Duration duration) {
     onSessions = true;
     validityPerConfirmation = duration;
@@ -179,29 +183,29 @@ final class FakeStore {
     watchesFail = fail;
   }
 
-  /** Has the fault of failing when it should end a watch. */
+  /** Makes the end of each watch fail, as a fault of the backend. */
   synchronized void unwatchingFails(boolean fails) {
     unwatchingFails = fails;
   }
 
-  /** Clients opened from now on can leave the rest of a minimum hold to it. */
+  /** Lets clients that are opened from now on defer releases. */
   synchronized void defersReleases() {
     defersReleases = true;
   }
 
-  /** What a busy server answers from now on for when to look again. */
+  /** Sets the pause that a busy store asks for from now on. */
   synchronized void hint(Duration pollInterval) {
     hint = pollInterval;
   }
 
-  /** Decides over the next call of the kind. */
-  synchronized void next(Op op, Fate fate) {
-    next.put(op, fate);
+  /** Intercepts the next call of the operation. */
+  synchronized void onNextCall(Op op, CallHook hook) {
+    nextCalls.put(op, hook);
   }
 
-  /** From now on each call of the kind takes so long. */
+  /** Makes each call of the operation take this long from now on. */
   void slow(Op op, Duration duration) {
-    next(
+    onNextCall(
         op,
         () -> {
           time.pass(duration);
@@ -209,16 +213,16 @@ final class FakeStore {
         });
   }
 
-  /** Carries the next call of the kind out, and loses the reply. */
+  /** Executes the next call of the operation, and loses the reply. */
   void loseReply(Op op) {
     loseReply(op, Duration.ZERO);
   }
 
-  /** The same, after a while. */
+  /** Executes the next call of the operation after a while, and loses the reply. */
   void loseReply(Op op, Duration duration) {
-    next(
+    onNextCall(
         op,
-        new Fate() {
+        new CallHook() {
           @Override
           public void before() {
             time.pass(duration);
@@ -231,11 +235,11 @@ final class FakeStore {
         });
   }
 
-  /** Carries each call of the kind out, and loses its reply. */
+  /** Executes each call of the operation, and loses the reply. */
   void loseEachReply(Op op) {
-    next(
+    onNextCall(
         op,
-        new Fate() {
+        new CallHook() {
           @Override
           public void before() {}
 
@@ -249,23 +253,23 @@ final class FakeStore {
 
   Gate gate(Op op) {
     Gate gate = new Gate();
-    next(op, gate);
+    onNextCall(op, gate);
     return gate;
   }
 
-  /** The claim of the last attempt. */
+  /** Returns the claim of the last attempt. */
   @Nullable Claim lastClaim() {
     return lastClaim;
   }
 
-  /** How long the last attempt was given. */
-  Duration budget() {
-    return budget;
+  /** Returns the time-out of the last attempt. */
+  Duration attemptTimeout() {
+    return attemptTimeout;
   }
 
-  /** How long the last release was given. */
-  Duration releaseBudget() {
-    return releaseBudget;
+  /** Returns the time-out of the last release. */
+  Duration releaseTimeout() {
+    return releaseTimeout;
   }
 
   int calls(Op op) {
@@ -276,20 +280,20 @@ final class FakeStore {
     return List.copyOf(batches);
   }
 
-  /** How long each request for renewals might take. */
-  synchronized List<Duration> patience() {
-    return List.copyOf(patience);
+  /** Returns the time-out of each request for renewals. */
+  synchronized List<Duration> renewalTimeouts() {
+    return List.copyOf(renewalTimeouts);
   }
 
-  synchronized int mostRenewing() {
-    return mostRenewing;
+  synchronized int maxRenewing() {
+    return maxRenewing;
   }
 
   synchronized boolean holds(String name) {
     return !live(name).isEmpty();
   }
 
-  /** How many hold the name together. */
+  /** Returns the number of holders of the name. */
   synchronized int holders(String name) {
     return live(name).size();
   }
@@ -322,13 +326,13 @@ final class FakeStore {
     holds.put(claim.name(), all);
   }
 
-  /** Somebody deletes the lock behind the holder's back. */
+  /** Deletes the lock without telling the holder. */
   synchronized void delete(String name) {
     holds.remove(name);
   }
 
-  /** Takes the lock away from whoever got it last, and tells them. */
-  void tellLoss(String name, LossReason reason) {
+  /** Takes the lock from its last holder, and reports the loss. */
+  void reportLoss(String name, LossReason reason) {
     Consumer<LossReason> holder;
     synchronized (this) {
       holds.remove(name);
@@ -337,21 +341,21 @@ final class FakeStore {
     holder.accept(reason);
   }
 
-  /** Somebody else holds the lock. */
+  /** Lets another client hold the lock. */
   synchronized void occupy(String name, Duration ttl) {
     occupy(name, Share.EXCLUSIVE, ttl);
   }
 
-  /** Somebody else holds a share of the name. */
+  /** Lets another client hold a share of the name. */
   synchronized void occupy(String name, Share share, Duration ttl) {
     long until = time.nanoTime() + ttl.toNanos();
     put(name, new Hold("somebody", share, until, ++tokens, "somebody"));
   }
 
-  /** A request to acquire arrives that was held up on its way, and given up by its sender. */
-  synchronized void arrive(Claim heldUp) {
-    long until = time.nanoTime() + heldUp.ttl().toNanos();
-    put(heldUp.name(), new Hold(heldUp.id(), heldUp.share(), until, ++tokens, heldUp.label()));
+  /** Executes a delayed request to acquire, which its sender no longer waits for. */
+  synchronized void arrive(Claim delayed) {
+    long until = time.nanoTime() + delayed.ttl().toNanos();
+    put(delayed.name(), new Hold(delayed.id(), delayed.share(), until, ++tokens, delayed.label()));
   }
 
   synchronized void free(String name) {
@@ -367,14 +371,14 @@ final class FakeStore {
     return new Backend(context);
   }
 
-  private Fate arrive(Op op) throws InterruptedException {
-    Fate fate;
+  private CallHook arrive(Op op) throws InterruptedException {
+    CallHook hook;
     synchronized (this) {
       calls.get(op).incrementAndGet();
-      fate = next.remove(op);
+      hook = nextCalls.remove(op);
     }
-    if (fate != null) {
-      fate.before();
+    if (hook != null) {
+      hook.before();
     }
     synchronized (this) {
       if (down) {
@@ -384,7 +388,7 @@ final class FakeStore {
         throw new LockConfigurationException("fake at nowhere:1: no permission", null);
       }
     }
-    return fate == null ? () -> {} : fate;
+    return hook == null ? () -> {} : hook;
   }
 
   private final class Backend implements LockBackend {
@@ -395,12 +399,12 @@ final class FakeStore {
       this.context = context;
     }
 
-    private Fate arriveOpen(Op op) throws InterruptedException {
-      Fate fate = arrive(op);
+    private CallHook arriveOpen(Op op) throws InterruptedException {
+      CallHook hook = arrive(op);
       if (closed) {
         throw noAnswer();
       }
-      return fate;
+      return hook;
     }
 
     @Override
@@ -426,11 +430,11 @@ final class FakeStore {
     @Override
     public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
       lastClaim = claim;
-      budget = deadline.remaining();
+      attemptTimeout = deadline.remaining();
       synchronized (FakeStore.this) {
         attempted.add(claim);
       }
-      Fate fate = arriveOpen(Op.ACQUIRE);
+      CallHook hook = arriveOpen(Op.ACQUIRE);
       Attempt attempt;
       synchronized (FakeStore.this) {
         long now = time.nanoTime();
@@ -443,14 +447,14 @@ final class FakeStore {
           weight += hold.share().weight();
         }
         if (weight > claim.share().capacity()) {
-          long left = live.get(0).until() - now;
-          attempt = new Attempt.Busy(hint == null ? Duration.ofNanos(left) : hint);
+          long remaining = live.get(0).until() - now;
+          attempt = new Attempt.Busy(hint == null ? Duration.ofNanos(remaining) : hint);
         } else {
           long until = now + claim.ttl().toNanos();
           put(claim.name(), new Hold(claim.id(), claim.share(), until, ++tokens, claim.label()));
           holders.put(
               claim.name(), reason -> context.reportLoss(claim, reason, "told by the server"));
-          // Counted from here, which is too late: the engine must put it right.
+          // Counted from here, which is too late: the engine must correct it.
           attempt =
               new Attempt.Granted(
                   onSessions
@@ -459,7 +463,7 @@ final class FakeStore {
                       : Grant.expiring(claim, tokens, until, claim.ttl()));
         }
       }
-      fate.after();
+      hook.after();
       return attempt;
     }
 
@@ -478,11 +482,11 @@ final class FakeStore {
         throws InterruptedException {
       synchronized (FakeStore.this) {
         batches.add(grants.size());
-        patience.add(deadline.remaining());
-        mostRenewing = Math.max(mostRenewing, renewing.incrementAndGet());
+        renewalTimeouts.add(deadline.remaining());
+        maxRenewing = Math.max(maxRenewing, renewing.incrementAndGet());
       }
       try {
-        Fate fate = arriveOpen(Op.RENEW);
+        CallHook hook = arriveOpen(Op.RENEW);
         List<Renewal> outcomes = new ArrayList<>();
         synchronized (FakeStore.this) {
           long now = time.nanoTime();
@@ -498,7 +502,7 @@ final class FakeStore {
             }
           }
         }
-        fate.after();
+        hook.after();
         return outcomes;
       } finally {
         renewing.decrementAndGet();
@@ -507,28 +511,28 @@ final class FakeStore {
 
     @Override
     public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-      releaseBudget = deadline.remaining();
-      Fate fate = arriveOpen(Op.RELEASE);
-      boolean held;
+      releaseTimeout = deadline.remaining();
+      CallHook hook = arriveOpen(Op.RELEASE);
+      boolean existed;
       synchronized (FakeStore.this) {
-        held = hold(claim) != null;
-        if (held) {
+        existed = hold(claim) != null;
+        if (existed) {
           remove(claim);
           watchers.getOrDefault(claim.name(), List.of()).forEach(WakeUp::signal);
         }
       }
-      fate.after();
-      return held;
+      hook.after();
+      return existed;
     }
 
     @Override
     public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
         throws InterruptedException {
-      Fate fate = arriveOpen(Op.DEFER);
-      boolean held;
+      CallHook hook = arriveOpen(Op.DEFER);
+      boolean existed;
       synchronized (FakeStore.this) {
         Hold hold = hold(claim);
-        held = hold != null || hold(claim.name(), claim.deferredId()) != null;
+        existed = hold != null || hold(claim.name(), claim.deferredId()) != null;
         if (hold != null) {
           long until = time.nanoTime() + delay.toNanos();
           remove(claim);
@@ -538,8 +542,8 @@ final class FakeStore {
           watchers.getOrDefault(claim.name(), List.of()).forEach(WakeUp::signal);
         }
       }
-      fate.after();
-      return held;
+      hook.after();
+      return existed;
     }
 
     @Override
@@ -563,9 +567,9 @@ final class FakeStore {
 
     @Override
     public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-      Fate fate = arriveOpen(Op.INSPECT);
+      CallHook hook = arriveOpen(Op.INSPECT);
       LockState state = state(name);
-      fate.after();
+      hook.after();
       return state;
     }
 
@@ -598,9 +602,9 @@ final class FakeStore {
     @Override
     public boolean forceRelease(String name, Deadline deadline) {
       synchronized (FakeStore.this) {
-        boolean held = !holds.getOrDefault(name, List.of()).isEmpty();
+        boolean existed = !holds.getOrDefault(name, List.of()).isEmpty();
         free(name);
-        return held;
+        return existed;
       }
     }
 
@@ -608,7 +612,7 @@ final class FakeStore {
     public boolean endSession(
         Claim claim, Duration refusedFor, LockConfigurationException refusal) {
       synchronized (FakeStore.this) {
-        failIfTold();
+        throwNextError();
         endedSessions.add(claim);
         remove(claim);
         return false;
@@ -618,7 +622,7 @@ final class FakeStore {
     @Override
     public void forget(Claim claim) {
       synchronized (FakeStore.this) {
-        failIfTold();
+        throwNextError();
         forgotten.add(claim);
       }
     }

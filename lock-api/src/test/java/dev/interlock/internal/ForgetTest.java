@@ -18,7 +18,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
-/** Whichever way an attempt or a lease ends, the backend is told that there is nothing more. */
+/** However an attempt or a lease ends, the backend is told to forget the claim. */
 class ForgetTest extends EngineFixture {
 
   private void assertAllForgotten(int attempts) {
@@ -58,7 +58,7 @@ class ForgetTest extends EngineFixture {
   @Test
   void aLeaseThatWasTakenAway() throws Exception {
     Lease lease = acquire(RENEWED);
-    store.tellLoss("a", LossReason.TAKEN);
+    store.reportLoss("a", LossReason.TAKEN);
     assertEquals(LossReason.TAKEN, get(lease.onLoss()).reason());
     assertAllForgotten(1);
   }
@@ -81,7 +81,7 @@ class ForgetTest extends EngineFixture {
   }
 
   @Test
-  void anErrorOfTheBackendsDoesNotKeepALossFromBeingTold() throws Exception {
+  void anErrorOfTheBackendDoesNotSuppressALoss() throws Exception {
     LeaseState lease =
         Objects.requireNonNull(
             BlockingAcquisition.acquire(engine.acquirer, acquireRequest(FIXED), held -> held));
@@ -92,7 +92,7 @@ class ForgetTest extends EngineFixture {
     assertEquals(LossReason.EXPIRED, get(told).reason());
   }
 
-  /** The store is not asked about what has ended there by itself, which may be a lot. */
+  /** Many leases may expire at once, and the store is not asked about them. */
   @Test
   void leasesThatRunOutWhileTheStoreIsDown() throws Exception {
     int many = 500;

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 class HandoffTest extends EngineFixture {
 
   @Test
-  void aReleaseServesTheNextLocalWaiterWithoutAskingTheServer() throws Exception {
+  void aReleaseServesTheNextLocalWaiterWithoutAskingTheStore() throws Exception {
     Lease first = acquire(RENEWED);
     CompletableFuture<Lease> waiting = engine.lock("a").acquireAsync();
     assertEquals(ReleaseOutcome.HANDED_OFF, first.release());
@@ -66,7 +66,7 @@ class HandoffTest extends EngineFixture {
   }
 
   @Test
-  void waitersWithOtherSettingsGoToTheServer() throws Exception {
+  void waitersWithOtherSettingsGoToTheStore() throws Exception {
     Lease first = acquire(RENEWED);
     CompletableFuture<Lease> waiting = engine.lock("a", like(FIXED)).acquireAsync();
     first.close();
@@ -105,7 +105,7 @@ class HandoffTest extends EngineFixture {
   }
 
   @Test
-  void theLossOfATurnSendsTheLocalWaitersToTheServer() throws Exception {
+  void theLossOfAGrantSendsTheLocalWaitersToTheStore() throws Exception {
     Lease first = acquire(RENEWED);
     CompletableFuture<Lease> waiting = engine.lock("a").acquireAsync();
     store.delete("a");
@@ -125,7 +125,7 @@ class HandoffTest extends EngineFixture {
     interrupted.thread.interrupt();
     first.close();
     get(next).close();
-    // Whichever came first, the interrupt or the lock: one of both, and nothing is left behind.
+    // Either the interrupt or the lock came first, and nothing remains.
     interrupted
         .result
         .handle(

@@ -70,7 +70,7 @@ class HeldCallTest extends EngineFixture {
       Background<Object> call = inBackground(() -> each.callWhileHeld(() -> sleep(begun)));
       Background<Object> other = inBackground(() -> each.callWhileHeld(() -> sleep(begun)));
       assertTrue(begun.await(30, TimeUnit.SECONDS));
-      store.tellLoss(each == lease ? "a" : "c", LossReason.TAKEN);
+      store.reportLoss(each == lease ? "a" : "c", LossReason.TAKEN);
       LeaseLostException loss = lossOf(call);
       assertEquals(LossReason.TAKEN, loss.reason());
       assertInstanceOf(InterruptedException.class, loss.getSuppressed()[0]);
@@ -86,7 +86,7 @@ class HeldCallTest extends EngineFixture {
         () ->
             lease.callWhileHeld(
                 () -> {
-                  store.tellLoss("a", LossReason.TAKEN);
+                  store.reportLoss("a", LossReason.TAKEN);
                   Waits.until("the interrupt", () -> Thread.currentThread().isInterrupted());
                   return "too late";
                 }));
@@ -133,7 +133,7 @@ class HeldCallTest extends EngineFixture {
     assertTrue(Thread.interrupted());
   }
 
-  /** A loss that comes with the end of the work either interrupts it, or never. */
+  /** A loss at the end of the work interrupts the work, or nothing. */
   @Test
   void noInterruptComesAfterTheWorkHasEnded() throws Exception {
     for (int i = 0; i < 300; i++) {
@@ -141,7 +141,7 @@ class HeldCallTest extends EngineFixture {
       Background<?> loss =
           inBackground(
               () -> {
-                store.tellLoss("a", LossReason.TAKEN);
+                store.reportLoss("a", LossReason.TAKEN);
                 return "";
               });
       try {

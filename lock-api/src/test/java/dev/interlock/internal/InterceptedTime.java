@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A clock that lets a test step in when a method of the engine reads the time: between that line
- * and the one before it, on the same thread.
+ * A clock that runs an action of the test when a method of the engine reads the time, on the same
+ * thread.
  */
 final class InterceptedTime implements TimeSource {
 
@@ -19,18 +19,18 @@ final class InterceptedTime implements TimeSource {
     this.time = time;
   }
 
-  /** Runs the action, once, when the method reads the time. */
+  /** Runs the action once, when the method reads the time. */
   void when(String method, Runnable action) {
     next.set(new Interception(method, null, action));
   }
 
-  /** As above, if this thread calls the method. */
+  /** Runs the action once, when the method reads the time on this thread. */
   void whenCalledHere(String method, Runnable action) {
     next.set(new Interception(method, Thread.currentThread(), action));
   }
 
-  /** Whether the method was called. */
-  boolean steppedIn() {
+  /** Whether the action has begun. */
+  boolean hasRun() {
     return next.get() == null;
   }
 
@@ -50,7 +50,7 @@ final class InterceptedTime implements TimeSource {
     return StackWalker.getInstance()
         .walk(
             frames ->
-                // What is made out of the time is not a step that a test could come before.
+                // The use of the time in claim ids is not a step before which a test could act.
                 frames
                     .limit(8)
                     .takeWhile(frame -> !frame.getClassName().equals(ClaimIds.class.getName()))

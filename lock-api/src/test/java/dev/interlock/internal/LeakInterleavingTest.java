@@ -14,7 +14,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
 
-/** What must not stay behind, and must not go missing, when things end in an unusual order. */
+/** State that must not remain, and must not vanish, when operations end in an unusual order. */
 class LeakInterleavingTest extends EngineFixture {
 
   @Test
@@ -25,7 +25,7 @@ class LeakInterleavingTest extends EngineFixture {
           inBackground(
               () -> {
                 engine.lock(name).asLock().lock();
-                store.tellLoss(name, LossReason.TAKEN);
+                store.reportLoss(name, LossReason.TAKEN);
                 return true;
               });
       assertTrue(owner.get());
@@ -42,7 +42,7 @@ class LeakInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void aSetWhoseLossIsFoundWhenItIsReleasedIsToldSo() throws Exception {
+  void aSetLearnsOfALossThatItsReleaseFinds() throws Exception {
     MultiLease lease = engine.multiLock(List.of("a", "b", "c")).acquire();
     CompletableFuture<?> lost = lease.onLoss();
     store.delete("b");
@@ -54,9 +54,9 @@ class LeakInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void aReleaseThatRunsOutOfStackIsMadeUpFor() throws Exception {
+  void aReleaseThatRunsOutOfStackIsRepeated() throws Exception {
     Lease lease = acquire(RENEWED);
-    store.next(
+    store.onNextCall(
         FakeStore.Op.RELEASE,
         () -> {
           throw new StackOverflowError("as in a deep recursion");
@@ -77,7 +77,7 @@ class LeakInterleavingTest extends EngineFixture {
             throw new StackOverflowError("as in a deep recursion");
           });
       assertThrows(StackOverflowError.class, () -> client.lock("a").acquire());
-      assertTrue(intercepted.steppedIn());
+      assertTrue(intercepted.hasRun());
       assertEquals(0, client.holdings.queues.size());
       advanceUntil("the end of the undoing", () -> client.residue() == 0);
     }

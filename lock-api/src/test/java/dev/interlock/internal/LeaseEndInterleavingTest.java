@@ -17,14 +17,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.Test;
 
-/** When a lease ends, against what else may move its end at the same time. */
+/** The end of a lease, while other operations move that end. */
 class LeaseEndInterleavingTest extends EngineFixture {
 
   private static final Duration MAX_HOLD = Duration.ofSeconds(1);
   private static final Duration INTERVAL = TTL.dividedBy(3);
 
   @Test
-  void theMaximumHoldOfASetIsToldAtOnce() throws Exception {
+  void theMaximumHoldOfASetIsReportedAtOnce() throws Exception {
     LockOptions options = RENEWED.toBuilder().maxHold(MAX_HOLD).build();
     MultiLease lease = engine.multiLock(List.of("a", "b"), like(options)).acquire();
     time.advance(MAX_HOLD);
@@ -62,7 +62,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void aRenewalUnderWayIsTheLastOfALeaseThatIsDroppedMeanwhile() throws Exception {
+  void aRenewalInFlightIsTheLastOfALeaseThatIsDroppedMeanwhile() throws Exception {
     LeaseState dropped =
         Objects.requireNonNull(
             BlockingAcquisition.acquire(engine.acquirer, acquireRequest(RENEWED), held -> held));
@@ -111,7 +111,7 @@ class LeaseEndInterleavingTest extends EngineFixture {
   }
 
   @Test
-  void nothingIsHeardOfTheRenewalOfALeaseThatIsBeingReleased() throws Exception {
+  void theRenewalOfALeaseThatIsBeingReleasedIsNotReported() throws Exception {
     Lease lease = acquire(RENEWED);
     BlockingQueue<LockEvent> events = eventsOf(lease);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);

@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** The lease's states under concurrent release, loss, renewal and looks: as if one by one. */
+/** The states of a lease under concurrent release, loss, renewal and queries: as if one by one. */
 class LeaseLincheckTest {
 
   private static final LockOptions OPTIONS = LockOptions.builder().ttl(Duration.ofHours(1)).build();
@@ -39,7 +39,7 @@ class LeaseLincheckTest {
         TIME);
   }
 
-  /** A lease of its own for each scenario; the engine is shared, since its threads are. */
+  /** A new lease for each scenario; the engine is shared, because its threads are. */
   public static class OneLease {
     private final LeaseState lease;
     private final Claim claim;
@@ -64,15 +64,15 @@ class LeaseLincheckTest {
     }
 
     /**
-     * What it comes to is no part of its being atomic: from when it has begun, the lease is not
-     * held any more, and a loss that becomes known before it has ended is still told by it.
+     * The outcome is not part of the atomic operation: the lease is not held from the beginning of
+     * the release, and a loss that becomes known before its end is still its outcome.
      */
     @Operation
     public void release() {
       outcomes.add(lease.release(null));
     }
 
-    /** Whoever releases it learns the same. */
+    /** All releases have the same outcome. */
     @Operation
     public boolean isOutcomeUnique() {
       return outcomes.size() <= 1;
@@ -83,7 +83,7 @@ class LeaseLincheckTest {
       Objects.requireNonNull(CONTEXT.get()).reportLoss(claim, LossReason.TAKEN, "says the store");
     }
 
-    /** Lost and released are one here, for the same reason. */
+    /** A lost and a released lease count as one state here, for the same reason. */
     @Operation
     public boolean renew() throws InterruptedException {
       try {
@@ -95,7 +95,7 @@ class LeaseLincheckTest {
     }
   }
 
-  /** Tests that wait for the timers of their own engines to be at rest would wait for this one. */
+  /** Tests that wait for the timers of their own engines would also wait for this one. */
   @AfterAll
   static void closeEngine() {
     ENGINE.close();

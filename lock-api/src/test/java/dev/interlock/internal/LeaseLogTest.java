@@ -20,7 +20,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is logged of leases that are lost; the tests' logger writes to stderr. */
+/** The log lines about lost leases; the tests' logger writes to stderr. */
 class LeaseLogTest extends EngineFixture {
 
   private static final String LOST = "lease of \"a\" with token 64 was lost ";
@@ -85,7 +85,7 @@ class LeaseLogTest extends EngineFixture {
     } finally {
       unblocked.countDown();
     }
-    awaitLine("(EXPIRED)"); // or else another test would read it
+    awaitLine("(EXPIRED)"); // another test could read it
   }
 
   @Test
@@ -144,7 +144,7 @@ class LeaseLogTest extends EngineFixture {
   }
 
   @Test
-  void aCloseThatCutsAMinimumHoldShortSaysSo() throws Exception {
+  void aCloseThatCutsAMinimumHoldShortIsLogged() throws Exception {
     acquireFor(TTL, options -> {}).close();
     engine.close();
     awaitLine(LOST + "(CLOSED): its client was closed before its minimum hold had passed");

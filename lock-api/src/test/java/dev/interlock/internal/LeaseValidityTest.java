@@ -40,7 +40,7 @@ class LeaseValidityTest extends EngineFixture {
 
   @Test
   void validityIsCountedFromBeforeTheGrantingRequestWasSent() throws Exception {
-    store.next(FakeStore.Op.ACQUIRE, () -> time.pass(Duration.ofMillis(300)));
+    store.onNextCall(FakeStore.Op.ACQUIRE, () -> time.pass(Duration.ofMillis(300)));
     try (Lease lease = acquire(FIXED)) {
       assertEquals(TTL.minusMillis(300), lease.remainingValidity());
     }
@@ -50,7 +50,7 @@ class LeaseValidityTest extends EngineFixture {
   void validityIsCountedFromBeforeTheRenewingRequestWasSent() throws Exception {
     try (Lease lease = acquire(FIXED)) {
       time.advance(Duration.ofSeconds(5));
-      store.next(FakeStore.Op.RENEW, () -> time.pass(Duration.ofMillis(300)));
+      store.onNextCall(FakeStore.Op.RENEW, () -> time.pass(Duration.ofMillis(300)));
       lease.renew();
       assertEquals(TTL.minusMillis(300), lease.remainingValidity());
     }
@@ -58,7 +58,7 @@ class LeaseValidityTest extends EngineFixture {
 
   @Test
   void aGrantThatComesAfterItsTtlIsUndoneAndCountsAsNotGranted() {
-    store.next(FakeStore.Op.ACQUIRE, () -> time.pass(TTL));
+    store.onNextCall(FakeStore.Op.ACQUIRE, () -> time.pass(TTL));
     LockUnavailableException e =
         assertThrows(
             LockUnavailableException.class, () -> engine.lock("a", like(FIXED)).tryAcquire());
@@ -90,15 +90,15 @@ class LeaseValidityTest extends EngineFixture {
   @Test
   void isHeldTurnsFalseByTheClockAloneBeforeAnyTimerHasRun() throws Exception {
     Lease lease = acquire(FIXED);
-    // As in a process that was stopped and continues: the clock has moved, no thread has run.
+    // As in a process that was stopped and continues: the clock has moved, and no thread has run.
     time.pass(TTL);
     assertFalse(lease.isHeld());
     assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
   }
 
-  /** At first the timer may have noticed it as well, and be about to pass the lock on. */
+  /** At first the timer may have noticed the end as well, and be about to pass the lock on. */
   @Test
-  void aLeaseOfBeforeAPauseKeepsNoOtherThreadOut() throws Exception {
+  void aLeaseFromBeforeAPauseKeepsNoOtherThreadOut() throws Exception {
     Lease lease = acquire(FIXED);
     time.pass(TTL);
     int attempts = 1;
@@ -109,7 +109,7 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
-  void anAnswerOfBeforeAPauseKeepsNobodyOut() throws Exception {
+  void anAnswerFromBeforeAPauseKeepsNoThreadOut() throws Exception {
     var unused = anotherClient().lock("a", like(FIXED)).acquire();
     var waiting = engine.lock("a").acquireAsync();
     Waits.until("it waits", () -> !engine.waiters().isEmpty());
@@ -129,7 +129,7 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
-  void aMachineThatSleptLosesWhatTheWallClockHasOutrun() throws Exception {
+  void aMachineThatSleptLosesItsLeasesByTheWallClock() throws Exception {
     Lease lease = acquire(FIXED);
     time.sleepMachine(TTL.minusMillis(1));
     assertTrue(lease.isHeld());
@@ -151,7 +151,7 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
-  void theLossOfAMachineThatSleptIsToldWithinASecond() throws Exception {
+  void aLossByASleepOfTheMachineIsReportedWithinASecond() throws Exception {
     for (LockOptions options : List.of(RENEWED, FIXED)) {
       Lease lease = acquire(options);
       time.advance(Duration.ofMillis(1_200));
@@ -186,18 +186,18 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
-  void aPauseBetweenTheClocksBeforeARenewalTakesNothingBack() throws Exception {
+  void aPauseBetweenTheClocksBeforeARenewalDoesNotShortenTheValidity() throws Exception {
     InterceptedTime intercepted = new InterceptedTime(time);
     try (DefaultLockClient paused = new DefaultLockClient(store::open, FIXED, intercepted);
         Lease lease = paused.lock("a").acquire()) {
       time.advance(Duration.ofSeconds(1));
       Duration told = lease.remainingValidity();
       Duration pause = Duration.ofSeconds(4);
-      // The second reading is the one from which the confirmation counts.
+      // The confirmation counts from the second reading.
       intercepted.whenCalledHere(
           "clockOffset", () -> intercepted.whenCalledHere("clockOffset", () -> time.pass(pause)));
       lease.renew();
-      assertTrue(intercepted.steppedIn());
+      assertTrue(intercepted.hasRun());
       assertEquals(told.minus(pause), lease.remainingValidity());
     }
   }
@@ -212,7 +212,7 @@ class LeaseValidityTest extends EngineFixture {
       assertInstanceOf(
           LockUnavailableException.class,
           assertThrows(ExecutionException.class, () -> get(late)).getCause());
-      assertTrue(intercepted.steppedIn());
+      assertTrue(intercepted.hasRun());
       assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
     }
   }
@@ -225,10 +225,11 @@ class LeaseValidityTest extends EngineFixture {
   }
 
   @Test
-  void theRoundingOfTheWallClockIsNotTakenForSleep() throws Exception {
+  void theRoundingOfTheWallClockDoesNotCountAsSleep() throws Exception {
     time.pass(Duration.ofNanos(600_000));
     Lease lease = acquire(FIXED.toBuilder().ttl(TTL.plusNanos(500_000)).build());
-    // By its readings the wall clock has advanced half a millisecond more than the monotonic one.
+    // The readings of the wall clock have advanced half a millisecond more than the monotonic
+    // clock.
     time.pass(TTL.plusNanos(499_999));
     assertTrue(lease.isHeld());
     time.pass(Duration.ofNanos(1));
@@ -238,7 +239,7 @@ class LeaseValidityTest extends EngineFixture {
 
   @Test
   void sleepBetweenRequestAndReplyOfTheGrantCountsToo() {
-    store.next(FakeStore.Op.ACQUIRE, () -> time.sleepMachine(TTL.plusMillis(1)));
+    store.onNextCall(FakeStore.Op.ACQUIRE, () -> time.sleepMachine(TTL.plusMillis(1)));
     assertThrows(LockUnavailableException.class, () -> engine.lock("a", like(FIXED)).tryAcquire());
     awaitFree("a");
   }

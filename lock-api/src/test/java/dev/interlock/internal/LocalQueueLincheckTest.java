@@ -14,35 +14,37 @@ import org.jetbrains.lincheck.datastructures.StressOptions;
 import org.jetbrains.lincheck.datastructures.ThreadIdGen;
 import org.junit.jupiter.api.Test;
 
-/** The local line under all interleavings of a few operations: one head at a time, nobody lost. */
+/**
+ * The local queue under all interleavings of a few operations: one head at a time, no lost waiter.
+ */
 class LocalQueueLincheckTest {
 
   private static final String NAME = "a";
 
   /**
-   * The line, and waiters that are new each time and belong to the thread that sent them there, so
-   * that nothing but the line is shared.
+   * A queue, and waiters that are new each time and belong to the thread that enters them, so that
+   * only the queue is shared.
    */
   @Param(name = "thread", gen = ThreadIdGen.class)
-  public static class Line {
-    private static final int MOST_THREADS = 8;
+  public static class TestedQueue {
+    private static final int MAX_THREADS = 8;
 
-    private final LocalQueue.Index line;
-    private final AtomicBoolean headTold = new AtomicBoolean();
+    private final LocalQueue.Index queues;
+    private final AtomicBoolean hasHead = new AtomicBoolean();
     private final AtomicBoolean twoHeads = new AtomicBoolean();
 
-    /** How many are about to say whether they are the head. */
+    /** The number of threads that are about to say whether they are the head. */
     private final AtomicInteger entering = new AtomicInteger();
 
-    /** Each thread's last. */
-    private final Waiter[] waiters = new Waiter[MOST_THREADS];
+    /** The last waiter of each thread. */
+    private final Waiter[] waiters = new Waiter[MAX_THREADS];
 
-    public Line() {
+    public TestedQueue() {
       this(0);
     }
 
-    Line(int kept) {
-      line = new LocalQueue.Index(kept);
+    TestedQueue(int maxIdle) {
+      queues = new LocalQueue.Index(maxIdle);
     }
 
     private final class Waiter implements LocalQueue.Waiter {
@@ -80,7 +82,7 @@ class LocalQueueLincheckTest {
     }
 
     private void becomeHead() {
-      if (!headTold.compareAndSet(false, true)) {
+      if (!hasHead.compareAndSet(false, true)) {
         twoHeads.set(true);
       }
     }
@@ -90,18 +92,18 @@ class LocalQueueLincheckTest {
       Waiter waiter = new Waiter();
       waiters[thread] = waiter;
       entering.incrementAndGet();
-      boolean isHead = line.enter(NAME, Share.EXCLUSIVE, waiter);
+      boolean isHead = queues.enter(NAME, Share.EXCLUSIVE, waiter);
       if (isHead) {
         becomeHead();
       }
       entering.decrementAndGet();
-      return isHead ? "head" : "in line";
+      return isHead ? "head" : "waiter";
     }
 
     @Operation
     public boolean tryEnter() {
       entering.incrementAndGet();
-      boolean entered = line.tryEnter(NAME, Share.EXCLUSIVE);
+      boolean entered = queues.tryEnter(NAME, Share.EXCLUSIVE);
       if (entered) {
         becomeHead();
       }
@@ -109,22 +111,22 @@ class LocalQueueLincheckTest {
       return entered;
     }
 
-    /** By the last waiter of the thread. */
+    /** Removes the last waiter of the thread. */
     @Operation
     public boolean leave(@Param(name = "thread") int thread) {
       Waiter waiter = waiters[thread];
-      return waiter != null && line.of(NAME).leave(waiter);
+      return waiter != null && queues.of(NAME).leave(waiter);
     }
 
-    /** Only a head passes, and there is only one. */
+    /** Only a head ends its turn, and there is only one. */
     @Operation(nonParallelGroup = "head")
     public void pass() {
-      // Whoever has just become the head in the line is about to say so.
-      while (entering.get() > 0 && !headTold.get()) {
+      // A thread that has just become the head is about to say so.
+      while (entering.get() > 0 && !hasHead.get()) {
         Thread.onSpinWait();
       }
-      if (headTold.getAndSet(false)) {
-        pass(line);
+      if (hasHead.getAndSet(false)) {
+        pass(queues);
       }
     }
 
@@ -138,15 +140,15 @@ class LocalQueueLincheckTest {
     }
   }
 
-  /** The same where the queue stays for the next head. */
-  public static class LineThatStays extends Line {
-    public LineThatStays() {
+  /** A queue that is kept for the next head. */
+  public static class KeptQueue extends TestedQueue {
+    public KeptQueue() {
       super(1);
     }
   }
 
-  /** The same with a head that passes twice: what the check has to find. */
-  public static class LineWithADoublePass extends Line {
+  /** A queue whose head ends its turn twice, which the check must find. */
+  public static class QueueWithADoublePass extends TestedQueue {
     @Override
     void pass(LocalQueue.Index passed) {
       super.pass(passed);
@@ -162,8 +164,8 @@ class LocalQueueLincheckTest {
             .invocationsPerIteration(500)
             .threads(3)
             .actorsPerThread(3);
-    options.check(Line.class);
-    options.check(LineThatStays.class);
+    options.check(TestedQueue.class);
+    options.check(KeptQueue.class);
   }
 
   @Test
@@ -174,8 +176,8 @@ class LocalQueueLincheckTest {
             .invocationsPerIteration(100)
             .threads(3)
             .actorsPerThread(2);
-    options.check(Line.class);
-    options.check(LineThatStays.class);
+    options.check(TestedQueue.class);
+    options.check(KeptQueue.class);
   }
 
   @Test
@@ -189,6 +191,6 @@ class LocalQueueLincheckTest {
                 .threads(2)
                 .actorsPerThread(4)
                 .minimizeFailedScenario(false)
-                .check(LineWithADoublePass.class));
+                .check(QueueWithADoublePass.class));
   }
 }

@@ -14,12 +14,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** The local queue in such numbers of calls as no check of single schedules reaches. */
+/** The local queue under so many calls that no check of single schedules reaches them. */
 class LocalQueueRaceTest extends EngineFixture {
 
   @Test
   void aNameThatIsForgottenAllTheTimeNeverHasTwoHeads() throws Exception {
-    LocalQueue.Index line = new LocalQueue.Index(0);
+    LocalQueue.Index queues = new LocalQueue.Index(0);
     AtomicInteger heads = new AtomicInteger();
     AtomicBoolean two = new AtomicBoolean();
     List<CompletableFuture<Void>> threads = new ArrayList<>();
@@ -28,14 +28,14 @@ class LocalQueueRaceTest extends EngineFixture {
           CompletableFuture.runAsync(
               () -> {
                 for (int i = 0; i < 200_000; i++) {
-                  if (line.tryEnter("a", Share.EXCLUSIVE)) {
+                  if (queues.tryEnter("a", Share.EXCLUSIVE)) {
                     heads.incrementAndGet();
                     spin(i);
                     if (heads.get() > 1) {
                       two.set(true);
                     }
                     heads.decrementAndGet();
-                    line.of("a").endTurn();
+                    queues.of("a").endTurn();
                   }
                 }
               }));
@@ -44,31 +44,31 @@ class LocalQueueRaceTest extends EngineFixture {
       thread.get(60, TimeUnit.SECONDS);
     }
     assertFalse(two.get());
-    assertTrue(line.size() == 0);
+    assertTrue(queues.size() == 0);
   }
 
-  /** Otherwise a client that is closed would not find the loop, and not end its wait. */
+  /** Otherwise a client that is closed would not find the acquire loop, and not end its wait. */
   @Test
   void theEndOfAContenderDoesNotTakeTheNextOneWithIt() throws Exception {
-    LocalQueue.Index line = new LocalQueue.Index(0);
-    assertTrue(line.tryEnter("a", Share.EXCLUSIVE));
+    LocalQueue.Index queues = new LocalQueue.Index(0);
+    assertTrue(queues.tryEnter("a", Share.EXCLUSIVE));
     Request request = acquireRequest(RENEWED);
     AtomicReference<Contender> former =
-        new AtomicReference<>(new Contender(engine.holdings, line.of("a"), request));
+        new AtomicReference<>(new Contender(engine.holdings, queues.of("a"), request));
     AtomicBoolean over = new AtomicBoolean();
     CompletableFuture<Void> ending =
         CompletableFuture.runAsync(
             () -> {
               while (!over.get()) {
-                line.of("a").clearContender(former.get());
+                queues.of("a").clearContender(former.get());
               }
             });
     int lost = 0;
     for (int i = 0; i < 300_000; i++) {
-      Contender next = new Contender(engine.holdings, line.of("a"), request);
+      Contender next = new Contender(engine.holdings, queues.of("a"), request);
       spin(i);
-      line.of("a").setContender(next);
-      lost += line.of("a").contender() == next ? 0 : 1;
+      queues.of("a").setContender(next);
+      lost += queues.of("a").contender() == next ? 0 : 1;
       former.set(next);
     }
     over.set(true);
@@ -76,7 +76,7 @@ class LocalQueueRaceTest extends EngineFixture {
     assertEquals(0, lost);
   }
 
-  /** For some other time each time. */
+  /** Spins for a different time each time. */
   private static void spin(int turn) {
     for (int i = turn % 64; i > 0; i--) {
       Thread.onSpinWait();

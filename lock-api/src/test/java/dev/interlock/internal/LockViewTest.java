@@ -16,12 +16,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 import org.junit.jupiter.api.Test;
 
-// What is tested is the lock itself, so unlocking in finally would hide failures.
+// The lock itself is tested, so unlocking in finally would hide failures.
 @SuppressWarnings("LockNotBeforeTry")
 class LockViewTest extends EngineFixture {
 
   @Test
-  void whatAnInterruptedLockHasWaitedCounts() throws Exception {
+  void theWaitOfAnInterruptedLockCounts() throws Exception {
     store.occupy("a", TTL.multipliedBy(100));
     Duration wait = Duration.ofSeconds(6);
     Lock view = engine.lock("a", like(RENEWED.toBuilder().waitTimeout(wait).build())).asLock();
@@ -97,7 +97,7 @@ class LockViewTest extends EngineFixture {
   }
 
   @Test
-  void whenTheLeaseIsLostEveryUnlockSaysSoAndTheLastEndsTheHold() {
+  void whenTheLeaseIsLostEveryUnlockThrowsAndTheLastEndsTheHold() {
     Lock view = engine.lock("a", like(FIXED)).asLock();
     view.lock();
     view.lock();

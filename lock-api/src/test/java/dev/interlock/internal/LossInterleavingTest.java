@@ -23,11 +23,11 @@ import java.util.function.Consumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What ends a lease, against a release or a handoff that takes place between two of its lines. */
+/** The end of a lease during its release or handoff. */
 class LossInterleavingTest {
 
   private static final Duration MAX_HOLD = Duration.ofSeconds(1);
-  private static final LockOptions BRIEF =
+  private static final LockOptions SHORT_HOLD =
       EngineFixture.RENEWED.toBuilder().maxHold(MAX_HOLD).build();
 
   private final ManualTime time = new ManualTime();
@@ -47,7 +47,7 @@ class LossInterleavingTest {
 
   @Test
   void aLeaseThatIsHandedOverAndEndsInTheMiddleOfIsHeldIsNotHeld() throws Exception {
-    Lease first = acquire(BRIEF);
+    Lease first = acquire(SHORT_HOLD);
     CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
     EngineFixture.Background<Boolean> asking =
         EngineFixture.inBackground(
@@ -61,12 +61,12 @@ class LossInterleavingTest {
               return first.isHeld();
             });
     assertFalse(asking.get());
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     assertTrue(EngineFixture.get(second).isHeld());
   }
 
   @Test
-  void theTimerLivesOnWhenALeaseIsHandedOverAndEndsWhileItIsLookedAt() throws Exception {
+  void theTimerSurvivesALeaseThatIsHandedOffAndEndsWhileItFires() throws Exception {
     Duration maxHold = EngineFixture.TTL.dividedBy(2);
     Lease first = acquire(EngineFixture.RENEWED.toBuilder().maxHold(maxHold).build());
     CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
@@ -77,7 +77,7 @@ class LossInterleavingTest {
           time.pass(maxHold);
         });
     time.advance(EngineFixture.TTL.dividedBy(3).minusMillis(1));
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     Lease lease = EngineFixture.get(second);
     store.delete("a");
     time.advance(EngineFixture.TTL.dividedBy(3));
@@ -85,8 +85,8 @@ class LossInterleavingTest {
   }
 
   @Test
-  void theSleepOfTheMachineIsHeldAgainstTheLeaseThatWasAskedAlone() throws Exception {
-    Lease first = acquire(BRIEF);
+  void aSleepOfTheMachineEndsOnlyTheLeaseThatIsChecked() throws Exception {
+    Lease first = acquire(SHORT_HOLD);
     CompletableFuture<Lease> second = engine.lock("a").acquireAsync();
     EngineFixture.Background<Boolean> asking =
         EngineFixture.inBackground(
@@ -100,14 +100,14 @@ class LossInterleavingTest {
               return first.isHeld();
             });
     assertFalse(asking.get());
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     // 7 s of its 9 s are left, and the machine slept for 2 s.
     assertTrue(EngineFixture.get(second).isHeld());
   }
 
   @Test
   void aReleaseThatBeganBeforeTheEndIsARelease() throws Exception {
-    Lease lease = acquire(BRIEF);
+    Lease lease = acquire(SHORT_HOLD);
     CompletableFuture<?> lost = lease.onLoss();
     Bystander bystander = new Bystander(this::reachTheEnd);
     engine.holdings.queues.enter("a", Share.EXCLUSIVE, bystander);
@@ -118,28 +118,28 @@ class LossInterleavingTest {
     assertEquals(0, engine.holdings.queues.size());
   }
 
-  /** Under the lease's monitor, until the timer waits for that. */
+  /** Runs under the monitor of the lease, until the timer waits for that monitor. */
   private void reachTheEnd() {
     time.pass(MAX_HOLD);
-    long giveUpAt = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (Thread.getAllStackTraces().keySet().stream()
         .noneMatch(each -> each.getName().contains("timer") && each.getState() == BLOCKED)) {
-      assertTrue(System.nanoTime() - giveUpAt < 0, "the timer does not wait");
+      assertTrue(System.nanoTime() - deadline < 0, "the timer does not wait");
       Thread.onSpinWait();
     }
   }
 
   @Test
-  void aLossWhileTheLeaseIsBeingReleasedIsToldWithItsOwnReason() throws Exception {
-    Lease lease = acquire(BRIEF);
-    Bystander bystander = new Bystander(() -> store.tellLoss("a", LossReason.SESSION_ENDED));
+  void aLossDuringTheReleaseIsReportedWithItsOwnReason() throws Exception {
+    Lease lease = acquire(SHORT_HOLD);
+    Bystander bystander = new Bystander(() -> store.reportLoss("a", LossReason.SESSION_ENDED));
     engine.holdings.queues.enter("a", Share.EXCLUSIVE, bystander);
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     assertEquals(LossReason.SESSION_ENDED, EngineFixture.get(lease.onLoss()).reason());
     assertEquals(0, engine.holdings.queues.size());
   }
 
-  /** Stands in line so as to step in when a lease that is being released looks for a successor. */
+  /** A waiter that runs an action when a lease that is being released looks for the next holder. */
   private final class Bystander implements LocalQueue.Waiter {
     private final Runnable action;
     private boolean asked;
@@ -196,7 +196,7 @@ class LossInterleavingTest {
           assertThrows(LeaseLostException.class, lease::ensureHeld);
           telling.accept(loss);
         });
-    store.tellLoss("a", LossReason.EXPIRED);
+    store.reportLoss("a", LossReason.EXPIRED);
     assertThrows(LeaseLostException.class, lease::ensureHeld);
     assertTrue(lease.onLoss().isDone());
   }
@@ -207,7 +207,7 @@ class LossInterleavingTest {
     time.advance(EngineFixture.TTL.minusMillis(100));
     intercepted.when("finishRenewal", () -> time.pass(Duration.ofMillis(200)));
     assertThrows(LeaseLostException.class, lease::renew);
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     long lostAt = time.nanoTime();
     EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
     Duration after = Duration.ofNanos(time.nanoTime() - lostAt);

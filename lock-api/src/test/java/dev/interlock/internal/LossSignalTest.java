@@ -24,8 +24,8 @@ class LossSignalTest extends EngineFixture {
   }
 
   private void loseAll() {
-    store.tellLoss("a", LossReason.TAKEN);
-    store.tellLoss("b", LossReason.TAKEN);
+    store.reportLoss("a", LossReason.TAKEN);
+    store.reportLoss("b", LossReason.TAKEN);
   }
 
   @Test
@@ -58,7 +58,7 @@ class LossSignalTest extends EngineFixture {
   }
 
   @Test
-  void whoWaitsForALossOrSomethingElseLeavesNothingWithTheLease() throws Exception {
+  void aWaitForALossOrAnotherFutureLeavesNothingWithTheLease() throws Exception {
     for (Lease lease : leases()) {
       for (int i = 0; i < 1_000; i++) {
         CompletableFuture<Boolean> step = new CompletableFuture<>();

@@ -14,27 +14,26 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A clock that stands still until told to advance. Threads that wait by it are seen here, so that a
+ * A clock that stands still until told to advance. It knows the threads that wait by it, so that a
  * test can wait for them to wait.
  *
  * <p>It is guarded by its monitor and not by a {@link java.util.concurrent.locks.Lock}: waiting for
- * one of those parks, which would use up the permit with which somebody ends the wait that is just
- * beginning.
+ * a lock parks the thread, which would use up the permit that ends the wait that is just beginning.
  */
 final class ManualTime implements TimeSource {
 
-  private static final long PATIENCE_NANOS = TimeUnit.SECONDS.toNanos(30);
-  private static final long MOMENT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
-  private static final int LEAST_LOOKS = 50;
+  private static final long TIMEOUT_NANOS = TimeUnit.SECONDS.toNanos(30);
+  private static final long BUSY_TIMEOUT_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+  private static final int MIN_CHECKS = 50;
 
   @GuardedBy("this")
   private final Map<Thread, Long> sleepers = new HashMap<>();
 
-  /** Woken before they slept. */
+  /** The threads that were woken before they slept. */
   @GuardedBy("this")
   private final Set<Thread> woken = Collections.newSetFromMap(new WeakHashMap<>());
 
-  // Soon to overflow, as System.nanoTime() may.
+  // About to overflow, as System.nanoTime() may.
   private volatile long now = Long.MAX_VALUE - Duration.ofSeconds(20).toNanos();
   private volatile long wall = TimeUnit.MILLISECONDS.toNanos(1_800_000_000_000L);
 
@@ -74,32 +73,32 @@ final class ManualTime implements TimeSource {
     LockSupport.unpark(thread);
   }
 
-  /** Lets both clocks go on, and waits until the engine's timers have done what was due. */
+  /** Advances both clocks, and waits until the engine's timers have fired the due events. */
   synchronized void advance(Duration duration) {
     pass(duration);
     await(this::timersAsleep);
   }
 
   /**
-   * Lets both clocks go on to the next time that anybody waits for, but by no more than the given
-   * duration. Whoever is busy is waited for before, so that the clocks do not run away from threads
-   * that the machine has no time for.
+   * Advances both clocks to the next time that a thread waits for, but by no more than the given
+   * duration. Waits for busy threads before, so that the clocks do not run away from threads that
+   * the machine has no time for.
    */
-  synchronized void advanceToNext(Duration most) {
-    awaitRest();
-    long step = most.toNanos();
+  synchronized void advanceToNext(Duration maxStep) {
+    awaitIdle();
+    long step = maxStep.toNanos();
     for (long until : sleepers.values()) {
       step = Math.min(step, Math.max(1, until - now));
     }
     advance(Duration.ofNanos(step));
   }
 
-  /** Whoever does not come to rest, as it has no reason to, is left alone after a moment. */
+  /** Waits until no thread is busy, or for a short time if some stay busy. */
   @GuardedBy("this")
-  private void awaitRest() {
-    long giveUpAt = System.nanoTime() + MOMENT_NANOS;
-    int looks = 0; // this JVM may stand still for longer
-    while (isAnybodyBusy() && (looks++ < LEAST_LOOKS || System.nanoTime() - giveUpAt < 0)) {
+  private void awaitIdle() {
+    long deadline = System.nanoTime() + BUSY_TIMEOUT_NANOS;
+    int checks = 0; // this JVM may be stopped for longer
+    while (isAnybodyBusy() && (checks++ < MIN_CHECKS || System.nanoTime() - deadline < 0)) {
       try {
         wait(1);
       } catch (InterruptedException e) {
@@ -112,7 +111,7 @@ final class ManualTime implements TimeSource {
   private boolean isAnybodyBusy() {
     for (long until : sleepers.values()) {
       if (until - now <= 0) {
-        return true; // has been woken, and has not run yet
+        return true; // was woken and has not run yet
       }
     }
     Thread[] threads = new Thread[Thread.activeCount() + 16];
@@ -127,7 +126,7 @@ final class ManualTime implements TimeSource {
     return false;
   }
 
-  /** Lets both clocks go on from within a call of the engine's, without waiting for anything. */
+  /** Advances both clocks from within a call of the engine, without waiting for anything. */
   synchronized void pass(Duration duration) {
     now = now + duration.toNanos();
     wall = wall + duration.toNanos();
@@ -139,7 +138,7 @@ final class ManualTime implements TimeSource {
         });
   }
 
-  /** The machine sleeps: only the wall clock goes on. */
+  /** Lets the machine sleep: only the wall clock advances. */
   synchronized void sleepMachine(Duration duration) {
     wall = wall + duration.toNanos();
   }
@@ -155,7 +154,7 @@ final class ManualTime implements TimeSource {
     return until != null && until - now > 0;
   }
 
-  /** Includes those that have only just been started. */
+  /** Includes threads that have only just been started. */
   private boolean timersAsleep() {
     Thread[] threads = new Thread[Thread.activeCount() + 16];
     int count = Thread.enumerate(threads);
@@ -171,13 +170,13 @@ final class ManualTime implements TimeSource {
 
   @GuardedBy("this")
   private void await(BooleanSupplier condition) {
-    long giveUpAt = System.nanoTime() + PATIENCE_NANOS;
+    long deadline = System.nanoTime() + TIMEOUT_NANOS;
     while (!condition.getAsBoolean()) {
-      if (System.nanoTime() - giveUpAt > 0) {
+      if (System.nanoTime() - deadline > 0) {
         throw new AssertionError("did not come to rest: " + sleepers);
       }
       try {
-        // A timer that ends does not notify, hence the short looks.
+        // A timer that ends does not notify, hence the short waits.
         wait(10);
       } catch (InterruptedException e) {
         throw new AssertionError(e);

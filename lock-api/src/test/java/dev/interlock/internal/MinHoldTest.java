@@ -161,7 +161,7 @@ class MinHoldTest extends EngineFixture {
   @Test
   void aWallClockThatIsSetForwardDoesNotFreeItEarly() throws Exception {
     engine.lock("a", options -> options.minHold(MIN_HOLD).maxHold(MIN_HOLD)).acquire().close();
-    time.sleepMachine(TTL.multipliedBy(2)); // to the client it may also have slept
+    time.sleepMachine(TTL.multipliedBy(2)); // to the client this looks like sleep
     assertFreedOnlyWhenItHasPassed();
     Waits.until("nothing is left of it", () -> engine.residue() == 0);
   }

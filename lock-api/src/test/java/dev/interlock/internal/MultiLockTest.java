@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 class MultiLockTest extends EngineFixture {
 
-  private static final Duration LONG = TTL.multipliedBy(100);
+  private static final Duration HUNDRED_TTLS = TTL.multipliedBy(100);
 
   @Test
   void namesAreTakenOnceInTheOrderOfTheirCodePoints() throws Exception {
@@ -35,22 +35,22 @@ class MultiLockTest extends EngineFixture {
   }
 
   @Test
-  void givingUpReleasesAll() throws Exception {
-    store.occupy("b", LONG);
+  void anIncompleteSetIsReleased() throws Exception {
+    store.occupy("b", HUNDRED_TTLS);
     assertEquals(Optional.empty(), engine.multiLock(List.of("a", "b")).tryAcquire());
     assertFalse(store.holds("a"));
   }
 
   @Test
-  void thoseAlreadyHeldAreRenewedWhileTheRestIsWaitedForAndOnceBeforeTheGrant() throws Exception {
-    store.occupy("b", LONG);
+  void acquiredMembersAreRenewedDuringTheWaitForOthersAndOnceBeforeTheGrant() throws Exception {
+    store.occupy("b", HUNDRED_TTLS);
     Background<MultiLease> waiter =
         inBackground(() -> engine.multiLock(List.of("a", "b"), like(FIXED)).acquire());
     Waits.until("the watch", () -> store.watchers() == 1);
     for (int i = 0; i < 9; i++) {
       int renewals = store.calls(FakeStore.Op.RENEW);
       time.advance(TTL.dividedBy(3));
-      // Later if the end of the last one was noted only now.
+      // The renewal is late if the end of the last one was recorded only now.
       advanceUntil("a renewal", () -> store.calls(FakeStore.Op.RENEW) > renewals);
       assertTrue(store.holds("a"));
     }
@@ -68,7 +68,7 @@ class MultiLockTest extends EngineFixture {
   }
 
   @Test
-  void aSetIsTakenAnewIfARenewalBeforeTheGrantIsNotAnswered() throws Exception {
+  void aSetIsAcquiredAgainIfARenewalBeforeTheGrantIsNotAnswered() throws Exception {
     Background<MultiLease> waiter = acquireWithTheStoreDownBeforeTheGrant();
     long from = time.nanoTime();
     advanceUntil("half the TTL", () -> time.nanoTime() - from > TTL.dividedBy(2).toNanos());
@@ -94,9 +94,9 @@ class MultiLockTest extends EngineFixture {
         () -> Duration.ofNanos(waited).toString());
   }
 
-  /** All three are had, and from their renewal on nothing is answered any more. */
+  /** Acquires all three, and lets the store fail from their renewal on. */
   private Background<MultiLease> acquireWithTheStoreDownBeforeTheGrant() {
-    store.next(
+    store.onNextCall(
         FakeStore.Op.RENEW,
         () -> {
           store.down(true);
@@ -150,9 +150,9 @@ class MultiLockTest extends EngineFixture {
     assertEndedBy(from, timeout.plus(REQUEST_TIMEOUT));
   }
 
-  private void assertEndedBy(long from, Duration most) {
+  private void assertEndedBy(long from, Duration max) {
     Duration took = Duration.ofNanos(time.nanoTime() - from);
-    assertTrue(took.compareTo(most) <= 0, () -> "took " + took);
+    assertTrue(took.compareTo(max) <= 0, () -> "took " + took);
     Waits.until("nothing to be left", () -> engine.residue() == 0);
   }
 
@@ -161,14 +161,14 @@ class MultiLockTest extends EngineFixture {
   }
 
   @Test
-  void oneThatIsLostWhileTheRestIsWaitedForIsTakenAgain() throws Exception {
-    store.occupy("b", LONG);
+  void aMemberLostDuringTheWaitForOthersIsAcquiredAgain() throws Exception {
+    store.occupy("b", HUNDRED_TTLS);
     Background<MultiLease> waiter =
         inBackground(() -> engine.multiLock(List.of("a", "b"), like(RENEWED)).acquire());
     Waits.until("the watch", () -> store.watchers() == 1);
     store.delete("a");
     store.free("b");
-    advanceUntil("the set", waiter.result::isDone); // there is a pause before it begins again
+    advanceUntil("the set", waiter.result::isDone); // it pauses before it starts again
     try (MultiLease lease = waiter.get()) {
       assertTrue(store.holds("a") && store.holds("b"));
       assertTrue(lease.isHeld());
@@ -176,8 +176,8 @@ class MultiLockTest extends EngineFixture {
   }
 
   @Test
-  void oneThatIsLostWithNoTimeLeftIsAFailureAndNothingIsHeld() throws Exception {
-    store.occupy("b", LONG);
+  void aMemberLostWithNoTimeLeftIsAFailureAndNothingIsHeld() throws Exception {
+    store.occupy("b", HUNDRED_TTLS);
     Background<Optional<MultiLease>> waiter =
         inBackground(() -> engine.multiLock(List.of("a", "b"), like(FIXED)).tryAcquire(TTL));
     Waits.until("the watch", () -> store.watchers() == 1);
@@ -193,7 +193,7 @@ class MultiLockTest extends EngineFixture {
   }
 
   @Test
-  void losingOneLosesAllAndReleasesTheRest() throws Exception {
+  void theLossOfOneMemberEndsTheSetAndReleasesTheOthers() throws Exception {
     MultiLease lease = engine.multiLock(List.of("a", "b", "c")).acquire();
     store.delete("b");
     time.advance(TTL.dividedBy(3));

@@ -26,7 +26,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** The place of the second head is closed by the first, which still begins its lease. */
+/** The next head on a store with a queue, while the lease of the head before it still begins. */
 class NextHeadInQueueTest {
 
   private static int numbers;
@@ -67,18 +67,21 @@ class NextHeadInQueueTest {
   }
 
   /**
-   * The machine sleeps while the first head begins its lease. The timer's thread, which is the
-   * first to go on, loses it, lets it be undone, and makes the second the head: that one finds the
-   * acquire loop of the first, whose place has been granted already.
+   * The machine sleeps while the first head begins its lease. The timer's thread continues first,
+   * loses the lease, undoes it, and makes the second waiter the head. That head finds the contender
+   * of the first, whose place was granted already.
    */
   @Test
-  void theNextHeadDoesNotTakeOverWhatIsBeingUndone() throws Exception {
+  void theNextHeadDoesNotTakeOverAnAttemptThatIsBeingUndone() throws Exception {
     nextHeadAfter(RENEWED, () -> time.sleepMachine(EngineFixture.TTL.plusSeconds(1)));
   }
 
-  /** No sleep: the first head's thread pauses for longer than the maximum hold of its lease. */
+  /**
+   * The first head's thread pauses for longer than the maximum hold of its lease, without a sleep
+   * of the machine.
+   */
   @Test
-  void theNextHeadDoesNotTakeOverWhatHasComeToItsMaximumHold() throws Exception {
+  void theNextHeadDoesNotTakeOverAGrantAtItsMaximumHold() throws Exception {
     Duration maxHold = Duration.ofSeconds(1);
     nextHeadAfter(RENEWED.toBuilder().maxHold(maxHold).build(), () -> time.pass(maxHold));
   }
@@ -100,14 +103,14 @@ class NextHeadInQueueTest {
                     Objects.requireNonNull(engine.holdings.queues.of("a").grant()).endOverdue();
                     assertNull(engine.holdings.queues.of("a").grant());
                     Waits.until(
-                        "the next head to join the line, or to be granted the lock",
+                        "the next head to join the queue, or to be granted the lock",
                         () -> waiters() == 1 || second.join().result.isDone());
                   });
               engine.lock("a", EngineFixture.like(options)).acquire().close();
               return true;
             });
     try {
-      Waits.until("the step in", intercepted::steppedIn);
+      Waits.until("the step in", intercepted::hasRun);
       Waits.until("the next head", () -> second.isDone() && waiters() == 1);
       assertFalse(second.join().result.isDone(), "granted what is being undone");
     } finally {
@@ -118,8 +121,8 @@ class NextHeadInQueueTest {
   }
 
   @Test
-  void anErrorWhileAPlaceIsGivenUpLeavesNoHead() throws Exception {
-    Lease held = stranger.lock("a").acquire();
+  void anErrorWhileAPlaceIsWithdrawnLeavesNoHead() throws Exception {
+    Lease blocking = stranger.lock("a").acquire();
     Background<Optional<Lease>> trying =
         inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(1)));
     time.awaitAsleep(trying.thread);
@@ -130,8 +133,8 @@ class NextHeadInQueueTest {
         });
     time.advance(Duration.ofSeconds(1));
     trying.result.handle((had, failure) -> 0).get(30, TimeUnit.SECONDS);
-    assertTrue(intercepted.steppedIn());
-    held.close();
+    assertTrue(intercepted.hasRun());
+    blocking.close();
     assertEquals(0, engine.holdings.queues.size(), "heads that nobody is");
   }
 }

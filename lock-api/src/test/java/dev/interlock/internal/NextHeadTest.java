@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** What the next head meets when a lease ends while the head before it still begins it. */
+/** The next head on a store without a queue, while the lease of the head before it still begins. */
 class NextHeadTest {
 
   private final ManualTime time = new ManualTime();
@@ -42,8 +42,8 @@ class NextHeadTest {
         });
   }
 
-  /** Stops a call before it arrives, and does something before its reply does. */
-  private static final class Stop implements FakeStore.Fate {
+  /** Stops a call before it arrives, and acts before its reply. */
+  private static final class Stop implements FakeStore.CallHook {
     final FakeStore.Gate gate = new FakeStore.Gate();
     private final Runnable beforeReply;
 
@@ -72,10 +72,10 @@ class NextHeadTest {
   }
 
   /**
-   * The first head's lease is lost between LeaseState.begin's engine.add and Contender.begin's
-   * end(): the second is the head already, and contends, when the first goes on.
+   * The first head's lease is lost while the head begins it: the second waiter is the head and
+   * contends when the first continues.
    */
-  private Background<Lease> secondHeadWhileTheFirstBegins(boolean inLine, Runnable beforeReply)
+  private Background<Lease> secondHeadWhileTheFirstBegins(boolean inQueue, Runnable beforeReply)
       throws Exception {
     FakeStore.Gate first = store.gate(FakeStore.Op.ACQUIRE);
     Stop stop = new Stop(beforeReply);
@@ -87,9 +87,9 @@ class NextHeadTest {
                 intercepted.whenCalledHere(
                     "watchSleep",
                     () -> {
-                      store.next(FakeStore.Op.ACQUIRE, stop);
-                      store.tellLoss("a", LossReason.TAKEN);
-                      if (!inLine) {
+                      store.onNextCall(FakeStore.Op.ACQUIRE, stop);
+                      store.reportLoss("a", LossReason.TAKEN);
+                      if (!inQueue) {
                         startSecond.run();
                       }
                       try {
@@ -99,22 +99,23 @@ class NextHeadTest {
                       }
                     }));
     first.awaitArrival();
-    if (inLine) {
+    if (inQueue) {
       startSecond.run();
       time.awaitAsleep(get(second).thread);
     }
     first.open();
     stop.gate.awaitArrival();
-    // It has gone on, and is in line again.
+    // It has continued, and waits in the queue again.
     time.awaitAsleep(one.thread);
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     stop.gate.open();
     return get(second);
   }
 
-  private void assertAnEarlyLossIsNotForgotten(boolean inLine) throws Exception {
+  private void assertAnEarlyLossIsNotForgotten(boolean inQueue) throws Exception {
     Background<Lease> second =
-        secondHeadWhileTheFirstBegins(inLine, () -> store.tellLoss("a", LossReason.SESSION_ENDED));
+        secondHeadWhileTheFirstBegins(
+            inQueue, () -> store.reportLoss("a", LossReason.SESSION_ENDED));
     Lease lease = second.get();
     assertTrue(store.holds("a"), "the lease that was lost before its grant arrived is held");
     assertTrue(lease.isHeld());
@@ -150,7 +151,7 @@ class NextHeadTest {
   }
 
   @Test
-  void aCloseThatMeetsAHandoffTellsTheOneItIsHandedOverTo() throws Exception {
+  void aCloseDuringAHandoffReachesTheNewHolder() throws Exception {
     Lease first = engine.lock("a").acquire();
     Background<Lease> second = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(second.thread);
@@ -175,7 +176,7 @@ class NextHeadTest {
               return first.release();
             });
     releasing.get();
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     Background<Boolean> closer = get(closing);
     long before = time.nanoTime();
     Waits.until(
@@ -197,7 +198,7 @@ class NextHeadTest {
   void aLeaseThatASleepEndsBeforeItIsReturnedCountsAsNotGranted() throws Exception {
     intercepted.whenCalledHere("watchSleep", () -> time.sleepMachine(TTL.plusSeconds(1)));
     Lease lease = engine.lock("a", EngineFixture.like(FIXED)).acquire();
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     assertTrue(lease.isHeld());
   }
 }

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.Test;
 /** Asynchronous acquisitions for which no thread is free, as on a JVM without virtual threads. */
 class NoThreadTest extends EngineFixture {
 
-  private static final Duration BRIEF = Duration.ofMillis(300);
+  private static final Duration TIMEOUT = Duration.ofMillis(300);
 
   private final DefaultLockClient client =
       new DefaultLockClient(store::open, RENEWED, new OneThread(time));
@@ -52,33 +52,33 @@ class NoThreadTest extends EngineFixture {
 
   @Test
   void theTimeOutHoldsUntilThereIsAThread() throws Exception {
-    CompletableFuture<Optional<Lease>> future = client.lock("free").tryAcquireAsync(BRIEF);
-    time.advance(BRIEF);
+    CompletableFuture<Optional<Lease>> future = client.lock("free").tryAcquireAsync(TIMEOUT);
+    time.advance(TIMEOUT);
     ExecutionException failure = assertThrows(ExecutionException.class, () -> get(future));
     assertInstanceOf(LockUnavailableException.class, failure.getCause());
     assertFree();
   }
 
   @Test
-  void aFutureThatIsCancelledPassesTheLineOnAtOnce() throws Exception {
+  void aCancelledFutureEndsItsTurnAtOnce() throws Exception {
     CompletableFuture<Lease> future = client.lock("free").acquireAsync();
     assertTrue(future.cancel(false));
     assertFree();
   }
 
   @Test
-  void aFutureThatIsCompletedBySomebodyElsePassesTheLineOnAtOnce() throws Exception {
+  void aFutureThatTheProgramCompletesEndsItsTurnAtOnce() throws Exception {
     CompletableFuture<Lease> future = client.lock("free").acquireAsync();
     assertTrue(future.completeExceptionally(new IllegalStateException("had enough")));
     assertFree();
   }
 
   @Test
-  void whoBecomesTheHeadWithoutAThreadIsTimedAsWell() throws Exception {
+  void aHeadWithoutAThreadTimesOutAsWell() throws Exception {
     Lease first = client.lock("free", like(FIXED)).acquire();
-    CompletableFuture<Optional<Lease>> future = client.lock("free").tryAcquireAsync(BRIEF);
-    first.close(); // not handed over to another kind of lease
-    time.advance(BRIEF);
+    CompletableFuture<Optional<Lease>> future = client.lock("free").tryAcquireAsync(TIMEOUT);
+    first.close(); // no handoff to another kind of lease
+    time.advance(TIMEOUT);
     assertThrows(ExecutionException.class, () -> get(future));
     assertFree();
   }
@@ -86,8 +86,8 @@ class NoThreadTest extends EngineFixture {
   @Test
   void theTimeOutOfASetHoldsUntilThereIsAThread() throws Exception {
     CompletableFuture<Optional<MultiLease>> future =
-        client.multiLock(List.of("free", "free too")).tryAcquireAsync(BRIEF);
-    time.advance(BRIEF);
+        client.multiLock(List.of("free", "free too")).tryAcquireAsync(TIMEOUT);
+    time.advance(TIMEOUT);
     ExecutionException failure = assertThrows(ExecutionException.class, () -> get(future));
     assertInstanceOf(LockUnavailableException.class, failure.getCause());
     assertFree();

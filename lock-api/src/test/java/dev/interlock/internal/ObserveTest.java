@@ -27,13 +27,13 @@ class ObserveTest extends EngineFixture {
 
   private static final Duration POLL = RENEWED.pollInterval();
 
-  /** Long enough for a poll, whatever it is spread by. */
+  /** Long enough for a poll with any spread. */
   private static final Duration NEXT_POLL = POLL.plusMillis(60);
 
   private final LeaderElection election = engine.election("a");
 
-  /** What an observer is told. */
-  private static final class Told implements Consumer<Optional<Leader>> {
+  /** A listener that collects the reported leaders. */
+  private static final class Listener implements Consumer<Optional<Leader>> {
     final BlockingQueue<Optional<Leader>> calls = new LinkedBlockingQueue<>();
 
     @Override
@@ -42,16 +42,16 @@ class ObserveTest extends EngineFixture {
     }
   }
 
-  private Optional<Leader> next(Told told) {
-    advanceUntil("a call", () -> !told.calls.isEmpty());
-    return told.calls.remove();
+  private Optional<Leader> next(Listener listener) {
+    advanceUntil("a call", () -> !listener.calls.isEmpty());
+    return listener.calls.remove();
   }
 
-  private long nextToken(Told told) {
-    return next(told).orElseThrow().fencingToken().orElseThrow();
+  private long nextToken(Listener listener) {
+    return next(listener).orElseThrow().fencingToken().orElseThrow();
   }
 
-  /** Lets the store be asked some more times. */
+  /** Lets the client poll several times. */
   private void pollSomeTimes() {
     int before = store.calls(Op.INSPECT);
     advanceUntil("some polls", () -> store.calls(Op.INSPECT) >= before + 4);
@@ -64,14 +64,14 @@ class ObserveTest extends EngineFixture {
 
   @Test
   void theFirstCallIsThePresentLeaderOrNone() throws Exception {
-    Told none = new Told();
+    Listener none = new Listener();
     try (Registration registration = election.observe(none)) {
       assertEquals(Optional.empty(), next(none));
     }
     try (Lease leadership = engine.election("a", o -> o.label("me")).campaign()) {
-      Told told = new Told();
-      try (Registration registration = election.observe(told)) {
-        Leader leader = next(told).orElseThrow();
+      Listener listener = new Listener();
+      try (Registration registration = election.observe(listener)) {
+        Leader leader = next(listener).orElseThrow();
         assertEquals(Optional.of("me"), leader.label());
         assertEquals(leadership.fencingToken(), leader.fencingToken().orElseThrow());
         assertEquals(Optional.of(leader), election.leader());
@@ -82,17 +82,17 @@ class ObserveTest extends EngineFixture {
 
   @Test
   void everyChangeIsReportedOnce() throws Exception {
-    Told told = new Told();
-    try (Registration registration = election.observe(told)) {
-      assertEquals(Optional.empty(), next(told));
+    Listener listener = new Listener();
+    try (Registration registration = election.observe(listener)) {
+      assertEquals(Optional.empty(), next(listener));
       for (int i = 0; i < 3; i++) {
         Lease leadership = election.campaign();
-        // Not before the store is asked again: the same label, and another token.
-        assertEquals(leadership.fencingToken(), nextToken(told));
+        // Not before the next poll: the label is the same, and the token differs.
+        assertEquals(leadership.fencingToken(), nextToken(listener));
         pollSomeTimes();
-        assertTrue(told.calls.isEmpty(), told.calls::toString);
+        assertTrue(listener.calls.isEmpty(), listener.calls::toString);
         leadership.close();
-        assertEquals(Optional.empty(), next(told));
+        assertEquals(Optional.empty(), next(listener));
       }
     }
     assertNothingLeft();
@@ -101,27 +101,27 @@ class ObserveTest extends EngineFixture {
   @Test
   void aLeaderThatFollowsWithinAnIntervalIsAnotherOne() throws Exception {
     store.watchesFail(true);
-    Told told = new Told();
+    Listener listener = new Listener();
     Lease first = election.campaign();
-    try (Registration registration = election.observe(told)) {
-      assertEquals(first.fencingToken(), nextToken(told));
+    try (Registration registration = election.observe(listener)) {
+      assertEquals(first.fencingToken(), nextToken(listener));
       first.close();
       Lease second = election.campaign();
-      assertEquals(second.fencingToken(), nextToken(told));
+      assertEquals(second.fencingToken(), nextToken(listener));
       second.close();
     }
     assertNothingLeft();
   }
 
   @Test
-  void whoHasResignedBeforeTheObservationBeganIsNeverReported() throws Exception {
+  void aLeaderThatResignedBeforeTheObservationIsNeverReported() throws Exception {
     Lease leadership = election.campaign();
-    Told early = new Told();
+    Listener early = new Listener();
     CountDownLatch read = new CountDownLatch(1);
     CountDownLatch answer = new CountDownLatch(1);
-    store.next(
+    store.onNextCall(
         Op.INSPECT,
-        new FakeStore.Fate() {
+        new FakeStore.CallHook() {
           @Override
           public void before() {}
 
@@ -132,7 +132,7 @@ class ObserveTest extends EngineFixture {
             awaitUninterruptibly(answer);
           }
         });
-    Told late = new Told();
+    Listener late = new Listener();
     try (Registration registration = election.observe(early)) {
       read.await();
       leadership.close();
@@ -154,15 +154,15 @@ class ObserveTest extends EngineFixture {
 
   @Test
   void observersOfOneNameShareTheirRequests() throws Exception {
-    List<Told> all = new ArrayList<>();
+    List<Listener> all = new ArrayList<>();
     List<Registration> registrations = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
-      Told told = new Told();
-      all.add(told);
-      registrations.add(engine.election("a").observe(told));
+      Listener listener = new Listener();
+      all.add(listener);
+      registrations.add(engine.election("a").observe(listener));
     }
-    for (Told told : all) {
-      assertEquals(Optional.empty(), next(told));
+    for (Listener listener : all) {
+      assertEquals(Optional.empty(), next(listener));
     }
     assertEquals(1, engine.residue());
     assertEquals(1, store.watchers());
@@ -173,8 +173,8 @@ class ObserveTest extends EngineFixture {
     int requests = store.calls(Op.INSPECT) - before;
     assertTrue(requests <= intervals + 2, requests + " requests in " + intervals + " intervals");
     Lease leadership = election.campaign();
-    for (Told told : all) {
-      assertEquals(leadership.fencingToken(), nextToken(told));
+    for (Listener listener : all) {
+      assertEquals(leadership.fencingToken(), nextToken(listener));
     }
     registrations.subList(1, 10).forEach(Registration::close);
     leadership.close();
@@ -187,8 +187,8 @@ class ObserveTest extends EngineFixture {
   @Test
   void theStoreIsAskedAsOftenAsTheMostFrequentObserverWants() throws Exception {
     Duration often = Duration.ofMillis(100);
-    Told slow = new Told();
-    Told quick = new Told();
+    Listener slow = new Listener();
+    Listener quick = new Listener();
     store.watchesFail(true);
     try (Registration first = election.observe(slow)) {
       assertEquals(Optional.empty(), next(slow));
@@ -212,30 +212,30 @@ class ObserveTest extends EngineFixture {
   @Test
   void aHintOfTheStoreIsFollowedBeforeTheNextPoll() throws Exception {
     Lease leadership = election.campaign();
-    Told told = new Told();
-    try (Registration registration = election.observe(told)) {
-      assertEquals(leadership.fencingToken(), nextToken(told));
+    Listener listener = new Listener();
+    try (Registration registration = election.observe(listener)) {
+      assertEquals(leadership.fencingToken(), nextToken(listener));
       awaitQuiet();
       long begunAt = time.nanoTime();
       leadership.close();
       time.advance(Duration.ofNanos(LeaderWatch.MIN_PAUSE_NANOS));
-      Waits.until("the call", () -> !told.calls.isEmpty());
-      assertEquals(Optional.empty(), told.calls.remove());
+      Waits.until("the call", () -> !listener.calls.isEmpty());
+      assertEquals(Optional.empty(), listener.calls.remove());
       assertEquals(LeaderWatch.MIN_PAUSE_NANOS, time.nanoTime() - begunAt);
     }
     assertNothingLeft();
   }
 
-  /** Waits until the request that the new watch has hinted at is over. */
+  /** Waits for the end of the request that the new watch causes. */
   private void awaitQuiet() {
     advanceUntil("two requests", () -> store.calls(Op.INSPECT) >= 2);
   }
 
   @Test
   void manyHintsAreFewRequests() throws Exception {
-    Told told = new Told();
-    try (Registration registration = election.observe(told)) {
-      assertEquals(Optional.empty(), next(told));
+    Listener listener = new Listener();
+    try (Registration registration = election.observe(listener)) {
+      assertEquals(Optional.empty(), next(listener));
       awaitQuiet();
       int before = store.calls(Op.INSPECT);
       for (int i = 0; i < 1_000; i++) {
@@ -251,9 +251,9 @@ class ObserveTest extends EngineFixture {
 
   @Test
   void aHintDuringARequestIsFollowedByAnother() throws Exception {
-    Told told = new Told();
-    try (Registration registration = election.observe(told)) {
-      assertEquals(Optional.empty(), next(told));
+    Listener listener = new Listener();
+    try (Registration registration = election.observe(listener)) {
+      assertEquals(Optional.empty(), next(listener));
       awaitQuiet();
       FakeStore.Gate gate = store.gate(Op.INSPECT);
       advanceUntil("a request", gate::hasArrival);
@@ -273,13 +273,13 @@ class ObserveTest extends EngineFixture {
     assertNothingLeft();
   }
 
-  /** Where there are no virtual threads, there are few to ask. */
+  /** There are few threads to ask where there are no virtual threads. */
   @Test
   void requestsThatWaitForAThreadDoNotAddUp() throws Exception {
     DefaultLockClient client = new DefaultLockClient(store::open, RENEWED, new OneThread(time));
     FakeStore.Gate gate = store.gate(Op.INSPECT);
-    Told first = new Told();
-    Told second = new Told();
+    Listener first = new Listener();
+    Listener second = new Listener();
     try (client;
         Registration slow = client.election("a").observe(first)) {
       gate.awaitArrival();
@@ -300,11 +300,11 @@ class ObserveTest extends EngineFixture {
   void theTimeoutOfARequestBeginsWhenItHasAThread() throws Exception {
     DefaultLockClient client = new DefaultLockClient(store::open, RENEWED, new OneThread(time));
     FakeStore.Gate first = store.gate(Op.INSPECT);
-    Told told = new Told();
+    Listener listener = new Listener();
     try (client;
-        Registration slow = client.election("a").observe(new Told())) {
+        Registration slow = client.election("a").observe(new Listener())) {
       first.awaitArrival();
-      try (Registration waiting = client.election("b").observe(told)) {
+      try (Registration waiting = client.election("b").observe(listener)) {
         time.advance(REQUEST_TIMEOUT.multipliedBy(3).minusMillis(1));
         FakeStore.Gate second = store.gate(Op.INSPECT);
         first.open();
@@ -312,56 +312,56 @@ class ObserveTest extends EngineFixture {
         time.advance(Duration.ofMillis(2));
         FakeStore.Gate third = store.gate(Op.INSPECT);
         second.open();
-        assertEquals(Optional.empty(), told.calls.poll(10, SECONDS));
+        assertEquals(Optional.empty(), listener.calls.poll(10, SECONDS));
         third.open();
       }
     }
   }
 
   @Test
-  void whileTheStoreDoesNotAnswerNothingIsReported() throws Exception {
+  void nothingIsReportedDuringAnOutage() throws Exception {
     Lease leadership = election.campaign();
-    Told told = new Told();
+    Listener listener = new Listener();
     store.down(true);
-    try (Registration registration = election.observe(told)) {
+    try (Registration registration = election.observe(listener)) {
       pollSomeTimes();
-      assertTrue(told.calls.isEmpty());
+      assertTrue(listener.calls.isEmpty());
       store.down(false);
-      assertEquals(leadership.fencingToken(), nextToken(told));
+      assertEquals(leadership.fencingToken(), nextToken(listener));
       store.refuse(true);
       pollSomeTimes();
-      assertTrue(told.calls.isEmpty());
+      assertTrue(listener.calls.isEmpty());
       assertThrows(LockConfigurationException.class, election::leader);
       store.refuse(false);
       leadership.close();
-      assertEquals(Optional.empty(), next(told));
+      assertEquals(Optional.empty(), next(listener));
     }
     assertNothingLeft();
   }
 
   @Test
   void aReplyThatIsLostIsAskedForAgain() throws Exception {
-    Told told = new Told();
+    Listener listener = new Listener();
     store.loseReply(Op.INSPECT);
-    try (Registration registration = election.observe(told)) {
-      assertEquals(Optional.empty(), next(told));
+    try (Registration registration = election.observe(listener)) {
+      assertEquals(Optional.empty(), next(listener));
     }
     assertNothingLeft();
   }
 
   @Test
-  void whatIsNoElectionHasNoLeader() throws Exception {
+  void aLockOfAnotherKindHasNoLeader() throws Exception {
     for (Share share : List.of(Share.READ, Share.WRITE, Share.ofSemaphore(2, 5))) {
       store.occupy("a", share, Duration.ofDays(1));
       String message =
           assertThrows(LockConfigurationException.class, election::leader).getMessage();
       assertTrue(message.contains("\"a\" is in use as a"), message);
-      Told told = new Told();
-      try (Registration registration = election.observe(told)) {
+      Listener listener = new Listener();
+      try (Registration registration = election.observe(listener)) {
         pollSomeTimes();
-        assertTrue(told.calls.isEmpty());
+        assertTrue(listener.calls.isEmpty());
         store.free("a");
-        assertEquals(Optional.empty(), next(told));
+        assertEquals(Optional.empty(), next(listener));
       }
     }
     assertNothingLeft();
@@ -370,8 +370,8 @@ class ObserveTest extends EngineFixture {
   @Test
   void aListenerThatBlocksIsCalledWithTheLatestLeaderAfterThat() throws Exception {
     CountDownLatch over = new CountDownLatch(1);
-    Told blocked = new Told();
-    Told other = new Told();
+    Listener blocked = new Listener();
+    Listener other = new Listener();
     try (Registration first =
             election.observe(
                 leader -> {
@@ -402,10 +402,10 @@ class ObserveTest extends EngineFixture {
   }
 
   @Test
-  void whatChangesBackWhileAListenerBlocksIsNoChange() throws Exception {
+  void aChangeThatIsRevertedWhileAListenerBlocksIsNotReported() throws Exception {
     CountDownLatch over = new CountDownLatch(1);
-    Told blocked = new Told();
-    Told other = new Told();
+    Listener blocked = new Listener();
+    Listener other = new Listener();
     try (Registration first =
             election.observe(
                 leader -> {
@@ -428,16 +428,16 @@ class ObserveTest extends EngineFixture {
 
   @Test
   void aListenerThatThrowsIsCalledAgain() throws Exception {
-    Told told = new Told();
+    Listener listener = new Listener();
     try (Registration registration =
         election.observe(
             leader -> {
-              told.accept(leader);
+              listener.accept(leader);
               throw new LinkageError("of the test");
             })) {
-      assertEquals(Optional.empty(), next(told));
+      assertEquals(Optional.empty(), next(listener));
       try (Lease leadership = election.campaign()) {
-        assertEquals(leadership.fencingToken(), nextToken(told));
+        assertEquals(leadership.fencingToken(), nextToken(listener));
       }
     }
     assertNothingLeft();
@@ -445,9 +445,9 @@ class ObserveTest extends EngineFixture {
 
   @Test
   void aClosedSubscriptionIsCalledNoMoreAndAsksNothing() throws Exception {
-    Told told = new Told();
-    Registration registration = election.observe(told);
-    assertEquals(Optional.empty(), next(told));
+    Listener listener = new Listener();
+    Registration registration = election.observe(listener);
+    assertEquals(Optional.empty(), next(listener));
     awaitQuiet();
     registration.close();
     registration.close();
@@ -459,36 +459,36 @@ class ObserveTest extends EngineFixture {
       time.advance(NEXT_POLL.multipliedBy(3));
     }
     assertEquals(asked, store.calls(Op.INSPECT));
-    assertTrue(told.calls.isEmpty());
+    assertTrue(listener.calls.isEmpty());
   }
 
   @Test
   void anAnswerThatComesAfterTheCloseIsDropped() throws Exception {
-    Told told = new Told();
+    Listener listener = new Listener();
     FakeStore.Gate gate = store.gate(Op.INSPECT);
-    Registration registration = election.observe(told);
+    Registration registration = election.observe(listener);
     gate.awaitArrival();
     registration.close();
     gate.open();
     assertNothingLeft();
     Waits.until("no timed event", () -> engine.engine.timer.size() == 0);
-    assertTrue(told.calls.isEmpty());
+    assertTrue(listener.calls.isEmpty());
   }
 
   @Test
   void aSubscriptionMayBeClosedByItsListener() throws Exception {
-    Told told = new Told();
+    Listener listener = new Listener();
     Registration[] registration = new Registration[1];
-    CountDownLatch known = new CountDownLatch(1);
+    CountDownLatch registered = new CountDownLatch(1);
     registration[0] =
         election.observe(
             leader -> {
-              awaitUninterruptibly(known);
+              awaitUninterruptibly(registered);
               registration[0].close();
-              told.accept(leader);
+              listener.accept(leader);
             });
-    known.countDown();
-    assertEquals(Optional.empty(), next(told));
+    registered.countDown();
+    assertEquals(Optional.empty(), next(listener));
     assertNothingLeft();
   }
 
@@ -496,9 +496,9 @@ class ObserveTest extends EngineFixture {
   void aWatchThatFailsToBeginOrEndDoesNoHarm() throws Exception {
     store.watchesFail(true);
     store.unwatchingFails(true);
-    Told told = new Told();
-    try (Registration registration = election.observe(told)) {
-      assertEquals(Optional.empty(), next(told));
+    Listener listener = new Listener();
+    try (Registration registration = election.observe(listener)) {
+      assertEquals(Optional.empty(), next(listener));
       assertEquals(0, store.watchers());
       store.watchesFail(false);
       pollSomeTimes();
@@ -509,11 +509,11 @@ class ObserveTest extends EngineFixture {
 
   @Test
   void closingTheClientEndsTheObservation() throws Exception {
-    Told told = new Told();
+    Listener listener = new Listener();
     DefaultLockClient client = anotherClient();
-    Registration registration = client.election("a").observe(told);
-    assertEquals(Optional.empty(), next(told));
-    // before the campaign, or a request that is late would show the leader
+    Registration registration = client.election("a").observe(listener);
+    assertEquals(Optional.empty(), next(listener));
+    // before the campaign, or a late request would show the leader
     FakeStore.Gate gate = store.gate(Op.INSPECT);
     Lease leadership = election.campaign();
     advanceUntil("a request", gate::hasArrival);
@@ -524,7 +524,7 @@ class ObserveTest extends EngineFixture {
     assertEquals(0, store.watchers());
     leadership.close();
     time.advance(NEXT_POLL);
-    assertTrue(told.calls.isEmpty());
+    assertTrue(listener.calls.isEmpty());
   }
 
   @Test

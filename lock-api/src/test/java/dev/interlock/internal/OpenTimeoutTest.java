@@ -18,7 +18,7 @@ import java.time.Duration;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** A client that is opened before its store is there. */
+/** A client that is opened before its store is available. */
 class OpenTimeoutTest {
   private final LockUnavailableException down =
       new LockUnavailableException("memory", "nowhere", "it is down", null);
@@ -48,7 +48,7 @@ class OpenTimeoutTest {
   }
 
   @Test
-  void openingGivesUpWhenItsTimeIsOver() {
+  void openingFailsAfterItsTimeout() {
     LockOptions options = LockOptions.builder().openTimeout(Duration.ofMillis(200)).build();
     assertSame(
         down,
@@ -67,7 +67,7 @@ class OpenTimeoutTest {
   }
 
   @Test
-  void whatCanNeverWorkIsNotTriedAgain() {
+  void aWrongConfigurationIsNotRetried() {
     LockException wrong = new LockConfigurationException("wrong password");
     assertThrows(
         LockConfigurationException.class, () -> LockClient.using(failing(1, wrong), PATIENT));

@@ -31,12 +31,12 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import org.junit.jupiter.api.Test;
 
-/** A backend that knows nothing about time: the engine does. */
+/** A backend without any notion of time, which it leaves to the engine. */
 class PlainBackendTest {
 
   private static final Duration ROUND_TRIP = Duration.ofMillis(100);
 
-  /** What is certain of a TTL that a store measures on its own clock. */
+  /** The certain part of a TTL that a store measures on its own clock. */
   private static final Duration CERTAIN = TTL.minus(TTL.dividedBy(1000)).minusMillis(2);
 
   private final ManualTime time = new ManualTime();
@@ -128,7 +128,7 @@ class PlainBackendTest {
     }
   }
 
-  /** As those of one shard that stands still. */
+  /** One shard may hang. */
   @Test
   void renewalsThatHangCostNoOtherLease() throws Exception {
     try (DefaultLockClient engine = open()) {
@@ -157,7 +157,7 @@ class PlainBackendTest {
           EngineFixture.inBackground(() -> engine.lock("a").tryAcquire(TTL.multipliedBy(9)));
       time.awaitAsleep(waiter.thread);
       busy = false;
-      // At random a little later, so that waiters do not poll in step.
+      // Waiters poll slightly later at random, so that they do not poll in step.
       time.advance(RENEWED.pollInterval().multipliedBy(2));
       assertTrue(waiter.get().orElseThrow().isHeld());
     }

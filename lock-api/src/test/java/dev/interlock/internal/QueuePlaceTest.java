@@ -24,11 +24,11 @@ import java.util.concurrent.ExecutionException;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A client's place in the line of a store that has one, from one of its waiters to the next. */
+/** The place of a client in the store's queue, passed from one of its waiters to the next. */
 class QueuePlaceTest {
 
-  private static final Duration BRIEF = Duration.ofSeconds(1);
-  private static final LockOptions LONG =
+  private static final Duration SHORT_TIMEOUT = Duration.ofSeconds(1);
+  private static final LockOptions LONG_TTL =
       RENEWED.toBuilder().ttl(TTL.multipliedBy(100)).autoRenew(false).build();
 
   private final ManualTime time = new ManualTime();
@@ -63,18 +63,18 @@ class QueuePlaceTest {
   }
 
   @Test
-  void whoIsNextGoesOnFromThePlaceOfOneThatTimedOut() throws Exception {
-    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
-    Background<Optional<Lease>> brief =
-        inBackground(() -> engine.lock("a", EngineFixture.like(RENEWED)).tryAcquire(BRIEF));
-    time.awaitAsleep(brief.thread);
+  void theNextWaiterContinuesThePlaceOfOneThatTimedOut() throws Exception {
+    Lease blocking = holder.lock("a", EngineFixture.like(LONG_TTL)).acquire();
+    Background<Optional<Lease>> timed =
+        inBackground(() -> engine.lock("a", EngineFixture.like(RENEWED)).tryAcquire(SHORT_TIMEOUT));
+    time.awaitAsleep(timed.thread);
     Background<Lease> patient = waiter(engine, RENEWED);
     Background<Lease> later = waiter(stranger, RENEWED);
-    time.advance(BRIEF);
-    assertEquals(Optional.empty(), brief.get());
+    time.advance(SHORT_TIMEOUT);
+    assertEquals(Optional.empty(), timed.get());
     time.awaitAsleep(patient.thread);
     assertEquals(2, waiters());
-    held.close();
+    blocking.close();
     Lease next = patient.get();
     assertFalse(later.result.isDone());
     next.close();
@@ -82,14 +82,14 @@ class QueuePlaceTest {
   }
 
   @Test
-  void whoIsNextGoesOnFromThePlaceOfOneThatWasInterrupted() throws Exception {
-    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+  void theNextWaiterContinuesThePlaceOfOneThatWasInterrupted() throws Exception {
+    Lease blocking = holder.lock("a", EngineFixture.like(LONG_TTL)).acquire();
     Background<Lease> first = waiter(engine, RENEWED);
     CompletableFuture<Lease> patient = engine.lock("a", EngineFixture.like(RENEWED)).acquireAsync();
     Background<Lease> later = waiter(stranger, RENEWED);
     first.thread.interrupt();
     assertThrows(ExecutionException.class, first::get);
-    held.close();
+    blocking.close();
     Lease next = get(patient);
     assertFalse(later.result.isDone());
     next.close();
@@ -97,12 +97,12 @@ class QueuePlaceTest {
   }
 
   @Test
-  void whatIsGrantedJustAsTheHeadGivesUpGoesToTheNext() throws Exception {
-    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+  void aGrantDuringTheCancellationOfTheHeadGoesToTheNext() throws Exception {
+    Lease blocking = holder.lock("a", EngineFixture.like(LONG_TTL)).acquire();
     CompletableFuture<Lease> first = engine.lock("a", EngineFixture.like(RENEWED)).acquireAsync();
     Waits.until("its place", () -> waiters() == 1);
     Background<Lease> patient = waiter(engine, RENEWED);
-    held.close();
+    blocking.close();
     if (!first.cancel(false)) {
       get(first).close();
     }
@@ -113,13 +113,13 @@ class QueuePlaceTest {
 
   @Test
   void aPlaceIsOfNoUseForAnotherKindOfLease() throws Exception {
-    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+    Lease blocking = holder.lock("a", EngineFixture.like(LONG_TTL)).acquire();
     Background<Lease> first = waiter(engine, FIXED);
     Background<Lease> patient = waiter(engine, RENEWED);
     first.thread.interrupt();
     assertThrows(ExecutionException.class, first::get);
     Waits.until("the other place", () -> time.isAsleep(patient.thread) && waiters() == 1);
-    held.close();
+    blocking.close();
     try (Lease lease = patient.get()) {
       for (int i = 0; i < 9; i++) {
         time.advance(TTL.dividedBy(3));
@@ -130,32 +130,32 @@ class QueuePlaceTest {
   }
 
   @Test
-  void aPlaceThatNobodyWantsIsGivenUp() throws Exception {
-    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+  void aPlaceWithoutAHeadIsWithdrawn() throws Exception {
+    Lease blocking = holder.lock("a", EngineFixture.like(LONG_TTL)).acquire();
     CompletableFuture<Lease> first = engine.lock("a", EngineFixture.like(RENEWED)).acquireAsync();
     Waits.until("its place", () -> waiters() == 1);
     CompletableFuture<Lease> second = engine.lock("a", EngineFixture.like(RENEWED)).acquireAsync();
     assertTrue(second.cancel(false));
     assertTrue(first.cancel(false));
-    Waits.until("the line to be empty", () -> waiters() == 0 && engine.residue() == 0);
-    assertTrue(held.isHeld());
-    held.close();
+    Waits.until("the queue to be empty", () -> waiters() == 0 && engine.residue() == 0);
+    assertTrue(blocking.isHeld());
+    blocking.close();
   }
 
   @Test
-  void closingTheClientGivesThePlaceUp() throws Exception {
-    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+  void closingTheClientWithdrawsThePlace() throws Exception {
+    Lease blocking = holder.lock("a", EngineFixture.like(LONG_TTL)).acquire();
     Background<Lease> first = waiter(engine, RENEWED);
     Background<Lease> patient = waiter(engine, RENEWED);
     first.thread.interrupt();
     assertThrows(ExecutionException.class, first::get);
     engine.close();
     assertThrows(ExecutionException.class, patient::get);
-    Waits.until("the line to be empty", () -> waiters() == 0 && engine.residue() == 0);
-    held.close();
+    Waits.until("the queue to be empty", () -> waiters() == 0 && engine.residue() == 0);
+    blocking.close();
   }
 
-  /** A client with one thread for all asynchronous heads, which waits for "b" now. */
+  /** Returns a client with one thread for all asynchronous heads, which waits for "b". */
   private DefaultLockClient clientWithoutThreads() throws Exception {
     DefaultLockClient client =
         new DefaultLockClient(QueuePlaceTest::memory, RENEWED, new OneThread(time));
@@ -166,21 +166,22 @@ class QueuePlaceTest {
   }
 
   @Test
-  void aPlaceWhoseNextHeadGetsNoThreadBlocksNobodyForLong() throws Exception {
-    Lease occupied = holder.lock("b", EngineFixture.like(LONG)).acquire();
-    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+  void aPlaceWhoseNextHeadGetsNoThreadBlocksOthersOnlyBriefly() throws Exception {
+    Lease occupied = holder.lock("b", EngineFixture.like(LONG_TTL)).acquire();
+    Lease blocking = holder.lock("a", EngineFixture.like(LONG_TTL)).acquire();
     DefaultLockClient busy = clientWithoutThreads();
     try (busy) {
-      Background<Optional<Lease>> brief = inBackground(() -> busy.lock("a").tryAcquire(BRIEF));
-      time.awaitAsleep(brief.thread);
+      Background<Optional<Lease>> timed =
+          inBackground(() -> busy.lock("a").tryAcquire(SHORT_TIMEOUT));
+      time.awaitAsleep(timed.thread);
       CompletableFuture<Lease> threadless = busy.lock("a").acquireAsync();
       Background<Lease> later = waiter(stranger, RENEWED);
-      time.advance(BRIEF);
-      assertEquals(Optional.empty(), brief.get());
-      held.close();
+      time.advance(SHORT_TIMEOUT);
+      assertEquals(Optional.empty(), timed.get());
+      blocking.close();
       long before = time.nanoTime();
       EngineFixture.advanceUntil(time, "the stranger to hold it", later.result::isDone);
-      // Not by the end of a TTL, which a store with sessions does not know.
+      // Not only at the end of a TTL, which a store with sessions does not have.
       assertTrue(time.nanoTime() - before < TTL.dividedBy(2).toNanos());
       assertFalse(threadless.isDone());
       later.get().close();
@@ -191,18 +192,19 @@ class QueuePlaceTest {
 
   @Test
   void aPlaceWhoseNextHeadGetsAThreadInTimeIsKept() throws Exception {
-    Lease occupied = holder.lock("b", EngineFixture.like(LONG)).acquire();
-    Lease held = holder.lock("a", EngineFixture.like(LONG)).acquire();
+    Lease occupied = holder.lock("b", EngineFixture.like(LONG_TTL)).acquire();
+    Lease blocking = holder.lock("a", EngineFixture.like(LONG_TTL)).acquire();
     DefaultLockClient busy = clientWithoutThreads();
     try (busy) {
-      Background<Optional<Lease>> brief = inBackground(() -> busy.lock("a").tryAcquire(BRIEF));
-      time.awaitAsleep(brief.thread);
+      Background<Optional<Lease>> timed =
+          inBackground(() -> busy.lock("a").tryAcquire(SHORT_TIMEOUT));
+      time.awaitAsleep(timed.thread);
       CompletableFuture<Lease> patient = busy.lock("a").acquireAsync();
       Background<Lease> later = waiter(stranger, RENEWED);
-      time.advance(BRIEF);
-      assertEquals(Optional.empty(), brief.get());
+      time.advance(SHORT_TIMEOUT);
+      assertEquals(Optional.empty(), timed.get());
       occupied.close();
-      held.close();
+      blocking.close();
       Lease next = get(patient);
       assertFalse(later.result.isDone());
       next.close();

@@ -30,7 +30,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** Grants of a store with a queue that count from the request to get in line. */
+/** Grants of a store with a queue, which count from the request to join it. */
 class QueueValidityTest {
 
   private final ManualTime time = new ManualTime();
@@ -43,7 +43,7 @@ class QueueValidityTest {
   private boolean isFirst;
   private Duration setBack = Duration.ZERO;
 
-  /** The machine sleeps while the answers to the first requests are on their way. */
+  /** The machine sleeps while the first answers are on their way. */
   private final class Sleepy implements QueueingBackend {
     @Override
     public Place join(Claim claim, Deadline deadline) {
@@ -119,7 +119,7 @@ class QueueValidityTest {
   }
 
   @Test
-  void sleepBetweenGettingInLineAndTheGrantCountsToo() throws Exception {
+  void sleepBetweenTheEntryAndTheGrantCountsToo() throws Exception {
     try (DefaultLockClient engine = new DefaultLockClient(context -> new Sleepy(), RENEWED, time)) {
       EngineFixture.Background<Optional<Lease>> waiter =
           inBackground(() -> engine.lock("a").tryAcquire(TTL.multipliedBy(2)));
@@ -135,7 +135,7 @@ class QueueValidityTest {
   }
 
   @Test
-  void aGrantThatTheStoreConfirmsAfterTheMachineSleptInLineIsTaken() throws Exception {
+  void aGrantThatTheStoreConfirmsAfterASleepDuringTheWaitIsTaken() throws Exception {
     stands = true;
     try (DefaultLockClient engine = new DefaultLockClient(context -> new Sleepy(), RENEWED, time);
         Lease lease = engine.lock("a").acquire()) {
@@ -145,9 +145,9 @@ class QueueValidityTest {
   }
 
   @Test
-  void aClockThatWasSetBackInLineHidesNoSleep() throws Exception {
+  void aClockThatIsSetBackDuringTheWaitHidesNoSleep() throws Exception {
     sleeps = 0;
-    isFirst = true; // by now: the wait may be that of a head before
+    isFirst = true; // an earlier head may have waited
     setBack = TTL;
     try (DefaultLockClient engine = new DefaultLockClient(context -> new Sleepy(), RENEWED, time)) {
       Lease lease = engine.lock("a").acquire();

@@ -36,7 +36,7 @@ class ReleaseTest extends EngineFixture {
   }
 
   @Test
-  void anUnreachableServerMakesTheOutcomeUnknownAndIsAskedAgainBehindTheScenes() throws Exception {
+  void anUnreachableStoreMakesTheOutcomeUnknownAndIsAskedAgainInTheBackground() throws Exception {
     Lease lease = acquire(RENEWED);
     BlockingQueue<LockEvent> events = eventsOf(lease);
     store.down(true);
@@ -92,7 +92,7 @@ class ReleaseTest extends EngineFixture {
     assertEquals(store.endedSessions(), store.forgotten());
   }
 
-  /** How the store would answer during an outage is not known. */
+  /** Nobody knows what the store would answer during an outage. */
   @Test
   void anOutageBetweenRefusalsDoesNotCountAsOne() throws Exception {
     store.onSessions();
@@ -137,7 +137,7 @@ class ReleaseTest extends EngineFixture {
   }
 
   @Test
-  void aLeaseThatTurnsOutToBeGoneWhenReleasedIsToldAsLost() throws Exception {
+  void aLeaseThatIsGoneWhenItIsReleasedIsReportedAsLost() throws Exception {
     Lease lease = acquire(RENEWED);
     store.delete("a");
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
@@ -147,14 +147,14 @@ class ReleaseTest extends EngineFixture {
   @Test
   void aTtlThatPassesDuringTheReleaseIsNotReportedAsTaken() throws Exception {
     Lease lease = acquire(FIXED);
-    store.next(FakeStore.Op.RELEASE, () -> time.pass(TTL));
+    store.onNextCall(FakeStore.Op.RELEASE, () -> time.pass(TTL));
     assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
     assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
   }
 
   @Test
   void threadsThatReleaseAtTheSameTimeLearnOneOutcome() throws Exception {
-    // In this order: what is unknown is released again in the background.
+    // The unknown outcome comes last, because it is released again in the background.
     ImmutableMap<ReleaseOutcome, Runnable> meanwhile =
         ImmutableMap.of(
             ReleaseOutcome.RELEASED, () -> {},
@@ -169,8 +169,8 @@ class ReleaseTest extends EngineFixture {
       Background<ReleaseOutcome> second = inBackground(lease::release);
       Background<ReleaseOutcome> third = inBackground(lease::release);
       try {
-        awaitRest(second);
-        awaitRest(third);
+        awaitWaiting(second);
+        awaitWaiting(third);
         meanwhile.get(outcome).run();
       } finally {
         gate.open();
@@ -179,7 +179,7 @@ class ReleaseTest extends EngineFixture {
         assertEquals(outcome, one.get());
       }
       assertEquals(outcome, lease.release());
-      // What is not known is asked again, but not by those who only released it as well.
+      // An unknown outcome is asked for again, but not by the threads that also released the lease.
       if (outcome != ReleaseOutcome.UNKNOWN) {
         assertEquals(requests, store.calls(FakeStore.Op.RELEASE));
       }
@@ -188,7 +188,7 @@ class ReleaseTest extends EngineFixture {
     }
   }
 
-  private static void awaitRest(Background<?> other) {
+  private static void awaitWaiting(Background<?> other) {
     Waits.until(
         "the other to wait",
         () -> other.result.isDone() || other.thread.getState() == Thread.State.WAITING);
@@ -213,19 +213,20 @@ class ReleaseTest extends EngineFixture {
   @Test
   void anAcquisitionThatArrivesAfterItsUndoingIsUndoneAgain() throws Exception {
     for (int undone = 1; undone <= 4; undone++) {
-      int looks = undone;
-      Claim heldUp = heldUp();
+      int checks = undone;
+      Claim delayed = delayed();
       int before = store.calls(FakeStore.Op.RELEASE);
-      undoUntil("the undoing", () -> store.calls(FakeStore.Op.RELEASE) - before >= looks);
-      store.arrive(heldUp);
+      undoUntil("the undoing", () -> store.calls(FakeStore.Op.RELEASE) - before >= checks);
+      store.arrive(delayed);
       undoUntil("the undoing of what came late", () -> engine.engine.cleanup.pending() == 0);
       assertFalse(store.holds("a"), "after " + undone);
     }
   }
 
   /**
-   * Lets time pass only while the undoing waits for it: if the clock ran away from a thread that
-   * the machine has no time for, that thread would give up what has not yet arrived.
+   * Lets time pass only while the undoing waits for it. If the clock ran away from a thread that
+   * the machine has no time for, that thread would stop looking for a request that has not yet
+   * arrived.
    */
   private void undoUntil(String what, BooleanSupplier condition) {
     Waits.until(
@@ -239,24 +240,24 @@ class ReleaseTest extends EngineFixture {
   }
 
   @Test
-  void anAcquisitionThatNeverArrivesIsNotLookedForForEver() throws Exception {
+  void theUndoingOfARequestThatNeverArrivesEnds() throws Exception {
     int before = store.calls(FakeStore.Op.RELEASE);
-    Claim heldUp = heldUp();
+    Claim delayed = delayed();
     long from = time.nanoTime();
     advanceUntil("the end of the undoing", () -> engine.engine.cleanup.pending() == 0);
     assertTrue(
         time.nanoTime() - from >= engine.engine.requestTimeout().toNanos(), "given up early");
-    int looks = store.calls(FakeStore.Op.RELEASE) - before;
-    assertTrue(looks > 1 && looks < 50, looks + " looks");
+    int checks = store.calls(FakeStore.Op.RELEASE) - before;
+    assertTrue(checks > 1 && checks < 50, checks + " checks");
     try (Lease lease = acquire(RENEWED)) {
       assertFalse(lease.onLoss().isDone());
-      assertNotEquals(heldUp.id(), store.lastClaim().id());
+      assertNotEquals(delayed.id(), store.lastClaim().id());
     }
   }
 
-  /** An attempt that has failed, and whose request is still on its way. */
-  private Claim heldUp() {
-    store.next(
+  /** Returns the claim of a failed attempt whose request is still on its way. */
+  private Claim delayed() {
+    store.onNextCall(
         FakeStore.Op.ACQUIRE,
         () -> {
           throw FakeStore.noAnswer();
@@ -271,7 +272,8 @@ class ReleaseTest extends EngineFixture {
     FakeStore.Gate undo = store.gate(FakeStore.Op.RELEASE);
     assertThrows(dev.interlock.LockUnavailableException.class, () -> engine.lock("a").tryAcquire());
     undo.awaitArrival();
-    // The orphan has lapsed, and the same client has the lock again, when the undo gets through.
+    // The lock of the first attempt has expired, and the same client has the lock again, when the
+    // undo arrives.
     time.advance(TTL);
     try (Lease lease = acquire(RENEWED)) {
       undo.open();

@@ -32,7 +32,7 @@ class RenewalTest extends EngineFixture {
       time.advance(Duration.ofSeconds(1));
       time.advance(Duration.ofSeconds(1));
       time.advance(Duration.ofMillis(600));
-      // Its renewal is due at the same time as the look for leases that have slept.
+      // Its renewal is due at the same time as the check for sleep.
       time.sleepMachine(Duration.ofMillis(500));
       time.advance(Duration.ofSeconds(1));
       Waits.until("the renewal", () -> !store.batches().isEmpty());
@@ -42,7 +42,7 @@ class RenewalTest extends EngineFixture {
   }
 
   @Test
-  void aServerThatIsDownPutsTheLeaseAtRiskAndThenLosesItAtTheEndOfItsValidity() throws Exception {
+  void aStoreThatIsDownPutsTheLeaseAtRiskAndLosesItAtTheEndOfItsValidity() throws Exception {
     Lease lease = acquire(RENEWED);
     BlockingQueue<LockEvent> events = eventsOf(lease);
     store.down(true);
@@ -68,7 +68,7 @@ class RenewalTest extends EngineFixture {
   }
 
   @Test
-  void aListenerThatIsAddedAtRiskIsToldAtOnce() throws Exception {
+  void aListenerThatIsAddedAtRiskIsCalledAtOnce() throws Exception {
     Lease lease = acquire(RENEWED);
     MultiLease set = engine.multiLock(List.of("b", "c")).acquire();
     BlockingQueue<LockEvent> events = eventsOf(lease);
@@ -114,15 +114,15 @@ class RenewalTest extends EngineFixture {
         engine.lock("b", like(RENEWED.toBuilder().ttl(REQUEST_TIMEOUT).build())).acquire();
     Lease lease = acquire(RENEWED);
     time.advance(REQUEST_TIMEOUT.dividedBy(3));
-    Waits.until("a renewal", () -> !store.patience().isEmpty());
+    Waits.until("a renewal", () -> !store.renewalTimeouts().isEmpty());
     time.advance(INTERVAL);
     assertFalse(brief.isHeld() && !lease.isHeld());
-    Waits.until("another", () -> store.patience().contains(REQUEST_TIMEOUT));
-    assertEquals(REQUEST_TIMEOUT.dividedBy(3), store.patience().get(0));
+    Waits.until("another", () -> store.renewalTimeouts().contains(REQUEST_TIMEOUT));
+    assertEquals(REQUEST_TIMEOUT.dividedBy(3), store.renewalTimeouts().get(0));
   }
 
   @Test
-  void aServerThatComesBackInTimeKeepsTheLease() throws Exception {
+  void aStoreThatComesBackInTimeKeepsTheLease() throws Exception {
     Lease lease = acquire(RENEWED);
     BlockingQueue<LockEvent> events = eventsOf(lease);
     store.down(true);
@@ -138,7 +138,7 @@ class RenewalTest extends EngineFixture {
   }
 
   @Test
-  void aLeaseThatTheServerNoLongerHasIsLostAtTheNextRenewal() throws Exception {
+  void aLeaseThatTheStoreNoLongerHasIsLostAtTheNextRenewal() throws Exception {
     Lease lease = acquire(RENEWED);
     store.delete("a");
     time.advance(INTERVAL);
@@ -206,7 +206,7 @@ class RenewalTest extends EngineFixture {
   }
 
   @Test
-  void releaseJoinsARenewalUnderWayAndNoneFollows() throws Exception {
+  void aReleaseWaitsForARenewalInFlightAndNoneFollows() throws Exception {
     Lease lease = acquire(RENEWED);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
     time.advance(INTERVAL);
@@ -226,7 +226,7 @@ class RenewalTest extends EngineFixture {
   }
 
   @Test
-  void manyLeasesAreRenewedInBatchesWithAtMostTwoRequestsUnderWay() throws Exception {
+  void manyLeasesAreRenewedInBatchesWithAtMostTwoRequestsInFlight() throws Exception {
     List<Lease> leases = new ArrayList<>();
     for (int i = 0; i < 2_000; i++) {
       leases.add(engine.lock("n" + i, like(RENEWED)).tryAcquire().orElseThrow());
@@ -238,7 +238,7 @@ class RenewalTest extends EngineFixture {
         "all to be renewed",
         () -> store.batches().stream().mapToInt(Integer::intValue).sum() == leases.size());
     assertEquals(8, store.batches().size(), () -> "batches " + store.batches());
-    assertTrue(store.mostRenewing() <= 2);
+    assertTrue(store.maxRenewing() <= 2);
     leases.forEach(lease -> assertTrue(lease.isHeld()));
   }
 

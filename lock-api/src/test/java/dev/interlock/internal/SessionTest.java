@@ -16,7 +16,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Locks that hang on a session of which each answer promises less than a TTL. */
+/** Locks that depend on a session, of which each answer promises less than a TTL. */
 class SessionTest extends EngineFixture {
 
   private static final Duration CERTAIN = Duration.ofSeconds(3);
@@ -39,10 +39,10 @@ class SessionTest extends EngineFixture {
           event = next(events);
         }
         assertInstanceOf(LockEvent.Renewed.class, event);
-        // There may be two events for one advance.
-        Duration left = INTERVAL.dividedBy(4);
-        Waits.until("renewed", () -> lease.remainingValidity().compareTo(left) > 0);
-        time.advance(left);
+        // One advance may cause two events.
+        Duration remaining = INTERVAL.dividedBy(4);
+        Waits.until("renewed", () -> lease.remainingValidity().compareTo(remaining) > 0);
+        time.advance(remaining);
       }
       assertTrue(lease.isHeld());
     }
@@ -63,14 +63,15 @@ class SessionTest extends EngineFixture {
   }
 
   @Test
-  void aFixedTtlIsKeptToItsEndByTheEngineAndFreedThere() throws Exception {
+  void theEngineKeepsAFixedTtlToItsEndAndFreesItThere() throws Exception {
     Lease lease = acquire(FIXED);
     BlockingQueue<LockEvent> events = eventsOf(lease);
     for (Duration past = INTERVAL; past.compareTo(TTL) < 0; past = past.plus(INTERVAL)) {
       time.advance(INTERVAL);
       next(events, LockEvent.Renewed.class);
-      Duration left = TTL.minus(past);
-      assertEquals(left.compareTo(CERTAIN) < 0 ? left : CERTAIN, lease.remainingValidity());
+      Duration remaining = TTL.minus(past);
+      assertEquals(
+          remaining.compareTo(CERTAIN) < 0 ? remaining : CERTAIN, lease.remainingValidity());
     }
     time.advance(INTERVAL);
     assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
@@ -78,7 +79,7 @@ class SessionTest extends EngineFixture {
   }
 
   @Test
-  void aFixedTtlThatItsProgramRenewsBeginsAnew() throws Exception {
+  void aFixedTtlThatTheProgramRenewsStartsAgain() throws Exception {
     Lease lease = acquire(FIXED);
     time.advance(INTERVAL.dividedBy(2));
     lease.renew();

@@ -21,7 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** The leases of a shared grant, against what happens to it between two lines of the engine. */
+/** The leases of a shared grant, while the engine is interrupted between two statements. */
 class SharedGrantInterleavingTest {
 
   private final ManualTime time = new ManualTime();
@@ -35,7 +35,7 @@ class SharedGrantInterleavingTest {
   @AfterEach
   void close() {
     store.down(false);
-    // By a clock that goes on, in case that something has been left.
+    // By a clock that advances, in case that something remains.
     Background<Boolean> closing = closeInBackground();
     EngineFixture.advanceUntil(time, "the client to be closed", closing.result::isDone);
     assertEquals(0, engine.residue());
@@ -67,7 +67,7 @@ class SharedGrantInterleavingTest {
     return leases;
   }
 
-  /** Elsewhere a thread may be blocked for a moment, too. */
+  /** The stack is checked because a thread may be blocked elsewhere for a moment, too. */
   private static void awaitBlockedIn(String method, Thread thread) {
     Waits.until(
         "the thread to block in " + method,
@@ -83,7 +83,7 @@ class SharedGrantInterleavingTest {
     throw new InternalError("as if out of memory");
   }
 
-  /** Others have the rest of the permits. */
+  /** Starts a waiter for a permit, while others have all permits. */
   private Background<Lease> waiterForAPermit() {
     Background<Lease> waiter = EngineFixture.inBackground(semaphore::acquire);
     Waits.until("the waiter to watch", () -> store.watchers() == 1);
@@ -133,9 +133,9 @@ class SharedGrantInterleavingTest {
     public void onClose() {}
   }
 
-  /** As if the process had been stopped between the handoff and the next step of its threads. */
+  /** The process may be stopped between the handoff and the next step of its threads. */
   @Test
-  void aPermitThatHasExpiredBeforeItsUserGoesOnIsNotReturned() throws Exception {
+  void aPermitThatExpiresBeforeItsCallerContinuesIsNotReturned() throws Exception {
     engine.onEvent(event -> {});
     store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
     Lease first = semaphore.acquire();
@@ -151,8 +151,8 @@ class SharedGrantInterleavingTest {
     waiter.get().close();
   }
 
-  private boolean tellLoss() {
-    store.tellLoss("a", LossReason.SESSION_ENDED);
+  private boolean reportLoss() {
+    store.reportLoss("a", LossReason.SESSION_ENDED);
     return true;
   }
 
@@ -168,7 +168,7 @@ class SharedGrantInterleavingTest {
     synchronized (second.request.acquisition()) {
       gate.open();
       awaitBlockedIn("reportAcquired", first.thread);
-      telling = EngineFixture.inBackground(this::tellLoss);
+      telling = EngineFixture.inBackground(this::reportLoss);
       awaitBlockedIn("endLost", telling.thread);
     }
     assertTrue(telling.get());
@@ -180,7 +180,7 @@ class SharedGrantInterleavingTest {
   }
 
   @Test
-  void whatTheStoreAnswersToOneReaderOfAGrantIsToldToAll() throws Exception {
+  void theAnswerToOneReaderOfAGrantReachesAll() throws Exception {
     List<Lease> leases = readersOfOneGrant(3);
     store.delete("a");
     assertThrows(LeaseLostException.class, leases.get(1)::renew);
@@ -190,7 +190,7 @@ class SharedGrantInterleavingTest {
   }
 
   @Test
-  void whatTheStoreAnswersToAReaderThatLeavesIsToldToTheOthers() throws Exception {
+  void theAnswerToAReaderThatLeavesReachesTheOthers() throws Exception {
     List<Lease> leases = readersOfOneGrant(2);
     FakeStore.Gate gate = store.gate(FakeStore.Op.RENEW);
     var unused = leases.get(0).renewAsync();
@@ -202,7 +202,7 @@ class SharedGrantInterleavingTest {
   }
 
   private void failRenewals() {
-    store.next(
+    store.onNextCall(
         FakeStore.Op.RENEW,
         () -> {
           failRenewals();
@@ -223,7 +223,7 @@ class SharedGrantInterleavingTest {
     Waits.until("the release", () -> !store.holds("a"));
   }
 
-  /** Closes the client, as far as it can be, when something is about to be undone. */
+  /** Closes the client, as far as possible, before an undo begins. */
   private CompletableFuture<Background<Boolean>> closesBeforeAnUndo() {
     CompletableFuture<Background<Boolean>> closing = new CompletableFuture<>();
     intercepted.when(
@@ -248,11 +248,11 @@ class SharedGrantInterleavingTest {
   }
 
   @Test
-  void whatIsLostIsReleasedBeforeTheConnectionEnds() throws Exception {
-    Duration most = Duration.ofSeconds(1);
-    Lease lease = engine.semaphore("a", 3, options -> options.maxHold(most)).acquire();
+  void aLostGrantIsReleasedBeforeTheConnectionEnds() throws Exception {
+    Duration maxHold = Duration.ofSeconds(1);
+    Lease lease = engine.semaphore("a", 3, options -> options.maxHold(maxHold)).acquire();
     CompletableFuture<Background<Boolean>> closing = closesBeforeAnUndo();
-    time.pass(most);
+    time.pass(maxHold);
     assertFalse(lease.isHeld());
     assertTrue(EngineFixture.get(closing).get());
     assertFalse(store.holds("a"));
@@ -265,7 +265,7 @@ class SharedGrantInterleavingTest {
     Background<Lease> second = waiterForAPermit();
     intercepted.whenCalledHere("mayHandOff", SharedGrantInterleavingTest::fail);
     assertEquals(ReleaseOutcome.RELEASED, first.release());
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     second.get().close();
   }
 
@@ -288,7 +288,7 @@ class SharedGrantInterleavingTest {
           Waits.until("another to wait behind it", () -> engine.holdings.queues.waiterCount() == 1);
         });
     assertEquals(ReleaseOutcome.RELEASED, first.release());
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     head.get().close();
     for (Background<Lease> each : later) {
       each.get().close();
@@ -296,7 +296,7 @@ class SharedGrantInterleavingTest {
   }
 
   @Test
-  void aReaderWhoseSuccessorFailsReachesItsUser() throws Exception {
+  void aReaderWhoseSuccessorFailsIsReturned() throws Exception {
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     Background<Lease> reader = EngineFixture.inBackground(lock.readLock()::acquire);
     gate.awaitArrival();
@@ -312,7 +312,7 @@ class SharedGrantInterleavingTest {
         engine.semaphore("a", 3, options -> options.minHold(Duration.ofSeconds(5))).acquire();
     intercepted.whenCalledHere("keep", SharedGrantInterleavingTest::fail);
     assertEquals(ReleaseOutcome.RELEASED, lease.release());
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     assertFalse(store.holds("a"));
   }
 }

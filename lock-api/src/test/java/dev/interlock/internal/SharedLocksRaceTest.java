@@ -43,7 +43,7 @@ import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Threads of several clients read, write and take permits; some give up or are cancelled. */
+/** Threads of several clients read, write and take permits; some time out or are cancelled. */
 class SharedLocksRaceTest {
 
   private static final int ROUNDS = 400;
@@ -51,14 +51,16 @@ class SharedLocksRaceTest {
   private static final LockOptions OPTIONS =
       LockOptions.builder().pollInterval(Duration.ofMillis(20)).build();
 
-  /** The weights that are held by now. */
+  /** The weights that are held now. */
   private final AtomicLong reading = new AtomicLong();
 
   private final AtomicLong writing = new AtomicLong();
   private final AtomicLong permits = new AtomicLong();
   private final Set<Long> tokens = ConcurrentHashMap.newKeySet();
 
-  /** Memory without its queue, and without the promises that need it: clients poll. */
+  /**
+   * The memory backend without its queue and without the capabilities that need it: clients poll.
+   */
   private record Polled(LockBackend memory) implements LockBackend {
     @Override
     public BackendInfo info() {

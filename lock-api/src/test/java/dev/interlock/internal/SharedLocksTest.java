@@ -128,7 +128,7 @@ class SharedLocksTest extends EngineFixture {
     List<Lease> leases = readersOfOneGrant(5);
     time.advance(TTL.dividedBy(3));
     Waits.until("the renewal", () -> store.batches().equals(List.of(1)));
-    store.tellLoss("a", LossReason.SESSION_ENDED);
+    store.reportLoss("a", LossReason.SESSION_ENDED);
     for (Lease lease : leases) {
       assertEquals(LossReason.SESSION_ENDED, get(lease.onLoss()).reason());
       assertEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
@@ -231,7 +231,7 @@ class SharedLocksTest extends EngineFixture {
   // --- views ----------------------------------------------------------------------------------
 
   @Test
-  @SuppressWarnings("LockNotBeforeTry") // each step is looked at
+  @SuppressWarnings("LockNotBeforeTry") // each step is checked
   void aViewIsReentrantAndCannotChangeSides() {
     Lock reads = lock.readLock().asLock();
     Lock writes = lock.writeLock().asLock();
@@ -267,7 +267,7 @@ class SharedLocksTest extends EngineFixture {
   }
 
   @Test
-  void whoWaitsForAPermitGetsTheNext() throws Exception {
+  void theFirstWaiterForAPermitGetsTheNext() throws Exception {
     Lease all = semaphore.permits(3).acquire();
     CompletableFuture<Lease> first = semaphore.acquireAsync();
     CompletableFuture<Lease> second = semaphore.permits(2).acquireAsync();
@@ -285,7 +285,7 @@ class SharedLocksTest extends EngineFixture {
 
   @Test
   void aPermitIsHandedOffToTheFirstLocalWaiter() throws Exception {
-    Lease held = semaphore.permits(2).acquire();
+    Lease others = semaphore.permits(2).acquire();
     Lease permit = semaphore.acquire();
     Background<Lease> first = inBackground(semaphore::acquire);
     time.awaitAsleep(first.thread);
@@ -296,14 +296,14 @@ class SharedLocksTest extends EngineFixture {
     assertEquals(permit.fencingToken() + 1, next.fencingToken());
     assertFalse(permit.isHeld());
     assertTrue(next.isHeld());
-    // The second is the head now, has asked the store in vain, and pauses.
+    // The second is the head now, has asked the store without success, and pauses.
     Waits.until("the second to watch", () -> store.watchers() == 1);
     time.awaitAsleep(second.thread);
     assertEquals(ReleaseOutcome.HANDED_OFF, next.release());
     Lease last = second.get();
     assertEquals(0, store.calls(FakeStore.Op.RELEASE));
     last.close();
-    held.close();
+    others.close();
     assertEquals(2, store.calls(FakeStore.Op.RELEASE));
     assertFalse(store.holds("a"));
   }
@@ -329,7 +329,7 @@ class SharedLocksTest extends EngineFixture {
   }
 
   @Test
-  void aHeadThatAsksTheStoreIsNotPassedTimeAndAgain() throws Exception {
+  void aHeadThatAsksTheStoreIsOvertakenOnlyEightTimes() throws Exception {
     store.occupy("a", Share.ofSemaphore(2, 3), Duration.ofDays(1));
     Lease permit = semaphore.acquire();
     FakeStore.Gate first = store.gate(FakeStore.Op.ACQUIRE);
@@ -346,14 +346,14 @@ class SharedLocksTest extends EngineFixture {
       awaitWaiting(1);
       assertEquals(ReleaseOutcome.RELEASED, permit.release());
     } finally {
-      first.open(); // the client's end waits for its requests
+      first.open(); // closing the client waits for its requests
       second.open();
     }
     get(head).close();
     get(behind).close();
   }
 
-  /** Hands the permit to as many waiters, one after the other. */
+  /** Hands the permit to this number of waiters, one after the other. */
   private Lease passOn(Lease permit, int waiters) throws Exception {
     for (int i = 0; i < waiters; i++) {
       CompletableFuture<Lease> behind = semaphore.acquireAsync();
@@ -395,13 +395,13 @@ class SharedLocksTest extends EngineFixture {
 
   @Test
   void aPermitIsNotHandedOffToWhoNeedsMore() throws Exception {
-    Lease held = semaphore.permits(2).acquire();
+    Lease others = semaphore.permits(2).acquire();
     Lease permit = semaphore.acquire();
     CompletableFuture<Lease> two = semaphore.permits(2).acquireAsync();
     Waits.until("it to wait", () -> store.watchers() == 1);
     assertEquals(ReleaseOutcome.RELEASED, permit.release());
     assertFalse(two.isDone());
-    held.close();
+    others.close();
     get(two).close();
   }
 
@@ -422,10 +422,10 @@ class SharedLocksTest extends EngineFixture {
     gate.awaitArrival();
     List<Duration> times = new ArrayList<>();
     semaphore.acquire().close();
-    times.add(store.budget());
+    times.add(store.attemptTimeout());
     for (int millis : List.of(600, 1)) {
       semaphore.tryAcquire(Duration.ofMillis(millis)).orElseThrow().close();
-      times.add(store.budget());
+      times.add(store.attemptTimeout());
     }
     gate.open();
     slow.get().close();
@@ -450,7 +450,7 @@ class SharedLocksTest extends EngineFixture {
   void aLossTakesOnlyItsOwnPermit() throws Exception {
     Lease kept = semaphore.acquire();
     Lease lost = semaphore.acquire();
-    store.tellLoss("a", LossReason.TAKEN);
+    store.reportLoss("a", LossReason.TAKEN);
     get(lost.onLoss());
     assertTrue(kept.isHeld());
     kept.close();

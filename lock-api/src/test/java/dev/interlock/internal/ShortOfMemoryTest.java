@@ -33,8 +33,9 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * An Error where one comes if there is no memory left: it costs what was under way at most, and
- * nobody behind it, and nothing later. JUnit survives no OutOfMemoryError, so it is another one.
+ * Errors at places where memory may run out: at most the current operation fails, and no other
+ * thread and no later operation does. JUnit does not survive an OutOfMemoryError, so the tests
+ * throw another error.
  */
 class ShortOfMemoryTest {
 
@@ -58,7 +59,7 @@ class ShortOfMemoryTest {
     return waiter;
   }
 
-  /** Calls that wait to be sent off; adding one fails once. */
+  /** Calls that wait for a thread; adding one fails once. */
   private static final class FailingQueue extends ConcurrentLinkedQueue<Runnable> {
     private static final long serialVersionUID = 1;
 
@@ -75,7 +76,7 @@ class ShortOfMemoryTest {
     }
   }
 
-  private FailingQueue failsToNote() throws ReflectiveOperationException {
+  private FailingQueue failsToEnqueue() throws ReflectiveOperationException {
     FailingQueue failing = new FailingQueue();
     var callbacks = Notifier.class.getDeclaredField("callbacks");
     callbacks.setAccessible(true);
@@ -87,10 +88,10 @@ class ShortOfMemoryTest {
   }
 
   @Test
-  void aLeaseWhoseBeginningFailsReachesItsUser() throws Exception {
+  void aLeaseWhoseStartFailsIsReturned() throws Exception {
     intercepted.whenCalledHere("watchSleep", ShortOfMemoryTest::fail);
     Lease lease = engine.lock("a").acquire();
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     time.advance(TTL.dividedBy(3));
     Waits.until("it to be renewed", () -> store.calls(FakeStore.Op.RENEW) == 1);
     lease.close();
@@ -125,34 +126,34 @@ class ShortOfMemoryTest {
     Background<Lease> second = waiter();
     intercepted.whenCalledHere("newLease", ShortOfMemoryTest::fail);
     assertEquals(ReleaseOutcome.RELEASED, first.release());
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     second.get().close();
     assertEquals(2, store.calls(FakeStore.Op.ACQUIRE));
     assertEquals(ReleaseOutcome.RELEASED, first.release());
   }
 
   @Test
-  void aSetIsToldOfALossThatCannotBeUndone() throws Exception {
+  void aSetLearnsOfALossThatCannotBeUndone() throws Exception {
     MultiLease lease = engine.multiLock(List.of("a", "b")).acquire();
     CompletableFuture<?> lost = lease.onLoss();
     intercepted.when("undoOnStore", ShortOfMemoryTest::fail);
-    store.tellLoss("a", LossReason.EXPIRED);
-    assertTrue(intercepted.steppedIn());
+    store.reportLoss("a", LossReason.EXPIRED);
+    assertTrue(intercepted.hasRun());
     get(lost);
     EngineFixture.advanceUntil(time, "the other to be free", () -> !store.holds("b"));
   }
 
   @Test
-  void aMemberOfASetThatCannotBeGivenUpIsNotKeptForEver() throws Exception {
+  void aMemberOfASetThatCannotBeReleasedIsNotKeptForEver() throws Exception {
     store.occupy("b", Duration.ofDays(1));
     intercepted.whenCalledHere("releaseAll", ShortOfMemoryTest::fail);
     assertTrue(engine.multiLock(List.of("a", "b")).tryAcquire().isEmpty());
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
   }
 
   @Test
-  void aLeaseThatNobodyGetsAndThatCannotBeReleasedIsNotKeptForEver() throws Exception {
+  void anUnusedLeaseThatCannotBeReleasedIsNotKeptForEver() throws Exception {
     Request request = Request.forAcquire(engine.engine, "a", Share.EXCLUSIVE, RENEWED, null);
     intercepted.whenCalledHere("beginRelease", ShortOfMemoryTest::fail);
     assertThrows(
@@ -164,7 +165,7 @@ class ShortOfMemoryTest {
                 lease -> {
                   throw new InternalError("of the handle");
                 }));
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
   }
 
@@ -175,13 +176,13 @@ class ShortOfMemoryTest {
     intercepted.whenCalledHere(
         "handOff",
         () -> {
-          // Under the queue's monitor: it has abandoned its wait, and waits to leave.
+          // Under the queue's monitor: the waiter has abandoned its wait, and waits to leave.
           second.thread.interrupt();
           Waits.until("it to leave", () -> second.thread.getState() == Thread.State.BLOCKED);
           intercepted.whenCalledHere("newFinish", ShortOfMemoryTest::fail);
         });
     assertEquals(ReleaseOutcome.HANDED_OFF, first.release());
-    assertTrue(intercepted.steppedIn());
+    assertTrue(intercepted.hasRun());
     assertThrows(ExecutionException.class, second::get);
     EngineFixture.advanceUntil(time, "the lock to be free", () -> !store.holds("a"));
     EngineFixture.advanceUntil(time, "nothing to be left", () -> engine.residue() == 0);
@@ -192,30 +193,30 @@ class ShortOfMemoryTest {
     try (Lease lease = engine.lock("a").acquire()) {
       time.advance(Duration.ofMillis(1_500));
       intercepted.when("endOverdue", ShortOfMemoryTest::fail);
-      EngineFixture.advanceUntil(time, "an event that fails", intercepted::steppedIn);
+      EngineFixture.advanceUntil(time, "an event that fails", intercepted::hasRun);
       EngineFixture.advanceUntil(time, "it", () -> store.calls(FakeStore.Op.RENEW) > 0);
       assertTrue(lease.isHeld());
     }
   }
 
   @Test
-  void aLossThatCannotBeNotedPassesOn() throws Exception {
+  void aLossThatCannotBeQueuedPassesTheLockOn() throws Exception {
     Lease first = engine.lock("a").acquire();
     Background<Lease> second = waiter();
-    FailingQueue failing = failsToNote();
-    store.tellLoss("a", LossReason.TAKEN);
+    FailingQueue failing = failsToEnqueue();
+    store.reportLoss("a", LossReason.TAKEN);
     assertTrue(failing.failed);
     assertFalse(first.isHeld());
     second.get().close();
   }
 
   @Test
-  void aLossWhoseSignalCannotBeNotedPassesOn() throws Exception {
+  void aLossWhoseSignalCannotBeQueuedPassesTheLockOn() throws Exception {
     Lease first = engine.lock("a").acquire();
     CompletableFuture<?> signal = first.onLoss();
     Background<Lease> second = waiter();
-    FailingQueue failing = failsToNote();
-    store.tellLoss("a", LossReason.TAKEN);
+    FailingQueue failing = failsToEnqueue();
+    store.reportLoss("a", LossReason.TAKEN);
     assertTrue(failing.failed);
     assertFalse(signal.isDone());
     assertFalse(first.isHeld());
@@ -223,10 +224,10 @@ class ShortOfMemoryTest {
   }
 
   @Test
-  void aListenerForWhichACallCannotBeNotedHearsTheNext() throws Exception {
+  void aListenerMissesACallThatCannotBeQueuedAndGetsTheNext() throws Exception {
     BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
     engine.onEvent(events::add);
-    FailingQueue failing = failsToNote();
+    FailingQueue failing = failsToEnqueue();
     engine.lock("a").acquire().close();
     assertTrue(failing.failed);
     EngineFixture.next(events, LockEvent.Released.class);
@@ -300,7 +301,7 @@ class ShortOfMemoryTest {
   }
 
   @Test
-  void anAnswerThatCannotBeNotedIsReportedAfterTheNext() throws Exception {
+  void anAnswerThatCannotBeReportedIsReportedAfterTheNext() throws Exception {
     BlockingQueue<Optional<Leader>> told = new LinkedBlockingQueue<>();
     Registration registration = engine.election("a").observe(told::add);
     try (registration) {

@@ -16,7 +16,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.function.Function;
 import org.junit.jupiter.api.Test;
 
-/** Acquisitions, releases and losses that are cut off by an error. */
+/** Acquisitions, releases and losses that an error cuts off. */
 class StackTest extends EngineFixture {
 
   private interface Acquiring {
@@ -28,14 +28,14 @@ class StackTest extends EngineFixture {
   }
 
   /**
-   * Goes down to the end of the stack, and does something at every depth near it, until there is so
-   * much room that nothing is cut off any more.
+   * Recurses to the end of the stack, and runs a step at every depth near it, until there is so
+   * much room that no step is cut off.
    */
   private static final class Diver implements Runnable {
-    private static final int ENOUGH = 50;
+    private static final int STEPS_WITHOUT_OVERFLOW = 50;
 
-    // A frame may have but 16 bytes, of all the room that is asked for.
-    private static final int MOST = 20_000;
+    // A frame may have only 16 bytes of the room that is required.
+    private static final int MAX_STEPS = 20_000;
 
     private final Step step;
     private int steps;
@@ -54,7 +54,7 @@ class StackTest extends EngineFixture {
       } catch (StackOverflowError e) {
         // From here up there is more and more room.
       }
-      if (steps < MOST && steps - lastCutOff < ENOUGH) {
+      if (steps < MAX_STEPS && steps - lastCutOff < STEPS_WITHOUT_OVERFLOW) {
         steps++;
         try {
           step.take(steps);
@@ -89,18 +89,18 @@ class StackTest extends EngineFixture {
   }
 
   private long held(int tries) {
-    int held = 0;
+    int count = 0;
     for (int i = 1; i <= tries; i++) {
-      held +=
+      count +=
           store.holds("n" + i) || engine.holdings.queues.of("n" + i).isBusy(Share.EXCLUSIVE)
               ? 1
               : 0;
     }
-    return held;
+    return count;
   }
 
   @Test
-  void whatRunsOutOfStackHoldsNothing() throws Exception {
+  void anAcquisitionThatRunsOutOfStackHoldsNothing() throws Exception {
     assertNothingHeldAfter(name -> engine.lock(name).acquire());
   }
 
@@ -130,7 +130,7 @@ class StackTest extends EngineFixture {
   }
 
   @Test
-  void theLossOfASetThatRunsOutOfStackIsTold() throws Exception {
+  void theLossOfASetThatRunsOutOfStackIsReported() throws Exception {
     MultiLease first = engine.multiLock(List.of("p", "q"), like(FIXED)).acquire();
     List<MultiLease> sets = new ArrayList<>();
     for (int i = 0; i < 1_000; i++) {
@@ -173,7 +173,7 @@ class StackTest extends EngineFixture {
   }
 
   @Test
-  void anErrorOnTheWayToTheUserGivesTheLockUp() throws Exception {
+  void anErrorBeforeTheReturnReleasesTheLock() throws Exception {
     Function<LeaseState, Lease> failing =
         lease -> {
           throw new OutOfMemoryError("of the test");

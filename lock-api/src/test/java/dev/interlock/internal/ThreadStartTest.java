@@ -46,7 +46,7 @@ class ThreadStartTest {
   }
 
   @Test
-  void aRenewalForWhichThereIsNoThreadIsMadeUpFor() throws Exception {
+  void aRenewalForWhichThereIsNoThreadIsMadeLater() throws Exception {
     Lease lease = engine.lock("a").acquire();
     BlockingQueue<LockEvent> events = EngineFixture.eventsOf(lease);
     platform.exhausted = true;
@@ -60,13 +60,13 @@ class ThreadStartTest {
   }
 
   @Test
-  void aLossForWhoseListenersThereIsNoThreadIsToldLaterAndInOrder() throws Exception {
+  void aLossForWhoseListenersThereIsNoThreadIsReportedLaterAndInOrder() throws Exception {
     Lease lease = engine.lock("a").acquire();
     BlockingQueue<LockEvent> events = EngineFixture.eventsOf(lease);
     CompletableFuture<?> lost = lease.onLoss();
     platform.exhausted = true;
     lease.renew();
-    store.tellLoss("a", LossReason.TAKEN);
+    store.reportLoss("a", LossReason.TAKEN);
     platform.exhausted = false;
     advanceUntil("the loss to be told", lost::isDone);
     EngineFixture.next(events, LockEvent.Renewed.class);
@@ -102,23 +102,23 @@ class ThreadStartTest {
   }
 
   @Test
-  void aLongLineForWhichThereAreNoThreadsEndsInOrder() throws Exception {
-    Lease held = engine.lock("a", EngineFixture.like(EngineFixture.FIXED)).acquire();
-    List<CompletableFuture<Lease>> line = new ArrayList<>();
+  void aLongQueueForWhichThereAreNoThreadsEndsInOrder() throws Exception {
+    Lease first = engine.lock("a", EngineFixture.like(EngineFixture.FIXED)).acquire();
+    List<CompletableFuture<Lease>> waiters = new ArrayList<>();
     for (int i = 0; i < 20_000; i++) {
-      line.add(engine.lock("a").acquireAsync());
+      waiters.add(engine.lock("a").acquireAsync());
     }
     platform.exhausted = true;
-    held.close();
+    first.close();
     platform.exhausted = false;
-    for (CompletableFuture<Lease> waiter : line) {
+    for (CompletableFuture<Lease> waiter : waiters) {
       advanceUntil("the waiter to be told", waiter::isDone);
     }
     assertEquals(0, engine.residue());
   }
 
   @Test
-  void closingTellsWhatHasFoundNoThread() throws Exception {
+  void closingReportsEventsThatFoundNoThread() throws Exception {
     Lease lease = engine.lock("a").acquire();
     CompletableFuture<?> lost = lease.onLoss();
     CompletableFuture<Lease> waiter = engine.lock("a").acquireAsync();
@@ -158,7 +158,7 @@ class ThreadStartTest {
   }
 
   @Test
-  void whatFailsAfterASweepDoesNotEndTheTimer() throws Exception {
+  void aFailureAfterASweepDoesNotEndTheTimer() throws Exception {
     CompletableFuture<Boolean> second = new CompletableFuture<>();
     Timer timer =
         new Timer(

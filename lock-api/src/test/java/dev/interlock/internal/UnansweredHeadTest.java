@@ -17,7 +17,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** Callers whose time ends while the store has not answered the head of their queue. */
+/** Callers whose deadline passes while the store has not answered the head of their queue. */
 class UnansweredHeadTest extends EngineFixture {
 
   private FakeStore.Gate gate;
@@ -60,7 +60,7 @@ class UnansweredHeadTest extends EngineFixture {
   }
 
   @Test
-  void aStoreThatFailsIsNotTakenForALockThatIsHeld() {
+  void aFailureOfTheStoreDoesNotCountAsAHeldLock() {
     List<CompletableFuture<Optional<Lease>>> tries = tries();
     time.advance(Duration.ofMillis(501));
     store.down(true);
@@ -69,7 +69,7 @@ class UnansweredHeadTest extends EngineFixture {
   }
 
   @Test
-  void aStoreThatIsSilentIsNotTakenForALockThatIsHeld() {
+  void aSilentStoreDoesNotCountAsAHeldLock() {
     List<CompletableFuture<Optional<Lease>>> tries = tries();
     time.advance(Duration.ofMillis(750));
     assertUnavailable(tries.get(1));
@@ -80,7 +80,7 @@ class UnansweredHeadTest extends EngineFixture {
   }
 
   @Test
-  void theHeadsAnswerIsTheAnswerOfThoseBehindIt() throws Exception {
+  void theHeadsAnswerIsTheAnswerOfTheWaitersBehindIt() throws Exception {
     store.occupy("a", TTL);
     List<CompletableFuture<Optional<Lease>>> tries = tries();
     time.advance(Duration.ofMillis(501));
@@ -91,7 +91,7 @@ class UnansweredHeadTest extends EngineFixture {
   }
 
   @Test
-  void theHeadsGrantIsTheAnswerOfThoseBehindIt() throws Exception {
+  void theHeadsGrantIsTheAnswerOfTheWaitersBehindIt() throws Exception {
     List<CompletableFuture<Optional<Lease>>> tries = tries();
     time.advance(Duration.ofMillis(501));
     gate.open();
@@ -102,7 +102,7 @@ class UnansweredHeadTest extends EngineFixture {
   }
 
   @Test
-  void theNextOneAsksIfTheHeadGivesUp() throws Exception {
+  void theNextWaiterAsksIfTheHeadIsInterrupted() throws Exception {
     Background<Optional<Lease>> next = inBackground(() -> engine.lock("a").tryAcquire());
     time.awaitAsleep(next.thread);
     head.thread.interrupt();

@@ -22,17 +22,17 @@ import org.junit.jupiter.api.Test;
 
 class WaitingTest extends EngineFixture {
 
-  private static final Duration LONG = TTL.multipliedBy(100);
+  private static final Duration HUNDRED_TTLS = TTL.multipliedBy(100);
 
   @Test
   void tryAcquireDoesNotWaitForTheHolder() {
-    store.occupy("a", LONG);
+    store.occupy("a", HUNDRED_TTLS);
     assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
     assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
   }
 
   @Test
-  void tryAcquireBehindALeaseOfTheSameClientAsksNobody() throws Exception {
+  void tryAcquireBehindALeaseOfTheSameClientSendsNoRequest() throws Exception {
     try (Lease lease = acquire(RENEWED)) {
       assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
       assertEquals(1, store.calls(FakeStore.Op.ACQUIRE));
@@ -44,21 +44,21 @@ class WaitingTest extends EngineFixture {
   void aRequestGetsNoMoreTimeThanItsCallerHas() throws Exception {
     Duration least = Duration.ofMillis(250);
     assertTrue(engine.lock("a").tryAcquire(Duration.ofMillis(600)).isPresent());
-    assertEquals(Duration.ofMillis(600), store.budget());
+    assertEquals(Duration.ofMillis(600), store.attemptTimeout());
     assertTrue(engine.lock("b").tryAcquire(Duration.ofMillis(1)).isPresent());
-    assertEquals(least, store.budget());
-    assertTrue(engine.lock("c").tryAcquire(LONG).isPresent());
-    assertEquals(REQUEST_TIMEOUT, store.budget());
+    assertEquals(least, store.attemptTimeout());
+    assertTrue(engine.lock("c").tryAcquire(HUNDRED_TTLS).isPresent());
+    assertEquals(REQUEST_TIMEOUT, store.attemptTimeout());
     assertTrue(engine.lock("d").tryAcquire().isPresent());
-    assertEquals(REQUEST_TIMEOUT, store.budget());
+    assertEquals(REQUEST_TIMEOUT, store.attemptTimeout());
     engine.multiLock(List.of("e")).tryAcquire(Duration.ofMillis(1)).orElseThrow().close();
-    assertEquals(least, store.budget());
+    assertEquals(least, store.attemptTimeout());
   }
 
   @Test
-  void noTimeAtAllIsOneAttempt() throws Exception {
+  void aTimeoutOfZeroIsOneAttempt() throws Exception {
     try (Lease lease = engine.lock("a").tryAcquire(Duration.ZERO).orElseThrow()) {
-      assertEquals(REQUEST_TIMEOUT, store.budget());
+      assertEquals(REQUEST_TIMEOUT, store.attemptTimeout());
       assertEquals(Optional.empty(), engine.lock("a").tryAcquire(Duration.ZERO));
       assertEquals(Optional.empty(), get(engine.lock("a").tryAcquireAsync(Duration.ZERO)));
       assertEquals(Optional.empty(), engine.multiLock(List.of("a")).tryAcquire(Duration.ZERO));
@@ -71,8 +71,8 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void aTimedAttemptGivesUpNeitherEarlierNorLater() throws Exception {
-    store.occupy("a", LONG);
+  void aTimedAttemptEndsExactlyAtItsDeadline() throws Exception {
+    store.occupy("a", HUNDRED_TTLS);
     Background<Optional<Lease>> waiter =
         inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(5)));
     advanceInSteps(waiter, Duration.ofMillis(4_999));
@@ -86,7 +86,7 @@ class WaitingTest extends EngineFixture {
   /** The store may have reserved the lock for it. */
   @Test
   void theLastAttemptOfAWaiterIsKnownAsOne() throws Exception {
-    store.occupy("a", LONG);
+    store.occupy("a", HUNDRED_TTLS);
     assertEquals(Optional.empty(), engine.lock("a").tryAcquire());
     Background<Optional<Lease>> waiter =
         inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(5)));
@@ -100,7 +100,7 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void aTimedAttemptRetriesAServerThatIsDownAndThenSaysSo() throws Exception {
+  void aTimedAttemptRetriesAStoreThatIsDownAndThenReportsIt() throws Exception {
     store.down(true);
     Background<Optional<Lease>> waiter =
         inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(5)));
@@ -115,7 +115,7 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void aTimedAttemptSucceedsWhenTheServerComesBack() throws Exception {
+  void aTimedAttemptSucceedsWhenTheStoreComesBack() throws Exception {
     store.down(true);
     Background<Optional<Lease>> waiter =
         inBackground(() -> engine.lock("a").tryAcquire(Duration.ofSeconds(5)));
@@ -126,7 +126,7 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void anUnlimitedAttemptFailsWhenTheServerHasBeenDownForATtl() throws Exception {
+  void anUnlimitedAttemptFailsWhenTheStoreHasBeenDownForATtl() throws Exception {
     store.down(true);
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     advanceInSteps(waiter, TTL.minusMillis(1));
@@ -139,7 +139,7 @@ class WaitingTest extends EngineFixture {
 
   @Test
   void theWaitTimeoutIsAFailure() throws Exception {
-    store.occupy("a", LONG);
+    store.occupy("a", HUNDRED_TTLS);
     LockOptions options = RENEWED.toBuilder().waitTimeout(Duration.ofSeconds(3)).build();
     Background<Lease> waiter = inBackground(() -> engine.lock("a", like(options)).acquire());
     advanceInSteps(waiter, Duration.ofSeconds(3));
@@ -149,7 +149,7 @@ class WaitingTest extends EngineFixture {
 
   @Test
   void aReleaseElsewhereWakesTheWaiter() throws Exception {
-    store.occupy("a", LONG);
+    store.occupy("a", HUNDRED_TTLS);
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     Waits.until("the watch", () -> store.watchers() == 1);
     store.free("a");
@@ -158,8 +158,8 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void aWaiterLooksAgainByItselfWhenNobodySignals() throws Exception {
-    store.occupy("a", LONG);
+  void aWaiterPollsWithoutASignal() throws Exception {
+    store.occupy("a", HUNDRED_TTLS);
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     Waits.until("the watch", () -> store.watchers() == 1);
     time.awaitAsleep(waiter.thread);
@@ -170,7 +170,7 @@ class WaitingTest extends EngineFixture {
 
   @Test
   void messagesDoNotShortenThePausesOfAnOutage() throws Exception {
-    store.occupy("a", LONG);
+    store.occupy("a", HUNDRED_TTLS);
     Background<Lease> waiter = inBackground(() -> engine.lock("a").acquire());
     Waits.until("the watch", () -> store.watchers() == 1);
     time.awaitAsleep(waiter.thread);
@@ -211,7 +211,7 @@ class WaitingTest extends EngineFixture {
 
   @Test
   void anInterruptEndsTheWaitAndLeavesNothing() throws Exception {
-    store.occupy("a", LONG);
+    store.occupy("a", HUNDRED_TTLS);
     Background<Lease> contender = inBackground(() -> engine.lock("a").acquire());
     time.awaitAsleep(contender.thread);
     Background<Lease> behind = inBackground(() -> engine.lock("a").acquire());
@@ -225,14 +225,14 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void howLongAnOutageIsWaitedForIsAnOptionWhichIsTheTtlByDefault() throws Exception {
+  void theOutageTimeoutIsAnOptionWhichIsTheTtlByDefault() throws Exception {
     for (Duration outage : List.of(TTL.dividedBy(3), TTL.multipliedBy(3))) {
       assertEquals(outage, timeToFailure(options -> options.outageTimeout(outage)), "" + outage);
     }
     assertEquals(TTL, timeToFailure(options -> {}));
   }
 
-  /** In whole multiples of the shortest that is expected. */
+  /** Returns the time in whole multiples of the shortest expected time. */
   private Duration timeToFailure(Consumer<LockOptions.Builder> change) throws Exception {
     store.down(true);
     long begun = time.nanoTime();
@@ -268,9 +268,9 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void aHeadWithMorePatienceDoesNotKeepOthersWaiting() throws Exception {
+  void aHeadWithALongerOutageTimeoutDoesNotKeepOthersWaiting() throws Exception {
     store.down(true);
-    Background<?> head = inBackground(() -> engine.lock("a").tryAcquire(LONG));
+    Background<?> head = inBackground(() -> engine.lock("a").tryAcquire(HUNDRED_TTLS));
     Waits.until("the head", () -> engine.holdings.queues.of("a").contender() != null);
     Background<Lease> behind = inBackground(() -> engine.lock("a").acquire());
     Waits.until("the waiter", () -> engine.holdings.queues.waiterCount() == 1);
@@ -284,9 +284,9 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void oneWhoComesDuringAnOutageHasItsOwnPatience() throws Exception {
+  void aCallerThatComesDuringAnOutageHasItsOwnOutageTimeout() throws Exception {
     store.down(true);
-    Background<?> head = inBackground(() -> engine.lock("a").tryAcquire(LONG));
+    Background<?> head = inBackground(() -> engine.lock("a").tryAcquire(HUNDRED_TTLS));
     time.awaitAsleep(head.thread);
     advanceInSteps(head, TTL.multipliedBy(2));
     Background<Lease> late = inBackground(() -> engine.lock("a").acquire());
@@ -299,13 +299,13 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void noRequestOutlastsThePatienceOfItsCaller() throws Exception {
+  void noRequestOutlastsTheOutageTimeoutOfItsCaller() throws Exception {
     Duration patience = REQUEST_TIMEOUT.dividedBy(2);
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     Background<Lease> waiter =
         inBackground(() -> engine.lock("a", options -> options.outageTimeout(patience)).acquire());
     gate.awaitArrival();
-    assertEquals(patience, store.budget());
+    assertEquals(patience, store.attemptTimeout());
     gate.open();
     assertTrue(waiter.get().isHeld());
   }
@@ -345,7 +345,7 @@ class WaitingTest extends EngineFixture {
 
   @Test
   void cancellingAFutureThatContendsEndsTheAcquireLoop() throws Exception {
-    store.occupy("a", LONG);
+    store.occupy("a", HUNDRED_TTLS);
     CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
     Waits.until("the watch", () -> store.watchers() == 1);
     assertTrue(future.cancel(false));
@@ -356,7 +356,7 @@ class WaitingTest extends EngineFixture {
   }
 
   @Test
-  void aCancelThatComesWithTheGrantGivesTheLockUp() throws Exception {
+  void aCancelDuringTheGrantReleasesTheLock() throws Exception {
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     CompletableFuture<Lease> future = engine.lock("a").acquireAsync();
     gate.awaitArrival();
@@ -395,13 +395,13 @@ class WaitingTest extends EngineFixture {
   }
 
   private void advanceInSteps(Background<?> waiter, Duration total) {
-    Duration left = total;
+    Duration remaining = total;
     Duration step = Duration.ofMillis(100);
-    while (!left.isZero() && !waiter.result.isDone()) {
+    while (!remaining.isZero() && !waiter.result.isDone()) {
       awaitAsleepOrDone(waiter);
-      Duration next = left.compareTo(step) < 0 ? left : step;
+      Duration next = remaining.compareTo(step) < 0 ? remaining : step;
       time.advance(next);
-      left = left.minus(next);
+      remaining = remaining.minus(next);
     }
     awaitAsleepOrDone(waiter);
   }
