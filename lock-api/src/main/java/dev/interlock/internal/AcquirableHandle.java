@@ -59,7 +59,7 @@ abstract class AcquirableHandle<L extends Lease> implements Acquirable<L> {
   }
 
   /**
-   * Throws if there is no lease: only the wait for a set ends without a lease and without an
+   * Throws if there is no lease. Only the wait for a set ends with neither a lease nor an
    * exception.
    */
   private L requireAcquired(Request request, @Nullable L lease) {

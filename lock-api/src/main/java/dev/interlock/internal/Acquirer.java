@@ -76,7 +76,7 @@ final class Acquirer {
     }
   }
 
-  /** Releases the lease of a closed client, whose close may not have seen it. */
+  /** Releases the lease if the client is closed, because its close may not have seen the lease. */
   private @Nullable LeaseState requireOpen(@Nullable LeaseState lease, Request request) {
     if (lease != null && engine.isClosed()) {
       Release.releaseUnused(lease, request.storeDeadline(engine.requestTimeout()));
@@ -144,7 +144,7 @@ final class Acquirer {
    *
    * @param answer what the head of the queue knows about the lock
    */
-  @Nullable LeaseState timedOutInQueue(Request request, LocalQueue.Answer answer) {
+  @Nullable LeaseState timeOutInQueue(Request request, LocalQueue.Answer answer) {
     if (answer.kind() == LocalQueue.Answer.Kind.HELD) {
       return timeOut(request);
     }
@@ -164,7 +164,7 @@ final class Acquirer {
   }
 
   /** The failure of an acquisition whose lease was lost before the call could return it. */
-  RuntimeException lostBeforeReturn(Request request, LeaseState lease) {
+  RuntimeException lossBeforeReturn(Request request, LeaseState lease) {
     return engine.isClosed()
         ? engine.closed()
         : engine.unavailable(

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The events already reported for one acquisition, or for one member of a set. Unused without
- * listeners. It changes under its monitor, so that events stay in order.
+ * The record of which events were reported for one acquisition, or for one member of a set. Unused
+ * without listeners. It changes under its monitor, so that events stay in order.
  */
 final class Acquisition {
 
@@ -57,15 +57,15 @@ final class Acquisition {
 
   /** Marks the acquisition as waiting; false if it waited or ended before. */
   synchronized boolean beginToWait() {
-    boolean begins = !waited && !ended;
+    boolean first = !waited && !ended;
     waited = true;
-    return begins;
+    return first;
   }
 
   /** Marks the acquisition as ended; false if it ended before. */
   synchronized boolean end() {
-    boolean ends = !ended;
+    boolean first = !ended;
     ended = true;
-    return ends;
+    return first;
   }
 }

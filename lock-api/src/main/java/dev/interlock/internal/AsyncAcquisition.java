@@ -79,7 +79,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
     } else if (!lease.isHeld() && !future.isDone()) {
       // A lease that ended on its way here counts as not granted.
       if (request.isOver()) {
-        throw acquirer.lostBeforeReturn(request, lease);
+        throw acquirer.lossBeforeReturn(request, lease);
       }
       var unused = new AsyncAcquisition<>(acquirer, request.forRetry(), result, future).start();
       return true;

@@ -32,7 +32,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
    */
   private final FutureTask<?> interruptible = new FutureTask<>(this::run, null);
 
-  /** Whether the result is known; before, only the program can have completed the future. */
+  /** Whether the result is known; until then only the program can complete the future. */
   private volatile boolean hasAnswer;
 
   /**

@@ -49,7 +49,7 @@ final class BlockingAcquisition<R> {
         return handed;
       }
       if (request.isOver()) {
-        throw acquirer.lostBeforeReturn(request, lease);
+        throw acquirer.lossBeforeReturn(request, lease);
       }
       request = request.forRetry();
     }

@@ -254,9 +254,9 @@ final class Cleanup {
       }
       log.debug("the store refused to release {}", claim, refusal);
       long now = engine.platform.nanoTime();
-      Long since = refusedSince;
-      if (since == null) {
-        since = now;
+      Long firstRefusal = refusedSince;
+      if (firstRefusal == null) {
+        firstRefusal = now;
         refusedSince = now;
         endSessionAt = now + ttl.toNanos();
       }
@@ -265,7 +265,7 @@ final class Cleanup {
       }
       endSessionAt = now + ttl.toNanos();
       try {
-        return !engine.store.endSession(claim, Duration.ofNanos(now - since), refusal);
+        return !engine.store.endSession(claim, Duration.ofNanos(now - firstRefusal), refusal);
       } catch (Throwable e) {
         log.error("the backend failed to end the session of {}", claim, e);
         return false;

@@ -33,7 +33,7 @@ final class Contender {
 
   /** Withdraws the entry on the store unless a head continues the attempt in time. */
   private final class PlaceTimeout extends Timer.Event {
-    private final long until = engine.platform.nanoTime() + engine.requestTimeout().toNanos();
+    private final long deadline = engine.platform.nanoTime() + engine.requestTimeout().toNanos();
 
     @Override
     void fire(long now) {
@@ -73,9 +73,7 @@ final class Contender {
   /** Whether the store has answered that the head must wait. */
   private volatile boolean waiting;
 
-  /**
-   * Whether the last answer to this head was that another client holds the lock or is before it.
-   */
+  /** Whether the store last answered this head that another client is before it. */
   private volatile boolean heldByOther;
 
   /** The time by which the next answer must arrive, unless there is an entry on the store. */
@@ -146,7 +144,7 @@ final class Contender {
           event = new PlaceTimeout();
           placeTimeout = event;
         }
-        engine.timer.schedule(event, event.until);
+        engine.timer.schedule(event, event.deadline);
       }
     } catch (Throwable e) {
       Timer.logFailure("scheduling the time-out of a place", e);
@@ -180,7 +178,7 @@ final class Contender {
   }
 
   /** Ends the wait, because the client is being closed. Called from another thread. */
-  void stop() {
+  void stopWaiting() {
     wake();
     StoreAttempt current = attempt;
     if (current != null) {
@@ -291,7 +289,7 @@ final class Contender {
     return waiting;
   }
 
-  /** The head's request; null if the head does not wait, or has had no answer yet. */
+  /** Returns the head's request; null if the head does not wait, or has had no answer yet. */
   @Nullable Request waitingRequest() {
     return phase != Phase.ENDED && (waiting || currentFailure() != null) ? headRequest : null;
   }
@@ -310,7 +308,7 @@ final class Contender {
     return !hasPlace() && engine.platform.nanoTime() - nextAnswerDue > 0;
   }
 
-  /** The failure that lasts; null if the store answers. */
+  /** Returns the failure of the present outage; null if the store answers. */
   @Nullable LockUnavailableException currentFailure() {
     Outage current = outage;
     return current == null ? null : current.currentFailure();
@@ -428,10 +426,7 @@ final class Contender {
     overtakings = 0;
   }
 
-  /**
-   * Counts one overtaking of the head, if it has had an answer; false if it was overtaken too
-   * often.
-   */
+  /** Counts an overtaking of the head, if it has had an answer; false if there were too many. */
   synchronized boolean tryOvertake() {
     return !waiting || ++overtakings <= MAX_OVERTAKINGS;
   }

@@ -64,7 +64,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
     }
   }
 
-  /** Shorter work is followed by a pause, which grows from one to the next. */
+  /** Work that takes less time is followed by a pause, and these pauses grow. */
   private static final Duration MIN_WORK_TIME = Duration.ofSeconds(1);
 
   private final Engine engine;
@@ -209,7 +209,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
 
   /** Returns whether a pause follows: the work failed, or returned almost at once. */
   private boolean lead(Leadership elected) {
-    long since = engine.platform.nanoTime();
+    long begunAt = engine.platform.nanoTime();
     try {
       interruptibly(
           () ->
@@ -222,9 +222,9 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
                     workFailure = null;
                     return true;
                   }));
-      return !resetBackoffIfLong(since);
+      return !resetBackoffIfLong(begunAt);
     } catch (Throwable e) { // work in other languages may throw anything
-      var unused = resetBackoffIfLong(since);
+      var unused = resetBackoffIfLong(begunAt);
       if (leadership == null || isEndedFromOutside(elected, e)) {
         Engine.log.debug(
             "a loss or a withdrawal ended the work of the leader of \"{}\"", name(), e);
@@ -240,8 +240,8 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
   }
 
   /** Returns whether the work took long; the next pause is then short again. */
-  private boolean resetBackoffIfLong(long since) {
-    boolean isLong = engine.platform.nanoTime() - since >= MIN_WORK_TIME.toNanos();
+  private boolean resetBackoffIfLong(long begunAt) {
+    boolean isLong = engine.platform.nanoTime() - begunAt >= MIN_WORK_TIME.toNanos();
     if (isLong) {
       backoff.reset();
     }

@@ -107,7 +107,7 @@ final class Engine {
     T run() throws InterruptedException;
   }
 
-  /** Calls the store uninterrupted by the caller's interrupt status, which is restored. */
+  /** Runs a call to the store without the caller's interrupt status, which is restored. */
   <T> T callUninterrupted(StoreCall<T> call) {
     ensureOpen();
     boolean interrupted = Thread.interrupted();
@@ -123,7 +123,7 @@ final class Engine {
     }
   }
 
-  /** Calls the store uninterrupted about one lock. */
+  /** Runs a call about one lock without the caller's interrupt status, which is restored. */
   <T> T callFor(String name, StoreCall<T> call) {
     Names.checked(name);
     try {

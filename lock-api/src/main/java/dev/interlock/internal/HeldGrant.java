@@ -204,7 +204,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     }
   }
 
-  // --- what it is -------------------------------------------------------------------------------
+  // --- its properties ---------------------------------------------------------------------------
 
   @Override
   public Grant grant() {
@@ -292,7 +292,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   @Override
   void fire(long now) {
     endOverdue();
-    LeaseState due = null;
+    LeaseState toRelease = null;
     synchronized (this) {
       long wall = engine.platform.wallMillis();
       long at = now + validity.slept(wall, now); // by whichever clock has advanced further
@@ -314,13 +314,13 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
         }
       }
       for (LeaseState lease : leases) {
-        due = lease.isReleaseDue(now) ? lease : due;
+        toRelease = lease.isReleaseDue(now) ? lease : toRelease;
       }
       reschedule(wall, now);
     }
     publish();
-    if (due != null) {
-      new Release(due).startOfKept();
+    if (toRelease != null) {
+      new Release(toRelease).startOfKept();
     }
   }
 
@@ -384,9 +384,9 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
 
   @Override
   public Duration renewalTimeout() {
-    Duration share = Duration.ofNanos(interval());
+    Duration interval = Duration.ofNanos(interval());
     Duration max = engine.requestTimeout();
-    return share.compareTo(max) < 0 ? share : max;
+    return interval.compareTo(max) < 0 ? interval : max;
   }
 
   /** Whether a lease is held, or kept for its minimum hold. */
@@ -465,8 +465,8 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   private void extend(long confirmedUntil, Renewer.Sent request, long wall, long now) {
     long perConfirmation = grant.validityPerConfirmation().toNanos();
     // Never more than the grant allowed, whatever the backend reports now.
-    long until = Validity.earlier(confirmedUntil, request.at() + perConfirmation);
-    Validity confirmed = new Validity(until, request.clockOffset());
+    long end = Validity.earlier(confirmedUntil, request.at() + perConfirmation);
+    Validity confirmed = new Validity(end, request.clockOffset());
     // The validity that the program has seen must not shrink because of a pause between reading the
     // two clocks, which looks like sleep.
     if (confirmed.remaining(wall, now) - validity.remaining(wall, now) > 0) {
@@ -475,7 +475,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     problem = null;
     backoff = null;
     // Sleep before the request does not count. Less confirmed validity means an earlier renewal.
-    long missing = request.at() + perConfirmation - until;
+    long missing = request.at() + perConfirmation - end;
     planRenewal(
         request.at()
             + validity.slept(wall, now)
@@ -535,7 +535,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   boolean endLost(Function<LeaseState, @Nullable LeaseLostException> verdict) {
     List<Loss> losses = new ArrayList<>(leases.length);
     boolean endsTurn = false;
-    boolean ends;
+    boolean hasEnded;
     synchronized (this) {
       for (LeaseState lease : leases) {
         LeaseLostException why = lease.isOpen() ? verdict.apply(lease) : null;
@@ -547,7 +547,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
         }
       }
       dropEnded();
-      ends = !losses.isEmpty() && hasEnded();
+      hasEnded = !losses.isEmpty() && hasEnded();
     }
     if (losses.isEmpty()) {
       return false;
@@ -558,14 +558,14 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
         loss.lease().runLossAction(loss.why());
       }
     } finally {
-      if (ends) {
+      if (hasEnded) {
         undoOnStore(losses.get(0).why().reason());
       }
       if (endsTurn) {
         holdings.endTurn(name());
       }
     }
-    return ends;
+    return hasEnded;
   }
 
   /** Undoes what may remain on the store, unless the closing thread does. Never throws. */

@@ -114,7 +114,7 @@ final class Holdings implements Engine.Ledger {
 
   /** Ends the attempts, because the client is being closed. */
   void stopAttempts() {
-    queues.contenders().forEach(Contender::stop);
+    queues.contenders().forEach(Contender::stopWaiting);
     attempts.values().forEach(StoreAttempt::stopWaiting);
   }
 

@@ -199,8 +199,8 @@ final class LeaderWatch extends Timer.Event {
         return;
       }
       phase = Phase.IDLE;
-      boolean again = hint.take() && minPause == 0;
-      setDue(again ? earliestRequest(now) : now + Math.max(minPause, untilNextPoll()));
+      boolean hinted = hint.take() && minPause == 0;
+      setDue(hinted ? earliestRequest(now) : now + Math.max(minPause, untilNextPoll()));
     }
     engine.timer.update(this);
   }

@@ -33,7 +33,7 @@ final class LeaderWatches {
     LeaderWatch watch =
         watches.compute(
             name,
-            (same, current) -> {
+            (key, current) -> {
               LeaderWatch shared = current == null ? new LeaderWatch(engine, name) : current;
               shared.add(observer);
               return shared;
@@ -54,7 +54,7 @@ final class LeaderWatches {
     // A later watch of the same name does not know this observer.
     LeaderWatch remaining =
         watches.computeIfPresent(
-            name, (same, current) -> current == watch && watch.remove(observer) ? null : current);
+            name, (key, current) -> current == watch && watch.remove(observer) ? null : current);
     if (remaining == null) {
       watch.end();
     }

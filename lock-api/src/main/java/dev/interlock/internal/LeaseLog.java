@@ -63,7 +63,7 @@ final class LeaseLog extends Timer.Event {
     }
     if (event instanceof LockEvent.AtRisk risk) {
       Engine.log.warn(
-          "lease of \"{}\" with token {} is at risk: {} ms of its validity are left; {}",
+          "the lease of \"{}\" with token {} is at risk: {} ms of its validity remain; {}",
           risk.name(),
           risk.fencingToken().orElse(0),
           risk.remaining().toMillis(),
@@ -71,7 +71,7 @@ final class LeaseLog extends Timer.Event {
     } else if (event instanceof LockEvent.Lost lost) {
       Throwable cause = lost.loss().getCause();
       Engine.log.warn(
-          "lease of \"{}\" with token {} was lost ({}): {}{}",
+          "the lease of \"{}\" with token {} was lost ({}): {}{}",
           lost.name(),
           lost.fencingToken().orElse(0),
           lost.loss().reason(),

@@ -103,8 +103,8 @@ final class LeaseState implements Observers.Subject {
   }
 
   long token() {
-    long granted = grant.grant().token();
-    return granted == 0 ? 0 : granted * Grant.LEASES_PER_GRANT + number;
+    long grantToken = grant.grant().token();
+    return grantToken == 0 ? 0 : grantToken * Grant.LEASES_PER_GRANT + number;
   }
 
   LeasePhase phase() {
@@ -118,8 +118,8 @@ final class LeaseState implements Observers.Subject {
 
   /** Whether the program holds it, or the client keeps it. */
   boolean isLive() {
-    LeasePhase now = phase;
-    return now == LeasePhase.HELD || now == LeasePhase.KEPT;
+    LeasePhase current = phase;
+    return current == LeasePhase.HELD || current == LeasePhase.KEPT;
   }
 
   @Override
@@ -226,7 +226,7 @@ final class LeaseState implements Observers.Subject {
     }
   }
 
-  // --- a lease that is dropped ----------------------------------------------------------------
+  // --- dropped leases -------------------------------------------------------------------------
 
   ProgramHold hold() {
     return hold;

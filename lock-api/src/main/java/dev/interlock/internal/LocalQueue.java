@@ -45,9 +45,7 @@ final class LocalQueue {
      */
     void onHandoff(LeaseState lease);
 
-    /**
-     * Passes on the answer of the head that the waiter {@linkplain LocalQueue#answerTo asked} for.
-     */
+    /** Passes on the head's answer, which the waiter {@linkplain LocalQueue#answerTo asked} for. */
     void onAnswer(Answer answer);
 
     /** Fails the waiter, which has left the queue, because its outage time-out has passed. */
@@ -121,9 +119,7 @@ final class LocalQueue {
 
   // --- its waiters ------------------------------------------------------------------------------
 
-  /**
-   * Makes the caller the head if there is no head; otherwise adds the waiter, if any, behind it.
-   */
+  /** Makes the caller the head if there is none, or else adds the waiter, if any, behind it. */
   @SuppressWarnings("ReferenceEquality")
   private synchronized Entry enter(Share wanted, @Nullable Waiter waiter) {
     LinkedHashSet<Waiter> queued = waiters;

@@ -119,7 +119,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
       return lease;
     }
     if (decided instanceof LocalQueue.Answer answer) {
-      return acquirer.timedOutInQueue(request, answer);
+      return acquirer.timeOutInQueue(request, answer);
     }
     throw decided instanceof LockUnavailableException problem
         ? acquirer.outageFailure(request, problem)

@@ -102,14 +102,15 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
    */
   private void renew(List<LeaseState> members, Request request) throws InterruptedException {
     int last = members.size() - 1;
-    List<LeaseState> old = members.get(last).grant().isFresh() ? members.subList(0, last) : members;
-    if (old.isEmpty()) {
+    List<LeaseState> stale =
+        members.get(last).grant().isFresh() ? members.subList(0, last) : members;
+    if (stale.isEmpty()) {
       return;
     }
     requireTime(request);
     try {
       engine.renewer.renewNow(
-          old.stream().map(LeaseState::grant).toList(),
+          stale.stream().map(LeaseState::grant).toList(),
           request.storeDeadline(engine.requestTimeout()));
     } catch (LockUnavailableException e) {
       throw new LeaseLostException(

@@ -36,9 +36,9 @@ final class PollingLoop extends AcquireLoop {
 
   // Slightly later than the store's own time, at random, so that waiters do not poll in step.
   private Duration pollInterval(Duration retryAfter) {
-    Duration usual = request.options().pollInterval();
+    Duration configured = request.options().pollInterval();
     Duration requested = retryAfter.isNegative() ? Duration.ZERO : retryAfter;
-    Duration interval = requested.compareTo(usual) < 0 ? requested : usual;
+    Duration interval = requested.compareTo(configured) < 0 ? requested : configured;
     long spread = Math.min(interval.toNanos() / 8, MAX_SPREAD.toNanos());
     return interval.plus(MIN_PAUSE).plusNanos(engine.platform.random(spread + 1));
   }

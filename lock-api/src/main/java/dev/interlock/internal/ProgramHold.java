@@ -43,9 +43,11 @@ final class ProgramHold {
     engine.leaseLog.enqueue(
         () ->
             Engine.log.warn(
-                "lease of \"{}\" was never released and is no longer renewed: {} (acquired at {})",
+                "the lease of \"{}\" was never released and is no longer renewed: {} (acquired at {})",
                 name,
                 why,
-                site == null ? "a call site that was not recorded; it will be from now on" : site));
+                site == null
+                    ? "a call site that was not recorded; those of this name are from now on"
+                    : site));
   }
 }

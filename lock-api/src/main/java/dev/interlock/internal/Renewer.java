@@ -79,7 +79,7 @@ final class Renewer {
 
   /** Renews the added grants. Called on the timer's thread; does not block. */
   void flush() {
-    // All grants of a request have the same time-out.
+    // A request would get the shortest time-out of its grants, so only equal ones share a request.
     due.stream()
         .collect(groupingBy(Renewable::renewalTimeout, LinkedHashMap::new, toList()))
         .forEach((timeout, grants) -> batches(grants).forEach(batch -> start(batch, timeout)));

@@ -38,8 +38,8 @@ final class Reports {
 
   /** Returns the label of the holder, if it is known without asking the store. */
   Optional<String> holder(Request request) {
-    String ours = ledger.holder(request.name());
-    return Optional.ofNullable(ours == null ? request.acquisition().heldBy() : ours);
+    String localHolder = ledger.holder(request.name());
+    return Optional.ofNullable(localHolder == null ? request.acquisition().heldBy() : localHolder);
   }
 
   /** Reports once that an acquisition waits. */
