@@ -120,7 +120,7 @@ final class Acquirer {
   }
 
   /** Ends a waiter that entered the queue while the client was being closed. */
-  void ensureServed(LocalQueue.Waiter waiter) {
+  void endIfClosed(LocalQueue.Waiter waiter) {
     if (engine.isClosed() && queues.of(waiter.request().name()).leave(waiter)) {
       waiter.onClose();
     }

@@ -35,7 +35,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
   @Override
   void enter() {
     if (request.bypassesQueue()) {
-      var unused = execute(engine.threads.loops);
+      var unused = execute(engine.threads.acquireLoops);
       return;
     }
     try {
@@ -51,7 +51,7 @@ final class AsyncAcquisition<R> extends AsyncTask<LeaseState, R> {
 
   private boolean onDecision() {
     if (wait.isHead()) {
-      return execute(engine.threads.loops);
+      return execute(engine.threads.acquireLoops);
     }
     try {
       succeed(wait.outcome());

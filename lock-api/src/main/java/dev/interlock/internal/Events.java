@@ -19,7 +19,7 @@ final class Events {
   record Source(
       String name, LockKind kind, long token, long acquisition, Instant time, String label) {}
 
-  private interface OfSource extends LockEvent {
+  private interface SourcedEvent extends LockEvent {
     Source source();
 
     @Override
@@ -54,10 +54,11 @@ final class Events {
     }
   }
 
-  record Waiting(Source source, Optional<String> heldBy) implements OfSource, LockEvent.Waiting {}
+  record Waiting(Source source, Optional<String> heldBy)
+      implements SourcedEvent, LockEvent.Waiting {}
 
   record AttemptFailed(Source source, LockException failure)
-      implements OfSource, LockEvent.AttemptFailed {}
+      implements SourcedEvent, LockEvent.AttemptFailed {}
 
   record GaveUp(
       Source source,
@@ -65,22 +66,22 @@ final class Events {
       Duration waited,
       Optional<Throwable> failure,
       Optional<String> heldBy)
-      implements OfSource, LockEvent.GaveUp {}
+      implements SourcedEvent, LockEvent.GaveUp {}
 
   record Acquired(Source source, Duration waited, boolean handedOff)
-      implements OfSource, LockEvent.Acquired {}
+      implements SourcedEvent, LockEvent.Acquired {}
 
-  record Renewed(Source source, Duration remaining) implements OfSource, LockEvent.Renewed {}
+  record Renewed(Source source, Duration remaining) implements SourcedEvent, LockEvent.Renewed {}
 
   record RenewalFailed(Source source, Duration remaining, LockException failure)
-      implements OfSource, LockEvent.RenewalFailed {}
+      implements SourcedEvent, LockEvent.RenewalFailed {}
 
   record AtRisk(Source source, Duration remaining, LockException failure)
-      implements OfSource, LockEvent.AtRisk {}
+      implements SourcedEvent, LockEvent.AtRisk {}
 
   record Lost(Source source, LeaseLostException loss, Duration heldFor)
-      implements OfSource, LockEvent.Lost {}
+      implements SourcedEvent, LockEvent.Lost {}
 
   record Released(Source source, ReleaseOutcome outcome, Duration heldFor)
-      implements OfSource, LockEvent.Released {}
+      implements SourcedEvent, LockEvent.Released {}
 }

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
 
   /** The decision on a waiter that gets no object. */
-  private enum Fate {
+  private enum Decision {
     HEAD,
     CLOSED,
     ABANDONED
@@ -28,8 +28,8 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   private final @Nullable BooleanSupplier onDecision;
 
   /**
-   * A {@link Fate}, or the lease, answer or outage that the waiter gets. Completing it allocates no
-   * memory.
+   * A {@link Decision}, or the lease, answer or outage that the waiter gets. Completing it
+   * allocates no memory.
    */
   private final CompletableFuture<Object> decision = new CompletableFuture<>();
 
@@ -55,7 +55,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
     if (!request.isOver()) {
       engine.reports.reportWaiting(request);
     }
-    acquirer.ensureServed(this);
+    acquirer.endIfClosed(this);
     return false;
   }
 
@@ -109,7 +109,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
 
   /** Whether the decision was to make it the head. */
   boolean isHead() {
-    return decision.join() == Fate.HEAD;
+    return decision.join() == Decision.HEAD;
   }
 
   /** Returns the lease or null, or throws; for a wait that did not become the head. */
@@ -132,7 +132,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
    * @return the lease that was handed off to it before, which the caller must release
    */
   @Nullable LeaseState abandon() {
-    if (decision.complete(Fate.ABANDONED)) {
+    if (decision.complete(Decision.ABANDONED)) {
       leave();
     } else if (isHead()) {
       acquirer.holdings.endTurn(request.name());
@@ -172,7 +172,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
       // Before the decision, because a thread that abandons the wait then passes the contender on.
       previous.startPlaceTimeout();
     }
-    return decide(Fate.HEAD);
+    return decide(Decision.HEAD);
   }
 
   @Override
@@ -195,6 +195,6 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
 
   @Override
   public void onClose() {
-    var unused = decide(Fate.CLOSED);
+    var unused = decide(Decision.CLOSED);
   }
 }

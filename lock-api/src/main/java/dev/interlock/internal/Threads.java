@@ -22,7 +22,7 @@ final class Threads implements AutoCloseable {
   private static final int MAX_RENEWERS_OF_BATCHES = 2;
   private static final int MAX_OBSERVERS = 8;
 
-  final ExecutorService loops;
+  final ExecutorService acquireLoops;
   final ExecutorService setAcquisitions;
   final ExecutorService requests;
   final ExecutorService cleanup;
@@ -32,7 +32,7 @@ final class Threads implements AutoCloseable {
   final ExecutorService deliveries;
 
   Threads(Platform platform, String backend, boolean renewsBatches) {
-    loops = platform.pool(backend + "-async", MAX_ACQUIRE_LOOPS, true);
+    acquireLoops = platform.pool(backend + "-async", MAX_ACQUIRE_LOOPS, true);
     setAcquisitions = platform.pool(backend + "-async-set", MAX_ACQUIRE_LOOPS, true);
     requests = platform.pool(backend + "-async-lease", MAX_REQUESTS, true);
     // Not virtual threads: there would be one for each claim to undo.
@@ -49,7 +49,15 @@ final class Threads implements AutoCloseable {
   /** Ends the threads when they have finished their tasks; does not wait for them. */
   @Override
   public void close() {
-    Stream.of(loops, setAcquisitions, requests, cleanup, renewal, observers, callbacks, deliveries)
+    Stream.of(
+            acquireLoops,
+            setAcquisitions,
+            requests,
+            cleanup,
+            renewal,
+            observers,
+            callbacks,
+            deliveries)
         .forEach(ExecutorService::shutdown);
   }
 }
