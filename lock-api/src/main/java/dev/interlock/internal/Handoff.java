@@ -15,7 +15,7 @@ final class Handoff {
   private final LeaseState lease;
   private final HeldGrant grant;
   private final LocalQueue queue;
-  private final @Nullable Contender head;
+  private final @Nullable Contender headContender;
 
   /** The waiter that gets the lease; null if the head gets it. */
   private LocalQueue.@Nullable Waiter next;
@@ -27,7 +27,7 @@ final class Handoff {
     this.lease = lease;
     this.grant = lease.grant();
     this.queue = grant.holdings().queues.of(grant.name());
-    this.head = queue.contender();
+    this.headContender = queue.contender();
   }
 
   /** Passes the grant to the next thread; false if there is none. */
@@ -67,16 +67,15 @@ final class Handoff {
    * head; none do if it waits in the store's own queue.
    */
   private void passPermits() {
-    Contender headContender = head;
-    if (headContender == null) {
+    Contender contender = headContender;
+    if (contender == null) {
       return;
     }
     synchronized (grant) {
       if (grant.mayHandOff(lease)) {
-        nextLease = headContender.offer(wanted -> grant.fits(wanted) ? handOff(wanted) : null);
+        nextLease = contender.offer(wanted -> grant.fits(wanted) ? handOff(wanted) : null);
         if (nextLease == null && !isFifo()) {
-          takeNext(
-              waiter -> headContender.canUse(grant) && headContender.tryOvertake(), this::handOff);
+          takeNext(waiter -> contender.canUse(grant) && contender.tryOvertake(), this::handOff);
         }
       }
     }
@@ -108,17 +107,17 @@ final class Handoff {
   }
 
   private boolean publish() {
-    LeaseState lease = nextLease;
-    if (lease == null) {
+    LeaseState handedOff = nextLease;
+    if (handedOff == null) {
       return false;
     }
     try {
       grant.publish();
     } finally {
       if (next != null) {
-        next.onHandoff(lease);
-      } else if (head != null) {
-        head.wake();
+        next.onHandoff(handedOff);
+      } else if (headContender != null) {
+        headContender.wake();
       }
     }
     return true;

@@ -41,7 +41,7 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
   @Override
   <R> CompletableFuture<R> acquireAsync(Request request, Function<@Nullable MultiLease, R> result) {
     engine.ensureOpen();
-    return new AsyncSet<>(request, result).start();
+    return new AsyncSetAcquisition<>(request, result).start();
   }
 
   /**
@@ -134,10 +134,10 @@ final class MultiLockHandle extends AcquirableHandle<MultiLease> implements Mult
   }
 
   /** Acquires a set on a thread of the client. */
-  private final class AsyncSet<R> extends AsyncTask<MultiLeaseHandle, R> {
+  private final class AsyncSetAcquisition<R> extends AsyncTask<MultiLeaseHandle, R> {
     private final @Nullable Object site = CallSites.find();
 
-    AsyncSet(Request request, Function<@Nullable MultiLease, R> result) {
+    AsyncSetAcquisition(Request request, Function<@Nullable MultiLease, R> result) {
       super(request, result::apply, new CompletableFuture<>());
     }
 

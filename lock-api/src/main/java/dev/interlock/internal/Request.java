@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param name the lock's name, or the names of a set
  * @param share the share of the name to acquire
- * @param options the options to acquire and keep it with
+ * @param options the options of the acquisition and of the lease
  * @param label the label for {@code inspect}
  * @param owner the thread that owns the hold, if any; the hold is abandoned when it ends
  * @param isMember whether it is a member of a set; a member is renewed until the set is complete,
@@ -175,8 +175,8 @@ record Request(
     return storeDeadline(requestTimeout.toNanos(), engine.platform.nanoTime());
   }
 
-  private Deadline storeDeadline(long max, long now) {
-    return Deadline.at(engine.platform, now + Math.min(max, remaining(now)));
+  private Deadline storeDeadline(long maxNanos, long now) {
+    return Deadline.at(engine.platform, now + Math.min(maxNanos, remaining(now)));
   }
 
   /**
@@ -186,8 +186,8 @@ record Request(
    * @param now the time at which the request is sent
    */
   Deadline storeDeadline(Duration requestTimeout, long outageRemaining, long now) {
-    long max = Math.max(outageRemaining, MIN_REQUEST_TIME.toNanos());
-    return storeDeadline(Math.min(requestTimeout.toNanos(), max), now);
+    long maxNanos = Math.max(outageRemaining, MIN_REQUEST_TIME.toNanos());
+    return storeDeadline(Math.min(requestTimeout.toNanos(), maxNanos), now);
   }
 
   /** Returns the deadline of a wait for a thread that asks the store. */
@@ -197,9 +197,9 @@ record Request(
   }
 
   private long remaining(long now) {
-    long min = minRequestTime.toNanos();
+    long minNanos = minRequestTime.toNanos();
     long deadline = deadlineNanos();
-    return Math.min(Math.max(min, deadline - now), deadline + min - now);
+    return Math.min(Math.max(minNanos, deadline - now), deadline + minNanos - now);
   }
 
   /**
