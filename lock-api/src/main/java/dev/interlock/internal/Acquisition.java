@@ -41,7 +41,6 @@ final class Acquisition {
     return number;
   }
 
-  /** Sets the label of the holder as last seen. */
   void setHeldBy(@Nullable String holder) {
     if (holder != null) {
       heldBy = holder;

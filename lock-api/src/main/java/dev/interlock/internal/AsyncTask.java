@@ -73,7 +73,6 @@ abstract class AsyncTask<T, R> extends Timer.Event {
 
   // --- its life ---------------------------------------------------------------------------------
 
-  /** Starts the task. */
   final CompletableFuture<R> start() {
     try {
       StackRoom.require();

@@ -87,7 +87,6 @@ final class Cleanup {
     return ReleaseOutcome.UNKNOWN;
   }
 
-  /** Undoes a grant. */
   void undo(Grant grant) {
     new Task(grant.claim(), grant.effectiveTtl(), grant.expiresOnStore(), false).start();
   }

@@ -236,7 +236,6 @@ final class Contender {
 
   // --- the store's answers: recorded by the head -------------------------------------------------
 
-  /** Records that the store has answered. */
   void recordAnswer() {
     outage = null;
   }
@@ -266,7 +265,6 @@ final class Contender {
     }
   }
 
-  /** Records that the head waits from now on. */
   void recordWaiting() {
     waiting = true;
   }
@@ -412,7 +410,6 @@ final class Contender {
     return current == null ? null : current.offer(maker);
   }
 
-  /** Ends a pause. */
   void wake() {
     Pause current = pause;
     if (current != null) {

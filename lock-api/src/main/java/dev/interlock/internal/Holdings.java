@@ -42,7 +42,6 @@ final class Holdings implements Engine.Ledger {
     sleepWatch.watchSleep();
   }
 
-  /** Removes a grant that has ended. */
   void remove(HeldGrant grant) {
     if (grant.isWhole()) {
       queues.of(grant.name()).clearGrant(grant);
@@ -107,7 +106,6 @@ final class Holdings implements Engine.Ledger {
     return grants().findAny().isPresent();
   }
 
-  /** Whether an acquisition is asking the store. */
   boolean hasAttempts() {
     return queues.contenders().findAny().isPresent() || !attempts.isEmpty();
   }

@@ -12,7 +12,6 @@ enum LeasePhase {
   RELEASING,
   /** Its release has ended, on the store or by a handoff. */
   RELEASED,
-  /** The lease was lost. */
   LOST;
 
   boolean isEnd() {

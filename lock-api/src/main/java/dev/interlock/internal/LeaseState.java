@@ -160,7 +160,6 @@ final class LeaseState implements Observers.Subject {
     return phase == LeasePhase.HELD;
   }
 
-  /** Ends it if its validity is over. */
   void endIfOver() {
     if (hasLapsed()) {
       StackRoom.require();
@@ -271,7 +270,6 @@ final class LeaseState implements Observers.Subject {
     }
   }
 
-  /** Ends it as lost if the program still holds it. */
   void loseIfHeld(LossReason reason, String detail) {
     var unused =
         grant.endLost(
@@ -456,7 +454,6 @@ final class LeaseState implements Observers.Subject {
     }
   }
 
-  /** Ends it as released. */
   void markReleased(ReleaseOutcome released) {
     phase = LeasePhase.RELEASED;
     endForProgram(released);

@@ -13,7 +13,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class LeaseTerm {
 
-  /** The reason why a lease is over. */
   record End(LossReason reason, String detail) {}
 
   // A smaller difference is an adjustment of a clock, or a pause of a thread between reading the

@@ -26,7 +26,6 @@ final class LocalQueue {
 
   /** A waiter. Called outside the queue's own monitors; must not block. */
   interface Waiter {
-    /** Returns the request that waits. */
     Request request();
 
     /** Returns the time at which it entered the queue, on the client's monotonic clock. */
@@ -98,7 +97,6 @@ final class LocalQueue {
   /** The contender of the head; a head that ends without a lease leaves it to the next. */
   private volatile @Nullable Contender contender;
 
-  /** The grant of the head. */
   private volatile @Nullable HeldGrant grant;
 
   /** The kind of share that all in the queue ask for. Changes before there is a head. */
@@ -343,7 +341,6 @@ final class LocalQueue {
     contender = first;
   }
 
-  /** Clears a contender that has ended, unless there is another. */
   synchronized void clearContender(Contender former) {
     if (contender == former) {
       contender = null;
@@ -365,7 +362,6 @@ final class LocalQueue {
     deliverAnswer();
   }
 
-  /** Clears a grant that has ended, unless there is another. */
   synchronized void clearGrant(HeldGrant former) {
     if (grant == former) {
       grant = null;

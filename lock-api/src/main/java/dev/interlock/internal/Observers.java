@@ -22,7 +22,6 @@ final class Observers {
   interface Subject {
     Events.Source source();
 
-    /** Returns the remaining validity. */
     Duration remaining();
 
     Duration heldFor();
@@ -46,7 +45,6 @@ final class Observers {
     this.subject = subject;
   }
 
-  /** Returns the future of the loss. */
   CompletableFuture<LeaseLostException> onLoss() {
     synchronized (monitor) {
       if (lossSignal == null) {

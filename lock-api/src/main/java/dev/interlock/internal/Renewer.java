@@ -25,7 +25,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class Renewer {
 
-  /** A grant that can be renewed. */
   interface Renewable {
     Grant grant();
 

@@ -69,7 +69,6 @@ final class Reports {
                 holder(request)));
   }
 
-  /** Reports that an acquisition ended with a failure. */
   void reportFailure(Request request, Throwable failure) {
     if (failure instanceof LockTimeoutException) {
       reportGaveUp(request, null, Reason.TIMED_OUT);

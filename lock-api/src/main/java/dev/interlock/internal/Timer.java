@@ -144,7 +144,6 @@ final class Timer implements AutoCloseable {
     }
   }
 
-  /** Returns the number of scheduled events. */
   synchronized int size() {
     return events.size();
   }

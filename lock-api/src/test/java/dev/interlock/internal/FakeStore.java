@@ -132,7 +132,6 @@ final class FakeStore {
     refusing = refuse;
   }
 
-  /** Returns the claims of all attempts, in order. */
   synchronized List<Claim> attempted() {
     return List.copyOf(attempted);
   }
@@ -257,17 +256,14 @@ final class FakeStore {
     return gate;
   }
 
-  /** Returns the claim of the last attempt. */
   @Nullable Claim lastClaim() {
     return lastClaim;
   }
 
-  /** Returns the time-out of the last attempt. */
   Duration attemptTimeout() {
     return attemptTimeout;
   }
 
-  /** Returns the time-out of the last release. */
   Duration releaseTimeout() {
     return releaseTimeout;
   }
@@ -280,7 +276,6 @@ final class FakeStore {
     return List.copyOf(batches);
   }
 
-  /** Returns the time-out of each request for renewals. */
   synchronized List<Duration> renewalTimeouts() {
     return List.copyOf(renewalTimeouts);
   }
@@ -293,7 +288,6 @@ final class FakeStore {
     return !live(name).isEmpty();
   }
 
-  /** Returns the number of holders of the name. */
   synchronized int holders(String name) {
     return live(name).size();
   }
