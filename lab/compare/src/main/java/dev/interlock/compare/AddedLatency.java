@@ -1,6 +1,6 @@
 package dev.interlock.compare;
 
-import dev.interlock.compare.baseline.Pairs;
+import dev.interlock.compare.baseline.Cycler;
 import dev.interlock.report.Unit;
 import dev.interlock.tck.fault.Direction;
 import dev.interlock.tck.fault.Network;
@@ -9,7 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** What a distant server costs. */
+/** Measures the cost of a distant server. */
 final class AddedLatency extends Scenario {
   static final String ROUND_TRIP = "ms";
   static final Metric P50 = new Metric("latency-p50", "p50", Unit.SECONDS);
@@ -22,8 +22,7 @@ final class AddedLatency extends Scenario {
         "Network latency",
         """
         The latency of an uncontended pair when a proxy delays the replies. The number of round
-        trips follows from how the latency grows. All numbers include the proxy's own delay, and
-        that its clock counts whole milliseconds.
+        trips follows from how the latency grows. All numbers include the proxy's own delay and the error of its clock, which counts whole milliseconds.
         """,
         List.of(),
         List.of(
@@ -54,7 +53,7 @@ final class AddedLatency extends Scenario {
   @Override
   void run(Run run) throws InterruptedException {
     List<OpenContender> distant = new ArrayList<>();
-    run.oneByOne(contender -> run.onNetwork(contender, network -> distant.add(contender)));
+    run.inTurn(contender -> run.onNetwork(contender, network -> distant.add(contender)));
     for (Duration added : run.profile().roundTrips()) {
       run.interleaved(
           distant,
@@ -62,23 +61,23 @@ final class AddedLatency extends Scenario {
           contender -> trial(run, contender, added, OpenContender::locking),
           contender -> trial(run, contender, added, uri -> contender.baseline(uri, 1)),
           (contender, series, lock, baseline) -> {
-            run.measured(contender, P50, point(added), series.values(lock, Figure.PAIR_P50));
-            run.measured(
-                contender, BASELINE, point(added), series.values(baseline, Figure.PAIR_P50));
+            run.record(contender, P50, point(added), series.values(lock, Figure.CYCLE_P50));
+            run.record(
+                contender, BASELINE, point(added), series.values(baseline, Figure.CYCLE_P50));
           });
     }
     roundTrips(run);
   }
 
   private interface Opener {
-    Pairs open(String uri) throws Exception;
+    Cycler open(String uri) throws Exception;
   }
 
-  /** Connects, and delays everything from then on. */
+  /** Connects through the proxy, which delays all replies from then on. */
   private static Trial trial(Run run, OpenContender contender, Duration added, Opener opener)
       throws Exception {
     Network network = contender.network().orElseThrow();
-    Pairs client;
+    Cycler client;
     try {
       client = opener.open(network.uri());
     } catch (Exception | LinkageError e) {
@@ -86,7 +85,7 @@ final class AddedLatency extends Scenario {
       throw e;
     }
     network.delay(Direction.SERVER_TO_CLIENT, added);
-    return run.pairs(contender, client.over(network), 1);
+    return run.cycles(contender, client.alsoClosing(network), 1);
   }
 
   private void roundTrips(Run run) {
@@ -103,7 +102,7 @@ final class AddedLatency extends Scenario {
           run.results().find(id(), contender.name(), P50, point(far));
       if (first.isPresent() && last.isPresent()) {
         double grown = last.get().value() - first.get().value();
-        run.measured(contender, ROUND_TRIPS, grown * 1e9 / far.minus(near).toNanos());
+        run.record(contender, ROUND_TRIPS, grown * 1e9 / far.minus(near).toNanos());
       }
     }
   }

@@ -9,23 +9,24 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * The algorithm of Redlock's description on the bare calls, and no more: request all nodes; without
- * a majority release them and retry after a random pause.
+ * The algorithm of the Redlock description, on the bare calls: it asks all nodes; without a
+ * majority it releases them all and retries after a random pause.
  */
 final class BareRedlock {
-  private static final Duration PROMPT = Duration.ofMillis(3);
+  private static final Duration MAX_SHORT_PAUSE = Duration.ofMillis(3);
 
   private BareRedlock() {}
 
-  /** With pauses about as long as an attempt, for short waits. */
-  static Competitor<Locking> prompt() {
+  /** {@return Redlock with pauses about as long as an attempt, for short waits} */
+  static Competitor<Locking> withShortPauses() {
     return new Competitor<>(
         "bare Redlock, pauses below 3 ms",
-        (uri, threads) -> on(new RedlockDriver().open(uri, threads), Duration.ZERO, PROMPT));
+        (uri, threads) ->
+            on(new RedlockDriver().open(uri, threads), Duration.ZERO, MAX_SHORT_PAUSE));
   }
 
-  /** With the default pauses of libraries for Redlock. */
-  static Competitor<Locking> patient() {
+  /** {@return Redlock with the default pauses of Redlock libraries} */
+  static Competitor<Locking> withLongPauses() {
     return new Competitor<>(
         "bare Redlock, pauses of 100 to 300 ms",
         (uri, threads) ->
@@ -35,14 +36,14 @@ final class BareRedlock {
                 Duration.ofMillis(300)));
   }
 
-  /** The least that it costs, for one thread at a time. */
+  /** {@return the cheapest possible Redlock, for one thread at a time} */
   static Competitor<Locking> onOneThread() {
     return new Competitor<>(
         "one thread, five sockets",
-        (uri, threads) -> on(new OneThreadRedlock(uri), Duration.ZERO, PROMPT));
+        (uri, threads) -> on(new OneThreadRedlock(uri), Duration.ZERO, MAX_SHORT_PAUSE));
   }
 
-  private static Locking on(RedlockDriver.Nodes nodes, Duration shortest, Duration longest) {
+  private static Locking on(RedlockDriver.Nodes nodes, Duration minPause, Duration maxPause) {
     return Locking.of(
         nodes,
         (name, atMost) -> {
@@ -50,13 +51,13 @@ final class BareRedlock {
           long end = System.nanoTime() + atMost.toNanos();
           while (nodes.tryAcquire(name, owner) <= nodes.size() / 2) {
             nodes.release(name, owner);
-            long left = end - System.nanoTime();
-            if (left <= 0) {
+            long remaining = end - System.nanoTime();
+            if (remaining <= 0) {
               return Optional.empty();
             }
             long pause =
-                ThreadLocalRandom.current().nextLong(shortest.toNanos(), longest.toNanos());
-            LockSupport.parkNanos(Math.min(left, pause));
+                ThreadLocalRandom.current().nextLong(minPause.toNanos(), maxPause.toNanos());
+            LockSupport.parkNanos(Math.min(remaining, pause));
             if (Thread.interrupted()) {
               throw new InterruptedException();
             }

@@ -1,6 +1,6 @@
 package dev.interlock.compare;
 
-import dev.interlock.compare.baseline.Pairs;
+import dev.interlock.compare.baseline.Cycler;
 import dev.interlock.report.Failures;
 import dev.interlock.report.Unit;
 import dev.interlock.testbed.server.Deployment;
@@ -16,46 +16,46 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Measures on one store, and notes the results in its section of the report.
+ * Measures contenders on one store and records the results in the section of that store.
  *
  * @param deployment the store's servers
- * @param profile how much is measured
+ * @param profile the number and length of rounds
  * @param section the section of the report
- * @param progress says what is under way
+ * @param progress receives a line for each measurement
  */
 record Bench(Deployment deployment, BenchProfile profile, Section section, PrintStream progress) {
 
-  /** What a contender does in each round. */
+  /** Prepares a contender for its rounds. */
   @FunctionalInterface
   interface Opener<C> {
     Trial open(C contender) throws Exception;
   }
 
-  /** One thread that uses one name. */
-  PairTrial alone(Pairs client, IntFunction<String> names) {
-    return new PairTrial(List.of(client), 1, profile.pairs(), names, null);
+  /** {@return a trial with one thread} */
+  CycleTrial oneThread(Cycler client, IntFunction<String> names) {
+    return new CycleTrial(List.of(client), 1, profile.cycleSlice(), names, null);
   }
 
-  /** One thread and one name, without contention. */
+  /** Measures one thread with one uncontended name. */
   Section.Measured uncontended(
       @Nullable RequestCounter requests, List<? extends Competitor<?>> competitors)
       throws InterruptedException {
-    return pairs("uncontended", 1, 1, number -> "own", requests, competitors);
+    return cycles("uncontended", 1, 1, number -> "own", requests, competitors);
   }
 
-  /** Threads of one client of each contender, each with a name of its own. */
+  /** Measures threads of one client, each with a name of its own. */
   Section.Measured ownNames(
       int threads, @Nullable RequestCounter requests, List<? extends Competitor<?>> competitors)
       throws InterruptedException {
     String what = "own names, " + threads + (threads == 1 ? " thread" : " threads");
-    return pairs(what, 1, threads, number -> "own-" + number, requests, competitors);
+    return cycles(what, 1, threads, number -> "own-" + number, requests, competitors);
   }
 
   /**
-   * Threads of some clients of each contender, with uncontended names. Requests are counted for
-   * locks only; what the bare calls send is known.
+   * Measures threads of one or more clients, with uncontended names. Requests are counted for locks
+   * only, since the requests of the bare calls are known.
    */
-  Section.Measured pairs(
+  Section.Measured cycles(
       String what,
       int clients,
       int threadsEach,
@@ -69,13 +69,14 @@ record Bench(Deployment deployment, BenchProfile profile, Section section, Print
         competitors,
         Competitor::name,
         competitor -> {
-          List<? extends Pairs> opened = open(competitor, clients, threadsEach);
+          List<? extends Cycler> opened = open(competitor, clients, threadsEach);
           RequestCounter counter = opened.get(0) instanceof Locking ? requests : null;
-          return new PairTrial(opened, clients * threadsEach, profile.pairs(), names, counter);
+          return new CycleTrial(
+              opened, clients * threadsEach, profile.cycleSlice(), names, counter);
         });
   }
 
-  private <C extends Pairs> List<C> open(Competitor<C> competitor, int clients, int threadsEach)
+  private <C extends Cycler> List<C> open(Competitor<C> competitor, int clients, int threadsEach)
       throws Exception {
     List<C> opened = new ArrayList<>();
     try {
@@ -89,7 +90,7 @@ record Bench(Deployment deployment, BenchProfile profile, Section section, Print
     }
   }
 
-  /** Threads of several clients of each contender, which all want one name, and release at once. */
+  /** Measures threads that all want one name and release it immediately. */
   Section.Measured contention(
       int clients,
       int threads,
@@ -103,8 +104,10 @@ record Bench(Deployment deployment, BenchProfile profile, Section section, Print
     return contention(what, clients, threads, Duration.ZERO, requests, competitors);
   }
 
-  /** The same with two clients of one thread, each of which holds the name for a while. */
-  Section.Measured turnsOf(Duration hold, List<Competitor<Locking>> competitors)
+  /**
+   * Measures two clients with one thread each, which take turns at holding one name for a while.
+   */
+  Section.Measured alternating(Duration hold, List<Competitor<Locking>> competitors)
       throws InterruptedException {
     String what = "one name, 2 clients × 1, each holding it for " + hold.toMillis() + " ms";
     return contention(what, 2, 1, hold, null, competitors);
@@ -125,11 +128,12 @@ record Bench(Deployment deployment, BenchProfile profile, Section section, Print
         Competitor::name,
         competitor -> {
           List<Locking> opened = open(competitor, clients, threads);
-          return ContentionTrial.of(opened, threads, profile.contention(), hold, "hot", requests);
+          return ContentionTrial.of(
+              opened, threads, profile.contentionSlice(), hold, "hot", requests);
         });
   }
 
-  /** Measures our lock under several circumstances, each of which has a name. */
+  /** Measures our lock in several situations, each with a name of its own. */
   Section.Measured measure(String what, List<String> names, Opener<String> opener)
       throws InterruptedException {
     return measure(what, profile.plan(), names, Function.identity(), opener);
@@ -147,25 +151,27 @@ record Bench(Deployment deployment, BenchProfile profile, Section section, Print
     Map<String, Rounds.Opener> openers = new LinkedHashMap<>();
     contenders.forEach(each -> openers.put(name.apply(each), () -> opener.open(each)));
     Series<String> series = new Series<>(what);
-    new Rounds<>(plan, series, (contender, failure) -> note(what, contender, failure))
+    new Rounds<>(plan, series, (contender, failure) -> reportFailure(what, contender, failure))
         .measure(openers);
     return section.add(series);
   }
 
-  private void note(String what, String name, Throwable failure) {
+  private void reportFailure(String what, String name, Throwable failure) {
     String line = what + ", " + name + " failed: " + Failures.describe(failure);
     progress.println(section.title() + ": " + line);
     section.note(line);
   }
 
-  /** A hundred threads of one client that want one name, of our lock and of those of others. */
+  /** Measures a hundred threads of one client that want one name, with our lock and with others. */
   void hundredThreads(List<Competitor<Locking>> others) throws InterruptedException {
     List<Competitor<Locking>> competitors = new ArrayList<>(others);
     competitors.add(0, Competitor.ours());
     contention(1, 100, null, competitors).ratioToBest(Figure.HANDOFFS, Target.atLeast(10));
   }
 
-  /** Waiters on ZooKeeper whose holders are killed, of our lock and of Curator's. */
+  /**
+   * Measures how soon a waiter gets the lock of a killed process, with our lock and with Curator's.
+   */
   void takeovers(String curator) throws InterruptedException {
     AtomicInteger names = new AtomicInteger();
     measure(
@@ -180,9 +186,9 @@ record Bench(Deployment deployment, BenchProfile profile, Section section, Print
         .ratio(Figure.TAKEOVER, curator, Target.atMost(1.25));
   }
 
-  /** A client in a new virtual machine, compared with its driver in another new one. */
+  /** Compares the start of our client in a new JVM with that of its driver in another one. */
   void starts() throws InterruptedException {
-    // The first one reads the files from the disk.
+    // One warm-up start reads the class files from disk.
     measure(
             "a client's start in a new process",
             starts(1),

@@ -15,10 +15,10 @@ public final class BenchCommand {
 
   private BenchCommand() {}
 
-  /** Runs it. */
+  /** Runs a command and exits with its exit code. */
   public static void main(String[] words) {
     GRPC.setLevel(Level.WARNING);
-    System.exit(commandLine().execute(words)); // drivers leave threads behind
+    System.exit(commandLine().execute(words)); // the threads of drivers may keep running
   }
 
   static CommandLine commandLine() {

@@ -3,17 +3,18 @@ package dev.interlock.compare;
 import java.time.Duration;
 
 /**
- * How much is measured.
+ * The number and length of the rounds of {@code tools/bench peers}.
  *
- * @param plan how many rounds there are, and how contenders are warmed up
- * @param pairs how long one contender makes pairs in one round
- * @param contention how long threads contend for one name in one round
- * @param wear how often a name is used before it counts as worn
- * @param starts how often a client is started
+ * @param plan the number of rounds, and the warm-up
+ * @param cycleSlice how long a contender runs cycles in one round
+ * @param contentionSlice how long threads contend for one name in one round
+ * @param wearCycles the number of cycles after which a name counts as worn
+ * @param starts the number of client starts
  */
-record BenchProfile(Rounds.Plan plan, Duration pairs, Duration contention, int wear, int starts) {
+record BenchProfile(
+    Rounds.Plan plan, Duration cycleSlice, Duration contentionSlice, int wearCycles, int starts) {
 
-  /** All backends in about a quarter of an hour. */
+  /** {@return a profile that measures all backends in about a quarter of an hour} */
   static BenchProfile usual() {
     return new BenchProfile(
         new Rounds.Plan(7, 2, 20_000, Duration.ofSeconds(10)),
@@ -23,7 +24,7 @@ record BenchProfile(Rounds.Plan plan, Duration pairs, Duration contention, int w
         5);
   }
 
-  /** All backends in about two minutes: to see that all is there, not how fast it is. */
+  /** {@return a profile of about two minutes, which shows that everything works, not how fast} */
   static BenchProfile quick() {
     return new BenchProfile(
         new Rounds.Plan(2, 1, 0, Duration.ZERO),
@@ -34,7 +35,9 @@ record BenchProfile(Rounds.Plan plan, Duration pairs, Duration contention, int w
   }
 
   BenchProfile withRounds(int count) {
-    Rounds.Plan counted = new Rounds.Plan(count, plan.warmUps(), plan.enough(), plan.limit());
-    return new BenchProfile(counted, pairs, contention, wear, Math.min(starts, count));
+    Rounds.Plan counted =
+        new Rounds.Plan(count, plan.minWarmUps(), plan.minLocks(), plan.maxWarmUp());
+    return new BenchProfile(
+        counted, cycleSlice, contentionSlice, wearCycles, Math.min(starts, count));
   }
 }

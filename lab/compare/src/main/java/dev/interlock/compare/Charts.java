@@ -12,9 +12,9 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What {@code charts.mustache} draws: coordinates and texts. A library would draw for paper, with
- * fixed colours and shapes for letters. This page follows the reader's colour scheme, shows each
- * number under the pointer, and needs no script.
+ * The coordinates and texts that {@code charts.mustache} draws. A chart library would fix the
+ * colours and turn letters into shapes. These charts follow the reader's colour scheme, show each
+ * number as a tooltip, and need no script.
  */
 final class Charts {
   private static final int WIDTH = 420;
@@ -24,7 +24,7 @@ final class Charts {
   private static final int TOP = 12;
   private static final int BOTTOM = 44;
 
-  /** Outlines around the origin, by which backends can be told apart without colours. */
+  /** Outlines around the origin that distinguish backends without colours. */
   private static final String[] SHAPES = {
     "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z",
     "M-4,-4h8v8h-8z",
@@ -32,15 +32,15 @@ final class Charts {
     "M0,-5.5L5.5,0L0,5.5L-5.5,0z"
   };
 
-  /** One chart; only one of the three is not empty. */
+  /** A chart of one kind; its other two kinds of content are empty. */
   record Chart(String title, List<Bar> bars, @Nullable Plot plot, List<TimeLine> timeLines) {
-    /** Whether it is one of bars. */
+
     boolean hasBars() {
       return !bars.isEmpty();
     }
   }
 
-  /** How a backend is shown. */
+  /** The colour and shape that stand for a backend. */
   record Marker(String name, String colour, String shape) {
     static Marker of(int number, String name) {
       return new Marker(name, "var(--s" + number % 8 + ")", SHAPES[number % SHAPES.length]);
@@ -50,13 +50,13 @@ final class Charts {
   /** A bar; its width is in percent. */
   record Bar(Marker marker, String width, String text) {}
 
-  /** Curves over two axes. */
+  /** Curves on a pair of axes. */
   record Plot(String horizontal, List<Tick> ticks, List<Mark> marks, List<Curve> curves) {}
 
-  /** A line across the plot at a round number. */
+  /** A horizontal grid line at a round number. */
   record Tick(String y, String textY, String text) {}
 
-  /** A mark at the horizontal axis. */
+  /** A mark on the horizontal axis. */
   record Mark(String x, String text) {}
 
   /** One backend's curve. */
@@ -65,14 +65,14 @@ final class Charts {
   /** One point of a curve. */
   record Dot(String x, String y, String text) {}
 
-  /** What happened on one backend. */
+  /** The events on one backend. */
   record TimeLine(Marker marker, List<Event> events) {}
 
-  /** One event, with its number. */
+  /** A numbered event on a time line. */
   record Event(int number, String x, int textY, String text) {}
 
-  /** A point of a curve before the axes are known; its place is from 0 to 1. */
-  private record Value(double place, double value, String text) {}
+  /** A point of a curve before the axes are known; {@code position} is from 0 to 1. */
+  private record Value(double position, double value, String text) {}
 
   private final Findings findings;
   private final List<Marker> markers = new ArrayList<>();
@@ -88,7 +88,7 @@ final class Charts {
     return markers;
   }
 
-  /** All charts of a scenario for which there are numbers. */
+  /** {@return the charts of a scenario that have data} */
   List<Chart> of(Scenario scenario) {
     return scenario.charts().stream().flatMap(chart -> chart(scenario, chart).stream()).toList();
   }
@@ -114,12 +114,12 @@ final class Charts {
   private List<Bar> bars(Scenario scenario, Metric metric) {
     List<Results.Measurement> shown =
         measurements(scenario, metric).filter(one -> one.at() == null).toList();
-    double most = shown.stream().mapToDouble(Results.Measurement::value).max().orElse(0);
+    double max = shown.stream().mapToDouble(Results.Measurement::value).max().orElse(0);
     List<Bar> bars = new ArrayList<>();
     for (Marker marker : markers) {
       for (Results.Measurement one : shown) {
-        if (most > 0 && one.backend().equals(marker.name())) {
-          String width = number(Math.max(0, one.value()) / most * 65);
+        if (max > 0 && one.backend().equals(marker.name())) {
+          String width = number(Math.max(0, one.value()) / max * 65);
           bars.add(new Bar(marker, width, one.unit().format(one.value())));
         }
       }
@@ -141,9 +141,9 @@ final class Charts {
                         && one.at() != null
                         && one.at().dimension().equals(chart.dimension()))
             .toList();
-    NavigableSet<Double> places = new TreeSet<>();
-    shown.forEach(one -> places.add(at(one).value()));
-    if (places.size() < 2) {
+    NavigableSet<Double> positions = new TreeSet<>();
+    shown.forEach(one -> positions.add(at(one).value()));
+    if (positions.size() < 2) {
       return null;
     }
     List<List<Value>> curves = new ArrayList<>();
@@ -154,14 +154,16 @@ final class Charts {
               .map(
                   one ->
                       new Value(
-                          along(places, at(one).value()),
+                          logPosition(positions, at(one).value()),
                           one.value(),
                           at(one).label() + ": " + one.unit().format(one.value())))
               .toList());
     }
     List<Mark> marks =
-        places.stream()
-            .map(place -> new Mark(x(along(places, place)), Unit.COUNT.format(place)))
+        positions.stream()
+            .map(
+                position ->
+                    new Mark(x(logPosition(positions, position)), Unit.COUNT.format(position)))
             .toList();
     return plot(curves, marks, chart.axis(), chart.metric().unit());
   }
@@ -170,9 +172,9 @@ final class Charts {
     return Objects.requireNonNull(measurement.at());
   }
 
-  /** Logarithmic, from the first to the last of the places. */
-  private static double along(NavigableSet<Double> places, double place) {
-    return Math.log(place / places.first()) / Math.log(places.last() / places.first());
+  /** {@return the place of a position on a logarithmic axis, from 0 to 1} */
+  private static double logPosition(NavigableSet<Double> positions, double position) {
+    return Math.log(position / positions.first()) / Math.log(positions.last() / positions.first());
   }
 
   private @Nullable Plot latencies(Scenario scenario) {
@@ -212,7 +214,7 @@ final class Charts {
     return plot(curves, marks, "percentile", Unit.SECONDS);
   }
 
-  /** 0.9 is one nine, 0.99 are two: the part that makes the difference gets the room. */
+  /** {@return the number of nines: 1 for 0.9, 2 for 0.99; this spreads out the high percentiles} */
   private static double nines(double quantile) {
     return -Math.log10(1 - quantile);
   }
@@ -226,8 +228,8 @@ final class Charts {
     Scale scale = Scale.around(values.stream().flatMap(List::stream).map(Value::value).toList());
     List<Tick> ticks = new ArrayList<>();
     for (double tick : scale.ticks()) {
-      double y = y(scale.place(tick));
-      ticks.add(new Tick(number(y), number(y + 4), unit.shortly(tick)));
+      double y = y(scale.position(tick));
+      ticks.add(new Tick(number(y), number(y + 4), unit.formatForAxis(tick)));
     }
     List<Curve> curves = new ArrayList<>();
     for (int i = 0; i < values.size(); i++) {
@@ -237,8 +239,8 @@ final class Charts {
               .map(
                   value ->
                       new Dot(
-                          x(value.place),
-                          number(y(scale.place(value.value))),
+                          x(value.position),
+                          number(y(scale.position(value.value))),
                           marker.name() + ", " + value.text))
               .toList();
       List<String> path = dots.stream().map(dot -> dot.x + "," + dot.y).toList();
@@ -273,7 +275,7 @@ final class Charts {
   private static List<Event> events(Results.TimeLine line, double last) {
     List<Event> events = new ArrayList<>();
     for (Results.TimeLine.Event event : line.events()) {
-      boolean above = events.size() % 2 == 0; // neighbours in time do not cover each other
+      boolean above = events.size() % 2 == 0; // so that labels do not overlap
       events.add(
           new Event(
               events.size() + 1,
@@ -284,12 +286,12 @@ final class Charts {
     return events;
   }
 
-  private static String x(double place) {
-    return number(LEFT + 10 + place * (WIDTH - LEFT - RIGHT - 20));
+  private static String x(double position) {
+    return number(LEFT + 10 + position * (WIDTH - LEFT - RIGHT - 20));
   }
 
-  private static double y(double place) {
-    return HEIGHT - BOTTOM - place * (HEIGHT - TOP - BOTTOM);
+  private static double y(double position) {
+    return HEIGHT - BOTTOM - position * (HEIGHT - TOP - BOTTOM);
   }
 
   private static String number(double value) {

@@ -14,15 +14,15 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 
-/** How long a new process takes until its first lease, or its connection. */
+/** Measures how long a new process takes until its first lease or, for a driver, its connection. */
 final class ClientStart {
   static final String DRIVER = "the driver alone";
 
-  private static final long PATIENCE_SECONDS = 60;
+  private static final long TIMEOUT_SECONDS = 60;
 
   private ClientStart() {}
 
-  /** Starts a virtual machine that starts a client. */
+  /** Starts a JVM that runs {@link #main}. */
   static Map<Figure, Double> measure(String contender, String uri)
       throws IOException, InterruptedException {
     Process process =
@@ -35,12 +35,12 @@ final class ClientStart {
                 uri)
             .start();
     try {
-      if (!process.waitFor(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-        throw new IOException("no end after " + PATIENCE_SECONDS + " s");
+      if (!process.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS)) {
+        throw new IOException("the new process did not end within " + TIMEOUT_SECONDS + " s");
       }
       if (process.exitValue() != 0) {
-        String said = text(process.getErrorStream());
-        throw new IOException(said.substring(said.lastIndexOf('\n') + 1));
+        String output = text(process.getErrorStream());
+        throw new IOException(output.substring(output.lastIndexOf('\n') + 1));
       }
       return Map.of(Figure.START, Long.parseLong(text(process.getInputStream())) / 1e9);
     } finally {
@@ -52,7 +52,10 @@ final class ClientStart {
     return new String(stream.readAllBytes(), StandardCharsets.UTF_8).strip();
   }
 
-  /** In the new process: takes a contender and a URI; prints the nanoseconds, or the failure. */
+  /**
+   * Runs in the new process. Takes a contender and a URI; prints the time in nanoseconds, or the
+   * failure.
+   */
   public static void main(String[] arguments) {
     try {
       start(arguments[0], arguments[1]);
@@ -71,10 +74,10 @@ final class ClientStart {
           Lease lease = client.lock("start").acquire()) {
         System.out.println(System.nanoTime() - start);
       }
-    } else if (isZooKeeper) { // our driver there is Curator
+    } else if (isZooKeeper) { // our driver for ZooKeeper is Curator
       long start = System.nanoTime();
       try (CuratorFramework curator =
-          Clients.curator(Clients.addresses(uri), Clients.CURATORS_OWN_SESSION)) {
+          Clients.curator(Clients.addresses(uri), Clients.CURATOR_DEFAULT_SESSION)) {
         System.out.println(System.nanoTime() - start);
       }
     } else {

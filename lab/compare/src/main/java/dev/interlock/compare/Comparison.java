@@ -14,30 +14,31 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Measures backends side by side on this machine, and reports what was found.
+ * Measures backends side by side on this machine and reports the results.
  *
- * <p>Without URIs it starts a disposable server for every backend on the class path; with URIs it
- * measures on those stores, where it acquires locks of names that no other program uses and leaves
- * none of them behind.
+ * <p>Without URIs it starts a disposable server for every backend on the class path. With URIs it
+ * measures on those stores: it acquires locks under names that no other program uses, and leaves
+ * none behind.
  *
  * <pre>{@code
  * Comparison.Outcome outcome =
  *     new Comparison(out, err).quick(true).directory(Path.of("report")).run();
  * }</pre>
  *
- * <p>What fails on one backend is reported in one line and noted in the report; the others go on.
+ * <p>A failure of one backend is printed in one line and appears in the report; the other backends
+ * go on.
  */
 public final class Comparison {
 
-  /** How much was measured. */
+  /** The extent to which a comparison succeeded. */
   public enum Outcome {
-    /** Everything that could be measured was. */
+    /** Everything that can be measured was measured. */
     COMPLETE,
-    /** Something failed; the report says what. */
+    /** A measurement failed; the report says which. */
     PARTIAL,
     /** Nothing was measured. */
     NOTHING,
-    /** The user stopped it; the report has what there was. */
+    /** The user stopped the comparison; the report has the results up to then. */
     STOPPED
   }
 
@@ -56,15 +57,15 @@ public final class Comparison {
   /**
    * Creates a comparison of everything.
    *
-   * @param out gets the tables
-   * @param err gets progress and failures
+   * @param out receives the tables
+   * @param err receives progress and failures
    */
   public Comparison(PrintWriter out, PrintWriter err) {
     this.out = out;
     this.err = err;
   }
 
-  /** Measures on these stores, and starts no servers. */
+  /** Measures on these stores instead of starting servers. */
   public Comparison uris(List<String> uris) {
     this.uris = List.copyOf(uris);
     return this;
@@ -82,37 +83,37 @@ public final class Comparison {
     return this;
   }
 
-  /** Shows what the compatibility kit has written to these directories. */
+  /** Includes the results that the compatibility kit has written to these directories. */
   public Comparison kitReports(List<Path> directories) {
     this.kitReports = List.copyOf(directories);
     return this;
   }
 
-  /** Takes about two minutes, with shorter rounds under fewer circumstances. */
+  /** Takes about two minutes, with shorter rounds in fewer situations. */
   public Comparison quick(boolean quick) {
     this.profile = quick ? Profile.quick() : Profile.usual();
     return this;
   }
 
-  /** Starts larger deployments, too. */
+  /** Includes larger deployments: clusters, ensembles and sentinels. */
   public Comparison clusters(boolean clusters) {
     this.clusters = clusters;
     return this;
   }
 
-  /** Writes {@code index.html}, {@code results.json} and {@code results.md} there. */
+  /** Writes {@code index.html}, {@code results.json} and {@code results.md} to this directory. */
   public Comparison directory(Path directory) {
     this.directory = directory;
     return this;
   }
 
-  /** Shows a progress bar that moves. */
+  /** Shows a progress bar, if {@code err} is a terminal. */
   public Comparison terminal(boolean terminal) {
     this.terminal = terminal;
     return this;
   }
 
-  /** Shows the program's version in the report. */
+  /** Names this version of the program in the report. */
   public Comparison version(String version) {
     this.version = version;
     return this;
@@ -129,13 +130,13 @@ public final class Comparison {
   }
 
   /**
-   * Measures, reports, and ends the servers that it started. An interrupt of the calling thread
-   * ends the measuring; what there is by then is reported all the same.
+   * Measures, reports, and stops the servers that it started. An interrupt of the calling thread
+   * stops the measurements; the results up to then are reported.
    *
-   * @return how much was measured
-   * @throws IllegalArgumentException if a backend or a scenario is unknown, or the directory cannot
-   *     be written to
-   * @throws LockConfigurationException if a URI cannot be right
+   * @return the extent to which it succeeded
+   * @throws IllegalArgumentException if a backend or scenario is unknown, or if the directory is
+   *     not writable
+   * @throws LockConfigurationException if a URI is invalid
    */
   public Outcome run() {
     return run(Scenario.named(scenarios));
@@ -144,19 +145,19 @@ public final class Comparison {
   Outcome run(List<Scenario> chosen) {
     if (!uris.isEmpty() && !backends.isEmpty()) {
       throw new IllegalArgumentException(
-          "name either URIs, or backends for which servers are to be started");
+          "name either URIs or backends, not both: servers are started for backends only");
     }
     List<Contender> contenders =
         uris.isEmpty() ? Contender.found(clusters, backends) : Contender.at(uris);
     ReportDirectory report = directory == null ? null : ReportDirectory.at(directory);
-    List<KitVerdict> verdicts = kitReports.stream().map(KitVerdict::in).toList();
+    List<KitVerdict> verdicts = kitReports.stream().map(KitVerdict::read).toList();
     Findings findings = measure(contenders, chosen, verdicts);
     Results results = findings.results();
     boolean measured = !results.measurements().isEmpty();
     if (measured) {
       out.print(findings.text());
       if (report != null) {
-        Path index = report.write(HtmlReport.of(findings), findings.file(), findings.markdown());
+        Path index = report.write(HtmlReport.of(findings), findings.json(), findings.markdown());
         out.println("The report is in " + index);
       }
       out.flush();
@@ -185,7 +186,7 @@ public final class Comparison {
         measure(chosen, shared, lineup.contenders(), results);
       } catch (InterruptedException e) {
         stopped = true;
-        err.println("interlock: stopped; what was measured so far follows");
+        err.println("interlock: stopped; the results so far follow");
       }
       described = lineup.backends();
     }

@@ -2,17 +2,17 @@ package dev.interlock.compare;
 
 import dev.interlock.LockClient;
 import dev.interlock.compare.baseline.BareDriver;
-import dev.interlock.compare.baseline.Pairs;
+import dev.interlock.compare.baseline.Cycler;
 import dev.interlock.spi.LockUri;
 
 /**
- * Who is measured: our lock, the bare calls, or another library's lock.
+ * A lock that is measured: ours, the bare calls, or that of another library.
  *
- * @param name what the tables call it
+ * @param name its name in the tables
  * @param opener connects one client
- * @param <C> what its clients can do
+ * @param <C> the type of its clients
  */
-record Competitor<C extends Pairs>(String name, Opener<? extends C> opener) {
+record Competitor<C extends Cycler>(String name, Opener<? extends C> opener) {
   static final String OURS = "Interlock";
   static final String BASELINE = "bare calls";
 
@@ -20,29 +20,30 @@ record Competitor<C extends Pairs>(String name, Opener<? extends C> opener) {
   @FunctionalInterface
   interface Opener<C> {
     /**
-     * {@return a client, connected}
+     * {@return a connected client}
      *
-     * @param uri where the store is, in the form that {@code LockClient.open} takes
-     * @param threads how many threads will use the client at once
-     * @throws Exception if it cannot connect; the others go on without it
+     * @param uri the URI of the store, as {@code LockClient.open} takes it
+     * @param threads the number of threads that will use the client concurrently
+     * @throws Exception if it cannot connect; the other competitors go on without it
      */
     C open(String uri, int threads) throws Exception;
   }
 
-  /** Our lock with its default options: fenced and renewed. */
+  /** {@return our lock with its default options: fenced and renewed} */
   static Competitor<Locking> ours() {
-    return new Competitor<>(OURS, (uri, threads) -> Locking.by(LockClient.open(uri)));
+    return new Competitor<>(OURS, (uri, threads) -> Locking.locks(LockClient.open(uri)));
   }
 
-  /** The least that the driver of a store has to do. */
-  static Competitor<Pairs> baseline() {
+  /** {@return the minimum that the driver of the store has to do} */
+  static Competitor<Cycler> baseline() {
     return new Competitor<>(BASELINE, (uri, threads) -> driver(uri).open(uri, threads));
   }
 
-  /** The driver of a store, not yet connected. */
+  /** {@return the bare driver of a store, not yet connected} */
   static BareDriver driver(String uri) {
     String scheme = LockUri.parse(uri).scheme();
     return BareDriver.of(scheme)
-        .orElseThrow(() -> new IllegalStateException("no bare driver for " + scheme));
+        .orElseThrow(
+            () -> new IllegalStateException("there is no bare driver for the scheme " + scheme));
   }
 }

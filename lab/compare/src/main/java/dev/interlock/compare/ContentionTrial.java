@@ -9,12 +9,12 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Threads that all want one name.
+ * A trial with threads that all want one name.
  *
- * @param waiters how many threads want the name
- * @param contention lets them contend for it once
- * @param requests counts what reaches the server; null if requests are not counted
- * @param opened closed with the trial, the last one first
+ * @param waiters the number of threads
+ * @param contention lets the threads contend for the name once
+ * @param requests counts the requests that reach the server; null if they are not counted
+ * @param opened closed with the trial, in reverse order
  */
 record ContentionTrial(
     int waiters,
@@ -23,8 +23,8 @@ record ContentionTrial(
     List<? extends AutoCloseable> opened)
     implements Trial {
 
-  /** With fewer holds for each thread, Jain's index would be about luck. */
-  private static final int LEAST_HOLDS_EACH = 3;
+  /** With fewer holds per thread, Jain's index would be dominated by chance. */
+  private static final int MIN_HOLDS_PER_WAITER = 3;
 
   /** {@return a trial with threads of several clients of this process} */
   static ContentionTrial of(
@@ -64,7 +64,7 @@ record ContentionTrial(
     if (waits.getTotalCount() > 0) {
       figures.put(Figure.WAIT_P99, waits.getValueAtPercentile(99) / 1e9);
     }
-    if (count >= LEAST_HOLDS_EACH * waiters) {
+    if (count >= MIN_HOLDS_PER_WAITER * waiters) {
       figures.put(Figure.FAIRNESS, holds.fairness(waiters));
     }
     if (requests != null && count > 0) {

@@ -19,7 +19,7 @@ import org.openjdk.jmh.annotations.State;
 import org.openjdk.jmh.annotations.TearDown;
 import org.openjdk.jmh.annotations.Warmup;
 
-/** The cost of the engine alone, on the cheapest backend. */
+/** Measures the engine alone, on the {@code memory:} backend. */
 @State(Scope.Benchmark)
 @BenchmarkMode(Mode.AverageTime)
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
@@ -27,61 +27,61 @@ import org.openjdk.jmh.annotations.Warmup;
 @Warmup(iterations = 4, time = 1)
 @Measurement(iterations = 6, time = 1)
 public class EngineBenchmark {
-  private final ReentrantLock bare = new ReentrantLock();
+  private final ReentrantLock reentrant = new ReentrantLock();
   private final LockClient client = LockClient.open("memory:engine-benchmark");
   private final DistributedLock free = client.lock("free");
-  private final DistributedLock ofFixedTtl =
+  private final DistributedLock fixedTtl =
       client.lock("fixed", options -> options.autoRenew(false));
   private final DistributedLock busy = client.lock("busy");
   private @Nullable Lease held;
 
-  /** Acquires the lock that the benchmark of a busy lock finds held. */
+  /** Acquires the lock for the benchmarks of a lock that is held. */
   @Setup
   public void hold() throws InterruptedException {
     held = busy.acquire();
   }
 
-  /** Releases what is held. */
+  /** Closes the client, which releases its leases. */
   @TearDown
   public void close() {
     client.close();
   }
 
-  /** For comparison: a lock within the JVM, without a lease, a TTL or a token. */
+  /** Measures, for comparison, a lock within the JVM, without a lease, a TTL or a token. */
   @Benchmark
-  @SuppressWarnings("LockNotBeforeTry") // nothing can fail between the two
+  @SuppressWarnings("LockNotBeforeTry") // nothing in between can fail
   public void reentrantLock() {
-    bare.lock();
-    bare.unlock();
+    reentrant.lock();
+    reentrant.unlock();
   }
 
-  /** Acquires and releases, renewal on. */
+  /** Acquires and releases a lock with renewal. */
   @Benchmark
-  public long pair() throws InterruptedException {
+  public long cycle() throws InterruptedException {
     try (Lease lease = free.acquire()) {
       return lease.fencingToken();
     }
   }
 
-  /** Acquires and releases, without renewal. */
+  /** Acquires and releases a lock without renewal. */
   @Benchmark
-  public long pairOfFixedTtl() throws InterruptedException {
-    try (Lease lease = ofFixedTtl.acquire()) {
+  public long cycleOfFixedTtl() throws InterruptedException {
+    try (Lease lease = fixedTtl.acquire()) {
       return lease.fencingToken();
     }
   }
 
-  /** Makes the lock object for every pair. */
+  /** Acquires and releases a lock with a new lock object for each cycle. */
   @Benchmark
-  public long pairFromTheClient() throws InterruptedException {
+  public long cycleWithNewLockObject() throws InterruptedException {
     try (Lease lease = client.lock("named").acquire()) {
       return lease.fencingToken();
     }
   }
 
-  /** Tries a lock that is already held. */
+  /** Tries to acquire a lock that is already held. */
   @Benchmark
-  public Optional<Lease> tryOfABusyLock() throws InterruptedException {
+  public Optional<Lease> tryAcquireOfBusyLock() throws InterruptedException {
     return busy.tryAcquire();
   }
 

@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Calls with one answer, by etcd's own metrics; watches and keep-alives are streams, and are not
+ * Counts unary calls by etcd's own metrics. Watches and keep-alives are streams and are not
  * counted.
  */
 final class EtcdRequests implements RequestCounter {

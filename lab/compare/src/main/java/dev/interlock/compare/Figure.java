@@ -2,13 +2,13 @@ package dev.interlock.compare;
 
 import dev.interlock.report.Unit;
 
-/** A number that a round gives for one contender. */
+/** A kind of number that a round measures for one contender. */
 public enum Figure {
-  PAIR_P50("p50 of a pair", Unit.SECONDS),
-  PAIR_P99("p99 of a pair", Unit.SECONDS),
-  PAIRS("pairs", Unit.PER_SECOND),
-  PROCESSOR("client's processor time for a pair", Unit.SECONDS),
-  PAIR_REQUESTS("requests for a pair", Unit.COUNT),
+  CYCLE_P50("p50 of a pair", Unit.SECONDS),
+  CYCLE_P99("p99 of a pair", Unit.SECONDS),
+  CYCLES("pairs", Unit.PER_SECOND),
+  CYCLE_PROCESSOR_TIME("client's processor time for a pair", Unit.SECONDS),
+  CYCLE_REQUESTS("requests for a pair", Unit.COUNT),
   HANDOFF_P50("p50 of a handoff", Unit.SECONDS),
   HANDOFF_MEAN("mean of a handoff", Unit.SECONDS),
   HANDOFF_P99("p99 of a handoff", Unit.SECONDS),
@@ -27,12 +27,12 @@ public enum Figure {
     this.unit = unit;
   }
 
-  /** {@return its name for people} */
+  /** {@return its name in tables} */
   public String label() {
     return label;
   }
 
-  /** {@return what it counts} */
+  /** {@return its unit} */
   public Unit unit() {
     return unit;
   }

@@ -15,7 +15,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** All that the report is made from. */
+/** The data of the report. */
 record Findings(
     String version,
     Instant started,
@@ -31,9 +31,10 @@ record Findings(
   /**
    * A backend that took part, or should have.
    *
-   * @param servers how its servers were started, and their version; empty if they were running
-   * @param baseline what the bare driver does; empty if there is none
-   * @param summary how it locks; null if its store did not answer, as are the other two
+   * @param servers how the servers were started, and their version; empty if they were already
+   *     running
+   * @param baseline a description of the bare driver; empty if there is none
+   * @param summary how it locks; null if its store did not answer, like the two that follow
    */
   record Backend(
       String name,
@@ -60,27 +61,29 @@ record Findings(
     }
   }
 
-  /** The content of {@code results.json}, as {@code docs/results.schema.json} describes it. */
-  Map<String, Object> file() {
-    Map<String, Object> file = new LinkedHashMap<>();
-    file.put("format", 2);
-    file.put("interlock", version);
-    file.put("started", started);
-    file.put("seconds", took);
-    file.put("complete", !stopped && !results.anythingFailed());
-    file.put("machine", machine);
-    file.put("profile", profile.inFile());
-    file.put("backends", backends);
-    file.put("scenarios", scenarios.stream().map(Scenario::about).toList());
-    file.put("kit", kitVerdicts);
-    file.put("measurements", results.measurements());
-    file.put("distributions", results.distributions());
-    file.put("timeLines", results.timeLines());
-    file.put("gaps", results.gaps());
-    return file;
+  /**
+   * {@return the content of {@code results.json}, which {@code docs/results.schema.json} describes}
+   */
+  Map<String, Object> json() {
+    Map<String, Object> json = new LinkedHashMap<>();
+    json.put("format", 2);
+    json.put("interlock", version);
+    json.put("started", started);
+    json.put("seconds", took);
+    json.put("complete", !stopped && !results.anythingFailed());
+    json.put("machine", machine);
+    json.put("profile", profile.toJson());
+    json.put("backends", backends);
+    json.put("scenarios", scenarios.stream().map(Scenario::about).toList());
+    json.put("kit", kitVerdicts);
+    json.put("measurements", results.measurements());
+    json.put("distributions", results.distributions());
+    json.put("timeLines", results.timeLines());
+    json.put("gaps", results.gaps());
+    return json;
   }
 
-  /** The report for a terminal. */
+  /** {@return the report for a terminal} */
   String text() {
     StringBuilder text = new StringBuilder();
     for (Scenario scenario : scenarios) {
@@ -92,7 +95,7 @@ record Findings(
     return text.append('\n').append(summary()).append('\n').toString();
   }
 
-  /** The report to be pasted: {@code results.md}. */
+  /** {@return the content of {@code results.md}} */
   String markdown() {
     StringBuilder text = new StringBuilder("# Lock backends compared\n\n" + summary() + "\n\n");
     for (Backend backend : backends) {
@@ -120,7 +123,7 @@ record Findings(
     return text.toString();
   }
 
-  /** What was done, in a sentence. */
+  /** {@return a sentence about the measurements} */
   String summary() {
     return String.format(
         Locale.ROOT,
@@ -132,10 +135,10 @@ record Findings(
         machine.getOrDefault("processor", "?"),
         took.toSeconds(),
         stopped ? ", and was stopped early" : "",
-        profile.ratios() ? "" : " Its rounds are too short for ratios to the baselines.");
+        profile.ratios() ? "" : " The rounds are too short for ratios to the baselines.");
   }
 
-  /** A line for each backend whose store did not answer. */
+  /** {@return a line for each backend whose store did not answer} */
   List<String> leftOut() {
     return results.gaps().stream()
         .filter(gap -> gap.scenario().isEmpty())
@@ -143,7 +146,7 @@ record Findings(
         .toList();
   }
 
-  /** A scenario's numbers: a row for each backend, then what was not measured, and why. */
+  /** {@return a row for each backend, followed by what was not measured, and why} */
   Table table(Scenario scenario) {
     List<Scenario.Column> columns =
         scenario.columns(profile).stream()

@@ -15,29 +15,27 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** What it costs a client to hold many locks. */
+/** Measures what it costs a client to hold many locks. */
 final class HeldLeases extends Scenario {
   static final String LEASES = "leases";
   static final Metric THREADS = new Metric("client-threads", "threads", Unit.COUNT);
   static final Metric CONNECTIONS = new Metric("connections", "connections", Unit.COUNT);
   static final Metric HEAP = new Metric("heap-per-lease", "heap / lease", Unit.BYTES);
 
-  /** Fewer are lost in what else happens on the heap. */
-  private static final int ENOUGH_FOR_HEAP = 100;
+  /** The heap of fewer leases would disappear among other changes of the heap. */
+  private static final int MIN_LEASES_FOR_HEAP = 100;
 
   private static final int MIN_SIGNAL_TO_NOISE = 4;
-  private static final int ACQUIRERS = 16;
-  private static final int WARM_UP = 200;
-  private static final Duration ANSWER = Duration.ofSeconds(60);
+  private static final int ACQUIRING_THREADS = 16;
+  private static final int WARM_UP_CYCLES = 200;
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
 
   HeldLeases() {
     super(
         "held-leases",
         "Many held leases",
         """
-        One client, in a JVM of its own, holds leases that are renewed. Threads are those that the
-        client started; heap is counted after garbage collection, beyond a client that holds no
-        lease.
+        One client, in a JVM of its own, holds leases that are renewed. Threads are those that the client started. Heap is what the leases add to that of an idle client, after garbage collection.
         """,
         List.of(),
         List.of(
@@ -59,13 +57,13 @@ final class HeldLeases extends Scenario {
 
   @Override
   Duration estimate(Profile profile, int backends) {
-    int most = profile.leases().get(profile.leases().size() - 1);
-    return Duration.ofMillis(1_000 + most / 4).multipliedBy(backends);
+    int maxLeases = profile.leases().get(profile.leases().size() - 1);
+    return Duration.ofMillis(1_000 + maxLeases / 4).multipliedBy(backends);
   }
 
   @Override
   void run(Run run) throws InterruptedException {
-    run.together( // nothing here is measured in time
+    run.inParallel( // no time is measured here
         contender -> {
           Optional<Network> network = contender.network();
           try {
@@ -81,49 +79,49 @@ final class HeldLeases extends Scenario {
     String uri = network.map(Network::uri).orElse(contender.uri());
     try (OtherProcess process = contender.otherProcess(uri, OpenContender.options())) {
       String prefix = contender.newName();
-      usage(process, prefix, 0); // the start leaves behind what only goes a moment later
+      usage(process, prefix, 0); // garbage of the start may outlive the first collection
       Usage before = usage(process, prefix, 0);
-      Usage none = usage(process, prefix, 0);
+      Usage idle = usage(process, prefix, 0);
       for (int leases : run.profile().leases()) {
         Usage usage = usage(process, prefix, leases);
         Point at = new Point(LEASES, leases);
-        run.measured(contender, THREADS, at, List.of((double) usage.threads()));
+        run.record(contender, THREADS, at, List.of((double) usage.threads()));
         network.ifPresent(
-            way ->
-                run.measured(contender, CONNECTIONS, at, List.of((double) way.traffic().open())));
-        if (leases >= ENOUGH_FOR_HEAP) {
-          long grown = usage.heap() - none.heap();
-          long noise = Math.abs(none.heap() - before.heap());
+            proxied ->
+                run.record(contender, CONNECTIONS, at, List.of((double) proxied.traffic().open())));
+        if (leases >= MIN_LEASES_FOR_HEAP) {
+          long grown = usage.heap() - idle.heap();
+          long noise = Math.abs(idle.heap() - before.heap());
           if (standsOut(grown, noise)) {
-            run.measured(contender, HEAP, at, List.of((double) grown / leases));
+            run.record(contender, HEAP, at, List.of((double) grown / leases));
           } else {
             String why =
-                "heap is not shown, as it changed by %s with %s, and by %s without any"
+                "heap is not shown, because it changed by %s with %s, and by %s without any"
                     .formatted(
                         Unit.BYTES.format((double) grown),
                         at.label(),
                         Unit.BYTES.format((double) noise));
-            run.gap(contender, Results.Reason.UNCERTAIN, why);
+            run.recordGap(contender, Results.Reason.UNCERTAIN, why);
           }
         }
       }
-      if (contender.deployment().isEmpty()) { // the user's store is left as it was
-        process.call(ANSWER, Close.class);
+      if (contender.deployment().isEmpty()) { // leave nothing on the user's store
+        process.call(ANSWER_TIMEOUT, Close.class);
       }
     }
   }
 
   private static Usage usage(OtherProcess process, String prefix, int leases)
       throws IOException, InterruptedException {
-    return Usage.parse(process.call(ANSWER, Hold.class, prefix, Integer.toString(leases)));
+    return Usage.parse(process.call(ANSWER_TIMEOUT, Hold.class, prefix, Integer.toString(leases)));
   }
 
-  /** Whether what leases added to the heap is more than what comes and goes on it anyway. */
+  /** {@return whether the heap has grown by clearly more than it changes without leases} */
   static boolean standsOut(long grown, long noise) {
     return grown > 0 && grown >= MIN_SIGNAL_TO_NOISE * noise;
   }
 
-  /** What a client takes. */
+  /** The threads and heap of a client. */
   private record Usage(int threads, long heap) {
     static Usage parse(String text) {
       String[] parts = text.split(" ", -1);
@@ -131,7 +129,7 @@ final class HeldLeases extends Scenario {
     }
   }
 
-  /** Acquires leases until it holds so many; answers with threads and heap. */
+  /** Acquires leases until it holds the given number; answers with the threads and heap. */
   static final class Hold implements RemoteTask {
     private static final List<Lease> HELD = new ArrayList<>();
     private static final AtomicInteger THREADS_BEFORE = new AtomicInteger(-1);
@@ -144,23 +142,25 @@ final class HeldLeases extends Scenario {
       String prefix = arguments.get(0);
       int wanted = Integer.parseInt(arguments.get(1));
       if (first) {
-        // What a driver creates once, for a batch or a burst, is not what a lease costs.
-        for (int i = 0; i < WARM_UP; i++) {
+        // Objects that a driver creates once are not part of the cost of a lease.
+        for (int i = 0; i < WARM_UP_CYCLES; i++) {
           client.lock(prefix + "first").acquire().close();
         }
       }
       AtomicInteger next = new AtomicInteger(HELD.size());
       if (wanted > HELD.size()) {
         Workers.work(
-            ACQUIRERS,
+            ACQUIRING_THREADS,
             Duration.ofSeconds(40),
-            (number, goesOn) -> {
+            (number, running) -> {
               for (int i = next.getAndIncrement(); i < wanted; i = next.getAndIncrement()) {
                 Lease lease =
                     client
                         .lock(prefix + i)
-                        .tryAcquire(Locking.PATIENCE)
-                        .orElseThrow(() -> new IllegalStateException("busy"));
+                        .tryAcquire(Locking.UNCONTENDED_TIMEOUT)
+                        .orElseThrow(
+                            () ->
+                                new IllegalStateException("a lock that nobody else uses was held"));
                 synchronized (HELD) {
                   HELD.add(lease);
                 }
@@ -171,13 +171,13 @@ final class HeldLeases extends Scenario {
     }
 
     private static String usage() {
-      long heap = OwnProcess.heapBytes();
+      long heap = ThisProcess.heapBytes();
       int threads = ManagementFactory.getThreadMXBean().getThreadCount() - THREADS_BEFORE.get();
       return threads + " " + heap;
     }
   }
 
-  /** Releases all that it holds. */
+  /** Closes the client, which releases its leases. */
   static final class Close implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) {

@@ -11,16 +11,16 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A process that holds a lock and does not renew it, until something happens to it.
+ * Another process that holds a lock without renewing it, and can be stopped or killed.
  *
- * @param acquired when it had the lock, on the clock of {@link System#nanoTime}, which the
- *     processes of one machine share
+ * @param acquired the {@link System#nanoTime} at which it had the lock; the processes of one
+ *     machine share this clock
  * @param ttl the TTL that the store applies
  * @param token the fencing token, or 0 if the backend has none
  */
 record Holder(OtherProcess process, String name, long acquired, Duration ttl, long token)
     implements AutoCloseable {
-  private static final Duration ANSWER = Duration.ofSeconds(30);
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(30);
 
   /** Starts a process that acquires the lock. */
   static Holder start(OpenContender contender, String name, Duration ttl)
@@ -28,7 +28,7 @@ record Holder(OtherProcess process, String name, long acquired, Duration ttl, lo
     LockOptions options = OpenContender.options(ttl).toBuilder().autoRenew(false).build();
     OtherProcess process = contender.otherProcess(contender.uri(), options);
     try {
-      String[] answer = process.call(ANSWER, Acquire.class, name).split(" ", -1);
+      String[] answer = process.call(ANSWER_TIMEOUT, Acquire.class, name).split(" ", -1);
       return new Holder(
           process,
           name,
@@ -53,14 +53,14 @@ record Holder(OtherProcess process, String name, long acquired, Duration ttl, lo
     process.resume();
   }
 
-  /** Asks the lease, by the process's own clock. */
-  boolean thinksThatItHolds() throws IOException, InterruptedException {
-    return Boolean.parseBoolean(process.call(ANSWER, Ask.class, name));
+  /** {@return whether the lease counts as held in the other process} */
+  boolean believesItHolds() throws IOException, InterruptedException {
+    return Boolean.parseBoolean(process.call(ANSWER_TIMEOUT, Ask.class, name));
   }
 
-  /** Lets it write at last: its answer is the token that its write carries. */
-  long writesWith() throws IOException, InterruptedException {
-    return Long.parseLong(process.call(ANSWER, Write.class, name));
+  /** {@return the token with which the other process would write now} */
+  long lateToken() throws IOException, InterruptedException {
+    return Long.parseLong(process.call(ANSWER_TIMEOUT, Write.class, name));
   }
 
   @Override
@@ -72,7 +72,9 @@ record Holder(OtherProcess process, String name, long acquired, Duration ttl, lo
     return worker.client().backend().has(Capability.FENCING) ? lease.fencingToken() : 0;
   }
 
-  /** Acquires the lock; answers with its TTL in nanoseconds, its token, and when it had it. */
+  /**
+   * Acquires the lock; answers with its TTL in nanoseconds, its token, and the time of the grant.
+   */
   static final class Acquire implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -80,15 +82,16 @@ record Holder(OtherProcess process, String name, long acquired, Duration ttl, lo
           worker
               .client()
               .lock(arguments.get(0))
-              .tryAcquire(Locking.PATIENCE)
-              .orElseThrow(() -> new IllegalStateException("an uncontended lock was busy"));
+              .tryAcquire(Locking.UNCONTENDED_TIMEOUT)
+              .orElseThrow(
+                  () -> new IllegalStateException("a lock that nobody else uses was held"));
       long acquired = System.nanoTime();
       worker.keep(arguments.get(0), lease);
       return lease.effectiveTtl().toNanos() + " " + token(worker, lease) + " " + acquired;
     }
   }
 
-  /** Answers whether the lease says that it is held. */
+  /** Answers whether the lease is held, by the clock of its process. */
   static final class Ask implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) {
@@ -96,7 +99,7 @@ record Holder(OtherProcess process, String name, long acquired, Duration ttl, lo
     }
   }
 
-  /** Answers with the token of the lease, without asking whether it is still held. */
+  /** Answers with the token of the lease, without checking that it is held. */
   static final class Write implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) {

@@ -12,12 +12,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.HdrHistogram.Histogram;
 
 /**
- * Who held one hot lock, and when. All times are on the clock of {@link System#nanoTime}, which the
+ * The holds of one contended lock. All times are values of {@link System#nanoTime}, which the
  * processes of one machine share.
  *
  * @param holds in the order of their grants
- * @param begin when the contention began
- * @param end when it ended; waiters that were still in line got the lock later
+ * @param begin the beginning of the contention
+ * @param end the end of the contention; threads that were still waiting then got the lock later
  * @param allServed whether every waiter got the lock that it last asked for
  */
 public record Holds(List<Hold> holds, long begin, long end, boolean allServed) {
@@ -26,10 +26,10 @@ public record Holds(List<Hold> holds, long begin, long end, boolean allServed) {
   /**
    * One thread's hold.
    *
-   * @param waiter which thread, from 0
-   * @param asked when it began to ask for the lock
-   * @param granted when it had it
-   * @param released when it began to release it
+   * @param waiter the number of the thread, from 0
+   * @param asked the time at which it called acquire
+   * @param granted the time at which it had the lock
+   * @param released the time at which it called release
    */
   public record Hold(int waiter, long asked, long granted, long released) {}
 
@@ -38,22 +38,23 @@ public record Holds(List<Hold> holds, long begin, long end, boolean allServed) {
   public interface Entrance {
 
     /**
-     * Acquires the lock, waiting until it is free.
+     * Acquires the lock, waiting if necessary.
      *
-     * @param waiter which of the threads asks, from 0
-     * @param atMost how much of the contention is left
-     * @return what releases the lock; empty if it was not free in time
-     * @throws Exception if the lock fails; the contention ends with it
+     * @param waiter the number of the calling thread, from 0
+     * @param atMost the remaining time of the contention
+     * @return a handle that releases the lock; empty if the time ran out
+     * @throws Exception if the lock fails; this ends the contention
      */
     Optional<? extends AutoCloseable> enter(int waiter, Duration atMost) throws Exception;
   }
 
   /**
-   * Lets threads of this process contend for a while. Each asks again as soon as it has released;
-   * one that is not served in time asks no more.
+   * Lets threads of this process contend for a lock. Each thread asks again as soon as it has
+   * released; a thread whose wait times out stops.
    *
-   * @param hold how long each holds the lock
-   * @return what happened
+   * @param slice how long the contention lasts
+   * @param hold how long each thread holds the lock
+   * @return all holds
    * @throws Exception the first failure of any thread
    */
   public static Holds contend(Entrance entrance, int threads, Duration slice, Duration hold)
@@ -64,28 +65,28 @@ public record Holds(List<Hold> holds, long begin, long end, boolean allServed) {
         Workers.work(
             threads,
             slice,
-            (number, goesOn) -> {
-              List<Hold> own = new ArrayList<>();
-              long last = System.nanoTime() + slice.toNanos();
+            (number, running) -> {
+              List<Hold> holdsOfThread = new ArrayList<>();
+              long deadline = System.nanoTime() + slice.toNanos();
               do {
                 long asked = System.nanoTime();
-                Duration atMost = Duration.ofNanos(Math.max(1, last - asked));
-                Optional<? extends AutoCloseable> held = entrance.enter(number, atMost);
-                if (held.isEmpty()) {
+                Duration atMost = Duration.ofNanos(Math.max(1, deadline - asked));
+                Optional<? extends AutoCloseable> grant = entrance.enter(number, atMost);
+                if (grant.isEmpty()) {
                   allServed.set(false);
                   break;
                 }
                 long granted = System.nanoTime();
                 long released;
-                try (AutoCloseable lease = held.get()) {
+                try (AutoCloseable lease = grant.get()) {
                   if (!hold.isZero()) {
                     Thread.sleep(hold.toMillis());
                   }
                   released = System.nanoTime();
                 }
-                own.add(new Hold(number, asked, granted, released));
-              } while (goesOn.getAsBoolean());
-              all.add(own);
+                holdsOfThread.add(new Hold(number, asked, granted, released));
+              } while (running.getAsBoolean());
+              all.add(holdsOfThread);
             });
     List<Hold> holds = new ArrayList<>();
     all.forEach(holds::addAll);
@@ -93,7 +94,10 @@ public record Holds(List<Hold> holds, long begin, long end, boolean allServed) {
     return new Holds(holds, begin, begin + slice.toNanos(), allServed.get());
   }
 
-  /** {@return what several processes did to one lock, in the time that they have in common} */
+  /**
+   * {@return the holds of several processes that contended for one lock, in the time in which all
+   * of them did}
+   */
   public static Holds together(List<Holds> processes) {
     List<Hold> all = new ArrayList<>();
     int offset = 0;
@@ -113,17 +117,17 @@ public record Holds(List<Hold> holds, long begin, long end, boolean allServed) {
         processes.stream().allMatch(Holds::allServed));
   }
 
-  /** {@return grants per second, without those to waiters that were left in line} */
+  /** {@return the grants per second until the end of the contention} */
   public double perSecond() {
     return inTime().size() * 1e9 / Math.max(1, end - begin);
   }
 
-  /** {@return how many grants there were, without those to waiters that were left in line} */
+  /** {@return the number of grants until the end of the contention} */
   public int count() {
     return inTime().size();
   }
 
-  /** {@return the times from one holder's release to the next one's grant, in nanoseconds} */
+  /** {@return the times from each release to the next grant, in nanoseconds} */
   public Histogram handoffs() {
     Histogram times = new Histogram(3);
     List<Hold> counted = inTime();
@@ -133,7 +137,10 @@ public record Holds(List<Hold> holds, long begin, long end, boolean allServed) {
     return times;
   }
 
-  /** {@return how long each waited, those left in line too; empty unless all were served} */
+  /**
+   * {@return the waiting times of all threads in nanoseconds, also beyond the end; empty unless all
+   * were served}
+   */
   public Histogram waits() {
     Histogram times = new Histogram(3);
     for (Hold hold : allServed ? holds : List.<Hold>of()) {
@@ -145,8 +152,8 @@ public record Holds(List<Hold> holds, long begin, long end, boolean allServed) {
   }
 
   /**
-   * {@return Jain's index of the holds that each waiter had: 1 if all had as many, 1/n if one had
-   * all} See Jain, Chiu and Hawe, "A quantitative measure of fairness", 1984.
+   * {@return Jain's index of the numbers of holds: 1 if all threads had the same number, 1/n if one
+   * thread had all} See Jain, Chiu and Hawe, "A quantitative measure of fairness", 1984.
    */
   public double fairness(int waiters) {
     long[] counts = new long[waiters];
@@ -166,12 +173,12 @@ public record Holds(List<Hold> holds, long begin, long end, boolean allServed) {
         .toList();
   }
 
-  /** {@return one line, for {@link #decode}} */
+  /** {@return this object as one line, which {@link #decode} can read} */
   public String encode() {
     return GSON.toJson(this);
   }
 
-  /** {@return what {@link #encode} was called on} */
+  /** {@return the object that {@link #encode} wrote} */
   public static Holds decode(String line) {
     return GSON.fromJson(line, Holds.class);
   }

@@ -12,7 +12,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
-/** What happens to a contended lock. */
+/** Measures a contended lock. */
 final class HotLock extends Scenario {
   static final String WAITERS = "waiters";
   static final String PROCESSES = "processes";
@@ -22,8 +22,8 @@ final class HotLock extends Scenario {
   static final Metric WAIT = new Metric("wait-p99", "wait p99", Unit.SECONDS);
   static final Metric FAIRNESS = new Metric("jain-index", "Jain's index", Unit.COUNT);
 
-  private static final Duration ANSWER = Duration.ofSeconds(60);
-  private static final Duration LAST_WAIT = Duration.ofSeconds(15);
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
+  private static final Duration WAIT_AFTER_SLICE = Duration.ofSeconds(15);
 
   HotLock() {
     super(
@@ -31,8 +31,7 @@ final class HotLock extends Scenario {
         "Contended",
         """
         All threads want the same lock and release it at once: in one process, and in several
-        processes with some threads each. A handoff is from one holder's release to the next one's
-        grant. Jain's index is 1 if all held the lock equally often.
+        processes with some threads each. A handoff is the time from one holder's release to the next holder's grant. Jain's index is 1 if all held the lock equally often.
         """,
         List.of(),
         List.of(
@@ -47,10 +46,10 @@ final class HotLock extends Scenario {
       Point point = new Point(WAITERS, waiters);
       columns.add(new Column(waiters == 1 ? "1 thread" : waiters + " threads", RATE, point));
     }
-    int most = profile.waiters().get(profile.waiters().size() - 1);
+    int maxWaiters = profile.waiters().get(profile.waiters().size() - 1);
     Point processes = new Point(PROCESSES, profile.processes());
     String several = profile.processes() + "×" + profile.waitersPerProcess();
-    columns.add(new Column("wait p99, " + most, WAIT, new Point(WAITERS, most)));
+    columns.add(new Column("wait p99, " + maxWaiters, WAIT, new Point(WAITERS, maxWaiters)));
     columns.add(new Column(several + " processes", RATE, processes));
     columns.add(new Column("handoff p50, " + several, HANDOFF, processes));
     columns.add(new Column("wait p99, " + several, WAIT, processes));
@@ -95,11 +94,11 @@ final class HotLock extends Scenario {
 
   private static void report(
       Run run, OpenContender contender, Point at, Series<Run.Side> series, Run.Side lock) {
-    run.measured(contender, RATE, at, series.values(lock, Figure.HANDOFFS));
-    run.measured(contender, WAIT, at, series.values(lock, Figure.WAIT_P99));
-    run.measured(contender, HANDOFF, at, series.values(lock, Figure.HANDOFF_P50));
-    run.measured(contender, HANDOFF_P99, at, series.values(lock, Figure.HANDOFF_P99));
-    run.measured(contender, FAIRNESS, at, series.values(lock, Figure.FAIRNESS));
+    run.record(contender, RATE, at, series.values(lock, Figure.HANDOFFS));
+    run.record(contender, WAIT, at, series.values(lock, Figure.WAIT_P99));
+    run.record(contender, HANDOFF, at, series.values(lock, Figure.HANDOFF_P50));
+    run.record(contender, HANDOFF_P99, at, series.values(lock, Figure.HANDOFF_P99));
+    run.record(contender, FAIRNESS, at, series.values(lock, Figure.FAIRNESS));
   }
 
   private static ContentionTrial inOneProcess(Run run, OpenContender contender, int waiters) {
@@ -134,7 +133,7 @@ final class HotLock extends Scenario {
           }
           List<Holds> holds = new ArrayList<>();
           for (OtherProcess process : processes) {
-            holds.add(Holds.decode(process.answer(ANSWER)));
+            holds.add(Holds.decode(process.answer(ANSWER_TIMEOUT)));
           }
           return Holds.together(holds);
         },
@@ -142,15 +141,17 @@ final class HotLock extends Scenario {
         processes);
   }
 
-  /** Waits beyond the slice, so that the waits of those that are left in line count. */
+  /** Lets threads wait beyond the end of the slice, so that the longest waits count, too. */
   private static Holds contend(LockClient client, String name, int threads, Duration slice)
       throws Exception {
     return Holds.contend(
         (waiter, atMost) -> {
-          Optional<Lease> lease = client.lock(name).tryAcquire(atMost.plus(LAST_WAIT));
+          Optional<Lease> lease = client.lock(name).tryAcquire(atMost.plus(WAIT_AFTER_SLICE));
           if (lease.isEmpty()) {
             throw new IllegalStateException(
-                "a waiter was not served for " + LAST_WAIT.toSeconds() + " s");
+                "a waiter did not get the lock within "
+                    + WAIT_AFTER_SLICE.toSeconds()
+                    + " s after the round");
           }
           return lease;
         },
@@ -159,7 +160,7 @@ final class HotLock extends Scenario {
         Duration.ZERO);
   }
 
-  /** What each process does; answers with its holds. */
+  /** Contends for the lock in another process; answers with the holds. */
   static final class Contend implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {

@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.function.BiFunction;
 
 /**
- * The report for a browser: {@code index.html}, one file that needs nothing else, no script
- * included. These records are what {@code compare.mustache} shows.
+ * The HTML report, one self-contained file without scripts. {@code compare.mustache} shows these
+ * records.
  */
 record HtmlReport(
     String summary,
@@ -27,13 +27,13 @@ record HtmlReport(
     Table servers,
     Table machine) {
 
-  /** What the page shows of one scenario. */
+  /** The part of the page about one scenario. */
   record Section(Scenario.About about, List<Charts.Chart> charts, boolean hasCharts, Table table) {}
 
-  /** A row of what backends declare. */
+  /** A capability or fault, with a cell for each backend. */
   record Row(String name, List<Cell> cells) {}
 
-  /** One backend's word for it, and the style of the word. */
+  /** The text of one cell, and its CSS class. */
   record Cell(String text, String style) {}
 
   static String of(Findings findings) {
@@ -44,7 +44,7 @@ record HtmlReport(
       sections.add(
           new Section(scenario.about(), drawn, !drawn.isEmpty(), findings.table(scenario)));
     }
-    List<Findings.Backend> known =
+    List<Findings.Backend> answering =
         findings.backends().stream().filter(backend -> backend.summary() != null).toList();
     HtmlReport report =
         new HtmlReport(
@@ -52,9 +52,9 @@ record HtmlReport(
             findings.leftOut(),
             charts.markers(),
             sections,
-            known.stream().map(Findings.Backend::name).toList(),
-            guarantees(Capability.values(), known, HtmlReport::declares),
-            guarantees(Fault.values(), known, HtmlReport::survives),
+            answering.stream().map(Findings.Backend::name).toList(),
+            guarantees(Capability.values(), answering, HtmlReport::declares),
+            guarantees(Fault.values(), answering, HtmlReport::survives),
             kit(findings),
             servers(findings),
             machine(findings));
@@ -62,11 +62,11 @@ record HtmlReport(
   }
 
   private static <E extends Enum<E>> List<Row> guarantees(
-      E[] constants, List<Findings.Backend> known, BiFunction<Findings.Backend, E, Cell> cell) {
+      E[] constants, List<Findings.Backend> answering, BiFunction<Findings.Backend, E, Cell> cell) {
     List<Row> rows = new ArrayList<>();
     for (E constant : constants) {
       String name = constant.name().toLowerCase(Locale.ROOT).replace('_', ' ');
-      rows.add(new Row(name, known.stream().map(one -> cell.apply(one, constant)).toList()));
+      rows.add(new Row(name, answering.stream().map(one -> cell.apply(one, constant)).toList()));
     }
     return rows;
   }

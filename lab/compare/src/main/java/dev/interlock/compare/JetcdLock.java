@@ -1,6 +1,6 @@
 package dev.interlock.compare;
 
-import dev.interlock.compare.baseline.Pairs;
+import dev.interlock.compare.baseline.Cycler;
 import dev.interlock.peers.Clients;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
@@ -16,22 +16,22 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * jetcd's own lock. It is exclusive between acquisitions on different leases: either on those of a
- * pool, which has one for each thread, or on one that is granted for the acquisition. Leases
- * outlast the measurement and are not renewed.
+ * The {@code Lock} of jetcd. Only acquisitions on different etcd leases exclude each other. So each
+ * acquisition uses a lease from a pool, which has one for each thread, or a lease that is granted
+ * for it. The leases outlast the measurement and are not renewed.
  *
- * @param pool leases that are free; null if each acquisition is granted one
+ * @param pool the unused leases; null if each acquisition is granted a lease
  */
 record JetcdLock(Client client, @Nullable Queue<Long> pool) implements Locking {
   private static final long TTL_SECONDS = 60;
   private static final long WHOLE_RUN_SECONDS = 3600;
 
-  /** With as many leases as there are threads, which are used again. */
-  static Competitor<Pairs> onPooledLeases() {
+  /** {@return jetcd's lock with one reused lease for each thread} */
+  static Competitor<Cycler> withPooledLeases() {
     return new Competitor<>("jetcd Lock, pooled leases", JetcdLock::open);
   }
 
-  static Competitor<Locking> onLeaseEach() {
+  static Competitor<Locking> withLeasePerCycle() {
     return new Competitor<>("jetcd Lock, a lease each", (uri, threads) -> open(uri, 0));
   }
 
@@ -54,21 +54,21 @@ record JetcdLock(Client client, @Nullable Queue<Long> pool) implements Locking {
   }
 
   private static <T> T await(CompletableFuture<T> answer) throws Exception {
-    return answer.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+    return answer.get(UNCONTENDED_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   @Override
   public Optional<AutoCloseable> acquire(String name, Duration atMost) throws Exception {
     long lease = pool == null ? grant(client, TTL_SECONDS) : pool.remove();
-    ByteSequence key = ByteSequence.from("jetcd/" + name, StandardCharsets.UTF_8);
-    CompletableFuture<LockResponse> asked = client.getLockClient().lock(key, lease);
+    ByteSequence lockName = ByteSequence.from("jetcd/" + name, StandardCharsets.UTF_8);
+    CompletableFuture<LockResponse> request = client.getLockClient().lock(lockName, lease);
     try {
-      ByteSequence held = asked.get(atMost.toMillis(), TimeUnit.MILLISECONDS).getKey();
-      return Optional.of(() -> release(held, lease));
+      ByteSequence key = request.get(atMost.toMillis(), TimeUnit.MILLISECONDS).getKey();
+      return Optional.of(() -> release(key, lease));
     } catch (TimeoutException e) {
-      // Cancelling the call would not give up the place in the queue.
+      // Cancelling the call alone would leave the request in the queue.
       revoke(lease);
-      asked.cancel(true);
+      request.cancel(true);
       if (pool != null) {
         pool.add(grant(client, WHOLE_RUN_SECONDS));
       }
@@ -76,8 +76,8 @@ record JetcdLock(Client client, @Nullable Queue<Long> pool) implements Locking {
     }
   }
 
-  private void release(ByteSequence held, long lease) throws Exception {
-    var unused = await(client.getLockClient().unlock(held));
+  private void release(ByteSequence key, long lease) throws Exception {
+    var unused = await(client.getLockClient().unlock(key));
     if (pool == null) {
       revoke(lease);
     } else {

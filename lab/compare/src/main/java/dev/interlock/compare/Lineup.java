@@ -11,7 +11,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
-/** The backends that take part, and their servers from start to end. */
+/** Starts and stops the servers of the backends that take part. */
 final class Lineup implements AutoCloseable {
   private final List<Contender> contenders;
   private final Results results;
@@ -26,21 +26,21 @@ final class Lineup implements AutoCloseable {
     this.err = err;
   }
 
-  /** Those that answered. */
+  /** {@return the backends whose store answered} */
   List<OpenContender> contenders() {
     return open;
   }
 
-  /** All of them, as the report shows them. */
+  /** {@return all backends, as the report shows them} */
   List<Findings.Backend> backends() {
     return backends;
   }
 
   /**
-   * Opens all at once, since most of the time is spent waiting for servers to come up. Those that
-   * do not are noted.
+   * Opens all backends concurrently, since most of the time is spent waiting for servers to start.
+   * Records those whose store does not answer.
    *
-   * @param strict whether a URI that can never be right is an error
+   * @param strict whether to throw if a URI is invalid
    */
   void open(boolean strict) throws InterruptedException {
     ExecutorService starters = Executors.newCachedThreadPool(Run::thread);
@@ -72,7 +72,7 @@ final class Lineup implements AutoCloseable {
     err.println("interlock: " + contender.name() + " is left out: " + why);
   }
 
-  /** Ends everything that came up, even if it did so after an interrupt. */
+  /** Stops all servers that started, also those that start after an interrupt. */
   @Override
   public void close() {
     boolean interrupted = Thread.interrupted();
@@ -80,13 +80,16 @@ final class Lineup implements AutoCloseable {
       try {
         opening.get(i).get().close();
       } catch (ExecutionException e) {
-        err.flush(); // it did not come up, which has been reported
+        err.flush(); // it did not start, which has been reported
       } catch (InterruptedException e) {
         interrupted = true;
-        i--; // no server is left running, even if the user is impatient
+        i--; // keep waiting, so that no server is left running
       } catch (RuntimeException e) {
         err.println(
-            "interlock: could not end " + contenders.get(i).name() + ": " + Failures.describe(e));
+            "interlock: could not stop the servers of "
+                + contenders.get(i).name()
+                + ": "
+                + Failures.describe(e));
       }
     }
     if (interrupted) {

@@ -3,73 +3,73 @@ package dev.interlock.compare;
 import dev.interlock.Acquirable;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
-import dev.interlock.compare.baseline.Pairs;
+import dev.interlock.compare.baseline.Cycler;
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Function;
 
-/** A client that can wait for a name which is held: a lock, not just a call. */
-public interface Locking extends Pairs {
+/** A client that can wait for a name that is held: a lock, not just a call. */
+public interface Locking extends Cycler {
 
-  /** How long an uncontended name may take. */
-  Duration PATIENCE = Duration.ofSeconds(10);
+  /** The time within which an uncontended name must be acquired. */
+  Duration UNCONTENDED_TIMEOUT = Duration.ofSeconds(10);
 
   /**
-   * Acquires a name, waiting until it is free.
+   * Acquires a name, waiting if necessary.
    *
-   * @return what releases it, on the same thread; empty if it was not free in time
+   * @return a handle that releases the name on the same thread; empty if the time ran out
    * @throws Exception if the store fails
    */
   Optional<? extends AutoCloseable> acquire(String name, Duration atMost) throws Exception;
 
   @Override
-  default void pair(String name) throws Exception {
-    acquire(name, PATIENCE)
-        .orElseThrow(() -> new IllegalStateException("an uncontended lock was busy"))
+  default void cycle(String name) throws Exception {
+    acquire(name, UNCONTENDED_TIMEOUT)
+        .orElseThrow(() -> new IllegalStateException("a lock that nobody else uses was held"))
         .close();
   }
 
-  /** {@return our lock, with the client's options; closing it closes the client} */
-  static Locking by(LockClient client) {
-    return by(client, client::lock);
+  /** {@return our locks with the options of the client; closing the result closes the client} */
+  static Locking locks(LockClient client) {
+    return acquirables(client, client::lock);
   }
 
-  /** {@return the read locks of our read-write locks, in the same way} */
-  static Locking readersBy(LockClient client) {
-    return by(client, name -> client.readWriteLock(name).readLock());
+  /** {@return the read locks of our read-write locks; closing the result closes the client} */
+  static Locking readLocks(LockClient client) {
+    return acquirables(client, name -> client.readWriteLock(name).readLock());
   }
 
   /**
-   * {@return a permit of our semaphores, in the same way}
+   * {@return permits of our semaphores; closing the result closes the client}
    *
-   * @param limit how many permits each name has
+   * @param limit the number of permits of each name
    */
-  static Locking permitsBy(LockClient client, int limit) {
-    return by(client, name -> client.semaphore(name, limit));
+  static Locking permits(LockClient client, int limit) {
+    return acquirables(client, name -> client.semaphore(name, limit));
   }
 
-  private static Locking by(LockClient client, Function<String, Acquirable<Lease>> names) {
+  private static Locking acquirables(LockClient client, Function<String, Acquirable<Lease>> names) {
     return of(client, (name, atMost) -> names.apply(name).tryAcquire(atMost));
   }
 
   /** Acquires a name, as {@link #acquire} does. */
   @FunctionalInterface
-  interface Way {
+  interface Acquirer {
     /**
-     * {@return what releases the name, on the same thread; empty if it was not free in time}
+     * {@return a handle that releases the name on the same thread; empty if the time ran out}
      *
      * @throws Exception if the store fails
      */
     Optional<? extends AutoCloseable> acquire(String name, Duration atMost) throws Exception;
   }
 
-  /** {@return locks that are acquired in some way; closing them closes the client} */
-  static Locking of(AutoCloseable client, Way way) {
+  /** {@return locks that an acquirer acquires; closing the result closes the client} */
+  static Locking of(AutoCloseable client, Acquirer acquirer) {
     return new Locking() {
       @Override
       public Optional<? extends AutoCloseable> acquire(String name, Duration atMost)
           throws Exception {
-        return way.acquire(name, atMost);
+        return acquirer.acquire(name, atMost);
       }
 
       @Override

@@ -1,13 +1,13 @@
 package dev.interlock.compare;
 
-import dev.interlock.compare.baseline.Pairs;
+import dev.interlock.compare.baseline.Cycler;
 import dev.interlock.report.Unit;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** How much a store does at once for threads that do not get into each other's way. */
+/** Measures the throughput of threads that use different locks. */
 final class ManyLocks extends Scenario {
   static final String THREADS = "threads";
   static final Metric RATE = new Metric("pairs", "pairs", Unit.PER_SECOND);
@@ -25,7 +25,7 @@ final class ManyLocks extends Scenario {
         List.of(),
         List.of(
             new Chart.Lines("Pairs per second, all threads together", RATE, THREADS, THREADS),
-            new Chart.Lines("The same, divided by the baseline", RATIO, THREADS, THREADS)));
+            new Chart.Lines("Pairs per second, divided by the baseline", RATIO, THREADS, THREADS)));
   }
 
   @Override
@@ -54,18 +54,18 @@ final class ManyLocks extends Scenario {
       run.interleaved(
           run.contenders(),
           0,
-          contender -> trial(run, contender, Locking.by(contender.open()), threads),
+          contender -> trial(run, contender, Locking.locks(contender.open()), threads),
           contender -> trial(run, contender, contender.baseline(contender.uri(), threads), threads),
           (contender, series, lock, baseline) -> {
-            run.measured(contender, RATE, at, series.values(lock, Figure.PAIRS));
-            run.measured(contender, BASELINE, at, series.values(baseline, Figure.PAIRS));
-            run.ratio(contender, RATIO, at, series.ratios(Figure.PAIRS, lock, baseline));
+            run.record(contender, RATE, at, series.values(lock, Figure.CYCLES));
+            run.record(contender, BASELINE, at, series.values(baseline, Figure.CYCLES));
+            run.recordRatio(contender, RATIO, at, series.ratios(Figure.CYCLES, lock, baseline));
           });
     }
   }
 
-  private static PairTrial trial(Run run, OpenContender contender, Pairs pairs, int threads) {
+  private static CycleTrial trial(Run run, OpenContender contender, Cycler client, int threads) {
     List<String> names = Stream.generate(contender::newName).limit(threads).toList();
-    return run.pairs(pairs, threads, names::get);
+    return run.cycles(client, threads, names::get);
   }
 }

@@ -5,8 +5,8 @@ import dev.interlock.report.Unit;
 /**
  * A quantity that a scenario measures.
  *
- * @param id its name in {@code results.json}
- * @param label its name for people, short enough for the head of a column
- * @param unit what it counts
+ * @param id the name in {@code results.json}
+ * @param label the heading of its column
+ * @param unit the unit of its values
  */
 record Metric(String id, String label, Unit unit) {}

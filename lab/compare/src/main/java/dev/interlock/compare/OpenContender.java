@@ -23,35 +23,35 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A contender whose store has answered: our own servers, or the user's store.
+ * A contender whose store has answered.
  *
- * @param uri where the store is, passwords included: not for messages
- * @param ours its servers; null if they are the user's
- * @param gone whether it has stopped answering
+ * @param uri the URI of the store; it may have a password, so it must not appear in messages
+ * @param servers the servers that were started for it; null for a store of the user
+ * @param gone whether the store has stopped answering
  */
 record OpenContender(
     Contender contender,
     String uri,
     String endpoint,
     Kit kit,
-    @Nullable Deployment ours,
+    @Nullable Deployment servers,
     AtomicBoolean gone)
     implements AutoCloseable {
 
-  /** Long enough for every interleaved round, so that no renewal is measured by accident. */
+  /** Longer than a round, so that no renewal falls into one. */
   private static final Duration LONG_TTL = Duration.ofSeconds(30);
 
-  private static final Duration FIRST_ANSWER = Duration.ofSeconds(30);
+  private static final Duration FIRST_ANSWER_TIMEOUT = Duration.ofSeconds(30);
 
-  /** Starts its servers, if it has any, and acquires a lock to see that they serve. */
+  /** Starts the servers, if they are ours, and acquires a lock to check that they answer. */
   static OpenContender open(Contender contender) throws Exception {
     Deployment deployment = contender.startServers().orElse(null);
     try {
       String where = deployment == null ? contender.uri() : deployment.uri();
       if (where == null) {
-        throw new IllegalStateException("neither a URI nor servers");
+        throw new IllegalStateException("the contender has neither a URI nor servers");
       }
-      return see(contender, where, deployment);
+      return awaitAnswer(contender, where, deployment);
     } catch (Exception e) {
       if (deployment != null) {
         deployment.close();
@@ -60,14 +60,20 @@ record OpenContender(
     }
   }
 
-  /** Our own servers are there, but a driver that was just loaded may be late on a busy machine. */
-  private static OpenContender see(Contender contender, String uri, @Nullable Deployment deployment)
-      throws Exception {
-    long end = System.nanoTime() + FIRST_ANSWER.toNanos();
+  /**
+   * Acquires a lock. Retries with our own servers, since a driver's first request may time out on a
+   * busy machine.
+   */
+  private static OpenContender awaitAnswer(
+      Contender contender, String uri, @Nullable Deployment deployment) throws Exception {
+    long end = System.nanoTime() + FIRST_ANSWER_TIMEOUT.toNanos();
     while (true) {
       Kit kit = Kit.start(Harness.at(uri));
       try (LockClient client = LockClient.open(uri, options())) {
-        client.lock(kit.newName()).tryAcquire(Locking.PATIENCE).ifPresent(Lease::release);
+        client
+            .lock(kit.newName())
+            .tryAcquire(Locking.UNCONTENDED_TIMEOUT)
+            .ifPresent(Lease::release);
         return new OpenContender(
             contender, uri, client.endpoint(), kit, deployment, new AtomicBoolean());
       } catch (RuntimeException | InterruptedException e) {
@@ -81,7 +87,7 @@ record OpenContender(
     }
   }
 
-  /** What it is called in the report; no two have the same name. */
+  /** {@return its unique name in the report} */
   String name() {
     return contender.name();
   }
@@ -90,13 +96,13 @@ record OpenContender(
     return kit.info();
   }
 
-  /** What the report says about it. */
+  /** {@return its description in the report} */
   Findings.Backend describe() {
     return new Findings.Backend(
         name(),
         contender.scheme(),
         endpoint,
-        ours == null ? "" : ours.how() + ", version " + ours.version(),
+        servers == null ? "" : servers.how() + ", version " + servers.version(),
         contender.durability(),
         driver().map(BareDriver::summary).orElse(""),
         info().summary(),
@@ -104,17 +110,17 @@ record OpenContender(
         info().failureModel().table());
   }
 
-  /** Its servers, if they are ours. */
+  /** {@return its servers, if they were started for it} */
   Optional<Deployment> deployment() {
-    return Optional.ofNullable(ours);
+    return Optional.ofNullable(servers);
   }
 
-  /** Whether other processes see the same locks. */
+  /** {@return whether other processes see the same locks} */
   boolean isShared() {
     return info().failureModel().under(Fault.CLIENT_KILLED) != Guarantee.NOT_APPLICABLE;
   }
 
-  /** Whether it has stopped answering, so that nothing more is tried. */
+  /** {@return whether the store has stopped answering, so that nothing more is measured on it} */
   boolean isGone() {
     return gone.get();
   }
@@ -123,12 +129,12 @@ record OpenContender(
     gone.set(true);
   }
 
-  /** A lock name that is not used elsewhere. */
+  /** {@return an unused lock name} */
   String newName() {
     return kit.newName();
   }
 
-  /** Options with which failures are noticed soon. */
+  /** {@return options with a short request time-out} */
   static LockOptions options() {
     return options(LONG_TTL);
   }
@@ -141,32 +147,33 @@ record OpenContender(
     return LockClient.open(uri, options());
   }
 
-  /** A client of ours that reaches the store by another URI. */
+  /** Opens a client of ours at another URI of the store. */
   static Locking locking(String uri) {
-    return Locking.by(LockClient.open(uri, options()));
+    return Locking.locks(LockClient.open(uri, options()));
   }
 
-  /** A network in front of the store, if its clients stay behind it. */
+  /** {@return a network with proxies in front of the store; empty if clients would bypass it} */
   Optional<Network> network() throws Exception {
     return kit.staysBehindProxies() ? kit.network(uri) : Optional.empty();
   }
 
-  /** Another JVM with a client. */
+  /** Starts another JVM with a client. */
   OtherProcess otherProcess(String uri, LockOptions options)
       throws IOException, InterruptedException {
     return OtherProcess.start(
         new OtherProcess.Settings(Harness.at(uri), uri, options, List.of(), /* trace= */ false));
   }
 
-  /** The baseline of this backend's store. */
+  /** {@return the bare driver of the store, if there is one} */
   Optional<BareDriver> driver() {
     return BareDriver.of(contender.scheme());
   }
 
-  /** The baseline, connected. */
+  /** Connects the bare driver. */
   BareDriver.Session baseline(String uri, int threads) throws Exception {
     return driver()
-        .orElseThrow(() -> new IllegalStateException("no bare driver"))
+        .orElseThrow(
+            () -> new IllegalStateException("there is no bare driver for " + contender.scheme()))
         .open(uri, threads);
   }
 
@@ -175,8 +182,8 @@ record OpenContender(
     try {
       kit.close();
     } finally {
-      if (ours != null) {
-        ours.close();
+      if (servers != null) {
+        servers.close();
       }
     }
   }

@@ -24,20 +24,20 @@ import org.springframework.integration.redis.util.RedisLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry.RedisLockType;
 
 /**
- * The locks of other libraries, by clients with default settings: Redisson's are renewed by its
- * watchdog, Spring's expire after a minute.
+ * The locks of other libraries, with clients that have default settings. Redisson's watchdog renews
+ * its locks; those of Spring expire after a minute.
  */
 final class OtherLocks {
 
-  /** How long an unreleased permit lives: as long as Redisson's watchdog keeps locks. */
+  /** The lease time of a permit: the default time-out of Redisson's watchdog. */
   private static final long PERMIT_MILLIS = 30_000;
 
-  /** Lettuce's own. */
+  /** The default of Lettuce. */
   private static final Duration LETTUCE_TIMEOUT = Duration.ofSeconds(60);
 
   private OtherLocks() {}
 
-  private static Optional<AutoCloseable> held(boolean acquired, AutoCloseable release) {
+  private static Optional<AutoCloseable> ifAcquired(boolean acquired, AutoCloseable release) {
     return acquired ? Optional.of(release) : Optional.empty();
   }
 
@@ -46,16 +46,16 @@ final class OtherLocks {
         client,
         (name, atMost) -> {
           Lock lock = locks.apply(name);
-          return held(lock.tryLock(atMost.toMillis(), TimeUnit.MILLISECONDS), lock::unlock);
+          return ifAcquired(lock.tryLock(atMost.toMillis(), TimeUnit.MILLISECONDS), lock::unlock);
         });
   }
 
-  /** {@code RLock} on one server. */
+  /** {@return {@code RLock} on one server} */
   static Competitor<Locking> rLock() {
     return redisson("Redisson RLock", RedissonClient::getLock);
   }
 
-  /** The read lock of {@code RReadWriteLock} on one server. */
+  /** {@return the read lock of {@code RReadWriteLock} on one server} */
   static Competitor<Locking> rReaders() {
     return redisson("RReadWriteLock", (client, key) -> client.getReadWriteLock(key).readLock());
   }
@@ -74,7 +74,7 @@ final class OtherLocks {
     return Clients.redisson(Clients.addresses(uri).get(0), new Config());
   }
 
-  /** {@code RedissonRedLock} over all servers. */
+  /** {@return {@code RedissonRedLock} on all servers} */
   static Competitor<Locking> redLock() {
     return new Competitor<>(
         "RedissonRedLock",
@@ -93,29 +93,29 @@ final class OtherLocks {
         });
   }
 
-  /** One permit of {@code RPermitExpirableSemaphore} on one server; not renewed. */
+  /** {@return a permit of {@code RPermitExpirableSemaphore} on one server; it is not renewed} */
   static Competitor<Locking> rPermits(int limit) {
     return new Competitor<>(
         "RPermitExpirableSemaphore",
         (uri, threads) -> {
           RedissonClient client = redisson(uri);
-          Set<String> limited = ConcurrentHashMap.newKeySet(); // those whose limit has been set
+          Set<String> initialized = ConcurrentHashMap.newKeySet(); // names whose limit has been set
           return Locking.of(
               client::shutdown,
               (name, atMost) -> {
                 RPermitExpirableSemaphore semaphore =
                     client.getPermitExpirableSemaphore("redisson:" + name);
-                if (limited.add(name)) {
+                if (initialized.add(name)) {
                   var unused = semaphore.trySetPermits(limit);
                 }
                 String permit =
                     semaphore.tryAcquire(atMost.toMillis(), PERMIT_MILLIS, TimeUnit.MILLISECONDS);
-                return held(permit != null, () -> semaphore.release(permit));
+                return ifAcquired(permit != null, () -> semaphore.release(permit));
               });
         });
   }
 
-  /** Spring Integration's registry on Redis, over Lettuce, which waits by pub/sub. */
+  /** {@return Spring Integration's registry on Redis, which uses Lettuce and waits by pub/sub} */
   static Competitor<Locking> springRegistry() {
     return new Competitor<>(
         "Spring Integration",
@@ -133,12 +133,12 @@ final class OtherLocks {
         });
   }
 
-  /** {@code InterProcessMutex}. */
+  /** {@return Curator's {@code InterProcessMutex}} */
   static Competitor<Locking> mutex() {
     return curator("InterProcessMutex", InterProcessMutex::new);
   }
 
-  /** The read lock of {@code InterProcessReadWriteLock}. */
+  /** {@return the read lock of Curator's {@code InterProcessReadWriteLock}} */
   static Competitor<Locking> zooKeeperReaders() {
     return curator(
         "InterProcessReadWriteLock",
@@ -148,10 +148,10 @@ final class OtherLocks {
   private static Competitor<Locking> curator(
       String name, BiFunction<CuratorFramework, String, InterProcessLock> locks) {
     return new Competitor<>(
-        name, (uri, threads) -> curator(uri, Clients.CURATORS_OWN_SESSION, locks));
+        name, (uri, threads) -> curator(uri, Clients.CURATOR_DEFAULT_SESSION, locks));
   }
 
-  /** Opens a client for {@code InterProcessMutex} with a session time-out. */
+  /** Opens a client for {@code InterProcessMutex} with this session time-out. */
   static Locking mutexes(String uri, Duration session) throws InterruptedException {
     return curator(uri, session, InterProcessMutex::new);
   }
@@ -164,17 +164,17 @@ final class OtherLocks {
         curator,
         (name, atMost) -> {
           InterProcessLock lock = locks.apply(curator, "/curator/" + name);
-          return held(lock.acquire(atMost.toMillis(), TimeUnit.MILLISECONDS), lock::release);
+          return ifAcquired(lock.acquire(atMost.toMillis(), TimeUnit.MILLISECONDS), lock::release);
         });
   }
 
-  /** One lease of {@code InterProcessSemaphoreV2}. */
+  /** {@return a lease of Curator's {@code InterProcessSemaphoreV2}} */
   static Competitor<Locking> zooKeeperPermits(int limit) {
     return new Competitor<>(
         "InterProcessSemaphoreV2",
         (uri, threads) -> {
           CuratorFramework curator =
-              Clients.curator(Clients.addresses(uri), Clients.CURATORS_OWN_SESSION);
+              Clients.curator(Clients.addresses(uri), Clients.CURATOR_DEFAULT_SESSION);
           return Locking.of(
               curator,
               (name, atMost) ->

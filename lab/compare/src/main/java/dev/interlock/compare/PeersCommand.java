@@ -16,19 +16,19 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /**
- * Measures our locks beside the bare calls and the locks of others, each store on a server of its
- * own, and writes Markdown: the targets and the results, the medians, the machine. Progress goes to
- * standard error.
+ * Measures our locks, the bare calls and the locks of other libraries, each store on a server of
+ * its own. The report is Markdown: results beside their targets, medians, and the machine. Progress
+ * goes to standard error.
  *
- * <p>Exits with 0 when everything requested took place, whether or not the targets were met; with 1
- * if a store had no server or failed as a whole; with 2 if the arguments are wrong.
+ * <p>Exits with 0 if everything was measured, whether or not targets were met; with 1 if a store
+ * had no server or failed as a whole; with 2 if an argument is invalid.
  */
 @Command(
     name = "peers",
-    description = "Our locks, the bare calls and the locks of other libraries.",
+    description = "Measures our locks, the bare calls and the locks of other libraries.",
     mixinStandardHelpOptions = true)
 final class PeersCommand implements Callable<Integer> {
-  private static final int MOST_ROUNDS = 1_000;
+  private static final int MAX_ROUNDS = 1_000;
 
   @Parameters(
       paramLabel = "BACKEND",
@@ -36,13 +36,16 @@ final class PeersCommand implements Callable<Integer> {
       description = "redis, redlock, zookeeper or etcd. Default: all.")
   private List<String> names = List.of();
 
-  @Option(names = "--rounds", paramLabel = "N", description = "How many rounds count.")
+  @Option(names = "--rounds", paramLabel = "N", description = "The number of rounds that count.")
   private @Nullable Integer rounds;
 
   @Option(names = "--quick", description = "Fewer, shorter rounds.")
   private boolean quick;
 
-  @Option(names = "--out", paramLabel = "FILE.md", description = "Where the report goes.")
+  @Option(
+      names = "--out",
+      paramLabel = "FILE.md",
+      description = "The file for the report. Default: standard output.")
   private @Nullable Path out;
 
   Set<Store> stores() {
@@ -54,17 +57,17 @@ final class PeersCommand implements Callable<Integer> {
     return rounds == null ? profile : profile.withRounds(rounds);
   }
 
-  /** Rejects at once what would fail after a quarter of an hour. */
+  /** Rejects arguments that would otherwise fail after a quarter of an hour. */
   void check() {
     stores();
-    if (rounds != null && (rounds < 1 || rounds > MOST_ROUNDS)) {
-      throw new IllegalArgumentException("--rounds takes a number from 1 to " + MOST_ROUNDS);
+    if (rounds != null && (rounds < 1 || rounds > MAX_ROUNDS)) {
+      throw new IllegalArgumentException("--rounds needs a number from 1 to " + MAX_ROUNDS);
     }
     if (out != null) {
       Path directory = out.toAbsolutePath().getParent();
       if (Files.isDirectory(out) || directory == null || !Files.isWritable(directory)) {
         throw new IllegalArgumentException(
-            "--out takes a file in a writable directory, not " + out);
+            "--out needs a file in a writable directory, not " + out);
       }
     }
   }
@@ -75,18 +78,18 @@ final class PeersCommand implements Callable<Integer> {
     PeersReport report = new PeersReport(profile());
     boolean complete = true;
     for (Store store : stores()) {
-      complete &= measured(store, report);
+      complete &= measure(store, report);
     }
     if (out == null) {
       new PrintStream(System.out, true, StandardCharsets.UTF_8).print(report.markdown());
     } else {
       Files.writeString(out, report.markdown());
-      System.err.println("written to " + out);
+      System.err.println("The report is in " + out);
     }
     return complete ? 0 : 1;
   }
 
-  private boolean measured(Store store, PeersReport report) throws InterruptedException {
+  private boolean measure(Store store, PeersReport report) throws InterruptedException {
     try (Deployment deployment = store.start()) {
       Section section = new Section(store.title(), deployment.version() + ", " + deployment.how());
       report.add(section);

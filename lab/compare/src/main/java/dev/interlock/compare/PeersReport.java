@@ -22,8 +22,8 @@ import org.springframework.integration.redis.util.RedisLockRegistry;
 import redis.clients.jedis.UnifiedJedis;
 
 /**
- * What {@code tools/bench peers} has measured, in Markdown; created at the beginning, so that it
- * knows when that was.
+ * The Markdown report of {@code tools/bench peers}. It must be created at the beginning of the run,
+ * because it records that time.
  */
 final class PeersReport {
   private final BenchProfile profile;
@@ -58,11 +58,11 @@ final class PeersReport {
             .concat(" %d starts of clients")
             .formatted(
                 profile.plan().rounds(),
-                profile.plan().warmUps(),
-                profile.plan().enough(),
-                profile.plan().limit().toSeconds(),
-                profile.pairs().toMillis(),
-                profile.contention().toMillis(),
+                profile.plan().minWarmUps(),
+                profile.plan().minLocks(),
+                profile.plan().maxWarmUp().toSeconds(),
+                profile.cycleSlice().toMillis(),
+                profile.contentionSlice().toMillis(),
                 profile.starts()));
     facts.putAll(machine);
     facts.put(
@@ -81,7 +81,7 @@ final class PeersReport {
     return facts;
   }
 
-  /** The files that classes come from, which have the versions in their names. */
+  /** {@return the names of the jars of some classes, which include the versions} */
   private static String jars(Class<?>... types) {
     return Stream.of(types).map(Jars::of).collect(Collectors.joining(", "));
   }

@@ -3,14 +3,14 @@ package dev.interlock.compare;
 import dev.interlock.report.Unit;
 
 /**
- * Under which circumstances something was measured.
+ * The value of the dimension that was varied for a measurement.
  *
- * @param dimension what was varied, such as {@code threads}
+ * @param dimension the name of the dimension, such as {@code threads}
  * @param value its value
  */
 record Point(String dimension, double value) {
 
-  /** For people: {@code 10 threads}. */
+  /** {@return the value with its dimension, such as {@code 10 threads}} */
   String label() {
     return number() + " " + dimension;
   }

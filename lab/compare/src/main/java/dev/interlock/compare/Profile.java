@@ -6,22 +6,22 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * How much is measured, and for how long.
+ * The extent of a comparison: the numbers of rounds, threads and leases, and the durations.
  *
- * @param name as the report calls it
- * @param ratios whether its rounds are long enough to divide one by another
- * @param rounds how many interleaved rounds there are
- * @param slice how long one contender is measured in one round, at most
- * @param warmUp how long one contender warms up before its rounds, at most
- * @param budget about how long all interleaved rounds together may take
- * @param faultRounds how many times each fault happens
- * @param threads how many threads work at once, each on its own lock
- * @param waiters how many threads of one process want one lock
- * @param processes how many processes want one lock
- * @param waitersPerProcess with how many threads each
- * @param roundTrips what is added to the network's round trip
- * @param leases how many leases are held at once
- * @param ttl the TTL of leases whose end is waited for
+ * @param name the name in the report
+ * @param ratios whether the rounds are long enough for ratios
+ * @param rounds the number of interleaved rounds
+ * @param slice the maximum time for one contender in one round
+ * @param warmUp the maximum time for warming up one contender
+ * @param budget the approximate time for all interleaved rounds together
+ * @param faultRounds how often each fault is injected
+ * @param threads the numbers of threads that each use a lock of their own
+ * @param waiters the numbers of threads of one process that want one lock
+ * @param processes the number of processes that want one lock
+ * @param waitersPerProcess the number of threads in each of these processes
+ * @param roundTrips the delays that are added to the round trip
+ * @param leases the numbers of leases that are held at once
+ * @param ttl the TTL of leases whose expiry is awaited
  */
 record Profile(
     String name,
@@ -42,10 +42,10 @@ record Profile(
   private static final Duration MIN_SLICE = Duration.ofMillis(50);
   private static final int MIN_WARM_UP_ROUNDS = 2;
 
-  /** About how many rounds it takes until two in a row agree. */
+  /** The usual number of rounds until two in a row agree. */
   private static final int USUAL_WARM_UP_ROUNDS = 3;
 
-  /** A whole comparison in about five minutes. */
+  /** {@return a profile of about five minutes} */
   static Profile usual() {
     return new Profile(
         "usual",
@@ -64,7 +64,7 @@ record Profile(
         Duration.ofSeconds(3));
   }
 
-  /** A whole comparison in about two minutes. */
+  /** {@return a profile of about two minutes} */
   static Profile quick() {
     return new Profile(
         "quick",
@@ -83,17 +83,17 @@ record Profile(
         Duration.ofSeconds(2));
   }
 
-  /** Divides the time for interleaved rounds among the backends. */
+  /** {@return this profile with a slice that keeps to the budget with this number of backends} */
   Profile amongBackends(int backends) {
     long points = 2 + 2L * threads.size() + 2L * waiters.size() + 3 + 2L * roundTrips.size();
-    Duration share = budget.dividedBy(points * allRounds() * Math.max(1, backends));
-    share = share.compareTo(slice) > 0 ? slice : share;
-    share = share.compareTo(MIN_SLICE) < 0 ? MIN_SLICE : share;
+    Duration sharedSlice = budget.dividedBy(points * allRounds() * Math.max(1, backends));
+    sharedSlice = sharedSlice.compareTo(slice) > 0 ? slice : sharedSlice;
+    sharedSlice = sharedSlice.compareTo(MIN_SLICE) < 0 ? MIN_SLICE : sharedSlice;
     return new Profile(
         name,
         ratios,
         rounds,
-        share,
+        sharedSlice,
         warmUp,
         budget,
         faultRounds,
@@ -106,8 +106,8 @@ record Profile(
         ttl);
   }
 
-  /** Its fields in {@code results.json}. */
-  Map<String, Object> inFile() {
+  /** {@return the fields of the profile in {@code results.json}} */
+  Map<String, Object> toJson() {
     Map<String, Object> file = new LinkedHashMap<>();
     file.put("name", name);
     file.put("rounds", rounds);
@@ -117,12 +117,12 @@ record Profile(
     return file;
   }
 
-  /** {@return the rounds of contenders that warm up until each has acquired enough locks} */
-  Rounds.Plan plan(int enough) {
-    return new Rounds.Plan(rounds, MIN_WARM_UP_ROUNDS, enough, warmUp);
+  /** {@return a plan by which each contender acquires at least this number of locks to warm up} */
+  Rounds.Plan plan(int minLocks) {
+    return new Rounds.Plan(rounds, MIN_WARM_UP_ROUNDS, minLocks, warmUp);
   }
 
-  /** About how long the rounds take for a number of contenders. */
+  /** {@return the estimated time for the rounds of a number of contenders} */
   Duration roundsOf(int contenders) {
     return slice.multipliedBy(allRounds() * contenders);
   }

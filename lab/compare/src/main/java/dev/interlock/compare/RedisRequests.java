@@ -7,9 +7,9 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Scripts and subscriptions, by {@code INFO commandstats}. The server also counts the commands that
- * a script calls, but these are no requests; for locks that use only scripts all requests are
- * counted.
+ * Counts scripts and subscriptions by {@code INFO commandstats}. Other commands are ignored,
+ * because the server also counts those that a script calls. So the count is complete for locks that
+ * use only scripts and subscriptions.
  */
 record RedisRequests(RedisServer server) implements RequestCounter {
   private static final Pattern COMMAND = Pattern.compile("cmdstat_(\\w+):calls=(\\d+)");

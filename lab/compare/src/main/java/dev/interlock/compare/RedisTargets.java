@@ -12,10 +12,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** The targets for one Redis server. */
+/** Measures the targets for one Redis server. */
 final class RedisTargets {
 
-  /** How many pairs a second there are of a number of threads, to those of the bare calls. */
+  /** The targets for the rate of cycles, relative to the bare calls, by number of threads. */
   private static final Map<Integer, Target> OWN_NAMES =
       new TreeMap<>(Map.of(1, atLeast(0.97), 4, atLeast(0.95), 16, atLeast(1.3), 64, atLeast(1.6)));
 
@@ -29,13 +29,13 @@ final class RedisTargets {
       Section.Measured own =
           bench.ownNames(threads.getKey(), requests, List.of(baseline(), ours(), redisson, spring));
       if (threads.getKey() == 1) {
-        own.ratio(Figure.PAIR_P50, BASELINE, atMost(1.05));
-        own.ratio(Figure.PROCESSOR, BASELINE, atMost(1.05));
-        own.value(Figure.PAIR_REQUESTS, atMost(2, COUNT));
+        own.ratio(Figure.CYCLE_P50, BASELINE, atMost(1.05));
+        own.ratio(Figure.CYCLE_PROCESSOR_TIME, BASELINE, atMost(1.05));
+        own.value(Figure.CYCLE_REQUESTS, atMost(2, COUNT));
       }
-      own.ratio(Figure.PAIRS, BASELINE, threads.getValue());
+      own.ratio(Figure.CYCLES, BASELINE, threads.getValue());
       if (threads.getKey() == 64) {
-        own.ratio(Figure.PAIRS, redisson.name(), atLeast(4));
+        own.ratio(Figure.CYCLES, redisson.name(), atLeast(4));
       }
     }
     Section.Measured hot = bench.contention(5, 2, requests, List.of(ours(), redisson, spring));

@@ -2,14 +2,14 @@ package dev.interlock.compare;
 
 import java.io.IOException;
 
-/** Counts, on the server, the requests of all its clients. */
+/** Counts the requests of all clients, on the server. */
 @FunctionalInterface
 public interface RequestCounter {
 
   /**
-   * {@return how many there were so far}
+   * {@return the number of requests so far}
    *
-   * @throws IOException if the server does not tell
+   * @throws IOException if the server does not answer
    */
   long requests() throws IOException, InterruptedException;
 }

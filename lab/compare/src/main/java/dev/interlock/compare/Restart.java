@@ -14,16 +14,17 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 
-/** How soon locks can be acquired again after a server was killed and came back. */
+/** Measures how soon locks can be acquired again after a server was killed and restarted. */
 final class Restart extends Scenario {
   static final Metric DOWN = new Metric("server-down", "server down", Unit.SECONDS);
-  static final Metric PAUSE = new Metric("longest-pause", "longest pause", Unit.SECONDS);
-  static final Metric BACK = new Metric("back-after-server", "after server is back", Unit.SECONDS);
-  static final Metric KEPT = new Metric("held-leases-kept", "held lease kept", Unit.COUNT);
+  static final Metric LONGEST_PAUSE = new Metric("longest-pause", "longest pause", Unit.SECONDS);
+  static final Metric AFTER_SERVER =
+      new Metric("back-after-server", "after server is back", Unit.SECONDS);
+  static final Metric LEASE_KEPT = new Metric("held-leases-kept", "held lease kept", Unit.COUNT);
 
-  private static final Duration STAYS_DOWN = Duration.ofSeconds(1);
+  private static final Duration DOWNTIME = Duration.ofSeconds(1);
   private static final Duration LONG_TTL = Duration.ofSeconds(20);
-  private static final long PATIENCE_SECONDS = 40;
+  private static final long ACQUIRE_TIMEOUT_SECONDS = 40;
 
   Restart() {
     super(
@@ -32,11 +33,10 @@ final class Restart extends Scenario {
         """
         One server (of several, the leader) is killed, stays down for a second, and is started
         again with its data. Meanwhile a client acquires and releases a lock as fast as it can and
-        holds another one with a TTL of %d s. Measured is the longest time without a pair. Of the
-        lease that was held, 1 means that it was kept, 0 that it was lost and the loss signalled.
+        holds another one with a TTL of %d s. The longest pause is the longest time between two acquisitions. For the held lease, 1 means that it was kept, and 0 that it was lost and that the loss was signalled.
         """
             .formatted(LONG_TTL.toSeconds()),
-        List.of(DOWN, PAUSE, BACK, KEPT),
+        List.of(DOWN, LONGEST_PAUSE, AFTER_SERVER, LEASE_KEPT),
         List.of(new Chart.TimeLines()));
   }
 
@@ -47,13 +47,13 @@ final class Restart extends Scenario {
 
   @Override
   void run(Run run) throws InterruptedException {
-    run.together(
+    run.inParallel(
         contender -> {
           Optional<DisposableServer> victim = contender.deployment().flatMap(Restart::victim);
           if (victim.isPresent()) {
             restart(run, contender, victim.get());
           } else {
-            run.skip(contender, "no server of ours that could be killed");
+            run.skip(contender, "no server of ours can be killed");
           }
         });
   }
@@ -70,42 +70,46 @@ final class Restart extends Scenario {
   private static void restart(Run run, OpenContender contender, DisposableServer server)
       throws Exception {
     try (LockClient client = LockClient.open(contender.uri(), OpenContender.options(LONG_TTL));
-        Lease held = client.lock(contender.newName()).tryAcquire(Locking.PATIENCE).orElseThrow()) {
+        Lease heldLease =
+            client
+                .lock(contender.newName())
+                .tryAcquire(Locking.UNCONTENDED_TIMEOUT)
+                .orElseThrow()) {
       Service service = new Service(client, contender.newName());
       long killed;
-      long back;
+      long restarted;
       try (service) {
         service.start();
         killed = System.nanoTime();
         server.kill();
-        Thread.sleep(STAYS_DOWN.toMillis());
+        Thread.sleep(DOWNTIME.toMillis());
         server.restart();
-        back = System.nanoTime();
-        service.awaitPairAfter(back);
+        restarted = System.nanoTime();
+        service.awaitCycleAfter(restarted);
       } finally {
         server.heal();
       }
-      boolean kept = held.isHeld();
-      long first = service.endOfLongestPause;
+      boolean kept = heldLease.isHeld();
+      long recovered = service.endOfLongestPause;
       Map<String, Long> events = new LinkedHashMap<>();
       events.put("the server is killed", killed);
-      events.put("it answers again", back);
-      events.put("a lock is acquired again", first);
+      events.put("it answers again", restarted);
+      events.put("a lock is acquired again", recovered);
       if (!kept) {
-        String reason = SilentPartition.words(held.onLoss().getNow(null));
+        String reason = SilentPartition.describe(heldLease.onLoss().getNow(null));
         events.put("the lease that was held is lost: " + reason, System.nanoTime());
       }
-      run.timeLine(contender, events);
-      run.measured(contender, DOWN, (back - killed) / 1e9);
-      run.measured(contender, PAUSE, service.longestPause / 1e9);
-      if (first - killed > STAYS_DOWN.toNanos()) { // else others stood in
-        run.measured(contender, BACK, Math.max(0, first - back) / 1e9);
+      run.recordTimeLine(contender, events);
+      run.record(contender, DOWN, (restarted - killed) / 1e9);
+      run.record(contender, LONGEST_PAUSE, service.longestPause / 1e9);
+      if (recovered - killed > DOWNTIME.toNanos()) { // else other servers took over
+        run.record(contender, AFTER_SERVER, Math.max(0, recovered - restarted) / 1e9);
       }
-      run.measured(contender, KEPT, kept ? 1 : 0);
+      run.record(contender, LEASE_KEPT, kept ? 1 : 0);
     }
   }
 
-  /** A thread that acquires and releases a lock, whatever happens to the server. */
+  /** A thread that acquires and releases a lock in a loop, also while the server is down. */
   private static final class Service implements AutoCloseable {
     private final LockClient client;
     private final String name;
@@ -132,23 +136,23 @@ final class Restart extends Scenario {
         try {
           client
               .lock(name)
-              .tryAcquire(Duration.ofSeconds(PATIENCE_SECONDS))
+              .tryAcquire(Duration.ofSeconds(ACQUIRE_TIMEOUT_SECONDS))
               .ifPresent(Lease::release);
         } catch (InterruptedException e) {
           return;
         } catch (RuntimeException e) {
-          continue; // that is what is measured
+          continue; // the pauses are measured
         }
         ends.add(System.nanoTime());
       }
     }
 
-    void awaitPairAfter(long moment) throws InterruptedException {
-      while (last - moment <= 0) {
+    void awaitCycleAfter(long time) throws InterruptedException {
+      while (last - time <= 0) {
         long end =
             next(
                 "could not acquire a lock for "
-                    + PATIENCE_SECONDS
+                    + ACQUIRE_TIMEOUT_SECONDS
                     + " s after the server was back");
         if (end - last > longestPause) {
           longestPause = end - last;
@@ -158,10 +162,10 @@ final class Restart extends Scenario {
       }
     }
 
-    private long next(String otherwise) throws InterruptedException {
-      Long end = ends.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
+    private long next(String timeoutMessage) throws InterruptedException {
+      Long end = ends.poll(ACQUIRE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
       if (end == null) {
-        throw new IllegalStateException(otherwise);
+        throw new IllegalStateException(timeoutMessage);
       }
       return end;
     }

@@ -10,8 +10,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The results so far, as in {@code results.json}. Thread-safe, so that a run that is cut short
- * loses nothing.
+ * The results so far, as in {@code results.json}. Thread-safe; an interrupted run keeps its
+ * results.
  */
 record Results(
     List<Measurement> measurements,
@@ -25,9 +25,9 @@ record Results(
   /**
    * One number of the comparison.
    *
-   * @param at under which circumstances; null if none were varied
+   * @param at the value of the dimension that was varied; null if none was
    * @param value the median of the rounds
-   * @param rounds what each round gave, in their order
+   * @param rounds the values of the rounds, in their order
    */
   record Measurement(
       String scenario,
@@ -40,27 +40,27 @@ record Results(
 
   /** A distribution of durations. */
   record Distribution(String scenario, String backend, List<Step> steps) {
-    /** One point of it; the quantile is from 0 to 1. */
+    /** A duration at a quantile from 0 to 1. */
     record Step(double quantile, double seconds) {}
   }
 
-  /** What happened when, in one example of a fault. */
+  /** The course of events after one injected fault. */
   record TimeLine(String scenario, String backend, List<Event> events) {
-    /** Something that happened, counted from the beginning of the line. */
+    /** An event, with the seconds since the first event. */
     record Event(double seconds, String what) {}
   }
 
-  /** Why something was not measured. */
+  /** The reason why a value is missing. */
   enum Reason {
-    /** It makes no sense on that backend, or needs what is not there. */
+    /** The measurement does not apply to the backend, or needs something that is missing here. */
     NOT_APPLICABLE,
-    /** It went wrong. */
+    /** The measurement failed. */
     FAILED,
-    /** It was measured, but not well enough for a figure. */
+    /** The measured values differ too much for a figure. */
     UNCERTAIN
   }
 
-  /** What was not measured; an empty scenario means all of them. */
+  /** A missing value; an empty scenario stands for all of them. */
   record Gap(String scenario, String backend, Reason reason, String text) {}
 
   Results() {
@@ -71,7 +71,7 @@ record Results(
         new CopyOnWriteArrayList<>());
   }
 
-  void measured(
+  void add(
       String scenario, String backend, Metric metric, @Nullable Point at, List<Double> rounds) {
     double median = Spread.of(rounds).median();
     if (!Double.isNaN(median)) {
@@ -82,21 +82,21 @@ record Results(
   }
 
   /**
-   * Notes a ratio whose rounds agree, or else that they do not. One round in five may be off, since
-   * the median does not follow it.
+   * Adds a ratio if its rounds agree, otherwise a gap. The highest and the lowest of five or more
+   * rounds are not compared, since they do not change the median.
    */
-  void ratio(
+  void addRatio(
       String scenario, String backend, Metric metric, @Nullable Point at, List<Double> rounds) {
-    List<Double> counted = rounds.stream().sorted().toList();
-    counted = counted.size() < 5 ? counted : counted.subList(1, counted.size() - 1);
-    Spread spread = Spread.of(counted);
-    if (counted.size() >= MIN_RATIO_ROUNDS
+    List<Double> trimmed = rounds.stream().sorted().toList();
+    trimmed = trimmed.size() < 5 ? trimmed : trimmed.subList(1, trimmed.size() - 1);
+    Spread spread = Spread.of(trimmed);
+    if (trimmed.size() >= MIN_RATIO_ROUNDS
         && spread.highest() <= MAX_RATIO_SPREAD * spread.lowest()) {
-      measured(scenario, backend, metric, at, rounds);
+      add(scenario, backend, metric, at, rounds);
     } else if (!rounds.isEmpty()) {
       String where = at == null ? "" : " (" + at.dimension() + ": " + at.number() + ")";
       String each = rounds.stream().map(metric.unit()::format).collect(joining(", "));
-      String why = metric.label() + where + " is not shown, as the rounds gave " + each;
+      String why = metric.label() + where + " is not shown, because the rounds differ: " + each;
       gaps.add(new Gap(scenario, backend, Reason.UNCERTAIN, why));
     }
   }

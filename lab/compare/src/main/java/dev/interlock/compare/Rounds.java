@@ -11,33 +11,36 @@ import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 
 /**
- * Measures contenders in interleaved rounds: each round goes through all contenders and begins with
- * another one, so that whatever disturbs the machine disturbs them all alike.
+ * Measures contenders in interleaved rounds. Each round measures all contenders in turn and begins
+ * with a different one, so that disturbances of the machine affect all of them alike.
  *
- * @param <K> tells contenders apart
+ * @param <K> identifies contenders
  */
 public final class Rounds<K> {
 
-  /** By how much the rates of two rounds of a contender that is warm differ at most. */
-  private static final double MAX_CHANGE = 1.1;
+  /**
+   * The maximum ratio of the rates of two consecutive rounds after which a contender counts as
+   * warm.
+   */
+  private static final double MAX_RATE_RATIO = 1.1;
 
   /**
-   * The number of rounds. Before those that count, each contender warms up until two consecutive
-   * rounds agree: a virtual machine compiles what has run often, and code that ran seldom looks
-   * slow.
+   * The number of rounds, and the warm-up. Before the rounds that count, each contender warms up
+   * until two consecutive rounds agree, because the JVM has then compiled its code.
    *
-   * @param rounds how many count
-   * @param warmUps how many rounds of each contender before them do not, at least
-   * @param enough how many locks a contender that is warm has acquired, at least
-   * @param limit how long a contender warms up at most, beyond its {@code warmUps}
+   * @param rounds the number of rounds that count
+   * @param minWarmUps the minimum number of warm-up rounds
+   * @param minLocks the minimum number of locks that a contender acquires to warm up
+   * @param maxWarmUp the time after which the warm-up ends even if rounds differ; {@code
+   *     minWarmUps} rounds take place in any case
    */
-  public record Plan(int rounds, int warmUps, int enough, Duration limit) {}
+  public record Plan(int rounds, int minWarmUps, int minLocks, Duration maxWarmUp) {}
 
-  /** Gets a contender ready. */
+  /** Opens a contender. */
   @FunctionalInterface
   public interface Opener {
     /**
-     * {@return what the contender does in each round}
+     * {@return the trial that measures the contender}
      *
      * @throws Exception if it cannot take part
      */
@@ -46,7 +49,7 @@ public final class Rounds<K> {
 
   private final Plan plan;
   private final Series<K> series;
-  private final BiConsumer<K, Throwable> failed;
+  private final BiConsumer<K, Throwable> onFailure;
   private final LongSupplier nanoTime;
   private final Map<K, Trial> trials = new LinkedHashMap<>();
   private final Map<K, WarmUp> warmUps = new HashMap<>();
@@ -54,22 +57,23 @@ public final class Rounds<K> {
   /**
    * Prepares a measurement.
    *
-   * @param series gets what the rounds give, also if the measurement is interrupted
-   * @param failed gets the failures; a contender that fails leaves the measurement
+   * @param series receives the figures of each round
+   * @param onFailure receives the failures; a contender that fails is removed
    */
-  public Rounds(Plan plan, Series<K> series, BiConsumer<K, Throwable> failed) {
-    this(plan, series, failed, System::nanoTime);
+  public Rounds(Plan plan, Series<K> series, BiConsumer<K, Throwable> onFailure) {
+    this(plan, series, onFailure, System::nanoTime);
   }
 
-  Rounds(Plan plan, Series<K> series, BiConsumer<K, Throwable> failed, LongSupplier nanoTime) {
+  Rounds(Plan plan, Series<K> series, BiConsumer<K, Throwable> onFailure, LongSupplier nanoTime) {
     this.plan = plan;
     this.series = series;
-    this.failed = failed;
+    this.onFailure = onFailure;
     this.nanoTime = nanoTime;
   }
 
   /**
-   * Opens the contenders, measures, and closes them.
+   * Opens the contenders, measures them, and closes them. After an interrupt, the series has the
+   * rounds up to then.
    *
    * @throws InterruptedException if the thread is interrupted
    */
@@ -81,7 +85,7 @@ public final class Rounds<K> {
       for (int number = 0; !trials.keySet().stream().allMatch(this::isWarm); number++) {
         round(number, true);
       }
-      trials.values().forEach(Trial::warmedUp);
+      trials.values().forEach(Trial::forgetWarmUp);
       for (int number = 0; number < plan.rounds; number++) {
         round(number, false);
       }
@@ -94,8 +98,8 @@ public final class Rounds<K> {
     }
   }
 
-  /** Takes a contender out of the measurement. */
-  public void leave(K contender) {
+  /** Removes a contender and its results from the measurement. */
+  public void remove(K contender) {
     series.remove(contender);
     Trial trial = trials.remove(contender);
     if (trial != null) {
@@ -120,7 +124,7 @@ public final class Rounds<K> {
               double seconds = (nanoTime.getAsLong() - start) / 1e9;
               warmUps.compute(
                   contender,
-                  (key, done) -> (done == null ? WarmUp.NONE : done).plus(figures, seconds));
+                  (key, warmUp) -> (warmUp == null ? WarmUp.NONE : warmUp).plus(figures, seconds));
             } else {
               series.add(contender, figures);
             }
@@ -132,10 +136,10 @@ public final class Rounds<K> {
   }
 
   private boolean isWarm(K contender) {
-    WarmUp done = warmUps.getOrDefault(contender, WarmUp.NONE);
-    return done.rounds >= plan.warmUps
-        && ((done.steady && done.locks >= plan.enough)
-            || done.seconds >= plan.limit.toNanos() / 1e9);
+    WarmUp warmUp = warmUps.getOrDefault(contender, WarmUp.NONE);
+    return warmUp.rounds >= plan.minWarmUps
+        && ((warmUp.steady && warmUp.locks >= plan.minLocks)
+            || warmUp.seconds >= plan.maxWarmUp.toNanos() / 1e9);
   }
 
   private interface Step {
@@ -148,8 +152,8 @@ public final class Rounds<K> {
     } catch (InterruptedException e) {
       throw e;
     } catch (Exception | LinkageError e) {
-      failed.accept(contender, e);
-      leave(contender);
+      onFailure.accept(contender, e);
+      remove(contender);
     }
   }
 
@@ -159,24 +163,24 @@ public final class Rounds<K> {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (Exception e) {
-      failed.accept(contender, e);
+      onFailure.accept(contender, e);
     }
   }
 
-  /** A contender's warm-up so far; steady if its last two rounds agree. */
+  /** The warm-up of a contender so far; {@code steady} if its last two rounds agree. */
   private record WarmUp(
       int rounds, double seconds, double locks, double perSecond, boolean steady) {
     static final WarmUp NONE = new WarmUp(0, 0, 0, Double.NaN, false);
 
     WarmUp plus(Map<Figure, Double> figures, double roundSeconds) {
       double rate =
-          figures.getOrDefault(Figure.PAIRS, 0.0) + figures.getOrDefault(Figure.HANDOFFS, 0.0);
+          figures.getOrDefault(Figure.CYCLES, 0.0) + figures.getOrDefault(Figure.HANDOFFS, 0.0);
       return new WarmUp(
           rounds + 1,
           seconds + roundSeconds,
           locks + rate * roundSeconds,
           rate,
-          Math.max(rate, perSecond) <= MAX_CHANGE * Math.min(rate, perSecond));
+          Math.max(rate, perSecond) <= MAX_RATE_RATIO * Math.min(rate, perSecond));
     }
   }
 }

@@ -1,7 +1,7 @@
 package dev.interlock.compare;
 
 import dev.interlock.LockUnavailableException;
-import dev.interlock.compare.baseline.Pairs;
+import dev.interlock.compare.baseline.Cycler;
 import dev.interlock.report.Failures;
 import dev.interlock.tck.fault.Network;
 import java.util.ArrayList;
@@ -21,42 +21,44 @@ import java.util.function.IntFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One scenario under way: the backends that take part, and where the results go.
+ * A run of one scenario, with the backends that take part. It records the results.
  *
- * @param among all backends, also those that do not answer any more
- * @param say shows a line to the user
+ * @param all all backends, including those that no longer answer
+ * @param showLine shows a line to the user
  */
 record Run(
     Scenario scenario,
     Profile profile,
-    List<OpenContender> among,
+    List<OpenContender> all,
     Results results,
-    Consumer<String> say) {
+    Consumer<String> showLine) {
 
-  /** What takes part in interleaved rounds: a backend's lock, or the bare driver of its store. */
+  /**
+   * A participant of interleaved rounds: the lock of a backend, or the bare driver of its store.
+   */
   record Side(OpenContender contender, boolean baseline) {}
 
-  /** Gets one backend ready. */
+  /** Opens a trial for a backend. */
   @FunctionalInterface
   interface Opener {
     Trial open(OpenContender contender) throws Exception;
   }
 
-  /** Does something with a backend, or with the network in front of it. */
+  /** An action on a backend, or on the network in front of it. */
   @FunctionalInterface
   interface Work<T> {
-    void on(T it) throws Exception;
+    void accept(T target) throws Exception;
   }
 
   /** Records the results of the rounds for one backend. */
   @FunctionalInterface
   interface Report {
-    void of(OpenContender contender, Series<Side> series, Side lock, Side baseline);
+    void report(OpenContender contender, Series<Side> series, Side lock, Side baseline);
   }
 
-  /** The backends that still answer. */
+  /** {@return the backends that still answer} */
   List<OpenContender> contenders() {
-    return answering(among);
+    return answering(all);
   }
 
   private static List<OpenContender> answering(List<OpenContender> contenders) {
@@ -64,31 +66,34 @@ record Run(
   }
 
   /**
-   * Does something with a network in front of a backend; where there is none, the report says so.
+   * Runs an action on a network in front of a backend. If there is no network, the report says so.
    */
   void onNetwork(OpenContender contender, Work<Network> work) throws Exception {
     Optional<Network> found = contender.network();
     if (found.isEmpty()) {
-      skip(contender, "it has no network, or its clients bypass the proxy");
+      skip(contender, "it uses no network, or its clients bypass the proxy");
       return;
     }
     try (Network network = found.get()) {
-      work.on(network);
+      work.accept(network);
     }
   }
 
-  /** Notes that the scenario makes no sense on a backend. */
+  /** Records that the scenario does not apply to a backend. */
   void skip(OpenContender contender, String why) {
-    gap(contender, Results.Reason.NOT_APPLICABLE, why);
+    recordGap(contender, Results.Reason.NOT_APPLICABLE, why);
   }
 
-  /** Notes that something is not shown. */
-  void gap(OpenContender contender, Results.Reason reason, String why) {
+  /** Records that a value is missing. */
+  void recordGap(OpenContender contender, Results.Reason reason, String why) {
     results.gaps().add(new Results.Gap(scenario.id(), contender.name(), reason, why));
   }
 
-  /** Notes that something went wrong. A store that does not answer is left alone from now on. */
-  void failed(OpenContender contender, Throwable failure) {
+  /**
+   * Records and shows a failure. A store that does not answer is excluded from all further
+   * measurements.
+   */
+  void reportFailure(OpenContender contender, Throwable failure) {
     if (contender.isGone()) {
       return;
     }
@@ -98,27 +103,31 @@ record Run(
       }
     }
     String text = Failures.describe(failure);
-    gap(contender, Results.Reason.FAILED, text);
-    say.accept(contender + ", " + scenario.id() + ": " + text);
+    recordGap(contender, Results.Reason.FAILED, text);
+    showLine.accept(contender + ", " + scenario.id() + ": " + text);
   }
 
-  void measured(OpenContender contender, Metric metric, @Nullable Point at, List<Double> rounds) {
-    results.measured(scenario.id(), contender.name(), metric, at, rounds);
+  void record(OpenContender contender, Metric metric, @Nullable Point at, List<Double> rounds) {
+    results.add(scenario.id(), contender.name(), metric, at, rounds);
   }
 
-  void measured(OpenContender contender, Metric metric, double... rounds) {
-    measured(contender, metric, null, Arrays.stream(rounds).boxed().toList());
+  void record(OpenContender contender, Metric metric, double... rounds) {
+    record(contender, metric, null, Arrays.stream(rounds).boxed().toList());
   }
 
-  /** As {@link #measured}, for a ratio: it is not shown if its rounds are short or disagree. */
-  void ratio(OpenContender contender, Metric metric, @Nullable Point at, List<Double> rounds) {
+  /**
+   * Records a ratio, unless the rounds of the profile are too short. If the rounds differ too much,
+   * this records a gap instead.
+   */
+  void recordRatio(
+      OpenContender contender, Metric metric, @Nullable Point at, List<Double> rounds) {
     if (profile.ratios()) {
-      results.ratio(scenario.id(), contender.name(), metric, at, rounds);
+      results.addRatio(scenario.id(), contender.name(), metric, at, rounds);
     }
   }
 
-  /** Notes events, each with the nanoseconds since the first one, in their order. */
-  void timeLine(OpenContender contender, Map<String, Long> events) {
+  /** Records events with their {@link System#nanoTime}; the map begins with the first event. */
+  void recordTimeLine(OpenContender contender, Map<String, Long> events) {
     long begin = events.values().iterator().next();
     results
         .timeLines()
@@ -135,35 +144,34 @@ record Run(
                     .toList()));
   }
 
-  /** Threads of one client that acquire and release uncontended names. */
-  PairTrial pairs(Pairs client, int threads, IntFunction<String> names) {
-    return new PairTrial(List.of(client), threads, profile.slice(), names, null);
+  /** {@return a trial with threads that acquire and release uncontended names} */
+  CycleTrial cycles(Cycler client, int threads, IntFunction<String> names) {
+    return new CycleTrial(List.of(client), threads, profile.slice(), names, null);
   }
 
-  /** Threads of one client that acquire and release one name. */
-  PairTrial pairs(OpenContender contender, Pairs client, int threads) {
+  /** {@return a trial with threads that acquire and release one name} */
+  CycleTrial cycles(OpenContender contender, Cycler client, int threads) {
     String name = contender.newName();
-    return pairs(client, threads, number -> name);
+    return cycles(client, threads, number -> name);
   }
 
   /**
    * Measures in interleaved rounds.
    *
-   * @param among the backends that take part
-   * @param enough how many locks each acquires, at least, to warm up
-   * @param locks what a backend's lock does
-   * @param baselines what the bare driver does, for the stores that have one; null without
-   *     baselines
+   * @param all the backends that take part
+   * @param minLocks the minimum number of locks that each acquires to warm up
+   * @param locks opens the lock of a backend
+   * @param baselines opens the bare driver of a store that has one; null to measure no baselines
    */
   void interleaved(
-      List<OpenContender> among,
-      int enough,
+      List<OpenContender> all,
+      int minLocks,
       Opener locks,
       @Nullable Opener baselines,
       Report report)
       throws InterruptedException {
     Map<Side, Rounds.Opener> openers = new LinkedHashMap<>();
-    for (OpenContender contender : answering(among)) {
+    for (OpenContender contender : answering(all)) {
       openers.put(new Side(contender, false), () -> locks.open(contender));
       if (baselines != null && contender.driver().isPresent()) {
         openers.put(new Side(contender, true), () -> baselines.open(contender));
@@ -171,24 +179,24 @@ record Run(
     }
     Series<Side> series = new Series<>(scenario.id());
     try {
-      new Rounds<>(profile.plan(enough), series, this::failed).measure(openers);
+      new Rounds<>(profile.plan(minLocks), series, this::reportFailure).measure(openers);
     } finally {
-      for (OpenContender contender : answering(among)) {
-        report.of(contender, series, new Side(contender, false), new Side(contender, true));
+      for (OpenContender contender : answering(all)) {
+        report.report(contender, series, new Side(contender, false), new Side(contender, true));
       }
     }
   }
 
-  private void failed(Side side, Throwable failure) {
+  private void reportFailure(Side side, Throwable failure) {
     if (!side.baseline) {
-      failed(side.contender, failure);
-    } else if (!side.contender.isGone()) { // the locks are what matters
-      say.accept(side.contender + ", no baseline: " + Failures.describe(failure));
+      reportFailure(side.contender, failure);
+    } else if (!side.contender.isGone()) { // a missing baseline does not exclude the lock
+      showLine.accept(side.contender + ": the baseline failed: " + Failures.describe(failure));
     }
   }
 
-  /** Does something with all backends at the same time: for scenarios that mostly wait. */
-  void together(Work<OpenContender> work) throws InterruptedException {
+  /** Runs an action on all backends concurrently, for scenarios that mostly wait. */
+  void inParallel(Work<OpenContender> work) throws InterruptedException {
     ExecutorService threads = Executors.newCachedThreadPool(Run::thread);
     try {
       List<OpenContender> started = contenders();
@@ -197,7 +205,7 @@ record Run(
         running.add(
             threads.submit(
                 () -> {
-                  work.on(contender);
+                  work.accept(contender);
                   return null;
                 }));
       }
@@ -205,7 +213,7 @@ record Run(
         try {
           running.get(i).get();
         } catch (ExecutionException e) {
-          failed(started.get(i), e.getCause() == null ? e : e.getCause());
+          reportFailure(started.get(i), e.getCause() == null ? e : e.getCause());
         }
       }
     } finally {
@@ -216,11 +224,11 @@ record Run(
 
   private static void awaitEnd(ExecutorService threads) throws InterruptedException {
     if (!threads.awaitTermination(20, TimeUnit.SECONDS)) {
-      throw new IllegalStateException("a scenario does not end although it was interrupted");
+      throw new IllegalStateException("the scenario did not end within 20 s after its interrupt");
     }
   }
 
-  /** A daemon that finds services and classes as the thread that makes it does. */
+  /** {@return a daemon thread with the context class loader of its creator} */
   static Thread thread(Runnable work) {
     Thread thread = new Thread(work, "compare");
     thread.setContextClassLoader(Thread.currentThread().getContextClassLoader());
@@ -228,15 +236,15 @@ record Run(
     return thread;
   }
 
-  /** One backend after the other. */
-  void oneByOne(Work<OpenContender> work) throws InterruptedException {
+  /** Runs an action on one backend after the other. */
+  void inTurn(Work<OpenContender> work) throws InterruptedException {
     for (OpenContender contender : contenders()) {
       try {
-        work.on(contender);
+        work.accept(contender);
       } catch (InterruptedException e) {
         throw e;
       } catch (Exception | LinkageError e) {
-        failed(contender, e);
+        reportFailure(contender, e);
       }
     }
   }

@@ -5,26 +5,26 @@ import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** One question that is put to all backends. */
+/** A measurement that is made on all backends. */
 abstract class Scenario {
 
   /**
-   * What the report says about a scenario.
+   * The description of a scenario in the report.
    *
-   * @param id its name on the command line and in {@code results.json}
-   * @param title its name for people
-   * @param explanation what is done and measured, in a sentence or two
+   * @param id the name on the command line and in {@code results.json}
+   * @param title the heading
+   * @param explanation a few sentences on what is done and measured
    */
   record About(String id, String title, String explanation) {}
 
-  /** One column of a scenario's table. */
+  /** A column of the table of a scenario. */
   record Column(String label, Metric metric, @Nullable Point at) {
     Column(Metric metric) {
       this(metric.label(), metric, null);
     }
   }
 
-  /** A picture of some of a scenario's numbers. */
+  /** A chart of some numbers of a scenario. */
   sealed interface Chart {
     String title();
 
@@ -32,20 +32,20 @@ abstract class Scenario {
     record Bars(String title, Metric metric) implements Chart {}
 
     /**
-     * A line for each backend, over the circumstances, both axes logarithmic.
+     * A line for each backend over the values of a dimension, with logarithmic axes.
      *
-     * @param dimension which circumstance
-     * @param axis the caption of the horizontal axis
+     * @param dimension the dimension of the horizontal axis
+     * @param axis the label of the horizontal axis
      */
     record Lines(String title, Metric metric, String dimension, String axis) implements Chart {}
 
-    /** For each backend, the latency at each percentile. */
+    /** The latency by percentile, for each backend. */
     record Latencies(String title) implements Chart {}
 
-    /** For each backend, what happened when. */
+    /** The course of events, for each backend. */
     record TimeLines(String title) implements Chart {
       TimeLines() {
-        this("What happened when");
+        this("Course of events");
       }
     }
   }
@@ -57,8 +57,8 @@ abstract class Scenario {
   /**
    * Describes a scenario.
    *
-   * @param metrics the columns of its table, unless {@link #columns} says otherwise
-   * @param charts the pictures that make the numbers easy to see
+   * @param metrics the columns of its table, unless {@link #columns} is overridden
+   * @param charts the charts of its numbers
    */
   Scenario(String id, String title, String explanation, List<Metric> metrics, List<Chart> charts) {
     this.about = new About(id, title, explanation.strip().replace('\n', ' '));
@@ -81,12 +81,12 @@ abstract class Scenario {
         new HeldLeases());
   }
 
-  /** The names of all scenarios, in the order in which they are run and reported. */
+  /** {@return the names of all scenarios, in the order in which they run} */
   static List<String> names() {
     return all().stream().map(Scenario::id).toList();
   }
 
-  /** Those that are named, in our order; all if none is. */
+  /** {@return the named scenarios in the order in which they run; all if no name is given} */
   static List<Scenario> named(List<String> ids) {
     List<String> unknown = new ArrayList<>(ids);
     unknown.removeAll(names());
@@ -112,18 +112,18 @@ abstract class Scenario {
     return charts;
   }
 
-  /** The numbers that make its table, in the order of the columns. */
+  /** {@return the columns of its table} */
   List<Column> columns(Profile profile) {
     return metrics.stream().map(Column::new).toList();
   }
 
-  /** About how long it takes. */
+  /** {@return the estimated duration} */
   abstract Duration estimate(Profile profile, int backends);
 
   /**
-   * Measures. What fails on one backend is noted, and the others go on.
+   * Measures all backends. A failure of one backend is recorded, and the others go on.
    *
-   * @throws InterruptedException if the user ends it; what was measured by then is noted
+   * @throws InterruptedException if the user stops it; the results up to then are recorded
    */
   abstract void run(Run run) throws InterruptedException;
 }

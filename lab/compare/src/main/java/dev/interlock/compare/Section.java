@@ -9,13 +9,13 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * What the report says of one store.
+ * The section of the report about one store.
  *
- * @param title the store's name
- * @param servers which servers, and how they were started
- * @param rows what was compared with a target
- * @param measured the series behind it
- * @param notes what went wrong
+ * @param title the name of the store
+ * @param servers the version of the servers, and how they were started
+ * @param rows the rows of the table of targets
+ * @param measured the series behind the rows
+ * @param notes the failures
  */
 record Section(
     String title,
@@ -24,13 +24,13 @@ record Section(
     List<Series<String>> measured,
     List<String> notes) {
 
-  /** Begins a section. */
+  /** Creates an empty section. */
   Section(String title, String servers) {
     this(title, servers, new ArrayList<>(), new ArrayList<>(), new ArrayList<>());
   }
 
-  /** Compares what the rounds gave with its target. */
-  void row(String what, Target target, List<Double> rounds) {
+  /** Adds a row that compares the values of the rounds with a target. */
+  void addRow(String what, Target target, List<Double> rounds) {
     Spread spread = Spread.of(rounds);
     rows.add(
         List.of(
@@ -40,39 +40,39 @@ record Section(
             rounds.isEmpty() ? "–" : target.isMetBy(spread.median()) ? "yes" : "**no**"));
   }
 
-  /** Shows the medians of a measurement. */
+  /** Adds a series, whose medians the section shows. */
   Measured add(Series<String> series) {
     measured.add(series);
     return new Measured(this, series);
   }
 
-  /** A measurement, of which our figures are compared with targets. */
+  /** A series whose figures are compared with targets. */
   record Measured(Section section, Series<String> series) {
     void value(Figure figure, Target target) {
-      section.row(series.name() + ": " + figure.label(), target, series.values(OURS, figure));
+      section.addRow(series.name() + ": " + figure.label(), target, series.values(OURS, figure));
     }
 
-    /** Compares ours, divided by another one's. */
+    /** Compares the ratio of our figure to that of another contender with a target. */
     void ratio(Figure figure, String to, Target target) {
       ratio(figure, OURS, to, target);
     }
 
     void ratio(Figure figure, String of, String to, Target target) {
       String whose = of.equals(OURS) ? "" : " of " + of;
-      section.row(
+      section.addRow(
           series.name() + ": " + figure.label() + whose + ", to " + to,
           target,
           series.ratios(figure, of, to));
     }
 
-    /** Compares ours, divided by that of the contender which has the highest. */
+    /** Compares the ratio of our figure to the highest of the other contenders with a target. */
     void ratioToBest(Figure figure, Target target) {
       ratio(figure, series.highest(figure, OURS).orElse("the best peer"), target);
     }
 
-    /** Compares what ours is beyond another one's. */
+    /** Compares the difference between our figure and that of another contender with a target. */
     void difference(Figure figure, String beyond, Target target) {
-      section.row(
+      section.addRow(
           series.name() + ": " + figure.label() + " beyond " + beyond,
           target,
           series.differences(figure, OURS, beyond));

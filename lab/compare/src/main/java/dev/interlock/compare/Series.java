@@ -10,20 +10,20 @@ import java.util.Set;
 import java.util.function.DoubleBinaryOperator;
 
 /**
- * What the rounds of one measurement gave, for each contender that took part in all of them.
+ * The figures of all rounds of one measurement, for each contender that took part in all of them.
  *
- * @param <K> tells contenders apart
+ * @param <K> identifies contenders
  */
 public final class Series<K> {
   private final String name;
   private final Map<K, List<Map<Figure, Double>>> rounds = new LinkedHashMap<>();
 
-  /** A series without rounds. */
+  /** Creates a series without rounds. */
   public Series(String name) {
     this.name = name;
   }
 
-  /** {@return what was measured} */
+  /** {@return the name of the measurement} */
   public String name() {
     return name;
   }
@@ -33,17 +33,17 @@ public final class Series<K> {
     rounds.computeIfAbsent(contender, key -> new ArrayList<>()).add(round);
   }
 
-  /** Drops a contender that failed, so that the rounds of the others still belong together. */
+  /** Removes a contender that failed. */
   public void remove(K contender) {
     rounds.remove(contender);
   }
 
-  /** {@return the contenders that gave a number} */
+  /** {@return the contenders that have rounds} */
   public Set<K> contenders() {
     return rounds.keySet();
   }
 
-  /** {@return what each round gave; empty if it was not measured} */
+  /** {@return the figure of each round; empty if it was not measured} */
   public List<Double> values(K contender, Figure figure) {
     return rounds.getOrDefault(contender, List.of()).stream()
         .map(round -> round.get(figure))
@@ -51,17 +51,20 @@ public final class Series<K> {
         .toList();
   }
 
-  /** {@return one contender divided by another, round by round: what disturbs one disturbs both} */
+  /**
+   * {@return the ratio of one contender to another in each round} Within a round, disturbances of
+   * the machine affect both alike.
+   */
   public List<Double> ratios(Figure figure, K of, K to) {
     return combined(figure, of, to, (one, other) -> one / other);
   }
 
-  /** {@return what one contender takes beyond another, round by round} */
+  /** {@return the difference between one contender and another in each round} */
   public List<Double> differences(Figure figure, K of, K to) {
     return combined(figure, of, to, (one, other) -> one - other);
   }
 
-  /** {@return the contender with the highest median, of all but one} */
+  /** {@return the contender with the highest median, except for one} */
   public Optional<K> highest(Figure figure, K except) {
     K best = null;
     double most = Double.NEGATIVE_INFINITY;

@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 
-/** What a lock costs the server and the network. */
+/** Measures what a lock costs the server and the network. */
 final class ServerCost extends Scenario {
   static final Metric REQUESTS = new Metric("requests-per-pair", "requests / pair", Unit.COUNT);
   static final Metric SENT = new Metric("bytes-sent-per-pair", "bytes sent / pair", Unit.BYTES);
@@ -21,7 +21,7 @@ final class ServerCost extends Scenario {
       new Metric("keys-left-per-released-lock", "keys left / released lock", Unit.COUNT);
 
   private static final int WARM_UP = 50;
-  private static final int PAIRS = 300;
+  private static final int CYCLES = 300;
   private static final int LOCKS = 100;
 
   ServerCost() {
@@ -29,9 +29,7 @@ final class ServerCost extends Scenario {
         "server-cost",
         "Server load",
         """
-        Requests and bytes of one thread's pairs, counted by a proxy (a request is what arrives at
-        once; nodes of one store are added up), and the keys or nodes that the store keeps for a
-        lock while it is held, and right after its release. What is left expires.
+        Requests and bytes per cycle of one thread, and the keys or nodes that the store keeps for a lock: while it is held, and right after its release. A proxy counts the requests and bytes for all nodes of a store; data that arrives together counts as one request. Keys that are left expire.
         """,
         List.of(REQUESTS, SENT, RECEIVED, KEYS_HELD, KEYS_LEFT),
         List.of(
@@ -46,7 +44,7 @@ final class ServerCost extends Scenario {
 
   @Override
   void run(Run run) throws InterruptedException {
-    run.oneByOne(
+    run.inTurn(
         contender -> {
           run.onNetwork(contender, network -> traffic(run, contender, network));
           keys(run, contender);
@@ -57,19 +55,19 @@ final class ServerCost extends Scenario {
     try (Locking client = OpenContender.locking(network.uri())) {
       String name = contender.newName();
       for (int i = 0; i < WARM_UP; i++) {
-        client.pair(name);
+        client.cycle(name);
       }
       Traffic before = network.traffic();
-      for (int i = 0; i < PAIRS; i++) {
-        client.pair(name);
+      for (int i = 0; i < CYCLES; i++) {
+        client.cycle(name);
       }
       Traffic after = network.traffic();
       double requests = after.toServer().chunks() - before.toServer().chunks();
       double sent = after.toServer().received() - before.toServer().received();
       double received = after.toClient().received() - before.toClient().received();
-      run.measured(contender, REQUESTS, requests / PAIRS);
-      run.measured(contender, SENT, sent / PAIRS);
-      run.measured(contender, RECEIVED, received / PAIRS);
+      run.record(contender, REQUESTS, requests / CYCLES);
+      run.record(contender, SENT, sent / CYCLES);
+      run.record(contender, RECEIVED, received / CYCLES);
     }
   }
 
@@ -80,21 +78,22 @@ final class ServerCost extends Scenario {
     } catch (InterruptedException e) {
       throw e;
     } catch (Exception | LinkageError e) {
-      return; // keys are counted where the bare driver can be used
+      return; // keys can only be counted by a bare driver
     }
     List<Lease> leases = new ArrayList<>();
     try (store;
         LockClient client = contender.open()) {
-      client.lock(contender.newName()).acquire().close(); // creates what all locks share
+      client.lock(contender.newName()).acquire().close(); // creates the keys that all locks share
       long before = store.storedKeys();
       for (int i = 0; i < LOCKS; i++) {
-        leases.add(client.lock(contender.newName()).tryAcquire(Locking.PATIENCE).orElseThrow());
+        leases.add(
+            client.lock(contender.newName()).tryAcquire(Locking.UNCONTENDED_TIMEOUT).orElseThrow());
       }
-      long held = store.storedKeys();
+      long keysHeld = store.storedKeys();
       leases.forEach(Lease::close);
-      long left = store.storedKeys();
-      run.measured(contender, KEYS_HELD, (double) (held - before) / LOCKS);
-      run.measured(contender, KEYS_LEFT, (double) (left - before) / LOCKS);
+      long keysLeft = store.storedKeys();
+      run.record(contender, KEYS_HELD, (double) (keysHeld - before) / LOCKS);
+      run.record(contender, KEYS_LEFT, (double) (keysLeft - before) / LOCKS);
     }
   }
 }

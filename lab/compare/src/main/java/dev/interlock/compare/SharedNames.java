@@ -12,7 +12,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.HdrHistogram.Histogram;
 
-/** What it costs to share a name: readers together, permits, and a writer among readers. */
+/** Measures shared names: concurrent readers, permits, and a writer among readers. */
 final class SharedNames extends Scenario {
   static final String READERS = "readers";
   static final String THREADS = "threads";
@@ -29,9 +29,7 @@ final class SharedNames extends Scenario {
         "shared-names",
         "Readers and permits",
         """
-        Threads of one process read one name, again and again; then 16 threads want one of 8
-        permits each. In the end one thread writes a name that 4 threads of another client read
-        for 2 ms each: how long it waits for them.
+        Threads of one process acquire and release the read lock of one name. Then 16 threads want one of 8 permits each. Finally, one thread wants the write lock of a name while 4 threads of another client hold its read lock for 2 ms at a time; the writer's wait is measured.
         """,
         List.of(),
         List.of(new Chart.Lines("Readers' pairs per second, one name", RATE, READERS, READERS)));
@@ -68,19 +66,19 @@ final class SharedNames extends Scenario {
       measure(
           run,
           Capability.READ_WRITE,
-          contender -> run.pairs(contender, Locking.readersBy(contender.open()), readers),
+          contender -> run.cycles(contender, Locking.readLocks(contender.open()), readers),
           RATE,
           new Point(READERS, readers),
-          Figure.PAIRS);
+          Figure.CYCLES);
     }
     int threads = 2 * PERMITS;
     measure(
         run,
         Capability.SEMAPHORE,
-        contender -> run.pairs(contender, Locking.permitsBy(contender.open(), PERMITS), threads),
+        contender -> run.cycles(contender, Locking.permits(contender.open(), PERMITS), threads),
         PERMIT_RATE,
         new Point(THREADS, threads),
-        Figure.PAIRS);
+        Figure.CYCLES);
     measure(
         run,
         Capability.READ_WRITE,
@@ -99,10 +97,10 @@ final class SharedNames extends Scenario {
         opener,
         null,
         (contender, series, lock, baseline) ->
-            run.measured(contender, metric, at, series.values(lock, figure)));
+            run.record(contender, metric, at, series.values(lock, figure)));
   }
 
-  /** One thread that writes, and some of another client that read. */
+  /** A trial with one writer and, on another client, several readers. */
   private record WriterAmongReaders(
       LockClient writer, LockClient readers, String name, Duration slice) implements Trial {
 
@@ -118,13 +116,13 @@ final class SharedNames extends Scenario {
 
     @Override
     public Map<Figure, Double> round() throws Exception {
-      Histogram waits = new Histogram(3); // of one thread
+      Histogram waits = new Histogram(3); // only the writer records
       DistributedReadWriteLock written = writer.readWriteLock(name);
       DistributedReadWriteLock read = readers.readWriteLock(name);
       Workers.work(
           1 + READERS_BESIDE_A_WRITER,
           slice,
-          (number, goesOn) -> {
+          (number, running) -> {
             do {
               if (number == 0) {
                 long asked = System.nanoTime();
@@ -136,7 +134,7 @@ final class SharedNames extends Scenario {
                   TimeUnit.NANOSECONDS.sleep(READ.toNanos());
                 }
               }
-            } while (goesOn.getAsBoolean());
+            } while (running.getAsBoolean());
           });
       return Map.of(Figure.WAIT_P99, waits.getValueAtPercentile(99) / 1e9);
     }

@@ -14,26 +14,23 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
-/** When a holder learns that it has lost its lock, if the network just falls silent. */
+/** Measures how soon a holder learns that it has lost its lock when the network falls silent. */
 final class SilentPartition extends Scenario {
   static final Metric SIGNALLED =
       new Metric("loss-signalled-after", "loss signalled after", Unit.SECONDS);
-  static final Metric LATE =
+  static final Metric AFTER_VALIDITY =
       new Metric("loss-signalled-after-validity", "after end of validity", Unit.SECONDS);
 
-  private static final long PATIENCE_SECONDS = 30;
+  private static final long LOSS_TIMEOUT_SECONDS = 30;
 
   SilentPartition() {
     super(
         "silent-partition",
         "Silent partition",
         """
-        A holder renews its lease; then packets vanish in both directions, and no connection is
-        closed. Measured is when the loss of the lease is signalled to the holder, from the
-        beginning of the partition, and from the end of the lease's validity: the signal must not
-        come later than that.
+        A holder renews its lease; then packets vanish in both directions, and no connection is closed. The time until the loss of the lease is signalled is measured from the beginning of the partition, and from the end of the lease's validity. The signal must not come after that end.
         """,
-        List.of(SIGNALLED, LATE),
+        List.of(SIGNALLED, AFTER_VALIDITY),
         List.of(new Chart.TimeLines()));
   }
 
@@ -44,44 +41,48 @@ final class SilentPartition extends Scenario {
 
   @Override
   void run(Run run) throws InterruptedException {
-    run.together(
+    run.inParallel(
         contender -> run.onNetwork(contender, network -> silence(run, contender, network)));
   }
 
   private static void silence(Run run, OpenContender contender, Network network) throws Exception {
     List<Double> signalled = new ArrayList<>();
-    List<Double> late = new ArrayList<>();
+    List<Double> afterValidity = new ArrayList<>();
     for (int i = 0; i < run.profile().faultRounds(); i++) {
       try (LockClient client =
               LockClient.open(network.uri(), OpenContender.options(run.profile().ttl()));
           Lease lease =
-              client.lock(contender.newName()).tryAcquire(Locking.PATIENCE).orElseThrow()) {
-        long silent = System.nanoTime();
+              client
+                  .lock(contender.newName())
+                  .tryAcquire(Locking.UNCONTENDED_TIMEOUT)
+                  .orElseThrow()) {
+        long silentAt = System.nanoTime();
         LeaseLostException loss;
-        long known;
-        long end;
+        long signalledAt;
+        long validityEnd;
         try (Disturbance silence = network.partition()) {
-          // Renewals whose answers were under way count: the end is what the lease says itself.
-          end = System.nanoTime() + lease.remainingValidity().toNanos();
-          loss = lease.onLoss().get(PATIENCE_SECONDS, TimeUnit.SECONDS);
-          known = System.nanoTime();
+          // The validity is read after the partition began, since a reply to a renewal may still
+          // have arrived.
+          validityEnd = System.nanoTime() + lease.remainingValidity().toNanos();
+          loss = lease.onLoss().get(LOSS_TIMEOUT_SECONDS, TimeUnit.SECONDS);
+          signalledAt = System.nanoTime();
         }
-        signalled.add((known - silent) / 1e9);
-        late.add((known - end) / 1e9);
+        signalled.add((signalledAt - silentAt) / 1e9);
+        afterValidity.add((signalledAt - validityEnd) / 1e9);
         if (i == 0) {
           Map<String, Long> events = new LinkedHashMap<>();
-          events.put("the network falls silent", silent);
-          events.put("the validity ends", end);
-          events.put("the holder is signalled: " + words(loss), known);
-          run.timeLine(contender, events);
+          events.put("the network falls silent", silentAt);
+          events.put("the validity ends", validityEnd);
+          events.put("the holder is signalled: " + describe(loss), signalledAt);
+          run.recordTimeLine(contender, events);
         }
       }
     }
-    run.measured(contender, SIGNALLED, null, signalled);
-    run.measured(contender, LATE, null, late);
+    run.record(contender, SIGNALLED, null, signalled);
+    run.record(contender, AFTER_VALIDITY, null, afterValidity);
   }
 
-  static String words(LeaseLostException loss) {
+  static String describe(LeaseLostException loss) {
     return loss.reason().name().toLowerCase(Locale.ROOT).replace('_', ' ');
   }
 }

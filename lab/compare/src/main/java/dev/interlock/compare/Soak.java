@@ -18,36 +18,38 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.Parameters;
 
 /**
- * Acquires and releases very often. Shows ten times how fast that is and what client and server
- * hold: growth is a leak, and a falling speed is wear. Then leaves the client idle, and shows what
- * that costs.
+ * Runs many cycles. Ten times it shows the rate and the resources of client and server: growth is a
+ * leak, and a falling rate is wear. Then it leaves the client idle and shows the cost of that.
  *
- * <p>What the server holds is shown for a single Redis only.
+ * <p>The resources of the server are shown for a single Redis only.
  */
 @Command(
     name = "soak",
-    description = "Acquires and releases very often: what grows is a leak.",
+    description = "Runs many cycles of acquire and release, to find leaks.",
     mixinStandardHelpOptions = true)
 final class Soak implements Callable<Integer> {
   private static final int REPORTS = 10;
-  private static final Duration REST = Duration.ofSeconds(10);
+  private static final Duration IDLE_TIME = Duration.ofSeconds(10);
 
   @Parameters(
       paramLabel = "BACKEND|URI",
       description = "A backend, whose server is started, or the URI of a store.")
   private String where = "";
 
-  @Parameters(paramLabel = "PAIRS", converter = Grouped.class, description = "How many pairs.")
-  private int pairs;
+  @Parameters(
+      paramLabel = "CYCLES",
+      converter = Grouped.class,
+      description = "The number of cycles.")
+  private int cycles;
 
   @Parameters(
       paramLabel = "NAMES",
       converter = Grouped.class,
       defaultValue = "1",
-      description = "Over how many names. Default: 1.")
+      description = "The number of names. Default: 1.")
   private int names;
 
-  /** A number that may be written as in Java, such as {@code 100_000}. */
+  /** Parses a number that may be written as in Java, such as {@code 100_000}. */
   static final class Grouped implements ITypeConverter<Integer> {
     @Override
     public Integer convert(String value) {
@@ -73,53 +75,54 @@ final class Soak implements Callable<Integer> {
   private void run(String uri, @Nullable RedisServer redis)
       throws IOException, InterruptedException {
     try (LockClient client = LockClient.open(uri)) {
-      int share = pairs / REPORTS;
-      System.out.println("    pairs  pairs/s   heap kB  threads  connections  keys");
+      int cyclesPerReport = cycles / REPORTS;
+      System.out.println("   cycles cycles/s   heap kB  threads  connections  keys");
       for (int report = 1; report <= REPORTS; report++) {
         long started = System.nanoTime();
-        for (int i = 0; i < share; i++) {
+        for (int i = 0; i < cyclesPerReport; i++) {
           DistributedLock lock = client.lock("soak/" + i % names);
           try (Lease lease = lock.acquire()) {
             lease.ensureHeld();
           }
         }
         double seconds = (System.nanoTime() - started) / 1e9;
-        show((long) report * share, share / seconds, redis);
+        show((long) report * cyclesPerReport, cyclesPerReport / seconds, redis);
       }
-      rest(redis);
+      measureIdle(redis);
     }
   }
 
-  private static void show(long pairs, double rate, @Nullable RedisServer redis)
+  private static void show(long cycles, double rate, @Nullable RedisServer redis)
       throws IOException {
     System.out.printf(
         Locale.ROOT,
         "%9d  %7.0f  %8d  %7d  %11s  %4s%n",
-        pairs,
+        cycles,
         rate,
-        OwnProcess.heapBytes() / 1024,
+        ThisProcess.heapBytes() / 1024,
         ManagementFactory.getThreadMXBean().getThreadCount(),
         redis == null ? "-" : redis.info("clients", "connected_clients"),
         redis == null ? "-" : redis.call("DBSIZE"));
   }
 
-  private static void rest(@Nullable RedisServer redis) throws IOException, InterruptedException {
-    long before = OwnProcess.processorNanos();
+  private static void measureIdle(@Nullable RedisServer redis)
+      throws IOException, InterruptedException {
+    long before = ThisProcess.processorNanos();
     long commands = redis == null ? 0 : commands(redis);
-    Thread.sleep(REST.toMillis());
-    String more =
+    Thread.sleep(IDLE_TIME.toMillis());
+    String commandsText =
         redis == null
             ? ""
             : ", " + (commands(redis) - commands) + " commands (one is this question)";
     System.out.printf(
         Locale.ROOT,
         "idle for %d s: %.1f ms of processor time%s%n",
-        REST.toSeconds(),
-        (OwnProcess.processorNanos() - before) / 1e6,
-        more);
+        IDLE_TIME.toSeconds(),
+        (ThisProcess.processorNanos() - before) / 1e6,
+        commandsText);
   }
 
-  /** {@return how many commands the server has processed} */
+  /** {@return the number of commands that the server has processed} */
   static long commands(RedisServer redis) throws IOException {
     return Long.parseLong(redis.info("stats", "total_commands_processed"));
   }

@@ -4,15 +4,15 @@ import dev.interlock.report.Unit;
 import java.util.List;
 
 /**
- * Several rounds in three numbers.
+ * The median and range of the values of several rounds.
  *
- * @param median the middle one; of two middle ones their mean; not a number if there are none
- * @param lowest the lowest
- * @param highest the highest
+ * @param median the median; NaN if there are no values
+ * @param lowest the lowest value
+ * @param highest the highest value
  */
 public record Spread(double median, double lowest, double highest) {
 
-  /** {@return the spread of what several rounds gave} */
+  /** {@return the spread of the values of several rounds} */
   public static Spread of(List<Double> rounds) {
     double[] sorted = rounds.stream().mapToDouble(Double::doubleValue).sorted().toArray();
     int count = sorted.length;

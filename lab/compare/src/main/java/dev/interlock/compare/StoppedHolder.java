@@ -12,9 +12,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.stream.LongStream;
 
-/** What a holder that was stopped for longer than its TTL does to the data. */
+/** Shows the damage that a holder does to data when it was stopped for longer than its TTL. */
 final class StoppedHolder extends Scenario {
-  static final Metric UNCHECKED =
+  static final Metric WITHOUT_TOKEN =
       new Metric("lost-updates-unchecked", "lost updates, no token", Unit.COUNT);
   static final Metric CHECKED =
       new Metric("lost-updates-checked", "token checked on write", Unit.COUNT);
@@ -29,14 +29,10 @@ final class StoppedHolder extends Scenario {
         "Stopped holder",
         """
         A process acquires a lock, reads %d counters to add one to each, and is stopped (SIGSTOP)
-        for longer than its TTL. Meanwhile another one acquires the lock and reads them too. When it
-        has written half of them, the first one resumes and writes all. Then the second writes the
-        other half. No lock can prevent that. If the store checks the token of each write, it saves
-        the half that the second had written before. If each lease also claims its token there
-        before it reads, no update is lost.
+        for longer than its TTL. Meanwhile a second process acquires the lock and reads them, too. After it has written half of them, the first process resumes and writes all of them. Then the second process writes the other half. No lock can prevent this. If the store checks the token of each write, the half that the second process had written is safe. If each process also claims its token on the store before it reads, no update is lost.
         """
             .formatted(COUNTERS),
-        List.of(UNCHECKED, CHECKED, CLAIMED),
+        List.of(WITHOUT_TOKEN, CHECKED, CLAIMED),
         List.of(new Chart.TimeLines()));
   }
 
@@ -47,10 +43,10 @@ final class StoppedHolder extends Scenario {
 
   @Override
   void run(Run run) throws InterruptedException {
-    run.together(
+    run.inParallel(
         contender -> {
           if (!contender.isShared()) {
-            run.skip(contender, "its locks stop with the process");
+            run.skip(contender, "its locks do not outlive the process");
           } else if (!ProcessSignals.supported()) {
             run.skip(contender, "processes can be stopped on Linux only");
           } else {
@@ -70,14 +66,17 @@ final class StoppedHolder extends Scenario {
     try (LockClient client = contender.open();
         Holder holder = Holder.start(contender, name, run.profile().ttl())) {
       events.put("the first holds the lock" + token(fencing, holder.token()), holder.acquired());
-      List<Update> late = updates(stores, holder.token());
+      List<Update> lateUpdates = updates(stores, holder.token());
       holder.stop();
       events.put("it has read, and is stopped", System.nanoTime());
       try (Lease lease =
           client
               .lock(name)
               .tryAcquire(holder.ttl().plusSeconds(30))
-              .orElseThrow(() -> new IllegalStateException("the lock never became free"))) {
+              .orElseThrow(
+                  () ->
+                      new IllegalStateException(
+                          "the lock of the stopped process did not become free"))) {
         long token = fencing ? lease.fencingToken() : 0;
         events.put("the second holds the lock" + token(fencing, token), System.nanoTime());
         List<Update> updates = updates(stores, token);
@@ -86,13 +85,13 @@ final class StoppedHolder extends Scenario {
             .forEach(update -> update.write(token));
         events.put("it has read all, and written half", System.nanoTime());
         holder.resume();
-        // It writes without asking whether its lease is still held.
-        long lateToken = holder.writesWith();
-        late.forEach(update -> update.write(lateToken));
+        // It writes without checking its lease.
+        long lateToken = holder.lateToken();
+        lateUpdates.forEach(update -> update.write(lateToken));
         events.put(
             "the first resumes and writes"
                 + token(fencing, lateToken)
-                + (holder.thinksThatItHolds() ? "" : "; asked, its lease says that it is lost"),
+                + (holder.believesItHolds() ? "" : "; asked, its lease says that it is lost"),
             System.nanoTime());
         updates.stream()
             .filter(update -> update.counter() >= COUNTERS / 2)
@@ -100,13 +99,13 @@ final class StoppedHolder extends Scenario {
         events.put("the second writes the rest", System.nanoTime());
       }
     }
-    run.timeLine(contender, events);
-    run.measured(contender, UNCHECKED, unchecked.lost());
+    run.recordTimeLine(contender, events);
+    run.record(contender, WITHOUT_TOKEN, unchecked.lostUpdates());
     if (fencing) {
-      run.measured(contender, CHECKED, checked.lost());
-      run.measured(contender, CLAIMED, claimed.lost());
+      run.record(contender, CHECKED, checked.lostUpdates());
+      run.record(contender, CLAIMED, claimed.lostUpdates());
     } else {
-      run.skip(contender, "it has no tokens that could be checked");
+      run.skip(contender, "it has no fencing tokens");
     }
   }
 
@@ -114,7 +113,7 @@ final class StoppedHolder extends Scenario {
     return fencing ? ", token " + token : "";
   }
 
-  /** Reads every counter of every store, to add one to it later. */
+  /** Reads every counter of every store; each update adds one to a counter. */
   private static List<Update> updates(List<Counters> stores, long token) {
     List<Update> updates = new ArrayList<>();
     for (Counters store : stores) {
@@ -125,14 +124,14 @@ final class StoppedHolder extends Scenario {
     return updates;
   }
 
-  /** What a lease is about to write. */
+  /** A write that adds one to the value that was read. */
   private record Update(Counters store, int counter, long value) {
     void write(long token) {
       store.write(counter, value, token);
     }
   }
 
-  /** Stands for the data: what reads and writes make of the token that they carry. */
+  /** The data: counters on a store that may check tokens. */
   private static final class Counters {
     private final boolean readsClaim;
     private final boolean writesCheck;
@@ -161,8 +160,8 @@ final class StoppedHolder extends Scenario {
       accepted++;
     }
 
-    /** Accepted writes, each of which should have added one, that added none. */
-    double lost() {
+    /** {@return the number of accepted writes that did not increase the sum} */
+    double lostUpdates() {
       return accepted - LongStream.of(values).sum();
     }
   }

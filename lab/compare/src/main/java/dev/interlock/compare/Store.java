@@ -15,7 +15,7 @@ enum Store {
   ZOOKEEPER("ZooKeeper", ZooKeeperTargets::measure),
   ETCD("etcd", EtcdTargets::measure);
 
-  /** Measures what the targets are about. */
+  /** Measures the targets of a store. */
   @Immutable
   private interface Targets {
     void measure(Bench bench) throws InterruptedException;
@@ -30,9 +30,9 @@ enum Store {
   }
 
   /**
-   * {@return those that are named as on the command line; all if none is}
+   * {@return the stores with these names; all if no name is given}
    *
-   * @throws IllegalArgumentException if there is none of a name
+   * @throws IllegalArgumentException if a name is unknown
    */
   static Set<Store> named(List<String> names) {
     EnumSet<Store> all = EnumSet.allOf(Store.class);
@@ -43,17 +43,19 @@ enum Store {
               .filter(store -> store.toString().equals(name))
               .findFirst()
               .orElseThrow(
-                  () -> new IllegalArgumentException("no backend " + name + "; there are " + all)));
+                  () ->
+                      new IllegalArgumentException(
+                          "there is no backend " + name + "; the backends are " + all)));
     }
     return named.isEmpty() ? all : named;
   }
 
-  /** {@return its name in a heading} */
+  /** {@return the name for headings} */
   String title() {
     return title;
   }
 
-  /** {@return its servers, which have been started} */
+  /** Starts and returns the servers. */
   Deployment start() {
     return Contender.named(toString()).startServers().orElseThrow();
   }
@@ -62,7 +64,7 @@ enum Store {
     targets.measure(bench);
   }
 
-  /** {@return its name as it is written on the command line} */
+  /** {@return the name on the command line} */
   @Override
   public String toString() {
     return name().toLowerCase(Locale.ROOT);

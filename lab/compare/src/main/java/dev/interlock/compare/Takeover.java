@@ -11,25 +11,21 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 
-/** How soon a waiter acquires the lock of a process that was killed. */
+/** Measures how soon a waiter acquires the lock of a process that was killed. */
 final class Takeover extends Scenario {
-  static final Metric BEYOND = new Metric("beyond-ttl", "granted after TTL", Unit.SECONDS);
+  static final Metric AFTER_TTL = new Metric("beyond-ttl", "granted after TTL", Unit.SECONDS);
   static final Metric TTL = new Metric("effective-ttl", "TTL", Unit.SECONDS);
 
-  private static final long PATIENCE_SECONDS = 30;
+  private static final long EXTRA_WAIT_SECONDS = 30;
 
   Takeover() {
     super(
         "takeover",
         "Takeover after kill",
         """
-        A process acquires a lock and is killed (SIGKILL) at once; another process waits. Measured
-        is how long after the end of the TTL the waiter acquires the lock. The TTL is counted from
-        when the holder knew that it had the lock, a moment after it began on the store, so that
-        the result may be just below zero. A TTL that is longer than the one asked for is the
-        store's own.
+        A process acquires a lock and is killed (SIGKILL) at once; another process waits. The result is the time from the end of the TTL until the waiter acquires the lock. It can be slightly negative, because the TTL is counted from the time when the holder received its grant, and it begins on the store a moment earlier. If the TTL is longer than requested, the store has raised it.
         """,
-        List.of(TTL, BEYOND),
+        List.of(TTL, AFTER_TTL),
         List.of(new Chart.TimeLines()));
   }
 
@@ -41,18 +37,18 @@ final class Takeover extends Scenario {
 
   @Override
   void run(Run run) throws InterruptedException {
-    run.together(
+    run.inParallel(
         contender -> {
           if (contender.isShared()) {
             killHolders(run, contender);
           } else {
-            run.skip(contender, "its locks end with the process");
+            run.skip(contender, "its locks do not outlive the process");
           }
         });
   }
 
   private static void killHolders(Run run, OpenContender contender) throws Exception {
-    List<Double> beyond = new ArrayList<>();
+    List<Double> afterTtl = new ArrayList<>();
     List<Double> ttls = new ArrayList<>();
     try (LockClient client = contender.open()) {
       client.lock(contender.newName()).acquire().close(); // connects
@@ -64,13 +60,13 @@ final class Takeover extends Scenario {
           holder.kill();
           long granted;
           try (Lease lease =
-              next.get(holder.ttl().toSeconds() + PATIENCE_SECONDS, TimeUnit.SECONDS)) {
+              next.get(holder.ttl().toSeconds() + EXTRA_WAIT_SECONDS, TimeUnit.SECONDS)) {
             granted = System.nanoTime();
           } finally {
             next.cancel(true);
           }
           long end = holder.acquired() + holder.ttl().toNanos();
-          beyond.add((granted - end) / 1e9);
+          afterTtl.add((granted - end) / 1e9);
           ttls.add(holder.ttl().toNanos() / 1e9);
           if (i == 0) {
             Map<String, Long> events = new LinkedHashMap<>();
@@ -78,12 +74,12 @@ final class Takeover extends Scenario {
             events.put("it is killed", killing);
             events.put("its TTL ends", end);
             events.put("the next process holds the lock", granted);
-            run.timeLine(contender, events);
+            run.recordTimeLine(contender, events);
           }
         }
       }
     }
-    run.measured(contender, TTL, null, ttls);
-    run.measured(contender, BEYOND, null, beyond);
+    run.record(contender, TTL, null, ttls);
+    run.record(contender, AFTER_TTL, null, afterTtl);
   }
 }

@@ -3,10 +3,10 @@ package dev.interlock.compare;
 import dev.interlock.report.Unit;
 
 /**
- * A target.
+ * A bound for a measured value.
  *
- * @param atLeast whether more is better
- * @param bound the limit, which itself is good enough
+ * @param atLeast whether the value must be at least, rather than at most, the bound
+ * @param bound the bound, which itself meets the target
  * @param unit the unit of the bound
  */
 record Target(boolean atLeast, double bound, Unit unit) {

@@ -3,23 +3,23 @@ package dev.interlock.compare;
 import java.util.List;
 import java.util.Map;
 
-/** What one contender does in each round. */
+/** Measures one contender, once in each round. */
 public interface Trial extends AutoCloseable {
 
   /**
-   * Measures once.
+   * Measures the contender for one round.
    *
-   * @throws Exception if the contender cannot go on
+   * @throws Exception if the contender fails; it is then removed
    */
   Map<Figure, Double> round() throws Exception;
 
-  /** Forgets the rounds so far, which were for warming up. */
-  default void warmedUp() {}
+  /** Discards results that a trial has kept from the rounds so far, which were warm-up. */
+  default void forgetWarmUp() {}
 
   @Override
   default void close() throws Exception {}
 
-  /** Closes all, the last one first, even if closing another one fails. */
+  /** Closes all objects in reverse order, even if one of them fails to close. */
   static void closeAll(List<? extends AutoCloseable> opened) throws Exception {
     if (!opened.isEmpty()) {
       int last = opened.size() - 1;

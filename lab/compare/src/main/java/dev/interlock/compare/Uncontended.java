@@ -8,7 +8,7 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.HdrHistogram.Histogram;
 
-/** What an uncontended lock costs. */
+/** Measures an uncontended lock. */
 final class Uncontended extends Scenario {
   static final Metric P50 = new Metric("latency-p50", "p50", Unit.SECONDS);
   static final Metric P99 = new Metric("latency-p99", "p99", Unit.SECONDS);
@@ -18,11 +18,11 @@ final class Uncontended extends Scenario {
       new Metric("baseline-latency-p50", "baseline p50", Unit.SECONDS);
   static final Metric RATIO = new Metric("latency-p50-to-baseline", "p50 / baseline", Unit.RATIO);
 
-  /** It is the first scenario: with fewer pairs before it, it would show what compiling costs. */
-  private static final int WARM = 5_000;
+  /** This scenario is the first one; with fewer cycles before it, it would measure compilation. */
+  private static final int MIN_WARM_UP_CYCLES = 5_000;
 
-  /** With fewer pairs the percentile would be one or two of the slowest. */
-  private static final int ENOUGH_FOR_P999 = 5_000;
+  /** With fewer cycles, the percentile would be one of the few slowest. */
+  private static final int MIN_CYCLES_FOR_P999 = 5_000;
 
   private static final double[] QUANTILES = {
     0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999
@@ -33,8 +33,7 @@ final class Uncontended extends Scenario {
         "uncontended",
         "Uncontended",
         """
-        One thread acquires and releases one lock, again and again; a pair is both. The baseline is
-        the least that the bare driver has to do, on the same server and in the same rounds.
+        One thread acquires and releases one lock in a loop; a pair is one acquisition and its release. The baseline is the minimum that the store's driver has to do, on the same server and in the same rounds.
         """,
         List.of(P50, P99, P999, RATE, BASELINE_P50, RATIO),
         List.of(
@@ -49,23 +48,23 @@ final class Uncontended extends Scenario {
 
   @Override
   void run(Run run) throws InterruptedException {
-    Map<OpenContender, PairTrial> trials = new ConcurrentHashMap<>();
+    Map<OpenContender, CycleTrial> trials = new ConcurrentHashMap<>();
     run.interleaved(
         run.contenders(),
-        WARM,
+        MIN_WARM_UP_CYCLES,
         contender -> {
-          PairTrial trial = run.pairs(contender, Locking.by(contender.open()), 1);
+          CycleTrial trial = run.cycles(contender, Locking.locks(contender.open()), 1);
           trials.put(contender, trial);
           return trial;
         },
-        contender -> run.pairs(contender, contender.baseline(contender.uri(), 1), 1),
+        contender -> run.cycles(contender, contender.baseline(contender.uri(), 1), 1),
         (contender, series, lock, baseline) -> {
-          run.measured(contender, P50, null, series.values(lock, Figure.PAIR_P50));
-          run.measured(contender, P99, null, series.values(lock, Figure.PAIR_P99));
-          run.measured(contender, RATE, null, series.values(lock, Figure.PAIRS));
-          run.measured(contender, BASELINE_P50, null, series.values(baseline, Figure.PAIR_P50));
-          run.ratio(contender, RATIO, null, series.ratios(Figure.PAIR_P50, lock, baseline));
-          PairTrial trial = trials.get(contender);
+          run.record(contender, P50, null, series.values(lock, Figure.CYCLE_P50));
+          run.record(contender, P99, null, series.values(lock, Figure.CYCLE_P99));
+          run.record(contender, RATE, null, series.values(lock, Figure.CYCLES));
+          run.record(contender, BASELINE_P50, null, series.values(baseline, Figure.CYCLE_P50));
+          run.recordRatio(contender, RATIO, null, series.ratios(Figure.CYCLE_P50, lock, baseline));
+          CycleTrial trial = trials.get(contender);
           if (trial != null && series.contenders().contains(lock)) {
             distribution(run, contender, trial.all());
           }
@@ -73,8 +72,8 @@ final class Uncontended extends Scenario {
   }
 
   private void distribution(Run run, OpenContender contender, Histogram all) {
-    if (all.getTotalCount() >= ENOUGH_FOR_P999) {
-      run.measured(contender, P999, seconds(all, 0.999));
+    if (all.getTotalCount() >= MIN_CYCLES_FOR_P999) {
+      run.record(contender, P999, seconds(all, 0.999));
     }
     List<Results.Distribution.Step> steps = new ArrayList<>();
     for (double quantile : QUANTILES) {

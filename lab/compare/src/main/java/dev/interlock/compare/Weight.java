@@ -17,13 +17,13 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
 
 /**
- * The weight of a client that holds 10,000 renewed leases, and of one with 1,000 waiters for one
- * name: heap after collection beyond what it was before, threads beyond those of the client, the
- * processor time of three renewals of every lease, and the requests to a single Redis meanwhile.
+ * Measures a client that holds 10,000 renewed leases, and one with 1,000 waiters for one name: the
+ * heap and threads that they add, the processor time of three renewals of every lease, and the
+ * requests to a single Redis.
  */
 @Command(
     name = "weight",
-    description = "What 10,000 held leases and 1,000 waiters for one name weigh.",
+    description = "Measures what 10,000 held leases and 1,000 waiters for one name cost.",
     mixinStandardHelpOptions = true)
 final class Weight implements Callable<Integer> {
   private static final int LEASES = 10_000;
@@ -31,9 +31,9 @@ final class Weight implements Callable<Integer> {
   private static final int WARM_UP = 500;
 
   /** Three times the renewal interval of the default TTL. */
-  private static final Duration RENEWALS = Duration.ofSeconds(30);
+  private static final Duration RENEWAL_TIME = Duration.ofSeconds(30);
 
-  private static final Duration REST = Duration.ofSeconds(10);
+  private static final Duration WAITING_TIME = Duration.ofSeconds(10);
 
   @Parameters(
       paramLabel = "BACKEND",
@@ -45,38 +45,38 @@ final class Weight implements Callable<Integer> {
   public Integer call() throws IOException, InterruptedException {
     Set<Store> stores = Store.named(names);
     System.out.println(
-        "| | heap per held lease | threads more | processor time, of one core | requests a second"
+        "| | heap per held lease | additional threads | processor time, of one core | requests a second"
             + " | heap per waiter | requests a second |");
     System.out.println("|---|---:|---:|---:|---:|---:|---:|");
     for (Store store : stores) {
       try (Deployment servers = store.start()) {
-        System.out.println("| " + store + held(servers) + waiting(servers) + " |");
+        System.out.println("| " + store + measureHeld(servers) + measureWaiting(servers) + " |");
       }
     }
     return 0;
   }
 
-  private static String held(Deployment servers) throws IOException, InterruptedException {
+  private static String measureHeld(Deployment servers) throws IOException, InterruptedException {
     try (LockClient client = LockClient.open(servers.uri())) {
       release(hold(client, "warm-up", WARM_UP));
-      long heap = OwnProcess.heapBytes();
+      long heap = ThisProcess.heapBytes();
       int threads = ManagementFactory.getThreadMXBean().getThreadCount();
       List<Lease> leases = hold(client, "held", LEASES);
-      long perLease = (OwnProcess.heapBytes() - heap) / LEASES;
-      Thread.sleep(RENEWALS.toMillis()); // until what renews is compiled
+      long perLease = (ThisProcess.heapBytes() - heap) / LEASES;
+      Thread.sleep(RENEWAL_TIME.toMillis()); // until the code of renewals is compiled
       long commands = commands(servers);
-      long processor = OwnProcess.processorNanos();
-      Thread.sleep(RENEWALS.toMillis());
-      double share = (double) (OwnProcess.processorNanos() - processor) / RENEWALS.toNanos();
-      String requests = perSecond(servers, commands, RENEWALS);
-      int more = ManagementFactory.getThreadMXBean().getThreadCount() - threads;
+      long processor = ThisProcess.processorNanos();
+      Thread.sleep(RENEWAL_TIME.toMillis());
+      double share = (double) (ThisProcess.processorNanos() - processor) / RENEWAL_TIME.toNanos();
+      String requests = perSecond(servers, commands, RENEWAL_TIME);
+      int addedThreads = ManagementFactory.getThreadMXBean().getThreadCount() - threads;
       long lost = leases.stream().filter(lease -> !lease.isHeld()).count();
       release(leases);
       return String.format(
           Locale.ROOT,
           " | %,d bytes | %d | %.1f %%%s | %s",
           perLease,
-          more,
+          addedThreads,
           share * 100,
           lost == 0 ? "" : ", " + lost + " lost",
           requests);
@@ -96,18 +96,19 @@ final class Weight implements Callable<Integer> {
     leases.forEach(Lease::release);
   }
 
-  private static String waiting(Deployment servers) throws IOException, InterruptedException {
+  private static String measureWaiting(Deployment servers)
+      throws IOException, InterruptedException {
     try (LockClient holder = LockClient.open(servers.uri());
         LockClient client = LockClient.open(servers.uri());
-        Lease held = holder.lock("hot").acquire()) {
+        Lease lease = holder.lock("hot").acquire()) {
       cancel(wait(client, WARM_UP));
-      long heap = OwnProcess.heapBytes();
+      long heap = ThisProcess.heapBytes();
       List<CompletableFuture<Lease>> waiters = wait(client, WAITERS);
-      long perWaiter = (OwnProcess.heapBytes() - heap) / WAITERS;
+      long perWaiter = (ThisProcess.heapBytes() - heap) / WAITERS;
       long commands = commands(servers);
-      Thread.sleep(REST.toMillis());
-      String requests = perSecond(servers, commands, REST);
-      held.ensureHeld();
+      Thread.sleep(WAITING_TIME.toMillis());
+      String requests = perSecond(servers, commands, WAITING_TIME);
+      lease.ensureHeld();
       cancel(waiters);
       return String.format(Locale.ROOT, " | %,d bytes | %s", perWaiter, requests);
     }
@@ -125,7 +126,7 @@ final class Weight implements Callable<Integer> {
     waiters.forEach(waiter -> waiter.cancel(true));
   }
 
-  /** The commands that a single Redis has processed; 0 for others. */
+  /** {@return the number of commands that a single Redis has processed; 0 for other stores} */
   private static long commands(Deployment servers) throws IOException {
     return servers instanceof RedisServer redis ? Soak.commands(redis) : 0;
   }

@@ -9,38 +9,38 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** Runs a job on several threads that begin at the same moment, for a limited time. */
+/** Runs a job on several threads that start together, for a limited time. */
 public final class Workers {
-  private static final Duration LAST_WAIT = Duration.ofSeconds(20);
+  private static final Duration END_TIMEOUT = Duration.ofSeconds(20);
   private static final long STACK_BYTES = 256 << 10;
 
-  /** What one thread does. */
+  /** The work of one thread. */
   @FunctionalInterface
   public interface Job {
     /**
-     * Works until {@code goesOn} turns false.
+     * Works until {@code running} turns false.
      *
-     * @param number which of the threads this is, from 0
-     * @param goesOn turns false when the time is over or a thread has failed, and stays so
-     * @throws Exception if it cannot go on; the other threads then stop as well
+     * @param number the number of the thread, from 0
+     * @param running returns false once the time is over or a thread has failed
+     * @throws Exception if the work fails; the other threads then stop, too
      */
-    void work(int number, BooleanSupplier goesOn) throws Exception;
+    void work(int number, BooleanSupplier running) throws Exception;
   }
 
   private Workers() {}
 
   /**
-   * Runs a job on several threads, and waits until all have ended.
+   * Runs a job on several threads and waits until all have ended.
    *
-   * @param slice for how long; threads that are still running 20 s later are interrupted
-   * @return the {@link System#nanoTime} at which they began
+   * @param slice how long; threads that still run 20 s later are interrupted
+   * @return the {@link System#nanoTime} at which the threads started
    * @throws Exception the first failure of any of them
    */
   public static long work(int threads, Duration slice, Job job) throws Exception {
     CountDownLatch begin = new CountDownLatch(1);
     AtomicLong began = new AtomicLong();
     AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
-    BooleanSupplier goesOn =
+    BooleanSupplier running =
         () -> failure.get() == null && System.nanoTime() - began.get() < slice.toNanos();
     List<Thread> workers = new ArrayList<>();
     for (int i = 0; i < threads; i++) {
@@ -49,7 +49,7 @@ public final class Workers {
           () -> {
             try {
               begin.await();
-              job.work(number, goesOn);
+              job.work(number, running);
             } catch (Throwable e) {
               failure.compareAndSet(null, e);
             }
@@ -62,7 +62,7 @@ public final class Workers {
       workers.forEach(Thread::start);
       began.set(System.nanoTime());
       begin.countDown();
-      join(workers, slice.plus(LAST_WAIT));
+      join(workers, slice.plus(END_TIMEOUT));
     } finally {
       workers.forEach(Thread::interrupt);
       begin.countDown();
@@ -71,7 +71,7 @@ public final class Workers {
     if (failed instanceof Exception exception) {
       throw exception;
     } else if (failed != null) {
-      throw new IllegalStateException("a thread failed", failed);
+      throw new IllegalStateException("a worker thread failed", failed);
     }
     return began.get();
   }
@@ -82,7 +82,9 @@ public final class Workers {
       thread.join(Math.max(1, (end - System.nanoTime()) / 1_000_000));
       if (thread.isAlive()) {
         throw new IllegalStateException(
-            "threads that wait for a lock were not served within " + limit.toSeconds() + " s");
+            "a thread did not end within "
+                + limit.toSeconds()
+                + " s; it may still wait for a lock");
       }
     }
   }

@@ -9,28 +9,28 @@ import static dev.interlock.compare.Target.atMost;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The targets for ZooKeeper. */
+/** Measures the targets for ZooKeeper. */
 final class ZooKeeperTargets {
   private ZooKeeperTargets() {}
 
   static void measure(Bench bench) throws InterruptedException {
     Competitor<Locking> curator = OtherLocks.mutex();
     Section.Measured own = bench.uncontended(null, List.of(baseline(), ours(), curator));
-    own.ratio(Figure.PAIR_P50, BASELINE, atMost(1.05));
-    own.ratio(Figure.PAIR_P50, curator.name(), atMost(0.75));
+    own.ratio(Figure.CYCLE_P50, BASELINE, atMost(1.05));
+    own.ratio(Figure.CYCLE_P50, curator.name(), atMost(0.75));
     AtomicLong names = new AtomicLong();
     bench
-        .pairs(
+        .cycles(
             "a fresh name each time",
             1,
             1,
             number -> "fresh-" + names.incrementAndGet(),
             null,
             List.of(ours(), curator))
-        .ratio(Figure.PAIR_P50, curator.name(), atMost(0.65));
+        .ratio(Figure.CYCLE_P50, curator.name(), atMost(0.65));
     bench
         .ownNames(64, null, List.of(baseline(), ours(), curator))
-        .ratio(Figure.PAIRS, curator.name(), atLeast(1.1));
+        .ratio(Figure.CYCLES, curator.name(), atLeast(1.1));
     for (int threads : new int[] {1, 2}) {
       bench
           .contention(5, threads, null, List.of(ours(), curator))

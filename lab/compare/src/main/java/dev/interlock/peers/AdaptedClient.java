@@ -23,7 +23,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.opentest4j.TestAbortedException;
 
-/** A library's client as a {@link LockClient}. */
+/** Adapts the client of a library to {@link LockClient}. */
 final class AdaptedClient extends ForwardingClient {
   private final Peer peer;
   private final BackendInfo info;
@@ -39,11 +39,11 @@ final class AdaptedClient extends ForwardingClient {
     this.options = options;
   }
 
-  /** {@return what is thrown by a method that is not overridden here} */
+  /** {@return the exception of a method that is not overridden here} */
   private static RuntimeException refusal(Peer peer, String method) {
     return switch (method) {
       case "election" -> new NotOfferedException("an election as part of the lock's interface");
-      case "multiLock" -> peer.withoutSets();
+      case "multiLock" -> peer.multiLockRefusal();
       case "leases" -> new NotOfferedException("a list of what the client holds");
       case "waiters" -> new NotOfferedException("a list of what the client waits for");
       case "onEvent" -> new NotOfferedException("events of locks");
@@ -52,8 +52,8 @@ final class AdaptedClient extends ForwardingClient {
     };
   }
 
-  /** {@return what Interlock's callers get for an exception of the library} */
-  RuntimeException translated(String name, Throwable thrown) {
+  /** {@return the exception of our API that corresponds to an exception of the library} */
+  RuntimeException translate(String name, Throwable thrown) {
     Throwable cause =
         (thrown instanceof ExecutionException || thrown instanceof CompletionException)
                 && thrown.getCause() != null
@@ -62,9 +62,8 @@ final class AdaptedClient extends ForwardingClient {
     if (cause instanceof Error error) {
       throw error;
     }
-    boolean ofInterlock =
-        cause instanceof LockException && !(cause instanceof LockUnavailableException);
-    if (ofInterlock || cause instanceof TestAbortedException) {
+    boolean isOurs = cause instanceof LockException && !(cause instanceof LockUnavailableException);
+    if (isOurs || cause instanceof TestAbortedException) {
       return (RuntimeException) cause;
     }
     if (closed) {
@@ -89,10 +88,10 @@ final class AdaptedClient extends ForwardingClient {
   }
 
   @Override
-  public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
+  public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> customizer) {
     checkOpen();
     LockOptions.Builder changed = options.toBuilder();
-    change.accept(changed);
+    customizer.accept(changed);
     return new AdaptedLock(Objects.requireNonNull(name, "name"), Terms.of(changed.build()));
   }
 
@@ -104,7 +103,7 @@ final class AdaptedClient extends ForwardingClient {
         try {
           return peer.inspect(name);
         } catch (Exception e) {
-          throw translated(name, e);
+          throw translate(name, e);
         }
       }
 
@@ -118,7 +117,7 @@ final class AdaptedClient extends ForwardingClient {
         try {
           return peer.forceUnlock(name);
         } catch (Exception e) {
-          throw translated(name, e);
+          throw translate(name, e);
         }
       }
 
@@ -146,7 +145,7 @@ final class AdaptedClient extends ForwardingClient {
       try {
         peer.close();
       } catch (Exception e) {
-        // the kit closes clients whose servers are gone, too
+        // the kit also closes clients whose servers are gone
       }
     }
   }
@@ -156,7 +155,6 @@ final class AdaptedClient extends ForwardingClient {
     return info.name() + " at " + endpoint;
   }
 
-  /** One lock. */
   private final class AdaptedLock implements DistributedLock {
     private final String name;
     private final Terms terms;
@@ -171,14 +169,14 @@ final class AdaptedClient extends ForwardingClient {
       return name;
     }
 
-    private @Nullable Hold ask(@Nullable Duration atMost) throws InterruptedException {
+    private @Nullable Hold acquireHold(@Nullable Duration atMost) throws InterruptedException {
       checkOpen();
       try {
         return peer.acquire(name, terms, atMost);
       } catch (InterruptedException e) {
         throw e;
       } catch (Exception e) {
-        throw translated(name, e);
+        throw translate(name, e);
       }
     }
 
@@ -186,13 +184,13 @@ final class AdaptedClient extends ForwardingClient {
       return new AdaptedLease(AdaptedClient.this, name, hold);
     }
 
-    private Optional<Lease> leaseIfAny(@Nullable Hold hold) {
+    private Optional<Lease> optionalLease(@Nullable Hold hold) {
       return hold == null ? Optional.empty() : Optional.of(lease(hold));
     }
 
     @Override
     public Lease acquire() throws InterruptedException {
-      Hold hold = ask(null);
+      Hold hold = acquireHold(null);
       if (hold == null) {
         throw new IllegalStateException("an acquisition without a limit has ended without a lock");
       }
@@ -202,7 +200,7 @@ final class AdaptedClient extends ForwardingClient {
     @Override
     public Optional<Lease> tryAcquire() {
       try {
-        return leaseIfAny(ask(Duration.ZERO));
+        return optionalLease(acquireHold(Duration.ZERO));
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return Optional.empty();
@@ -211,32 +209,36 @@ final class AdaptedClient extends ForwardingClient {
 
     @Override
     public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
-      return leaseIfAny(ask(timeout));
+      return optionalLease(acquireHold(timeout));
     }
 
-    private CompletableFuture<@Nullable Hold> askAsync(@Nullable Duration atMost) {
+    private CompletableFuture<@Nullable Hold> acquireHoldAsync(@Nullable Duration atMost) {
       checkOpen();
       return peer.acquireAsync(name, terms, atMost);
     }
 
     @Override
     public CompletableFuture<Lease> acquireAsync() {
-      return new Answer<>(
-          askAsync(null), hold -> lease(Objects.requireNonNull(hold, "no lock")), this::failed);
+      return new AdaptedFuture<>(
+          acquireHoldAsync(null),
+          hold -> lease(Objects.requireNonNull(hold, "no lock")),
+          this::translateFailure);
     }
 
     @Override
     public CompletableFuture<Optional<Lease>> tryAcquireAsync() {
-      return new Answer<>(askAsync(Duration.ZERO), this::leaseIfAny, this::failed);
+      return new AdaptedFuture<>(
+          acquireHoldAsync(Duration.ZERO), this::optionalLease, this::translateFailure);
     }
 
     @Override
     public CompletableFuture<Optional<Lease>> tryAcquireAsync(Duration timeout) {
-      return new Answer<>(askAsync(timeout), this::leaseIfAny, this::failed);
+      return new AdaptedFuture<>(
+          acquireHoldAsync(timeout), this::optionalLease, this::translateFailure);
     }
 
-    private RuntimeException failed(Throwable thrown) {
-      return translated(name, thrown);
+    private RuntimeException translateFailure(Throwable thrown) {
+      return translate(name, thrown);
     }
 
     @Override

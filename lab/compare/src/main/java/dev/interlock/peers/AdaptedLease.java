@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** A lock that a library has granted, as a {@link Lease}. */
+/** Adapts a lock that a library has granted to {@link Lease}. */
 final class AdaptedLease extends ForwardingLease {
   private final AdaptedClient client;
   private final String name;
@@ -25,7 +25,7 @@ final class AdaptedLease extends ForwardingLease {
     this.hold = hold;
   }
 
-  /** {@return what is thrown by a method that is not overridden here} */
+  /** {@return the exception of a method that is not overridden here} */
   private static RuntimeException refusal(String method) {
     return switch (method) {
       case "renewAsync" -> new NotOfferedException("an asynchronous renewal");
@@ -48,25 +48,25 @@ final class AdaptedLease extends ForwardingLease {
     return hold.token();
   }
 
-  private synchronized boolean released() {
+  private synchronized boolean isReleased() {
     return outcome != null;
   }
 
   @Override
   public boolean isHeld() {
-    if (lost || released()) {
+    if (lost || isReleased()) {
       return false;
     }
     try {
       return hold.isHeld();
     } catch (Exception e) {
-      throw client.translated(name, e);
+      throw client.translate(name, e);
     }
   }
 
   @Override
   public Duration remainingValidity() {
-    return released() ? Duration.ZERO : hold.validity();
+    return isReleased() ? Duration.ZERO : hold.validity();
   }
 
   @Override
@@ -106,7 +106,7 @@ final class AdaptedLease extends ForwardingLease {
       lost = true;
       throw loss("the library refuses the renewal: " + e);
     } catch (Exception e) {
-      throw client.translated(name, e);
+      throw client.translate(name, e);
     }
   }
 

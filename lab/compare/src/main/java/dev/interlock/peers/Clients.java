@@ -28,16 +28,16 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.support.JdbcTransactionManager;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
-/** The clients of other libraries, connected. An address is a host and a port. */
+/** Opens the clients of other libraries. An address is a host and a port. */
 public final class Clients {
-  /** What Curator has unless it is told otherwise. */
-  public static final Duration CURATORS_OWN_SESSION = Duration.ofSeconds(60);
+  /** The default session time-out of Curator. */
+  public static final Duration CURATOR_DEFAULT_SESSION = Duration.ofSeconds(60);
 
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(10);
 
   private Clients() {}
 
-  /** {@return the addresses of a store} */
+  /** {@return the addresses in the URI of a store} */
   public static List<String> addresses(String uri) {
     return LockUri.parse(uri).endpoints(0).stream().map(LockUri.Endpoint::toString).toList();
   }
@@ -48,14 +48,14 @@ public final class Clients {
     return Redisson.create(config);
   }
 
-  /** {@return a name's lock on all of the clients} */
-  @SuppressWarnings("deprecation") // it is what Redisson has for several servers
+  /** {@return the {@code RedissonRedLock} of a name on all of these clients} */
+  @SuppressWarnings("deprecation") // Redisson has nothing else for several servers
   public static RLock redLock(List<RedissonClient> clients, String name) {
     return new RedissonRedLock(
         clients.stream().map(client -> client.getLock(name)).toArray(RLock[]::new));
   }
 
-  /** Connects Lettuce as Spring does. */
+  /** Connects Lettuce in the way of Spring. */
   public static LettuceConnectionFactory lettuce(String address, Duration timeout) {
     String[] parts = address.split(":", 2);
     LettuceConnectionFactory connections =
@@ -67,7 +67,7 @@ public final class Clients {
     return connections;
   }
 
-  /** {@return a scheduler by which Spring's registries renew their locks} */
+  /** {@return a scheduler for the renewals of Spring's registries} */
   static ThreadPoolTaskScheduler scheduler() {
     ThreadPoolTaskScheduler scheduler = new ThreadPoolTaskScheduler();
     scheduler.setDaemon(true);
@@ -75,7 +75,7 @@ public final class Clients {
     return scheduler;
   }
 
-  /** {@return the repository of Spring's registry on a database} */
+  /** {@return a repository for Spring's registry on a database} */
   static DefaultLockRepository repository(DataSource database) {
     DefaultLockRepository repository = new DefaultLockRepository(database);
     repository.setTransactionManager(new JdbcTransactionManager(database));
@@ -92,9 +92,9 @@ public final class Clients {
   }
 
   /**
-   * {@return the URL for JDBC}
+   * {@return the JDBC URL of a PostgreSQL store}
    *
-   * @param uri the store's URI, or an address
+   * @param uri the URI or the address of the store
    */
   static String postgresUrl(String uri) {
     String address = uri.replaceFirst("^[^/]*//", "").replaceFirst("/.*", "");
@@ -112,7 +112,7 @@ public final class Clients {
     return new HikariDataSource(config);
   }
 
-  /** Connects Curator, and waits until it is connected. */
+  /** Opens a client of Curator and waits until it is connected. */
   public static CuratorFramework curator(List<String> addresses, Duration session)
       throws InterruptedException {
     CuratorFramework curator =
@@ -122,14 +122,16 @@ public final class Clients {
             .retryPolicy(new ExponentialBackoffRetry(1_000, 3))
             .build();
     curator.start();
-    if (!curator.blockUntilConnected(Math.toIntExact(PATIENCE.toSeconds()), TimeUnit.SECONDS)) {
+    if (!curator.blockUntilConnected(
+        Math.toIntExact(CONNECT_TIMEOUT.toSeconds()), TimeUnit.SECONDS)) {
       curator.close();
-      throw new IllegalStateException("no connection to " + addresses);
+      throw new IllegalStateException(
+          "could not connect to " + addresses + " within " + CONNECT_TIMEOUT.toSeconds() + " s");
     }
     return curator;
   }
 
-  /** Makes a client of jetcd, which connects with its first request. */
+  /** Creates a client of jetcd, which connects when it sends its first request. */
   public static Client jetcd(List<String> addresses) {
     return Client.builder()
         .endpoints(addresses.stream().map(address -> URI.create("http://" + address)).toList())

@@ -22,14 +22,14 @@ import org.apache.curator.framework.state.ConnectionStateListener;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Curator's {@code InterProcessMutex}. A lock lives as long as its session, so the TTL is that of
- * the session. A listener of the connection's state watches for SUSPENDED and LOST, as Curator's
- * documentation recommends.
+ * Adapts Curator's {@code InterProcessMutex}. A lock lasts as long as its session, so its TTL is
+ * the session time-out. A listener for the connection state reports the loss when the state is
+ * LOST.
  */
 final class CuratorPeer implements Peer {
   private static final String ROOT = "/locks";
 
-  /** Where on the store its locks are: the node with the lowest number is the holder's. */
+  /** The nodes of its locks on the store; the one with the lowest number belongs to the holder. */
   static final ZooKeeperStore.Nodes NODES =
       new ZooKeeperStore.Nodes(
           ROOT,
@@ -46,7 +46,7 @@ final class CuratorPeer implements Peer {
     this.curator = Clients.curator(addresses, terms.ttl());
   }
 
-  /** Encodes a name, since not every name is a path. */
+  /** Encodes a name as a node name, since a name may contain any character. */
   private static String node(String name) {
     return URLEncoder.encode(name, UTF_8).replace(".", "%2E");
   }
@@ -102,7 +102,7 @@ final class CuratorPeer implements Peer {
   }
 
   @Override
-  public RuntimeException withoutSets() {
+  public RuntimeException multiLockRefusal() {
     return new NotTestedException("InterProcessMultiLock, which is not adapted");
   }
 
@@ -144,7 +144,7 @@ final class CuratorPeer implements Peer {
         } finally {
           owner.close();
         }
-        return ReleaseOutcome.UNKNOWN; // it returns in the same way if the node was gone
+        return ReleaseOutcome.UNKNOWN; // release does not tell whether the node still existed
       }
 
       @Override

@@ -4,15 +4,15 @@ import dev.interlock.report.Json;
 import java.util.List;
 
 /**
- * A way in which locks break rules of the contract.
+ * A kind of misbehaviour by which locks break rules of the contract.
  *
- * @param title what happens, in one line
- * @param peers the {@linkplain PeerHarness#key() keys} of the locks
- * @param rules the rules that are broken
- * @param meaning what it means for a program
- * @param documented what the library's documentation says about it
- * @param links where it says so
- * @param program the name of the method of {@link Reproductions} that shows it
+ * @param title the misbehaviour in one line
+ * @param peers the {@linkplain PeerHarness#key() keys} of these locks
+ * @param rules the rules that they break
+ * @param meaning the consequence for a program
+ * @param documented the statement of the library's documentation
+ * @param links the pages with that statement
+ * @param program the method of {@link Reproductions} that shows the misbehaviour
  */
 record Finding(
     String title,

@@ -5,7 +5,7 @@ import dev.interlock.tck.run.NotOfferedException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 
-/** A lock of a library that was acquired. What is not overridden, the library does not have. */
+/** An acquired lock of a library. By default, operations throw {@link NotOfferedException}. */
 abstract class Hold {
   private final boolean renewed;
   private volatile LeaseTime time;
@@ -13,7 +13,7 @@ abstract class Hold {
   /**
    * Creates a hold.
    *
-   * @param time its lease time, counted from before the lock was asked for
+   * @param time the lease time, which began before the request for the lock
    * @param renewed whether the library renews it
    */
   Hold(LeaseTime time, boolean renewed) {
@@ -33,33 +33,33 @@ abstract class Hold {
     time = extended;
   }
 
-  /** {@return how long the store keeps the lock of a dead holder} */
+  /** {@return the time for which the store keeps the lock of a dead holder} */
   Duration ttl() {
-    return time.whole();
+    return time.duration();
   }
 
   /**
-   * {@return whether the library says that the lock is held} Without a query, a holder knows that
-   * it has locked, and when the lease time is over.
+   * {@return whether the lock is held, according to the library} By default, a lock that is not
+   * renewed is held until its lease time has passed.
    */
   boolean isHeld() throws Exception {
-    return renewed || !time.left().isZero();
+    return renewed || !time.remaining().isZero();
   }
 
   /**
    * Unlocks.
    *
-   * @return RELEASED or ALREADY_LOST if the library says whether the lock was still held, or
-   *     UNKNOWN
+   * @return RELEASED or ALREADY_LOST if the library reports whether the lock was still held,
+   *     otherwise UNKNOWN
    */
   abstract ReleaseOutcome unlock() throws Exception;
 
-  /** {@return how much longer it is certainly held} */
+  /** {@return the remaining lease time} */
   final Duration validity() {
     if (renewed) {
       throw new NotOfferedException("the remaining validity of a lock that is renewed");
     }
-    return time.left();
+    return time.remaining();
   }
 
   long token() {

@@ -4,11 +4,11 @@ import java.net.URI;
 import java.nio.file.Path;
 import java.security.CodeSource;
 
-/** The jars of libraries, which have the versions in their names. */
+/** Finds the versions of libraries by the names of their jars. */
 public final class Jars {
   private Jars() {}
 
-  /** {@return the name of the file that a class comes from, without its ending} */
+  /** {@return the name of the jar of a class, without {@code .jar}} */
   public static String of(Class<?> type) {
     CodeSource source = type.getProtectionDomain().getCodeSource();
     if (source == null) {

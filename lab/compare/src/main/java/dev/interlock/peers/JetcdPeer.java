@@ -19,53 +19,54 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * jetcd's {@code Lock}. Each acquisition has an etcd lease of its own: two acquisitions on one
- * lease are one holder to etcd. A wait is given up by revoking the lease, since cancelling the
- * future leaves the request in etcd's queue.
+ * Adapts jetcd's {@code Lock}. Each acquisition has an etcd lease of its own, because two
+ * acquisitions on one lease do not exclude each other. A wait that times out revokes the lease,
+ * because cancelling the future alone leaves the request in the queue of etcd.
  */
 record JetcdPeer(Client client) implements Peer {
-  /** An attempt has no counterpart: it is a wait that is given up after this time. */
-  private static final Duration ATTEMPT = Duration.ofSeconds(2);
+  /** The time-out of an attempt: jetcd offers only waits. */
+  private static final Duration ATTEMPT_TIMEOUT = Duration.ofSeconds(2);
 
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(10);
 
-  private static <T> T await(CompletableFuture<T> answer) throws Exception {
-    return answer.get(PATIENCE.toMillis(), TimeUnit.MILLISECONDS);
+  private static <T> T await(CompletableFuture<T> response) throws Exception {
+    return response.get(REQUEST_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   @Override
   public @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost)
       throws Exception {
     long seconds = Math.max(1, (terms.ttl().toMillis() + 999) / 1_000);
-    long askedAt = System.nanoTime();
+    long requestedAt = System.nanoTime();
     LeaseGrantResponse lease = await(client.getLeaseClient().grant(seconds));
     CompletableFuture<String> lost = new CompletableFuture<>();
     @Nullable CloseableClient renewal =
         terms.renewed()
             ? client.getLeaseClient().keepAlive(lease.getID(), new Renewals(lost))
             : null;
-    CompletableFuture<LockResponse> asked =
+    CompletableFuture<LockResponse> request =
         client.getLockClient().lock(ByteSequence.from(name, UTF_8), lease.getID());
-    boolean held = false;
+    boolean granted = false;
     try {
-      LockResponse answer =
+      LockResponse response =
           atMost == null
-              ? asked.get()
-              : asked.get((atMost.isZero() ? ATTEMPT : atMost).toMillis(), TimeUnit.MILLISECONDS);
-      held = true;
-      LeaseTime time = new LeaseTime(Duration.ofSeconds(lease.getTTL()), askedAt);
-      return hold(answer.getKey(), lease.getID(), time, renewal, lost);
+              ? request.get()
+              : request.get(
+                  (atMost.isZero() ? ATTEMPT_TIMEOUT : atMost).toMillis(), TimeUnit.MILLISECONDS);
+      granted = true;
+      LeaseTime time = new LeaseTime(Duration.ofSeconds(lease.getTTL()), requestedAt);
+      return hold(response.getKey(), lease.getID(), time, renewal, lost);
     } catch (TimeoutException e) {
       return null;
     } finally {
-      if (!held) {
-        leave(lease.getID(), renewal);
-        boolean unused = asked.cancel(true);
+      if (!granted) {
+        revoke(lease.getID(), renewal);
+        boolean unused = request.cancel(true);
       }
     }
   }
 
-  private void leave(long lease, @Nullable CloseableClient renewal) {
+  private void revoke(long lease, @Nullable CloseableClient renewal) {
     if (renewal != null) {
       renewal.close();
     }
@@ -77,11 +78,11 @@ record JetcdPeer(Client client) implements Peer {
     client.close();
   }
 
-  /** Learns from the stream of renewals that the lease is gone. */
+  /** Reports the loss of the lease when the stream of renewals ends. */
   private record Renewals(CompletableFuture<String> lost)
       implements StreamObserver<LeaseKeepAliveResponse> {
     @Override
-    public void onNext(LeaseKeepAliveResponse answer) {}
+    public void onNext(LeaseKeepAliveResponse response) {}
 
     @Override
     public void onError(Throwable thrown) {
@@ -94,7 +95,6 @@ record JetcdPeer(Client client) implements Peer {
     }
   }
 
-  /** A lock that is held as long as its key exists. */
   private Hold hold(
       ByteSequence key,
       long lease,
@@ -129,9 +129,9 @@ record JetcdPeer(Client client) implements Peer {
         try {
           var unused = await(client.getLockClient().unlock(key));
         } finally {
-          leave(lease, renewal);
+          revoke(lease, renewal);
         }
-        return ReleaseOutcome.UNKNOWN; // it returns in the same way if the key was gone
+        return ReleaseOutcome.UNKNOWN; // unlock does not tell whether the key still existed
       }
     };
   }

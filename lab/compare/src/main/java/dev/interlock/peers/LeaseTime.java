@@ -2,15 +2,15 @@ package dev.interlock.peers;
 
 import java.time.Duration;
 
-/** How long a lock with a fixed lease time is certain, counted from before it was asked for. */
-record LeaseTime(Duration whole, long askedAt) {
+/** A lease time, counted from before the request for the lock. */
+record LeaseTime(Duration duration, long requestedAt) {
 
-  static LeaseTime startingNow(Duration whole) {
-    return new LeaseTime(whole, System.nanoTime());
+  static LeaseTime startingNow(Duration duration) {
+    return new LeaseTime(duration, System.nanoTime());
   }
 
-  Duration left() {
-    Duration left = whole.minusNanos(System.nanoTime() - askedAt);
-    return left.isNegative() ? Duration.ZERO : left;
+  Duration remaining() {
+    Duration remaining = duration.minusNanos(System.nanoTime() - requestedAt);
+    return remaining.isNegative() ? Duration.ZERO : remaining;
   }
 }

@@ -9,8 +9,8 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The thread that owns one lock of a library whose locks belong to threads. It makes all calls for
- * that lock, so that the lease can be used by any thread.
+ * The owner of one lock, for libraries whose locks belong to threads. This thread makes all calls
+ * for the lock, so that any thread can use the lease.
  */
 final class OwnerThread implements AutoCloseable {
 
@@ -21,9 +21,9 @@ final class OwnerThread implements AutoCloseable {
 
   private final BlockingQueue<Runnable> calls = new LinkedBlockingQueue<>();
   private final Thread thread = new Thread(this::work, "lock-owner");
-  private boolean ended; // of the thread alone
-  private boolean busy;
-  private boolean interrupt;
+  private boolean ended; // only used by the owner thread
+  private boolean inCall;
+  private boolean interruptPending;
 
   OwnerThread() {
     thread.setDaemon(true);
@@ -40,15 +40,15 @@ final class OwnerThread implements AutoCloseable {
         calls.take().run();
       }
     } catch (InterruptedException e) {
-      // nobody interrupts it between calls
+      // cannot happen: only calls are interrupted
     }
   }
 
   /**
-   * Acquires a lock on a new thread, which ends if the lock is not acquired.
+   * Acquires a lock on a new thread. The thread ends if the lock is not acquired.
    *
    * @param acquisition returns null if the lock was not acquired
-   * @param hold makes a hold of what the acquisition returned
+   * @param hold converts the result of the acquisition to a hold
    * @return the hold, or null
    */
   static <T> @Nullable Hold acquire(
@@ -65,16 +65,16 @@ final class OwnerThread implements AutoCloseable {
     }
   }
 
-  /** Makes a call on the thread, and passes interrupts of the caller on to it. */
+  /** Makes a call on the owner thread, and forwards interrupts of the caller to it. */
   <T extends @Nullable Object> T call(Callable<T> call) throws Exception {
     FutureTask<T> result =
         new FutureTask<>(
             () -> {
-              begin();
+              beginCall();
               try {
                 return call.call();
               } finally {
-                end();
+                endCall();
               }
             });
     calls.add(result);
@@ -85,13 +85,13 @@ final class OwnerThread implements AutoCloseable {
           return result.get();
         } catch (InterruptedException e) {
           interrupted = true;
-          pass();
+          forwardInterrupt();
         }
       }
     } catch (ExecutionException e) {
       Throwable cause = e.getCause();
       if (cause instanceof InterruptedException) {
-        interrupted = false; // this is how the caller learns of it
+        interrupted = false; // the exception reports the interrupt to the caller
       }
       if (cause instanceof Error error) {
         throw error;
@@ -104,7 +104,7 @@ final class OwnerThread implements AutoCloseable {
     }
   }
 
-  /** Makes a call without a result in the same way. */
+  /** Makes a call without a result on the owner thread. */
   void run(Action action) throws Exception {
     call(
         () -> {
@@ -113,29 +113,29 @@ final class OwnerThread implements AutoCloseable {
         });
   }
 
-  private synchronized void begin() {
-    busy = true;
-    if (interrupt) {
-      interrupt = false;
+  private synchronized void beginCall() {
+    inCall = true;
+    if (interruptPending) {
+      interruptPending = false;
       thread.interrupt();
     }
   }
 
-  private synchronized void pass() {
-    if (busy) {
+  private synchronized void forwardInterrupt() {
+    if (inCall) {
       thread.interrupt();
     } else {
-      interrupt = true;
+      interruptPending = true;
     }
   }
 
-  private synchronized void end() {
-    busy = false;
-    interrupt = false;
+  private synchronized void endCall() {
+    inCall = false;
+    interruptPending = false;
     boolean unused = Thread.interrupted();
   }
 
-  /** Ends the thread after the calls that were begun. */
+  /** Ends the thread after all calls that are already queued. */
   @Override
   public void close() {
     calls.add(() -> ended = true);

@@ -8,8 +8,8 @@ import java.util.concurrent.locks.Lock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client of a lock library. Its methods throw what the library throws. What is not overridden,
- * the library does not have.
+ * A client of a lock library. Its methods throw the exceptions of the library. By default, optional
+ * operations throw {@link NotOfferedException}.
  */
 interface Peer extends AutoCloseable {
 
@@ -17,25 +17,25 @@ interface Peer extends AutoCloseable {
    * Acquires a lock.
    *
    * @param name the lock's name
-   * @param terms the terms
-   * @param atMost how long to wait; zero for an attempt, null for as long as it takes
+   * @param terms its TTL, and whether to renew it
+   * @param atMost how long to wait; zero for a single attempt, null to wait without limit
    * @return null if it was not acquired
    */
   @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost) throws Exception;
 
-  /** Like {@link #acquire}; the future completes with null if the lock was not acquired. */
+  /** Acquires a lock asynchronously. The future completes with null if it was not acquired. */
   default CompletableFuture<@Nullable Hold> acquireAsync(
       String name, Terms terms, @Nullable Duration atMost) {
     throw new NotOfferedException("an asynchronous acquisition");
   }
 
-  /** {@return the library's own lock as the JDK's interface} */
+  /** {@return the library's own implementation of the {@link Lock} interface} */
   default Lock view(String name, Terms terms) {
     throw new NotOfferedException("java.util.concurrent.locks.Lock");
   }
 
-  /** {@return why locks on several names are not tested} */
-  default RuntimeException withoutSets() {
+  /** {@return the exception that says why locks on several names are not tested} */
+  default RuntimeException multiLockRefusal() {
     return new NotOfferedException("a lock on several names");
   }
 

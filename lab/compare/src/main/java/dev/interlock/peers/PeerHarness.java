@@ -20,20 +20,20 @@ import java.util.List;
 import java.util.Set;
 import java.util.regex.Pattern;
 
-/** Gives the kit one lock of one library, with a server of its own. */
+/** A harness of the kit for one lock of one library, with a server of its own. */
 abstract class PeerHarness implements Harness {
 
   /**
    * The description of a lock in {@code peers.json}.
    *
-   * @param key a short name for files, with which the name of the harness's class begins
+   * @param key a short name for files; the class of the harness is this name with {@code Harness}
    * @param name the name of the lock
-   * @param setUp the library and its server, and how they are set up; a class in braces stands for
-   *     the version of its jar
-   * @param capabilities what the kit may expect
-   * @param granularityMillis how exactly the TTL is kept
-   * @param minTtlMillis the shortest TTL
-   * @param patienceMillis how long a call of the library may take with its default settings, with
+   * @param setUp the library, its server and their configuration; a class name in braces is
+   *     replaced by the version of its jar
+   * @param capabilities the capabilities that the kit may expect
+   * @param granularityMillis the precision of the TTL
+   * @param minTtlMillis the minimum TTL
+   * @param patienceMillis how long a call of the library may take with default settings, including
    *     retries
    */
   record Description(
@@ -64,12 +64,12 @@ abstract class PeerHarness implements Harness {
     return description.name;
   }
 
-  /** {@return a short name for files} */
+  /** {@return the short name for files} */
   final String key() {
     return description.key;
   }
 
-  /** {@return the version of the library and of its server, and how it is set up} */
+  /** {@return the versions of the library and its server, and their configuration} */
   final String setUp() {
     return description.setUp;
   }
@@ -77,16 +77,16 @@ abstract class PeerHarness implements Harness {
   /**
    * Opens the library's client.
    *
-   * @param addresses host and port of each server
-   * @param terms the usual terms of its locks
-   * @param requestTimeout how long the driver may wait for an answer, where that can be set
+   * @param addresses the host and port of each server
+   * @param terms the default terms of its locks
+   * @param requestTimeout the request time-out of the driver, if it has one
    */
   abstract Peer connect(List<String> addresses, Terms terms, Duration requestTimeout)
       throws Exception;
 
   /**
-   * {@return what the kit may expect} Faults that the library promises nothing about are not
-   * injected.
+   * {@return the properties that the kit may expect} The kit does not inject faults for which they
+   * promise nothing.
    */
   final BackendInfo info() {
     return BackendInfoBuilder.of(name(), setUp())

@@ -34,14 +34,14 @@ import org.springframework.integration.jdbc.lock.JdbcLockRegistry;
 import org.springframework.integration.redis.util.RedisLockRegistry;
 import org.springframework.jdbc.datasource.init.ScriptUtils;
 
-/** The locks under test. Each has a class of its own, so that another JVM can create it. */
+/** The locks under test. Each harness has a class of its own, so that another JVM can create it. */
 final class Peers {
-  /** Sessions last for 2 to 20 of these. */
+  /** The tick of ZooKeeper; session time-outs are 2 to 20 ticks. */
   private static final Duration TICK = Duration.ofSeconds(1);
 
   private Peers() {}
 
-  /** {@return all of them, in the order of the page} */
+  /** {@return all harnesses, in the order of the page} */
   static List<PeerHarness> all() {
     return List.of(
         new RLockHarness(),
@@ -56,7 +56,7 @@ final class Peers {
         new JetcdHarness());
   }
 
-  /** Starts a Redis on which a lock's key is its name between two texts. */
+  /** Starts a Redis server on which the key of a lock is its name with a prefix and a suffix. */
   private static Server redis(String prefix, String suffix) {
     return new RedisStore(Testbed.redis().forFaults().start(), "", "", keys(prefix, suffix));
   }
@@ -170,7 +170,7 @@ final class Peers {
     }
   }
 
-  /** Interlock behind Spring Integration's interface, with the adapter of Spring's registries. */
+  /** Interlock behind Spring Integration's interface, adapted like Spring's own registries. */
   static final class SpringInterlockHarness extends PeerHarness {
     @Override
     public Server start() {
@@ -197,7 +197,7 @@ final class Peers {
       Timing usual = super.timing(info);
       return new Timing(
           usual.ttl(),
-          ShedLockPeer.SHORTEST_KEPT_ALIVE,
+          ShedLockPeer.MIN_KEEP_ALIVE,
           usual.longTtl(),
           usual.requestTimeout(),
           usual.bound());
@@ -207,7 +207,7 @@ final class Peers {
   /** ShedLock's own provider. */
   static final class ShedLockJdbcHarness extends ShedLockHarness {
 
-    /** The table is that of ShedLock's documents, which forbid to delete its rows. */
+    /** Creates the table of ShedLock's documentation, which forbids deleting its rows. */
     @Override
     public Server start() throws Exception {
       return PostgresStore.start(
@@ -229,8 +229,8 @@ final class Peers {
   }
 
   /**
-   * Interlock behind the same interface. The store keeps a lock for a second longer than
-   * lockAtMostFor, and a five-hundredth.
+   * Interlock behind ShedLock's interface. The store keeps a lock longer than lockAtMostFor, by one
+   * second and a five-hundredth of it.
    */
   static final class ShedLockInterlockHarness extends ShedLockHarness {
     @Override

@@ -17,9 +17,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
-/** Writes {@code docs/peers.md} from what was found. */
+/** Generates {@code docs/peers.md} from the recorded results. */
 final class PeersPage {
-  private static final int LONGEST_MESSAGE = 200;
+  private static final int MAX_MESSAGE_LENGTH = 200;
 
   private final Path results;
   private final List<ContractRule> rules = Contract.load().rules();
@@ -40,7 +40,7 @@ final class PeersPage {
   }
 
   private Verdict verdict(PeerHarness peer, String rule) {
-    return Verdict.of(peer, rule, Objects.requireNonNull(runs.get(peer)).finding(rule));
+    return Verdict.of(peer, rule, Objects.requireNonNull(runs.get(peer)).forRule(rule));
   }
 
   String markdown() throws IOException {
@@ -111,16 +111,16 @@ final class PeersPage {
         if (finding.peers().contains(peer.key())) {
           text.append("- ").append(peer.name()).append("\n");
           for (String rule : finding.rules()) {
-            RunResult.Finding found = runs.get(peer).finding(rule);
+            RunResult.RuleOutcome found = runs.get(peer).forRule(rule);
             boolean seen = found.outcome() == Outcome.FAILED;
             text.append("  - ").append(rule).append(": ");
-            text.append(seen ? "`" + shortest(found.reason()) + "`" : "the kit did not see it");
+            text.append(seen ? "`" + shortest(found.reason()) + "`" : "the kit did not detect it");
             text.append("\n");
           }
         }
       }
       text.append("\n").append(finding.meaning()).append("\n\n");
-      text.append("Documented: ").append(finding.documented()).append(" ");
+      text.append("The documentation: ").append(finding.documented()).append(" ");
       text.append(
           String.join(
               ", ",
@@ -139,7 +139,7 @@ final class PeersPage {
     return last.matches("\\d+") ? kind + last : parts[0] + " " + last;
   }
 
-  /** {@return the shortest of the messages of a rule's tests} */
+  /** {@return the shortest message of the tests of a rule} */
   private static String shortest(String reason) {
     String shortest = reason;
     for (String message : reason.split("; ")) {
@@ -156,7 +156,9 @@ final class PeersPage {
             .replaceAll(" at 127\\.0\\.0\\.1:\\d+(,127\\.0\\.0\\.1:\\d+)*", "")
             .replaceAll(" ==> .*", "")
             .replace("`", "'");
-    return plain.length() > LONGEST_MESSAGE ? plain.substring(0, LONGEST_MESSAGE) + "…" : plain;
+    return plain.length() > MAX_MESSAGE_LENGTH
+        ? plain.substring(0, MAX_MESSAGE_LENGTH) + "…"
+        : plain;
   }
 
   private void noVerdict() {
@@ -165,7 +167,7 @@ final class PeersPage {
         (peer, run) -> {
           for (ContractRule rule : rules) {
             Verdict verdict = verdict(peer, rule.id());
-            RunResult.Finding found = run.rules().get(rule.id());
+            RunResult.RuleOutcome found = run.rules().get(rule.id());
             if (verdict.cell() == Cell.NO_VERDICT && found != null) {
               String said = "`" + shortest(found.reason()) + "`";
               rows.add(List.of(peer.name(), rule.id(), said, verdict.reason()));
@@ -178,7 +180,8 @@ final class PeersPage {
 
   private void notOffered() {
     text.append("\n## Not offered\n\n");
-    text.append("What the tests asked for, and the rules that were not, or not wholly, tested.\n");
+    text.append(
+        "The operations that the tests needed, and the rules that could not be tested, or only in part.\n");
     for (PeerHarness peer : runs.keySet()) {
       Map<String, List<String>> byReason = new LinkedHashMap<>();
       for (ContractRule rule : rules) {

@@ -15,16 +15,16 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.UnaryOperator;
 
-/** A PostgreSQL server, of which a library uses one table. */
+/** A PostgreSQL server on which a library keeps its locks in one table. */
 record PostgresStore(PostgresServer server, Table table) implements Server, StoreView {
 
   /**
    * The table of a library's locks.
    *
-   * @param query asks for the key of each row, and whether somebody holds its lock
-   * @param expires whether rows that nobody holds are removed at some time
-   * @param delete deletes the row of a key
-   * @param key makes a key of a lock's name
+   * @param query returns the key of each row, and whether its lock is held
+   * @param expires whether rows of free locks are eventually removed
+   * @param delete deletes the row with a key
+   * @param key returns the key for the name of a lock
    */
   record Table(String query, boolean expires, String delete, UnaryOperator<String> key) {}
 
@@ -37,7 +37,7 @@ record PostgresStore(PostgresServer server, Table table) implements Server, Stor
     return DriverManager.getConnection(Clients.postgresUrl(uri()));
   }
 
-  /** Executes statements, such as those that create the table. */
+  /** Executes SQL statements, for example to create the table. */
   PostgresStore execute(String statements) throws SQLException {
     try (Connection connection = connect();
         Statement statement = connection.createStatement()) {

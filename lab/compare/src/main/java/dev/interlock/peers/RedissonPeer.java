@@ -21,11 +21,11 @@ import org.redisson.api.RLock;
 import org.redisson.api.RedissonClient;
 import org.redisson.config.Config;
 
-/** Redisson's locks. A renewed lock has no lease time, and the watchdog renews it. */
+/** Adapts the locks of Redisson. A lock without a lease time is renewed by the watchdog. */
 final class RedissonPeer implements Peer {
-  private static final Duration FOR_EVER = Duration.ofDays(1);
+  private static final Duration VERY_LONG = Duration.ofDays(1);
 
-  /** Which of the locks. */
+  /** The kinds of locks. */
   enum Kind {
     LOCK,
     FENCED,
@@ -36,8 +36,8 @@ final class RedissonPeer implements Peer {
   private final List<RedissonClient> clients = new ArrayList<>();
   private final Duration watchdog;
 
-  /** Owners of asynchronous locks, which are numbers of no thread. */
-  private final AtomicLong owners = new AtomicLong(Long.MIN_VALUE);
+  /** The owner id for the next asynchronous acquisition; it is not the id of any thread. */
+  private final AtomicLong nextOwner = new AtomicLong(Long.MIN_VALUE);
 
   RedissonPeer(Kind kind, List<String> addresses, Terms terms, Duration requestTimeout) {
     this.kind = kind;
@@ -48,11 +48,11 @@ final class RedissonPeer implements Peer {
       for (String address : addresses) {
         Config config = new Config();
         config.setLockWatchdogTimeout(watchdog.toMillis());
-        config.setNettyThreads(4); // each needs open files, and the kit opens dozens of clients
+        config.setNettyThreads(4); // the kit opens dozens of clients, and threads need file handles
         config
             .useSingleServer()
             .setTimeout(Math.toIntExact(requestTimeout.toMillis()))
-            .setConnectionMinimumIdleSize(1); // of many clients that start at once
+            .setConnectionMinimumIdleSize(1); // many clients start concurrently
         clients.add(Clients.redisson(address, config));
       }
     } catch (RuntimeException e) {
@@ -79,19 +79,19 @@ final class RedissonPeer implements Peer {
         (owner, token) -> hold(lock, owner, owner.id(), terms, time, token));
   }
 
-  /** {@return the token, 0 if the lock has none, or null if it was not acquired} */
+  /** {@return the token, or 0 if the lock has none; null if the lock was not acquired} */
   private static @Nullable Long acquire(RLock lock, Terms terms, @Nullable Duration atMost)
       throws InterruptedException {
     TimeUnit unit = TimeUnit.MILLISECONDS;
     long ttl = terms.ttl().toMillis();
     if (lock instanceof RFencedLock fenced) {
-      // An attempt is one with a time of zero: without a time it waits for the holder.
-      long wait = (atMost == null ? FOR_EVER : atMost).toMillis();
+      // A single attempt needs a wait of zero: without a time, the call waits for the holder.
+      long wait = (atMost == null ? VERY_LONG : atMost).toMillis();
       return terms.renewed()
           ? fenced.tryLockAndGetToken(wait, unit)
           : fenced.tryLockAndGetToken(wait, ttl, unit);
     }
-    boolean held = true;
+    boolean acquired = true;
     if (atMost == null) {
       if (terms.renewed()) {
         lock.lockInterruptibly();
@@ -99,11 +99,11 @@ final class RedissonPeer implements Peer {
         lock.lockInterruptibly(ttl, unit);
       }
     } else if (terms.renewed()) {
-      held = atMost.isZero() ? lock.tryLock() : lock.tryLock(atMost.toMillis(), unit);
+      acquired = atMost.isZero() ? lock.tryLock() : lock.tryLock(atMost.toMillis(), unit);
     } else {
-      held = lock.tryLock(atMost.toMillis(), ttl, unit);
+      acquired = lock.tryLock(atMost.toMillis(), ttl, unit);
     }
-    return held ? 0L : null;
+    return acquired ? 0L : null;
   }
 
   @Override
@@ -113,17 +113,18 @@ final class RedissonPeer implements Peer {
       throw new NotOfferedException("an asynchronous acquisition for an owner that is no thread");
     }
     RLock lock = lock(name);
-    long owner = owners.getAndIncrement();
+    long owner = nextOwner.getAndIncrement();
     LeaseTime time = LeaseTime.startingNow(terms.renewed() ? watchdog : terms.ttl());
     long ttl = terms.renewed() ? -1 : terms.ttl().toMillis();
     Hold hold = hold(lock, null, owner, terms, time, 0);
     if (atMost == null) {
-      RFuture<Void> asked = lock.lockAsync(ttl, TimeUnit.MILLISECONDS, owner);
-      return new Answer<>(asked, nothing -> hold, UnaryOperator.identity());
+      RFuture<Void> request = lock.lockAsync(ttl, TimeUnit.MILLISECONDS, owner);
+      return new AdaptedFuture<>(request, nothing -> hold, UnaryOperator.identity());
     }
-    RFuture<Boolean> asked =
+    RFuture<Boolean> request =
         lock.tryLockAsync(atMost.toMillis(), ttl, TimeUnit.MILLISECONDS, owner);
-    return new Answer<>(asked, held -> held ? hold : null, UnaryOperator.identity());
+    return new AdaptedFuture<>(
+        request, acquired -> acquired ? hold : null, UnaryOperator.identity());
   }
 
   @Override
@@ -135,7 +136,7 @@ final class RedissonPeer implements Peer {
   }
 
   @Override
-  public RuntimeException withoutSets() {
+  public RuntimeException multiLockRefusal() {
     return new NotTestedException("RedissonMultiLock, which is not adapted");
   }
 
@@ -166,7 +167,7 @@ final class RedissonPeer implements Peer {
     clients.forEach(RedissonClient::shutdown);
   }
 
-  /** A lock that is held by a thread of its own or, if it was acquired without, by a number. */
+  /** {@return a hold whose owner is a thread or, for an asynchronous acquisition, an id} */
   private static Hold hold(
       RLock lock,
       @Nullable OwnerThread thread,
@@ -185,7 +186,7 @@ final class RedissonPeer implements Peer {
       }
 
       @Override
-      @SuppressWarnings("deprecation") // it is what Redisson has for several servers
+      @SuppressWarnings("deprecation") // Redisson has nothing else for several servers
       ReleaseOutcome unlock() throws Exception {
         try {
           if (thread == null) {
@@ -194,7 +195,7 @@ final class RedissonPeer implements Peer {
             thread.run(lock::unlock);
             thread.close();
           }
-          // RedissonRedLock's returns in the same way if no server held the lock any more.
+          // The unlock of RedissonRedLock does not tell whether any server still held the lock.
           return lock instanceof RedissonRedLock ? ReleaseOutcome.UNKNOWN : ReleaseOutcome.RELEASED;
         } catch (IllegalMonitorStateException e) {
           return ReleaseOutcome.ALREADY_LOST;

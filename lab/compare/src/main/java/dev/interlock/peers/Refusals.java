@@ -4,17 +4,16 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.util.function.Function;
 
-/** Makes objects that refuse what a library does not have. */
+/** Creates proxies that refuse the operations that a library does not have. */
 final class Refusals {
   private Refusals() {}
 
   /**
-   * {@return an object that passes the calls which another one takes on to it, and refuses the
-   * others}
+   * {@return a proxy that forwards calls to an object if that has the method, and otherwise throws}
    *
-   * @param type its interface
-   * @param offered has some of the methods
-   * @param refusal makes an exception for the name of each other method
+   * @param type the interface of the proxy
+   * @param offered the object with some of the methods
+   * @param refusal returns the exception for the name of any other method
    */
   static <T> T of(Class<T> type, Object offered, Function<String, RuntimeException> refusal) {
     return type.cast(

@@ -49,10 +49,10 @@ import org.springframework.jdbc.core.JdbcTemplate;
 import org.springframework.jdbc.datasource.DriverManagerDataSource;
 
 /**
- * What the page calls broken, by the library's own API and nothing else. Each method is a program
- * that prints what it sees; the page shows the lines.
+ * Programs that show the broken rules with the library's own API alone. The page shows the lines
+ * that each of them prints.
  */
-@SuppressWarnings("LockNotBeforeTry") // each line is one step of what is shown
+@SuppressWarnings("LockNotBeforeTry") // each line is one step of the demonstration
 final class Reproductions {
   private static final int WATCHDOG_SECONDS = 3;
   private static final Duration MINUTE = Duration.ofSeconds(60);
@@ -60,12 +60,12 @@ final class Reproductions {
 
   private Reproductions() {}
 
-  /** A step that may be taken by another thread. */
+  /** A step that another thread may run. */
   private interface Step {
     void take() throws Exception;
   }
 
-  /** {@return a thread that has been started, and may be left behind} */
+  /** {@return a started daemon thread} */
   @CanIgnoreReturnValue
   private static Thread start(Step step) {
     Thread thread =
@@ -82,12 +82,12 @@ final class Reproductions {
     return thread;
   }
 
-  /** Takes a step in a thread that ends with it. */
+  /** Runs a step on a new thread and waits for its end. */
   private static void inThread(Step step) throws InterruptedException {
     start(step).join();
   }
 
-  /** Prints how a step ends. */
+  /** Runs a step and prints whether it returned or threw. */
   private static void report(PrintWriter out, String what, Step step) {
     try {
       step.take();
@@ -105,12 +105,12 @@ final class Reproductions {
     return Proxies.network(uri, 0).orElseThrow();
   }
 
-  /** What is shown of one of Redisson's locks. */
+  /** A program for one kind of Redisson lock. */
   private interface RedissonProgram {
     void run(String kind, RedissonPrograms programs, RLock one, RLock other) throws Exception;
   }
 
-  /** Two programs, each with its clients of the same three servers. */
+  /** The clients of two programs that use the same three servers. */
   private static final class RedissonPrograms implements AutoCloseable {
     final List<RedisServer> servers = new ArrayList<>();
     final List<RedissonClient> one = new ArrayList<>();
@@ -155,13 +155,13 @@ final class Reproductions {
     return Clients.redisson(Clients.addresses(uri).get(0), config);
   }
 
-  /** A thread that is interrupted before it asks for the lock holds it for ever. */
+  /** A thread that was interrupted before it asks for the lock holds it forever. */
   static void redissonInterruptBeforeTheCall(PrintWriter out) throws Exception {
     RedissonPrograms.run(
         REDISSON,
         (kind, programs, one, other) -> {
           AtomicReference<Exception> thrown = new AtomicReference<>();
-          // The call returns, with the lock, if the server's answer is there before it looks.
+          // If the reply arrives before the call checks for interrupts, it returns with the lock.
           int tries = kind.equals("RedissonRedLock") ? 1 : 20;
           for (int i = 0; i < tries && thrown.get() == null; i++) {
             inThread(
@@ -192,7 +192,7 @@ final class Reproductions {
         });
   }
 
-  /** What an interrupt does to threads that wait. */
+  /** Interrupts threads that wait for a lock. */
   static void redissonInterruptWhileWaiting(PrintWriter out) throws Exception {
     RedissonPrograms.run(
         REDISSON,
@@ -225,7 +225,7 @@ final class Reproductions {
         });
   }
 
-  /** A waiter sleeps until the TTL of a lock that was released long ago. */
+  /** A waiter sleeps until the end of the TTL, although the lock was released long before. */
   static void redissonLostNotification(PrintWriter out) throws Exception {
     RedissonPrograms.run(
         List.of("RLock", "RFencedLock"),
@@ -284,7 +284,7 @@ final class Reproductions {
         });
   }
 
-  /** A thread that waits does not notice that its client is shut down. */
+  /** A waiting thread does not notice that its client has been shut down. */
   static void redissonShutdownWhileWaiting(PrintWriter out) throws Exception {
     RedissonPrograms.run(
         REDISSON,
@@ -313,7 +313,7 @@ final class Reproductions {
         });
   }
 
-  /** An unlock by a thread that does not hold the lock is not refused. */
+  /** A thread that does not hold the lock can unlock it. */
   static void redissonRedLockUnlockByAnother(PrintWriter out) throws Exception {
     RedissonPrograms.run(
         List.of("RedissonRedLock"),
@@ -326,7 +326,7 @@ final class Reproductions {
         });
   }
 
-  /** An attempt without any server looks like one on a held lock. */
+  /** An attempt while no server answers looks like an attempt on a held lock. */
   static void redissonRedLockWithoutServers(PrintWriter out) throws Exception {
     RedissonPrograms.run(
         List.of("RedissonRedLock"),
@@ -339,7 +339,7 @@ final class Reproductions {
         });
   }
 
-  /** The keys of tokens have no expiry. */
+  /** The keys of fencing tokens never expire. */
   static void redissonFencedTokens(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
       RedissonClient one = redisson(server.uri());
@@ -353,7 +353,7 @@ final class Reproductions {
     }
   }
 
-  /** An attempt that should not wait waits for the holder. */
+  /** An attempt without a waiting time waits for the holder. */
   static void redissonFencedAttempt(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
       RedissonClient one = redisson(server.uri());
@@ -386,7 +386,7 @@ final class Reproductions {
     }
   }
 
-  /** A timed acquisition takes many times its time when the server does not answer. */
+  /** A timed acquisition far exceeds its time limit while the server does not answer. */
   static void curatorTimedAcquireOnASilentServer(PrintWriter out) throws Exception {
     try (ZooKeeperEnsemble servers = Testbed.zookeeper().forFaults().start();
         CuratorFramework curator =
@@ -406,7 +406,7 @@ final class Reproductions {
     }
   }
 
-  /** What is shown of one of Spring's registries, of which each call makes another one. */
+  /** A program for one of Spring's registries; {@code registry} creates a new one at each call. */
   private interface SpringProgram {
     void run(
         String kind,
@@ -434,7 +434,7 @@ final class Reproductions {
   }
 
   private static LettuceConnectionFactory lettuce(String uri) {
-    return Clients.lettuce(Clients.addresses(uri).get(0), MINUTE); // Lettuce's own time-out
+    return Clients.lettuce(Clients.addresses(uri).get(0), MINUTE); // the default of Lettuce
   }
 
   private static DataSource database(String uri) {
@@ -445,13 +445,13 @@ final class Reproductions {
     return new JdbcLockRegistry(Clients.repository(database(uri)), ttl);
   }
 
-  /** A timed attempt that is interrupted does not throw InterruptedException. */
+  /** An interrupted timed attempt does not throw InterruptedException. */
   static void springInterruptWhileWaiting(PrintWriter out) throws Exception {
     runOnBothRegistries(
         (kind, uri, registry) -> {
-          Lock held = registry.apply(uri, MINUTE).obtain("job");
+          Lock holder = registry.apply(uri, MINUTE).obtain("job");
           Lock waiting = registry.apply(uri, MINUTE).obtain("job");
-          held.lock();
+          holder.lock();
           Thread timed =
               start(
                   () -> {
@@ -464,13 +464,13 @@ final class Reproductions {
                       out.println("  interrupt status: " + Thread.currentThread().isInterrupted());
                     }
                   });
-          // Between two attempts: what an interrupt does to a request depends on the driver.
+          // Interrupt between two attempts: the effect during a request depends on the driver.
           do {
             TimeUnit.MILLISECONDS.sleep(1);
           } while (!isAsleep(timed));
           timed.interrupt();
           timed.join();
-          held.unlock();
+          holder.unlock();
         });
   }
 
@@ -509,7 +509,7 @@ final class Reproductions {
     return network.delay(Direction.SERVER_TO_CLIENT, Duration.ofSeconds(1));
   }
 
-  /** A lock of a thread that has ended is renewed. */
+  /** The registry renews the lock of a thread that has ended. */
   static void springRedisThreadThatHasEnded(PrintWriter out) throws Exception {
     try (RedisServer server = Testbed.redis().start()) {
       LettuceConnectionFactory connections = lettuce(server.uri());
@@ -529,7 +529,7 @@ final class Reproductions {
     return registry;
   }
 
-  /** A lock that has expired, and was not unlocked, stays locked in its own JVM. */
+  /** A lock that expired without an unlock stays locked in its own JVM. */
   static void springExpiredInItsOwnJvm(PrintWriter out) throws Exception {
     runOnBothRegistries(
         (kind, uri, registry) -> {
@@ -544,7 +544,7 @@ final class Reproductions {
         });
   }
 
-  /** A lock that has expired comes back if nobody else has taken it since. */
+  /** A renewal revives an expired lock that nobody else has taken since. */
   static void springJdbcRenewalOfAnExpiredLock(PrintWriter out) throws Exception {
     try (Server server = new Peers.SpringJdbcHarness().start()) {
       JdbcLockRegistry one = jdbcRegistry(server.uri(), Duration.ofSeconds(2));
@@ -558,7 +558,7 @@ final class Reproductions {
     }
   }
 
-  /** Asks another provider for a lock. */
+  /** Asks a new provider for a lock. */
   private static Optional<SimpleLock> shedLock(String uri, String name, Duration lockAtMostFor) {
     return shedLock(Clients.shedLock(database(uri)), name, lockAtMostFor);
   }
@@ -569,7 +569,7 @@ final class Reproductions {
         new LockConfiguration(ClockProvider.now(), name, lockAtMostFor, Duration.ZERO));
   }
 
-  /** A lock that has ended takes its successor's lock away. */
+  /** The unlock or extension of an expired lock takes the lock of its successor. */
   static void shedlockUnlockOfASuccessor(PrintWriter out) throws Exception {
     try (Server server = new Peers.ShedLockJdbcHarness().start()) {
       for (boolean extend : new boolean[] {false, true}) {
@@ -593,7 +593,7 @@ final class Reproductions {
     }
   }
 
-  /** A lock that has ended before the answer arrives is reported as acquired. */
+  /** A lock that expires before the reply arrives is reported as acquired. */
   static void shedlockLateGrant(PrintWriter out) throws Exception {
     try (Server server = new Peers.ShedLockJdbcHarness().start();
         Network network = network(server.uri())) {
@@ -610,7 +610,7 @@ final class Reproductions {
     }
   }
 
-  /** The names that were locked and unlocked keep their rows. */
+  /** Rows of unlocked names remain in the table. */
   static void shedlockRows(PrintWriter out) throws Exception {
     try (Server server = new Peers.ShedLockJdbcHarness().start()) {
       LockProvider provider = Clients.shedLock(database(server.uri()));
@@ -624,7 +624,7 @@ final class Reproductions {
     }
   }
 
-  /** A lock is in the way of another one whose name begins in the same way. */
+  /** A lock excludes another one whose name begins with its name and a slash. */
   static void jetcdNamesWithASlash(PrintWriter out) throws Exception {
     try (EtcdCluster server = Testbed.etcd().start();
         Client client = Clients.jetcd(List.of(server.uri().replace("etcd://", "")))) {

@@ -13,31 +13,31 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * What the kit found in one run of one peer. It is kept in a file, since a run takes minutes and
- * the page is checked in every build.
+ * The results of one run of the kit on one peer. They are kept in a file, because a run takes
+ * minutes and every build checks the page.
  *
- * @param setUp what was tested
- * @param rules the finding of each rule that was tested
+ * @param setUp the versions and configuration that were tested
+ * @param rules the result of each tested rule
  */
-record RunResult(String setUp, Map<String, Finding> rules) {
+record RunResult(String setUp, Map<String, RuleOutcome> rules) {
 
   /**
-   * What the kit found about one rule.
+   * The result of one rule.
    *
    * @param outcome its outcome
-   * @param reason why it was not simply passed, in one line
+   * @param reason the reason in one line; empty if the rule passed
    */
-  record Finding(Outcome outcome, String reason) {}
+  record RuleOutcome(Outcome outcome, String reason) {}
 
-  /** {@return what was found about a rule} */
-  Finding finding(String rule) {
-    return rules.getOrDefault(rule, new Finding(Outcome.NOT_TESTED, "newer than the last run"));
+  /** {@return the result of a rule} */
+  RuleOutcome forRule(String rule) {
+    return rules.getOrDefault(rule, new RuleOutcome(Outcome.NOT_TESTED, "newer than the last run"));
   }
 
   static RunResult of(String setUp, List<RuleResult> results) {
-    Map<String, Finding> rules = new LinkedHashMap<>();
+    Map<String, RuleOutcome> rules = new LinkedHashMap<>();
     for (RuleResult result : results) {
-      rules.put(result.rule().id(), new Finding(result.outcome(), oneLine(result.reason())));
+      rules.put(result.rule().id(), new RuleOutcome(result.outcome(), oneLine(result.reason())));
     }
     return new RunResult(setUp, rules);
   }
@@ -49,18 +49,19 @@ record RunResult(String setUp, Map<String, Finding> rules) {
   void write(Path file) throws IOException {
     List<String> lines = new ArrayList<>(List.of(setUp));
     rules.forEach(
-        (rule, finding) ->
-            lines.add((rule + "\t" + finding.outcome() + "\t" + finding.reason()).strip()));
+        (rule, result) ->
+            lines.add((rule + "\t" + result.outcome() + "\t" + result.reason()).strip()));
     Files.createDirectories(file.getParent());
     Files.write(file, lines, UTF_8);
   }
 
   static RunResult read(Path file) throws IOException {
     List<String> lines = Files.readAllLines(file, UTF_8);
-    Map<String, Finding> rules = new LinkedHashMap<>();
+    Map<String, RuleOutcome> rules = new LinkedHashMap<>();
     for (String line : lines.subList(1, lines.size())) {
       String[] parts = line.split("\t", 3);
-      rules.put(parts[0], new Finding(Outcome.valueOf(parts[1]), parts.length > 2 ? parts[2] : ""));
+      rules.put(
+          parts[0], new RuleOutcome(Outcome.valueOf(parts[1]), parts.length > 2 ? parts[2] : ""));
     }
     return new RunResult(lines.get(0), rules);
   }

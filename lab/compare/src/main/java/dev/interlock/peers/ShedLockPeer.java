@@ -15,37 +15,39 @@ import net.javacrumbs.shedlock.support.KeepAliveLockProvider;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A ShedLock provider. It has attempts only: a wait is one attempt, and the rest of the wait is not
- * offered. Where leases are to be renewed, ShedLock's {@code KeepAliveLockProvider} extends them.
+ * Adapts a provider of ShedLock. It offers attempts only, so a wait is one attempt; if that fails,
+ * the wait is not offered. If leases must be renewed, ShedLock's {@code KeepAliveLockProvider}
+ * extends them.
  */
 final class ShedLockPeer implements Peer {
-  /** Less is refused by {@code KeepAliveLockProvider}. */
-  static final Duration SHORTEST_KEPT_ALIVE = Duration.ofSeconds(30);
+  /** The minimum lease time that {@code KeepAliveLockProvider} accepts. */
+  static final Duration MIN_KEEP_ALIVE = Duration.ofSeconds(30);
 
   private final ScheduledExecutorService executor = Executors.newScheduledThreadPool(1);
   private final ExtensibleLockProvider provider;
   private final LockProvider keepAlive;
-  private final UnaryOperator<Duration> kept;
+  private final UnaryOperator<Duration> storeTtl;
   private final AutoCloseable resources;
 
   /**
    * Adapts a provider.
    *
    * @param provider the provider
-   * @param kept makes of lockAtMostFor how long the store keeps the lock of a dead process
-   * @param resources what to close with it
+   * @param storeTtl returns, for a lockAtMostFor, how long the store keeps the lock of a dead
+   *     process
+   * @param resources closed with this peer
    */
   ShedLockPeer(
-      ExtensibleLockProvider provider, UnaryOperator<Duration> kept, AutoCloseable resources) {
+      ExtensibleLockProvider provider, UnaryOperator<Duration> storeTtl, AutoCloseable resources) {
     this.provider = provider;
     this.keepAlive = new KeepAliveLockProvider(provider, executor);
-    this.kept = kept;
+    this.storeTtl = storeTtl;
     this.resources = resources;
   }
 
   @Override
   public @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost) {
-    if (terms.renewed() && terms.ttl().compareTo(SHORTEST_KEPT_ALIVE) < 0) {
+    if (terms.renewed() && terms.ttl().compareTo(MIN_KEEP_ALIVE) < 0) {
       throw new NotOfferedException("a lock of less than 30 s that is kept alive");
     }
     LeaseTime time = LeaseTime.startingNow(terms.ttl());
@@ -54,7 +56,7 @@ final class ShedLockPeer implements Peer {
             .lock(new LockConfiguration(ClockProvider.now(), name, terms.ttl(), Duration.ZERO))
             .orElse(null);
     if (lock != null) {
-      return new Held(lock, time, kept.apply(terms.ttl()), terms.renewed());
+      return new Held(lock, time, storeTtl.apply(terms.ttl()), terms.renewed());
     }
     if (atMost == null || !atMost.isZero()) {
       throw new NotOfferedException("a wait for a lock that is held");
@@ -68,20 +70,20 @@ final class ShedLockPeer implements Peer {
     resources.close();
   }
 
-  /** A lock with the {@code SimpleLock} of its last extension. */
+  /** A held lock; each extension replaces its {@code SimpleLock}. */
   private static final class Held extends Hold {
-    private final Duration kept;
+    private final Duration storeTtl;
     private volatile SimpleLock lock;
 
-    Held(SimpleLock lock, LeaseTime time, Duration kept, boolean renewed) {
+    Held(SimpleLock lock, LeaseTime time, Duration storeTtl, boolean renewed) {
       super(time, renewed);
       this.lock = lock;
-      this.kept = kept;
+      this.storeTtl = storeTtl;
     }
 
     @Override
     Duration ttl() {
-      return kept;
+      return storeTtl;
     }
 
     @Override
@@ -89,9 +91,9 @@ final class ShedLockPeer implements Peer {
       if (isRenewed()) {
         throw new NotOfferedException("renewal by the program of a lock that is kept alive");
       }
-      LeaseTime extended = LeaseTime.startingNow(time().whole());
+      LeaseTime extended = LeaseTime.startingNow(time().duration());
       lock =
-          lock.extend(extended.whole(), Duration.ZERO)
+          lock.extend(extended.duration(), Duration.ZERO)
               .orElseThrow(() -> new IllegalStateException("extend returned empty"));
       extend(extended);
     }
@@ -99,7 +101,7 @@ final class ShedLockPeer implements Peer {
     @Override
     ReleaseOutcome unlock() {
       lock.unlock();
-      return ReleaseOutcome.UNKNOWN; // it returns in the same way if the lock had ended
+      return ReleaseOutcome.UNKNOWN; // unlock does not tell whether the lock was still held
     }
   }
 }

@@ -12,27 +12,27 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
 import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
 
 /**
- * A lock registry of Spring Integration. Locks have a TTL, and the registry's own scheduler renews
- * them if it was given one.
+ * Adapts a lock registry of Spring Integration. Locks have a TTL; the registry renews them if it
+ * has a scheduler.
  *
- * @param registry the registry, whose locks have the usual TTL
- * @param usual the usual terms; whether it renews its locks is the same for all
- * @param resources what to close with it
+ * @param registry the registry, whose locks have the default TTL
+ * @param defaults the default terms; whether locks are renewed is the same for all of them
+ * @param resources closed with this peer
  */
 record SpringPeer(
-    RenewableLockRegistry<DistributedLock> registry, Terms usual, AutoCloseable resources)
+    RenewableLockRegistry<DistributedLock> registry, Terms defaults, AutoCloseable resources)
     implements Peer {
 
-  /** Adapts a registry of Spring's own, which renews its locks if the terms say so. */
+  /** Adapts one of Spring's own registries, which renews its locks if the terms say so. */
   static SpringPeer renewing(
-      RenewableLockRegistry<DistributedLock> registry, Terms usual, AutoCloseable resources) {
+      RenewableLockRegistry<DistributedLock> registry, Terms defaults, AutoCloseable resources) {
     ThreadPoolTaskScheduler scheduler = Clients.scheduler();
-    if (usual.renewed()) {
+    if (defaults.renewed()) {
       registry.setRenewalTaskScheduler(scheduler);
     }
     return new SpringPeer(
         registry,
-        usual,
+        defaults,
         () -> {
           scheduler.shutdown();
           resources.close();
@@ -42,7 +42,7 @@ record SpringPeer(
   @Override
   public @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost)
       throws Exception {
-    if (usual.renewed() && !terms.renewed()) {
+    if (defaults.renewed() && !terms.renewed()) {
       throw new NotOfferedException("locks with and without renewal in one registry");
     }
     DistributedLock lock = registry.obtain(name);
@@ -54,16 +54,16 @@ record SpringPeer(
 
   private boolean acquire(DistributedLock lock, Terms terms, @Nullable Duration atMost)
       throws InterruptedException {
-    boolean unusual = !terms.ttl().equals(usual.ttl());
+    boolean hasOwnTtl = !terms.ttl().equals(defaults.ttl());
     if (atMost == null) {
-      if (unusual) {
+      if (hasOwnTtl) {
         lock.lock(terms.ttl());
       } else {
         lock.lockInterruptibly();
       }
       return true;
     }
-    if (unusual) {
+    if (hasOwnTtl) {
       return lock.tryLock(atMost, terms.ttl());
     }
     return atMost.isZero()
@@ -82,11 +82,11 @@ record SpringPeer(
   }
 
   private Hold hold(String name, DistributedLock lock, OwnerThread owner, LeaseTime time) {
-    return new Hold(time, usual.renewed()) {
+    return new Hold(time, defaults.renewed()) {
       @Override
       void renew() throws Exception {
         LeaseTime extended = LeaseTime.startingNow(ttl());
-        owner.run(() -> registry.renewLock(name, extended.whole()));
+        owner.run(() -> registry.renewLock(name, extended.duration()));
         extend(extended);
       }
 

@@ -5,14 +5,14 @@ import dev.interlock.tck.run.NotOfferedException;
 import java.time.Duration;
 
 /**
- * On what terms a lock is asked for.
+ * The terms of an acquisition.
  *
- * @param ttl after which time the lock of a dead holder is free
- * @param renewed whether it is kept for longer while its holder lives
+ * @param ttl the time after which the lock of a dead holder is free
+ * @param renewed whether the lock is renewed while its holder lives
  */
 record Terms(Duration ttl, boolean renewed) {
 
-  /** {@return the terms of some options, all of which a peer must have} */
+  /** {@return the terms for some options} Options that no peer has are refused. */
   static Terms of(LockOptions options) {
     if (options.maxHold().isPresent()) {
       throw new NotOfferedException("a maximum hold time");

@@ -6,14 +6,14 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A verdict on a library, with its reason.
+ * The verdict on a lock and a rule.
  *
  * @param cell the verdict
- * @param reason why; empty if it goes without saying
+ * @param reason the reason; empty if the rule is kept
  */
 record Verdict(Cell cell, String reason) {
 
-  /** The words of a cell of the page. */
+  /** The verdicts, as the cells of the page show them. */
   enum Cell {
     KEPT("kept"),
     PARTLY("kept in part"),
@@ -35,13 +35,13 @@ record Verdict(Cell cell, String reason) {
   }
 
   /**
-   * A verdict on some rules and locks that is known beforehand.
+   * A verdict on some rules and locks that was decided by hand.
    *
-   * @param verdict the verdict; no verdict is one on a failed test only
+   * @param verdict the verdict; {@code NO_VERDICT} applies only if a test failed
    * @param locks the {@linkplain PeerHarness#key() keys} of the locks, or {@code any}
    */
   record Known(Cell verdict, List<String> locks, List<String> rules, String reason) {
-    /** All of them; the first one that applies counts. */
+    /** All verdicts; the first one that applies counts. */
     static final List<Known> ALL = Json.read(Known.class, "verdicts.json");
 
     Known {
@@ -55,8 +55,8 @@ record Verdict(Cell cell, String reason) {
     }
   }
 
-  /** {@return the verdict on a lock and a rule, after a run of the kit} */
-  static Verdict of(PeerHarness peer, String rule, RunResult.Finding found) {
+  /** {@return the verdict on a lock and a rule, given the result of the kit} */
+  static Verdict of(PeerHarness peer, String rule, RunResult.RuleOutcome found) {
     if (Finding.ALL.stream().anyMatch(finding -> finding.isAbout(peer, rule))) {
       return new Verdict(Cell.BROKEN, found.reason());
     }
@@ -67,7 +67,7 @@ record Verdict(Cell cell, String reason) {
         .orElseGet(() -> byOutcome(found));
   }
 
-  private static Verdict byOutcome(RunResult.Finding found) {
+  private static Verdict byOutcome(RunResult.RuleOutcome found) {
     return switch (found.outcome()) {
       case PASSED -> new Verdict(Cell.KEPT, "");
       case PARTLY_TESTED -> new Verdict(Cell.PARTLY, found.reason());

@@ -1,6 +1,6 @@
 /**
- * The locks of other libraries as the compatibility kit wants to see them. Each adapter calls the
- * library's own API and nothing else; what the library does not have, the adapter does not invent.
+ * Adapters that let the compatibility kit test the locks of other libraries. Each adapter calls
+ * only the library's own API, and does not emulate operations that the library lacks.
  */
 @NullMarked
 package dev.interlock.peers;

@@ -17,14 +17,14 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A backend that takes part, before its store has been reached.
+ * A backend that takes part in a comparison or a storm; nothing has connected to its store yet.
  *
  * @param name unique in a report
- * @param scheme the scheme of its URIs
+ * @param scheme the URI scheme of the backend
  * @param backend the name of its backend
- * @param durability what its servers are known to write to disk
- * @param uri where the store is; null if its servers have to be started first
- * @param servers starts its servers; null if they are running already
+ * @param durability what the servers write to disk, and when, in a few words
+ * @param uri the URI of the store; null if its servers must be started first
+ * @param servers starts the servers; null if they are already running
  */
 public record Contender(
     String name,
@@ -34,8 +34,8 @@ public record Contender(
     @Nullable String uri,
     ServerSource.@Nullable Offer servers) {
 
-  private static final String NOT_OURS = "as its owner has configured it; not known";
-  private static final String NONE = "nothing: locks live in the process";
+  private static final String UNKNOWN_DURABILITY = "as its owner has configured it; not known";
+  private static final String IN_MEMORY = "nothing: locks live in the process";
 
   /**
    * {@return a contender for each store that the user names}
@@ -53,16 +53,16 @@ public record Contender(
               .findFirst()
               .map(provider -> provider.describe(scheme).name())
               .orElseThrow(() -> unknownScheme(scheme));
-      contenders.add(new Contender(backend, scheme, backend, NOT_OURS, uri, null));
+      contenders.add(new Contender(backend, scheme, backend, UNKNOWN_DURABILITY, uri, null));
     }
-    return distinct(contenders);
+    return numberDuplicates(contenders);
   }
 
   private static LockConfigurationException unknownScheme(String scheme) {
     return new LockConfigurationException(
-        "no backend for the scheme \""
+        "no backend has the scheme \""
             + scheme
-            + "\"; there are "
+            + "\"; the schemes are "
             + LockProviders.find().usable().stream()
                 .flatMap(provider -> provider.schemes().stream())
                 .sorted()
@@ -70,30 +70,30 @@ public record Contender(
   }
 
   /**
-   * {@return all backends on the class path for which a {@link ServerSource} has servers, and
-   * others with their example URI} Of a package for which it has servers the other backends take
-   * part only if they are wanted.
+   * {@return the backends on the class path: those for which a {@link ServerSource} offers servers,
+   * and the others with their example URI} A backend without servers, from a package whose other
+   * backends have servers, takes part only if it is named.
    *
-   * @param clusters whether larger deployments take part as well
-   * @param wanted names of contenders, backends or schemes; empty for all
+   * @param clusters whether to include larger deployments
+   * @param wanted the names of contenders, backends or schemes; empty for all
    * @throws IllegalArgumentException if a wanted name is unknown
    */
   public static List<Contender> found(boolean clusters, List<String> wanted) {
-    List<Contender> usual = new ArrayList<>();
+    List<Contender> defaults = new ArrayList<>();
     List<Contender> all = new ArrayList<>();
-    Set<String> served = new HashSet<>();
+    Set<String> backendsSeen = new HashSet<>();
     Set<String> offeredPackages = new HashSet<>();
     for (LockProvider provider : LockProviders.find().usable()) {
       for (ServerSource.Offer offer : offers()) {
         if (provider.schemes().contains(offer.scheme())) {
           String backend = provider.describe(offer.scheme()).name();
-          served.add(backend);
+          backendsSeen.add(backend);
           offeredPackages.add(provider.getClass().getPackageName());
           Contender contender =
               new Contender(offer.name(), offer.scheme(), backend, offer.durability(), null, offer);
           all.add(contender);
           if (clusters || offer.size() == ServerSource.Size.USUAL) {
-            usual.add(contender);
+            defaults.add(contender);
           }
         }
       }
@@ -101,25 +101,25 @@ public record Contender(
     for (LockProvider provider : LockProviders.find().usable()) {
       for (String scheme : provider.schemes().stream().sorted().toList()) {
         BackendInfo info = provider.describe(scheme);
-        if (served.add(info.name())) {
+        if (backendsSeen.add(info.name())) {
           String example = provider.example(scheme);
-          String durability = example.contains("://") ? NOT_OURS : NONE;
+          String durability = example.contains("://") ? UNKNOWN_DURABILITY : IN_MEMORY;
           Contender contender =
               new Contender(info.name(), scheme, info.name(), durability, example, null);
           if (offeredPackages.contains(provider.getClass().getPackageName())) {
             all.add(contender);
           } else {
             all.add(0, contender);
-            usual.add(0, contender);
+            defaults.add(0, contender);
           }
         }
       }
     }
-    return distinct(wanted.isEmpty() ? usual : chosen(all, wanted));
+    return numberDuplicates(wanted.isEmpty() ? defaults : select(all, wanted));
   }
 
   /**
-   * {@return the first that is found by a name}
+   * {@return the first contender with this name, backend or scheme}
    *
    * @throws IllegalArgumentException if there is none
    */
@@ -127,20 +127,25 @@ public record Contender(
     return found(/* clusters= */ false, List.of(name)).get(0);
   }
 
-  /** {@return its servers, which have been started; empty if they are running already} */
+  /**
+   * Starts the servers.
+   *
+   * @return the servers; empty if they were already running
+   */
   public Optional<Deployment> startServers() {
     return Optional.ofNullable(servers).map(offer -> offer.start().get());
   }
 
   /**
-   * {@return what starts servers on which many faults can be injected; null if they are running}
+   * {@return a supplier that starts servers for fault injection; null if the servers are already
+   * running}
    */
   public @Nullable Supplier<? extends Deployment> startForFaults() {
     return servers == null ? null : servers.startForFaults();
   }
 
-  private static List<Contender> chosen(List<Contender> all, List<String> wanted) {
-    List<Contender> chosen = new ArrayList<>();
+  private static List<Contender> select(List<Contender> all, List<String> wanted) {
+    List<Contender> selected = new ArrayList<>();
     for (String name : wanted) {
       List<Contender> named = all.stream().filter(one -> one.name().equals(name)).toList();
       if (named.isEmpty()) {
@@ -156,24 +161,23 @@ public record Contender(
                 + "; the backends are "
                 + all.stream().map(Contender::name).collect(Collectors.joining(", ")));
       }
-      named.stream().filter(one -> !chosen.contains(one)).forEach(chosen::add);
+      named.stream().filter(one -> !selected.contains(one)).forEach(selected::add);
     }
-    return chosen;
+    return selected;
   }
 
-  /** Numbers those that have one name in common. */
-  private static List<Contender> distinct(List<Contender> contenders) {
-    Set<String> taken = new HashSet<>();
-    List<Contender> distinct = new ArrayList<>();
+  private static List<Contender> numberDuplicates(List<Contender> contenders) {
+    Set<String> names = new HashSet<>();
+    List<Contender> numbered = new ArrayList<>();
     for (Contender one : contenders) {
       String name = one.name;
-      for (int number = 2; !taken.add(name); number++) {
+      for (int number = 2; !names.add(name); number++) {
         name = one.name + "-" + number;
       }
-      distinct.add(
+      numbered.add(
           new Contender(name, one.scheme, one.backend, one.durability, one.uri, one.servers));
     }
-    return distinct;
+    return numbered;
   }
 
   private static List<ServerSource.Offer> offers() {

@@ -1,10 +1,10 @@
 package dev.interlock.report;
 
-/** HTML without a template. */
+/** HTML escaping, for reports that build a part of their page in code. */
 public final class Html {
   private Html() {}
 
-  /** {@return the text, escaped} */
+  /** {@return the text with HTML's special characters escaped} */
   public static String text(String text) {
     return text.replace("&", "&amp;")
         .replace("<", "&lt;")

@@ -19,8 +19,9 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Records as JSON. The components' names are the keys; what is null is left out; a duration is a
- * number of seconds, an instant is in ISO 8601, an enum constant is its name.
+ * Converts records to JSON and back. The keys are the names of the components. Null components are
+ * omitted, durations are numbers of seconds, instants are in ISO 8601, and enum constants are
+ * written as their names.
  */
 public final class Json {
   private static final Gson GSON =
@@ -39,17 +40,17 @@ public final class Json {
 
   private Json() {}
 
-  /** {@return the document, indented, with a line break at its end} */
+  /** {@return the JSON document, indented and ending with a line break} */
   public static String of(Object root) {
     return GSON.toJson(root) + "\n";
   }
 
   /**
-   * {@return the records of a resource}
+   * {@return the records that a resource contains}
    *
-   * @param type the records' class, beside which the resource is
-   * @param resource the file name of an array of objects, each with a field for every component
-   * @throws IllegalArgumentException if an object has other fields, or lacks one
+   * @param type the record class; the resource is in its package
+   * @param resource the file name of a JSON array of objects with exactly the fields of the record
+   * @throws IllegalArgumentException if an object lacks a field or has an unknown one
    */
   public static <T extends Record> List<T> read(Class<T> type, String resource) {
     Set<String> components =
@@ -60,7 +61,8 @@ public final class Json {
     try (Reader text = Template.open(type, resource)) {
       for (JsonElement each : JsonParser.parseReader(text).getAsJsonArray()) {
         if (!each.getAsJsonObject().keySet().equals(components)) {
-          throw new IllegalArgumentException(resource + " needs " + components + ": " + each);
+          throw new IllegalArgumentException(
+              resource + " has an object whose fields are not " + components + ": " + each);
         }
         records.add(GSON.fromJson(each, type));
       }

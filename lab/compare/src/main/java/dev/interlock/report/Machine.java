@@ -8,11 +8,11 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.Map;
 
-/** Facts about the machine. */
+/** Describes the machine that a report was measured on. */
 public final class Machine {
   private Machine() {}
 
-  /** {@return the facts by their names, in the order in which they are shown} */
+  /** {@return facts about the machine by name, in display order} */
   public static Map<String, String> describe() {
     Map<String, String> facts = new LinkedHashMap<>();
     facts.put("processor", processor());
@@ -45,7 +45,6 @@ public final class Machine {
         : Unit.BYTES.format(Double.parseDouble(kilobytes) * 1024);
   }
 
-  /** A field of one of Linux's files about the machine. */
   private static String field(String file, String name, String otherwise) {
     try {
       return Files.readString(Path.of(file), StandardCharsets.UTF_8)

@@ -11,47 +11,47 @@ import java.util.TimerTask;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Shows which step is under way, and about how long all will take: on a terminal in one line that
- * is redrawn, else in a line for each step.
+ * Shows the current step and an estimate of the remaining time: on a terminal as a progress bar,
+ * otherwise as one line for each step.
  */
 public final class Progress implements AutoCloseable {
-  private static final int BAR = 20;
-  private static final int LINE = 78;
-  private static final long REDRAWN_EVERY_MILLIS = 500;
+  private static final int BAR_WIDTH = 20;
+  private static final int LINE_WIDTH = 78;
+  private static final long REDRAW_INTERVAL_MILLIS = 500;
 
-  /** One part of the whole, and how long it will take. */
+  /** A step with its estimated duration. */
   public record Step(String name, Duration estimate) {}
 
   private final PrintWriter err;
   private final boolean terminal;
-  private final int steps;
-  private final Duration whole;
-  private final Timer redrawing = new Timer("progress", /* isDaemon= */ true);
+  private final int stepCount;
+  private final Duration total;
+  private final Timer redrawTimer = new Timer("progress", /* isDaemon= */ true);
 
   @GuardedBy("this")
-  private final Deque<Step> left;
+  private final Deque<Step> pending;
 
   @GuardedBy("this")
   private @Nullable Step current;
 
   @GuardedBy("this")
-  private long began;
+  private long stepStart;
 
   @GuardedBy("this")
-  private boolean drawn;
+  private boolean barVisible;
 
   /**
-   * Plans the steps, and shows nothing yet.
+   * Plans the steps. Nothing is shown until {@link #next} begins the first one.
    *
-   * @param err where progress is shown
+   * @param err receives the progress
    * @param terminal whether {@code err} is a terminal
    */
   public Progress(PrintWriter err, boolean terminal, List<Step> steps) {
     this.err = err;
     this.terminal = terminal;
-    this.left = new ArrayDeque<>(steps);
-    this.steps = steps.size();
-    this.whole = steps.stream().map(Step::estimate).reduce(Duration.ZERO, Duration::plus);
+    this.pending = new ArrayDeque<>(steps);
+    this.stepCount = steps.size();
+    this.total = steps.stream().map(Step::estimate).reduce(Duration.ZERO, Duration::plus);
     if (terminal) {
       TimerTask redraw =
           new TimerTask() {
@@ -60,24 +60,24 @@ public final class Progress implements AutoCloseable {
               draw();
             }
           };
-      redrawing.schedule(redraw, 0, REDRAWN_EVERY_MILLIS);
+      redrawTimer.schedule(redraw, 0, REDRAW_INTERVAL_MILLIS);
     }
   }
 
-  /** Begins the next step. */
+  /** Begins the next step and shows it. */
   public synchronized void next() {
-    current = left.poll();
-    began = System.nanoTime();
+    current = pending.poll();
+    stepStart = System.nanoTime();
     if (terminal) {
       draw();
     } else if (current != null) {
-      err.println("interlock: " + words(current));
+      err.println("interlock: " + describe(current));
     }
   }
 
-  /** Writes a line, above the bar. */
+  /** Prints a line; on a terminal, above the progress bar. */
   public synchronized void say(String line) {
-    wipe();
+    erase();
     err.println("interlock: " + line);
     if (terminal) {
       draw();
@@ -88,43 +88,50 @@ public final class Progress implements AutoCloseable {
     if (current == null) {
       return;
     }
-    double share = 1 - (double) toGo().toMillis() / Math.max(1, whole.toMillis());
-    int full = (int) Math.round(Math.max(0, Math.min(1, share)) * BAR);
-    String bar = "[" + "#".repeat(full) + "-".repeat(BAR - full) + "] " + words(current);
+    double share = 1 - (double) remaining().toMillis() / Math.max(1, total.toMillis());
+    int full = (int) Math.round(Math.max(0, Math.min(1, share)) * BAR_WIDTH);
+    String bar = "[" + "#".repeat(full) + "-".repeat(BAR_WIDTH - full) + "] " + describe(current);
     err.print("\r" + pad(bar));
     err.flush();
-    drawn = true;
+    barVisible = true;
   }
 
-  private synchronized void wipe() {
-    if (drawn) {
-      err.print("\r" + " ".repeat(LINE) + "\r");
+  private synchronized void erase() {
+    if (barVisible) {
+      err.print("\r" + " ".repeat(LINE_WIDTH) + "\r");
       err.flush();
-      drawn = false;
+      barVisible = false;
     }
   }
 
   private static String pad(String line) {
-    return line.length() >= LINE
-        ? line.substring(0, LINE)
-        : line + " ".repeat(LINE - line.length());
+    return line.length() >= LINE_WIDTH
+        ? line.substring(0, LINE_WIDTH)
+        : line + " ".repeat(LINE_WIDTH - line.length());
   }
 
-  private synchronized String words(Step step) {
-    return steps - left.size() + "/" + steps + " " + step.name() + ", " + about(toGo());
+  private synchronized String describe(Step step) {
+    return stepCount
+        - pending.size()
+        + "/"
+        + stepCount
+        + " "
+        + step.name()
+        + ", "
+        + about(remaining());
   }
 
-  private synchronized Duration toGo() {
-    Duration sum = left.stream().map(Step::estimate).reduce(Duration.ZERO, Duration::plus);
+  private synchronized Duration remaining() {
+    Duration sum = pending.stream().map(Step::estimate).reduce(Duration.ZERO, Duration::plus);
     if (current != null) {
-      Duration rest = current.estimate().minusNanos(System.nanoTime() - began);
-      sum = rest.isNegative() ? sum : sum.plus(rest);
+      Duration remainingOfStep = current.estimate().minusNanos(System.nanoTime() - stepStart);
+      sum = remainingOfStep.isNegative() ? sum : sum.plus(remainingOfStep);
     }
     return sum;
   }
 
-  private static String about(Duration left) {
-    long seconds = Math.max(1, left.toSeconds());
+  private static String about(Duration remaining) {
+    long seconds = Math.max(1, remaining.toSeconds());
     return seconds < 100
         ? "about " + seconds + " s left"
         : "about " + seconds / 60 + " min " + seconds % 60 + " s left";
@@ -132,8 +139,8 @@ public final class Progress implements AutoCloseable {
 
   @Override
   public synchronized void close() {
-    redrawing.cancel();
+    redrawTimer.cancel();
     current = null;
-    wipe();
+    erase();
   }
 }

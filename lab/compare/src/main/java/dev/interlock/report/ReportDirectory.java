@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
-/** The directory that a report is written to. */
+/** A directory to which a report can be written. */
 public final class ReportDirectory {
   private static final String HTML = "index.html";
   private static final String JSON = "results.json";
@@ -18,10 +18,11 @@ public final class ReportDirectory {
   }
 
   /**
-   * {@return a directory that a report can be written to; a missing one is created with the report}
+   * {@return the directory, after checking that a report can be written to it} A missing directory
+   * is created when the report is written.
    *
-   * @throws IllegalArgumentException if no file can be written there, or if a file in the report's
-   *     place is not from an earlier report
+   * @throws IllegalArgumentException if no file can be written there, or if the report would
+   *     replace a file that is not from an earlier report
    */
   public static ReportDirectory at(Path path) {
     try {
@@ -44,19 +45,19 @@ public final class ReportDirectory {
     }
   }
 
-  /** All our reports name the program and its version. */
+  /** Recognizes a report of ours: each has the field {@code interlock}. */
   private static boolean holdsReport(Path path) throws IOException {
     Path json = path.resolve(JSON);
     return Files.exists(json) && Files.readString(json).contains("\"interlock\": ");
   }
 
   /**
-   * Writes the report in all its forms.
+   * Writes the report as HTML, JSON and Markdown.
    *
-   * @param html becomes {@code index.html}
-   * @param json becomes {@code results.json}, as {@link Json} writes it
-   * @param markdown becomes {@code results.md}
-   * @return {@code index.html}
+   * @param html the content of {@code index.html}
+   * @param json the content of {@code results.json}, which {@link Json} serializes
+   * @param markdown the content of {@code results.md}
+   * @return the path of {@code index.html}
    */
   public Path write(String html, Object json, String markdown) {
     Path index = path.resolve(HTML);

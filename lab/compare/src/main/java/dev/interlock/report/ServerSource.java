@@ -5,32 +5,33 @@ import java.util.List;
 import java.util.function.Supplier;
 
 /**
- * Disposable servers for backends that need one. Found by {@link java.util.ServiceLoader}; needs a
- * public constructor without parameters. A third party may bring one in the jar of its backend.
+ * Offers disposable servers for backends that need one. Implementations are found by {@link
+ * java.util.ServiceLoader} and need a public constructor without parameters. A third party can
+ * provide one in the jar of its backend.
  */
 public interface ServerSource {
 
-  /** What can be started. */
+  /** {@return the deployments that can be started} */
   List<Offer> offers();
 
-  /** When servers are started without being asked for by name. */
+  /** Decides when servers start that the user has not named. */
   enum Size {
-    /** In every comparison. */
+    /** The servers start in every comparison. */
     USUAL,
-    /** Only where larger deployments are wanted, too. */
+    /** The servers start only if the user asks for larger deployments. */
     CLUSTER
   }
 
   /**
-   * One deployment that can be started.
+   * A deployment that can be started.
    *
-   * @param name what it is called beside others, such as {@code redis}
+   * @param name its unique name, such as {@code redis}
    * @param scheme the URI scheme of the backend that it serves
-   * @param size whether it is part of every comparison
+   * @param size whether every comparison starts it
    * @param durability what the servers write to disk, and when, in a few words
-   * @param start starts it
-   * @param startForFaults starts it in the form that allows the most kinds of faults, never one
-   *     that the user has named
+   * @param start starts the servers
+   * @param startForFaults starts the servers in the form that allows the most kinds of faults;
+   *     never uses a store that the user has named
    */
   record Offer(
       String name,

@@ -5,38 +5,39 @@ import java.util.List;
 import java.util.regex.Pattern;
 
 /**
- * A table for a terminal, for Markdown, and, by {@code table.mustache}, for HTML.
+ * A table that can be rendered for a terminal, as Markdown and, by {@code table.mustache}, as HTML.
  *
- * @param style the class of the table in HTML: {@code words} if its cells are no numbers; or empty
- * @param head the columns' heads; the first column names the rows
- * @param rows each with as many cells as the head
- * @param notes lines that follow the table
+ * @param style the CSS class of the HTML table: {@code words} if its cells are text, empty if they
+ *     are numbers
+ * @param head the column headings; the first column has the names of the rows
+ * @param rows the rows, each with as many cells as {@code head}
+ * @param notes lines below the table
  */
 public record Table(String style, List<String> head, List<List<String>> rows, List<String> notes) {
-  /** Outside of code, in which it stands for itself: an even number of backquotes follows. */
+  /** Matches {@code <} outside of Markdown code: an even number of backquotes follows it. */
   private static final Pattern LESS_THAN = Pattern.compile("<(?=([^`]*`[^`]*`)*[^`]*$)");
 
-  /** A table of numbers. */
+  /** Creates a table of numbers. */
   public Table(List<String> head, List<List<String>> rows, List<String> notes) {
     this("", head, rows, notes);
   }
 
-  /** {@return this table, as one of words} */
+  /** {@return this table, styled for text} */
   public Table words() {
     return new Table("words", head, rows, notes);
   }
 
-  /** {@return whether there is a row to show} */
+  /** {@return whether the table has rows} */
   public boolean shown() {
     return !rows.isEmpty();
   }
 
-  /** {@return whether there is a note} */
+  /** {@return whether the table has notes} */
   public boolean noted() {
     return !notes.isEmpty();
   }
 
-  /** {@return the table for a terminal} */
+  /** {@return the table as text with aligned columns} */
   public String text() {
     StringBuilder text = new StringBuilder();
     if (!rows.isEmpty()) {
@@ -62,12 +63,12 @@ public record Table(String style, List<String> head, List<List<String>> rows, Li
     return text.toString();
   }
 
-  /** {@return the table in Markdown} */
+  /** {@return the table as Markdown} */
   public String markdown() {
     StringBuilder text = new StringBuilder();
     if (!rows.isEmpty()) {
       text.append(row(head));
-      String rule = style.isEmpty() ? "---:|" : "---|"; // numbers are aligned to the right
+      String rule = style.isEmpty() ? "---:|" : "---|"; // right-aligns numbers
       text.append("|---|").append(rule.repeat(head.size() - 1)).append('\n');
       rows.forEach(row -> text.append(row(row)));
     }
@@ -84,7 +85,7 @@ public record Table(String style, List<String> head, List<List<String>> rows, Li
     return line.append('\n').toString();
   }
 
-  /** {@return the text as it may stand in a cell of Markdown} */
+  /** {@return the text, escaped for a cell of a Markdown table} */
   public static String escape(String text) {
     return LESS_THAN.matcher(text.replace("|", "\\|")).replaceAll("&lt;");
   }

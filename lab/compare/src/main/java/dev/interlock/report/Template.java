@@ -10,23 +10,21 @@ import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
 /**
- * Mustache templates, kept as resources beside the classes that fill them in. Text is escaped for
- * HTML; a name that the model does not have is an error.
+ * Renders Mustache templates. A template is a resource in the package of the class that renders it.
+ * Text is escaped for HTML; a name that the model lacks is an error.
  *
- * <p>Shared by all reports, to be used as {@code {{>table.mustache}}} or {@code
- * {{<page.mustache}}}: {@code page.mustache}, a whole page without anything that a browser would
- * fetch, with the blocks {@code title} and {@code body}; and {@code table.mustache}, which shows a
- * {@link Table}.
+ * <p>All reports share two templates. {@code {{<page.mustache}}} is a self-contained page with the
+ * blocks {@code title} and {@code body}; {@code {{>table.mustache}}} shows a {@link Table}.
  */
 public final class Template {
   private Template() {}
 
   /**
-   * {@return what the template makes of the model}
+   * {@return the template, filled in with the model}
    *
-   * @param beside the class beside which the template and its own partials are
-   * @param name the resource's file name
-   * @param model what the names in the template refer to: a record, or a map
+   * @param beside a class in the package of the template and its partials
+   * @param name the file name of the template
+   * @param model a record or map with the values for the names in the template
    */
   public static String render(Class<?> beside, String name, Object model) {
     try (Reader template = open(beside, name)) {
@@ -40,7 +38,7 @@ public final class Template {
     }
   }
 
-  /** The class's own resource; else ours, which all reports share. */
+  /** Opens a resource in the package of the class, or else one of those that all reports share. */
   static Reader open(Class<?> beside, String name) throws IOException {
     InputStream own = beside.getResourceAsStream(name);
     InputStream found = own == null ? Template.class.getResourceAsStream(name) : own;

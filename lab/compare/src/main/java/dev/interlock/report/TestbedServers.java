@@ -8,52 +8,56 @@ import java.time.Duration;
 import java.util.List;
 import java.util.function.Supplier;
 
-/** The servers of the testbed. */
+/** Offers the servers of the testbed. */
 public final class TestbedServers implements ServerSource {
-  private static final String REDIS =
+  private static final String REDIS_DURABILITY =
       "append-only file, forced to disk by the system only: the default of the testbed";
-  private static final String FORCED = "log forced to disk before every answer";
+  private static final String FORCED_LOG = "log forced to disk before every answer";
 
-  /** What clients log in with: a login is a request more in which a connection can fail. */
+  /** The password of all clients; the login adds a request during which a connection can fail. */
   private static final String PASSWORD = "p@ss:word/1";
 
-  /** The user for stores in which a password needs one. */
+  /** The user name, for stores that need one with a password. */
   private static final String USER = "storm";
 
-  /** Clocks of nodes differ by minutes, which must not matter. */
+  /** The difference between the clocks of Redlock nodes, which must not matter. */
   private static final Duration TEN_MINUTES = Duration.ofMinutes(10);
 
-  /** What ensembles have unless it is configured: four times the testbed's. */
-  private static final Duration ZOOKEEPERS_OWN_TICK = Duration.ofSeconds(2);
+  /** The tick of an ensemble that is not configured: four times the tick of the testbed. */
+  private static final Duration ZOOKEEPER_DEFAULT_TICK = Duration.ofSeconds(2);
 
-  /** What a restarted node waits before it votes again, and the longest TTL of its clients. */
+  /** Limits the TTL, and with it the time that a restarted node waits before it votes again. */
   private static final String SHORT_TTLS = "maxTtl=5s";
 
-  /** For the service loader. */
+  /** Used by {@link java.util.ServiceLoader}. */
   public TestbedServers() {}
 
   @Override
   public List<Offer> offers() {
     return List.of(
-        usual("redis", REDIS, () -> Testbed.redis().start(), TestbedServers::redisForFaults),
+        usual(
+            "redis",
+            REDIS_DURABILITY,
+            () -> Testbed.redis().start(),
+            TestbedServers::redisForFaults),
         usual(
             "redlock",
-            REDIS,
+            REDIS_DURABILITY,
             () -> Testbed.redlockNodes().start(),
             TestbedServers::redlockForFaults),
         usual(
             "zookeeper",
-            FORCED,
+            FORCED_LOG,
             () -> Testbed.zookeeper().start(),
             () -> Testbed.zookeeper().login(USER, PASSWORD).forFaults().start()),
         usual(
             "etcd",
-            FORCED,
+            FORCED_LOG,
             () -> Testbed.etcd().start(),
             () -> Testbed.etcd().password(PASSWORD).forFaults().start()),
         usual(
             "postgresql",
-            FORCED,
+            FORCED_LOG,
             () -> Testbed.postgresql().start(),
             () ->
                 Testbed.firstAvailable(
@@ -61,7 +65,7 @@ public final class TestbedServers implements ServerSource {
                     Testbed.postgresql().forFaults())),
         usual(
             "mariadb",
-            FORCED,
+            FORCED_LOG,
             () -> Testbed.mariadb().start(),
             () ->
                 Testbed.firstAvailable(
@@ -71,26 +75,26 @@ public final class TestbedServers implements ServerSource {
             "redis-cluster",
             "redis-cluster",
             Size.CLUSTER,
-            REDIS,
+            REDIS_DURABILITY,
             () -> Testbed.redisCluster().start(),
             () -> Testbed.redisCluster().password(PASSWORD).separable().forFaults().start()),
         new Offer(
             "redis-sentinel",
             "redis-sentinel",
             Size.CLUSTER,
-            REDIS,
+            REDIS_DURABILITY,
             () -> Testbed.redisSentinels().start(),
             () -> Testbed.redisSentinels().password(PASSWORD).separable().forFaults().start()),
         new Offer(
             "zookeeper-3",
             "zookeeper",
             Size.CLUSTER,
-            FORCED,
+            FORCED_LOG,
             () -> Testbed.zookeeper().members(3).start(),
             () ->
                 Testbed.zookeeper()
                     .members(3)
-                    .tick(ZOOKEEPERS_OWN_TICK)
+                    .tick(ZOOKEEPER_DEFAULT_TICK)
                     .login(USER, PASSWORD)
                     .separable()
                     .forFaults()
@@ -99,12 +103,12 @@ public final class TestbedServers implements ServerSource {
             "etcd-3",
             "etcd",
             Size.CLUSTER,
-            FORCED,
+            FORCED_LOG,
             () -> Testbed.etcd().members(3).start(),
             () -> Testbed.etcd().members(3).password(PASSWORD).separable().forFaults().start()));
   }
 
-  /** One that is part of every comparison, and has the name of its scheme. */
+  /** {@return an offer that every comparison starts, named like its scheme} */
   private static Offer usual(
       String scheme,
       String durability,

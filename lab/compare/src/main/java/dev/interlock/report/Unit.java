@@ -5,7 +5,10 @@ import java.math.BigDecimal;
 import java.math.MathContext;
 import java.util.Locale;
 
-/** What a number counts. Numbers are kept in these units, and shown in handier ones. */
+/**
+ * The unit of a measured number. Numbers are stored in these units and displayed with prefixes,
+ * such as ms and kB.
+ */
 public enum Unit {
   @SerializedName("s")
   SECONDS,
@@ -18,9 +21,9 @@ public enum Unit {
   @SerializedName("ratio")
   RATIO;
 
-  private static final MathContext SHORT = new MathContext(2);
+  private static final MathContext TWO_DIGITS = new MathContext(2);
 
-  /** {@return the number for people, with three significant digits} */
+  /** {@return the number with three significant digits and its unit} */
   public String format(double value) {
     if (Double.isNaN(value)) {
       return "–";
@@ -34,8 +37,8 @@ public enum Unit {
     };
   }
 
-  /** {@return a round number, short enough for an axis} */
-  public String shortly(double value) {
+  /** {@return a round number in a form that is short enough for the axis of a chart} */
+  public String formatForAxis(double value) {
     if (this == PER_SECOND || this == COUNT) {
       String unit = this == PER_SECOND ? "/s" : "";
       if (value >= 1e6) {
@@ -82,12 +85,12 @@ public enum Unit {
     } else if (size >= 9.995) {
       return String.format(Locale.ROOT, "%.1f", value);
     } else if (size < 0.0995) {
-      return new BigDecimal(value).round(SHORT).toPlainString();
+      return new BigDecimal(value).round(TWO_DIGITS).toPlainString();
     }
     return String.format(Locale.ROOT, "%.2f", value);
   }
 
-  /** With a thin space between thousands, once there are more than four digits. */
+  /** Separates thousands by a thin space if there are more than four digits. */
   private static String grouped(long value) {
     return Math.abs(value) < 10_000
         ? Long.toString(value)

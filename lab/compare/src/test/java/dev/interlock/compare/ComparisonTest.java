@@ -28,7 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.xml.sax.InputSource;
 
-/** Whole comparisons, as small as they can be. No test cares how fast anything is. */
+/** Runs whole comparisons that are as small as possible. No test depends on measured times. */
 class ComparisonTest {
   private static final Profile TINY =
       new Profile(
@@ -62,7 +62,7 @@ class ComparisonTest {
   }
 
   @Test
-  void memoryAndAServerOfItsOwnAreMeasuredInEveryScenario() throws Exception {
+  void everyScenarioMeasuresMemoryAndAStartedServer() throws Exception {
     Outcome outcome = comparison().backends(List.of("memory", "redis")).directory(directory).run();
     assertEquals(Outcome.COMPLETE, outcome, err::toString);
 
@@ -83,7 +83,7 @@ class ComparisonTest {
     assertEquals(50, value(results, "redis", "lost-updates-checked"));
     assertEquals(0, value(results, "redis", "lost-updates-claimed"));
     assertEquals(2, value(results, "redis", "requests-per-pair"), 0.2);
-    // Below zero by how long after it was made the grant was known; the TTL is 3 s.
+    // May be negative, as the scenario explains; the TTL is 3 s.
     assertTrue(value(results, "redis", "beyond-ttl") > -3);
 
     assertIsSelfContained(Files.readString(directory.resolve("index.html")));
@@ -93,7 +93,7 @@ class ComparisonTest {
   }
 
   @Test
-  void aStoreThatTheUserNamesIsMeasuredAndLeftAsItWas() throws Exception {
+  void aStoreOfTheUserIsMeasuredAndLeftAsItWas() throws Exception {
     try (RedisServer redis = Testbed.redis().forFaults().start()) {
       assertEquals(
           Outcome.COMPLETE,
@@ -113,10 +113,10 @@ class ComparisonTest {
 
   @Test
   void aStoreThatDoesNotAnswerIsLeftOutAndTheOthersAreMeasured() throws Exception {
-    String nobody = "redis://127.0.0.1:" + Testbed.freePort();
+    String unreachable = "redis://127.0.0.1:" + Testbed.freePort();
     Outcome outcome =
         comparison()
-            .uris(List.of(nobody, "memory:x"))
+            .uris(List.of(unreachable, "memory:x"))
             .scenarios(List.of("uncontended"))
             .directory(directory)
             .run();
@@ -128,15 +128,15 @@ class ComparisonTest {
   }
 
   @Test
-  void nothingIsReportedIfNoStoreAnswers() throws Exception {
-    String nobody = "redis://127.0.0.1:" + Testbed.freePort();
-    assertEquals(Outcome.NOTHING, comparison().uris(List.of(nobody)).run());
+  void noReportIsWrittenIfNoStoreAnswers() throws Exception {
+    String unreachable = "redis://127.0.0.1:" + Testbed.freePort();
+    assertEquals(Outcome.NOTHING, comparison().uris(List.of(unreachable)).run());
     assertEquals("", out.toString());
     assertEquals(1, err.toString().lines().count(), err::toString);
   }
 
   @Test
-  void aServerThatDiesHalfWayIsGivenUpAndTheOthersGoOn() throws Exception {
+  void aServerThatDiesIsExcludedAndTheOthersGoOn() throws Exception {
     try (RedisServer redis = Testbed.redis().forFaults().start()) {
       Scenario killer =
           new StubScenario("killer") {
@@ -146,16 +146,16 @@ class ComparisonTest {
             }
           };
       Results results = new Results();
-      List<String> said = new ArrayList<>();
+      List<String> lines = new ArrayList<>();
       List<Contender> contenders = Contender.at(List.of(redis.uri(), "memory:y"));
       try (OpenContender dying = OpenContender.open(contenders.get(0));
           OpenContender other = OpenContender.open(contenders.get(1))) {
         for (Scenario scenario : List.of(killer, new Uncontended(), new ManyLocks())) {
-          scenario.run(new Run(scenario, TINY, List.of(dying, other), results, said::add));
+          scenario.run(new Run(scenario, TINY, List.of(dying, other), results, lines::add));
         }
         assertTrue(dying.isGone());
       }
-      assertEquals(1, said.size(), said::toString);
+      assertEquals(1, lines.size(), lines::toString);
       assertTrue(results.anythingFailed());
       assertTrue(
           results
@@ -165,7 +165,7 @@ class ComparisonTest {
   }
 
   @Test
-  void anInterruptEndsItWithWhatThereIs() throws Exception {
+  void anInterruptReportsTheResultsSoFar() throws Exception {
     Scenario last =
         new StubScenario("last") {
           @Override
@@ -180,7 +180,7 @@ class ComparisonTest {
   }
 
   @Test
-  void whatCannotWorkIsRefusedBeforeAnythingStarts() throws Exception {
+  void invalidSettingsAreRefusedBeforeAnythingStarts() throws Exception {
     assertRefused(comparison().scenarios(List.of("speed")), "there is no scenario speed");
     assertRefused(comparison().backends(List.of("postgres")), "there is no backend postgres");
     assertRefused(comparison().uris(List.of("memory:x")).backends(List.of("redis")), "either URIs");
@@ -200,7 +200,7 @@ class ComparisonTest {
     assertTrue(refused.getMessage().contains(part), refused::getMessage);
   }
 
-  /** Well-formed, and without anything that a browser would fetch or run. */
+  /** Asserts that a page is well-formed and has nothing that a browser would fetch or run. */
   private static void assertIsSelfContained(String page) throws Exception {
     for (String forbidden : List.of("<script", "http://", "https://", "@import", "url(", " src=")) {
       assertFalse(page.contains(forbidden), forbidden);

@@ -9,33 +9,33 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Handoffs, waits and fairness, from who held the lock when. */
+/** Tests how handoffs, waits and fairness are computed from holds. */
 class HoldsTest {
 
   @Test
-  void allHavingEquallyManyHoldsIsPerfectlyFair() {
+  void equalNumbersOfHoldsArePerfectlyFair() {
     assertEquals(1, Holds.jain(new long[] {7, 7, 7}), 1e-9);
   }
 
   @Test
-  void oneHavingAllHoldsIsAsUnfairAsCanBe() {
+  void allHoldsByOneThreadAreMaximallyUnfair() {
     assertEquals(0.25, Holds.jain(new long[] {9, 0, 0, 0}), 1e-9);
   }
 
   @Test
-  void noHoldIsNeitherFairNorUnfair() {
+  void withoutHoldsThereIsNoFairness() {
     assertTrue(Double.isNaN(Holds.jain(new long[] {0, 0})));
   }
 
   @Test
-  void onlyTheTimeThatWasAskedForCounts() {
+  void onlyHoldsWithinTheContentionCount() {
     Holds holds =
         new Holds(
             List.of(
                 new Hold(0, 100, 101, 110),
                 new Hold(1, 100, 115, 120),
                 new Hold(0, 110, 126, 130),
-                new Hold(1, 120, 205, 210)), // was still in line when the time was over
+                new Hold(1, 120, 205, 210)), // still waiting when the contention ended
             100,
             200,
             true);
@@ -53,20 +53,20 @@ class HoldsTest {
     Holds one = new Holds(List.of(new Hold(0, 0, 10, 11), new Hold(0, 11, 30, 31)), 0, 100, true);
     Holds other = new Holds(List.of(new Hold(0, 0, 20, 21), new Hold(0, 21, 95, 96)), 5, 90, true);
     Holds both = Holds.together(List.of(one, other));
-    assertEquals(3, both.count()); // in the time that they have in common
+    assertEquals(3, both.count()); // within the time of both processes
     assertEquals(9, both.handoffs().getMinValue());
     assertEquals(9.0 / 10, both.fairness(2), 1e-9);
   }
 
   @Test
-  void whoGaveUpLeavesTheWaitsUnknown() {
+  void aWaitThatTimedOutLeavesTheWaitsUnknown() {
     Holds holds = new Holds(List.of(new Hold(0, 0, 10, 11)), 0, 100, false);
     assertEquals(1, holds.count());
     assertEquals(0, holds.waits().getTotalCount());
   }
 
   @Test
-  void everyWaiterIsServedAndWhatItDidCanBeReadByAnotherProcess() throws Exception {
+  void everyWaiterIsServedAndTheHoldsCanBeEncoded() throws Exception {
     try (LockClient client = LockClient.open("memory:holds")) {
       Holds holds =
           Holds.contend(

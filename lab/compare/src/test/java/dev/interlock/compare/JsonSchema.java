@@ -8,9 +8,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * As much of JSON Schema as our schema uses: type, enum, const, required, properties,
- * additionalProperties, items, and references to its own definitions. A keyword that it does not
- * know is a violation, so that none is there without being looked at.
+ * Checks the part of JSON Schema that our schema uses: type, enum, const, required, properties,
+ * additionalProperties, items, and references to its own definitions. An unknown keyword is a
+ * violation, so that no keyword is ignored.
  */
 final class JsonSchema {
   private static final List<String> COMMENTS =
@@ -23,7 +23,7 @@ final class JsonSchema {
     this.root = root;
   }
 
-  /** What is wrong with the document. */
+  /** {@return the violations of the schema by a document} */
   List<String> violations(JsonElement document) {
     check("", root, document);
     return violations;
@@ -34,7 +34,8 @@ final class JsonSchema {
       JsonElement operand = schema.get(keyword);
       switch (keyword) {
         case "$ref" -> check(path, definition(operand.getAsString()), value);
-        case "type" -> require(isOfType(value, operand.getAsString()), path, "is no " + operand);
+        case "type" ->
+            require(isOfType(value, operand.getAsString()), path, "is not of type " + operand);
         case "const" -> require(value.equals(operand), path, "is not " + operand);
         case "enum" ->
             require(operand.getAsJsonArray().contains(value), path, "is none of " + operand);
@@ -55,13 +56,13 @@ final class JsonSchema {
         }
         case "additionalProperties" -> {
           for (String name : value.getAsJsonObject().keySet()) {
-            boolean known =
+            boolean isDeclared =
                 schema.has("properties") && schema.getAsJsonObject("properties").has(name);
-            if (!known && operand.isJsonObject()) {
+            if (!isDeclared && operand.isJsonObject()) {
               check(
                   path + "/" + name, operand.getAsJsonObject(), value.getAsJsonObject().get(name));
             } else {
-              require(known || operand.isJsonObject(), path, "has the unknown field " + name);
+              require(isDeclared || operand.isJsonObject(), path, "has the unknown field " + name);
             }
           }
         }
@@ -71,7 +72,11 @@ final class JsonSchema {
             check(path + "/" + i, operand.getAsJsonObject(), array.get(i));
           }
         }
-        default -> require(COMMENTS.contains(keyword), path, "cannot be held to " + keyword);
+        default ->
+            require(
+                COMMENTS.contains(keyword),
+                path,
+                "has a schema with the unknown keyword " + keyword);
       }
     }
   }

@@ -11,7 +11,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What is asked for, and what is refused before a server is started. */
+/** Tests the arguments, and which of them are refused before a server starts. */
 class PeersCommandTest {
 
   private static PeersCommand parse(String line) {
@@ -27,7 +27,7 @@ class PeersCommandTest {
   }
 
   @Test
-  void withoutWordsEverythingIsMeasured() {
+  void withoutArgumentsEverythingIsMeasured() {
     PeersCommand all = parse("");
     assertEquals(Set.of(Store.values()), all.stores());
     assertEquals(BenchProfile.usual(), all.profile());
@@ -39,7 +39,7 @@ class PeersCommandTest {
   }
 
   @Test
-  void roundsCountWhetherTheyStandBeforeOrAfterQuick() {
+  void roundsApplyBeforeAndAfterQuick() {
     BenchProfile expected = BenchProfile.quick().withRounds(3);
     assertEquals(expected, parse("--quick --rounds 3").profile());
     assertEquals(expected, parse("--rounds 3 --quick").profile());
@@ -63,14 +63,14 @@ class PeersCommandTest {
         "--out /no/such/directory/report.md",
         "--out /"
       })
-  void whatIsWrongIsRefused(String line) {
+  void invalidArgumentsAreRefused(String line) {
     RuntimeException refusal = assertThrows(RuntimeException.class, () -> parse(line));
     String message = String.valueOf(refusal.getMessage());
     assertTrue(message.contains(line.split(" ")[0]), message);
   }
 
   @Test
-  void aMistypedStoreIsAnsweredWithThoseThatThereAre() {
+  void theMessageForAMistypedStoreListsAllStores() {
     RuntimeException refusal = assertThrows(RuntimeException.class, () -> parse("zookeper"));
     assertTrue(
         String.valueOf(refusal.getMessage()).contains("redis, redlock, zookeeper, etcd"),

@@ -8,13 +8,13 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** Which figures are shown. */
+/** Tests which figures are shown. */
 class ResultsTest {
   private final Results results = new Results();
 
   private Optional<Double> shown(Double... rounds) {
     Point at = new Point("threads", 100);
-    results.ratio("many-locks", "redis", ManyLocks.RATIO, at, List.of(rounds));
+    results.addRatio("many-locks", "redis", ManyLocks.RATIO, at, List.of(rounds));
     return results.find("many-locks", "redis", ManyLocks.RATIO, at).map(Results.Measurement::value);
   }
 
@@ -38,7 +38,7 @@ class ResultsTest {
                 "many-locks",
                 "redis",
                 Results.Reason.UNCERTAIN,
-                "pairs / baseline (threads: 100) is not shown, as the rounds gave 9 ×, 2 ×, 0.70 ×")),
+                "pairs / baseline (threads: 100) is not shown, because the rounds differ: 9 ×, 2 ×, 0.70 ×")),
         results.gaps());
     assertFalse(results.anythingFailed());
   }
@@ -50,13 +50,13 @@ class ResultsTest {
   }
 
   @Test
-  void aRatioWithoutRoundsIsNoUncertainOne() {
+  void aRatioWithoutRoundsIsNotReportedAsUncertain() {
     assertEquals(Optional.empty(), shown());
     assertEquals(List.of(), results.gaps());
   }
 
   @Test
-  void aHeapThatShrankOrThatHardlyGrewSaysNothingAboutALease() {
+  void aHeapThatShrankOrHardlyGrewGivesNoFigure() {
     assertFalse(HeldLeases.standsOut(-5_561_000, 0));
     assertFalse(HeldLeases.standsOut(2_000_000, 1_000_000));
     assertTrue(HeldLeases.standsOut(2_000_000, 100_000));

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
-/** In which order contenders take part, and what becomes of those that fail. */
+/** Tests the order of contenders, the warm-up, and failures. */
 class RoundsTest {
   private static final Rounds.Plan UNTIL_STEADY = new Rounds.Plan(1, 2, 0, Duration.ofSeconds(20));
 
@@ -20,7 +20,7 @@ class RoundsTest {
   private final Series<String> series = new Series<>("test");
   private final Map<String, Rounds.Opener> contenders = new LinkedHashMap<>();
 
-  private void contender(String name, double pairs, int failsInRound) {
+  private void contender(String name, double cyclesPerSecond, int failsInRound) {
     contenders.put(
         name,
         () ->
@@ -33,11 +33,11 @@ class RoundsTest {
                 if (++rounds == failsInRound) {
                   throw new IllegalStateException(name + " fails");
                 }
-                return Map.of(Figure.PAIRS, pairs);
+                return Map.of(Figure.CYCLES, cyclesPerSecond);
               }
 
               @Override
-              public void warmedUp() {
+              public void forgetWarmUp() {
                 order.add(name + " is warm");
               }
 
@@ -48,8 +48,8 @@ class RoundsTest {
             });
   }
 
-  /** A contender that makes so many pairs per second in each round; a round takes a second. */
-  private void warmingUp(String name, double... pairs) {
+  /** Adds a contender with these rates of cycles in its rounds, each of which takes a second. */
+  private void warmingUp(String name, double... cyclesPerSecond) {
     contenders.put(
         name,
         () ->
@@ -60,7 +60,8 @@ class RoundsTest {
               public Map<Figure, Double> round() {
                 order.add(name);
                 now += 1_000_000_000;
-                return Map.of(Figure.PAIRS, pairs[Math.min(round++, pairs.length - 1)]);
+                return Map.of(
+                    Figure.CYCLES, cyclesPerSecond[Math.min(round++, cyclesPerSecond.length - 1)]);
               }
 
               @Override
@@ -83,7 +84,7 @@ class RoundsTest {
     assertEquals(
         List.of("a", "b", "a is warm", "b is warm", "a", "b", "b", "a", "a closes", "b closes"),
         order);
-    assertEquals(List.of(2.0, 2.0), series.values("b", Figure.PAIRS));
+    assertEquals(List.of(2.0, 2.0), series.values("b", Figure.CYCLES));
   }
 
   @Test
@@ -92,15 +93,15 @@ class RoundsTest {
     warmingUp("b", 50, 50);
     assertEquals(List.of(), measure(UNTIL_STEADY));
     assertEquals(List.of("a", "b", "b", "a", "a", "a"), order.subList(0, 6));
-    assertEquals(List.of(200.0), series.values("a", Figure.PAIRS)); // not what the warm-up gave
-    assertEquals(List.of(50.0), series.values("b", Figure.PAIRS));
+    assertEquals(List.of(200.0), series.values("a", Figure.CYCLES)); // without the warm-up
+    assertEquals(List.of(50.0), series.values("b", Figure.CYCLES));
   }
 
   @Test
-  void warmingUpEndsWhenItsTimeIsOverEvenIfNoTwoRoundsAgree() throws Exception {
+  void warmingUpEndsAfterItsMaximumTimeEvenIfRoundsDiffer() throws Exception {
     warmingUp("a", IntStream.range(0, 100).mapToDouble(round -> 1 << round % 2).toArray());
     assertEquals(List.of(), measure(UNTIL_STEADY));
-    long limit = UNTIL_STEADY.limit().toSeconds();
+    long limit = UNTIL_STEADY.maxWarmUp().toSeconds();
     assertEquals(limit + UNTIL_STEADY.rounds(), order.size());
   }
 
@@ -115,13 +116,13 @@ class RoundsTest {
         });
     assertEquals(
         List.of("c does not open", "a fails"), measure(new Rounds.Plan(2, 1, 0, Duration.ZERO)));
-    assertEquals(List.of(), series.values("a", Figure.PAIRS));
-    assertEquals(List.of(2.0, 2.0), series.values("b", Figure.PAIRS));
+    assertEquals(List.of(), series.values("a", Figure.CYCLES));
+    assertEquals(List.of(2.0, 2.0), series.values("b", Figure.CYCLES));
     assertEquals(1, order.stream().filter("a closes"::equals).count());
   }
 
   @Test
-  void anInterruptKeepsWhatWasMeasured() {
+  void anInterruptKeepsTheResultsSoFar() {
     contender("a", 1, 0);
     contenders.put(
         "b",
@@ -137,7 +138,7 @@ class RoundsTest {
             });
     assertThrows(
         InterruptedException.class, () -> measure(new Rounds.Plan(1, 0, 0, Duration.ZERO)));
-    assertEquals(List.of(1.0), series.values("a", Figure.PAIRS));
+    assertEquals(List.of(1.0), series.values("a", Figure.CYCLES));
     assertEquals("a closes", order.get(order.size() - 1));
   }
 }

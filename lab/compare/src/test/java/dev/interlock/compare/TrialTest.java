@@ -10,28 +10,28 @@ import java.util.Map;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
-/** The rounds, with our own lock in memory and with one that is never free. */
+/** Tests trials with our lock in memory, and with a lock that is never free. */
 class TrialTest {
   private static final Duration SLICE = Duration.ofMillis(100);
 
   @Test
-  void whatTheThreadsDidIsMeasured() throws Exception {
-    try (Locking one = Locking.by(LockClient.open("memory:contention"));
-        Locking other = Locking.by(LockClient.open("memory:contention"))) {
+  void aRoundMeasuresTheThreads() throws Exception {
+    try (Locking one = Locking.locks(LockClient.open("memory:contention"));
+        Locking other = Locking.locks(LockClient.open("memory:contention"))) {
       Trial contention =
           ContentionTrial.of(List.of(one, other), 2, SLICE, Duration.ZERO, "hot", null);
       Map<Figure, Double> figures = contention.round();
-      while (!figures.containsKey(Figure.HANDOFF_P50)) { // a busy machine may let a round pass
+      while (!figures.containsKey(Figure.HANDOFF_P50)) { // on a busy machine, a round may have none
         figures = contention.round();
       }
       assertTrue(figures.get(Figure.HANDOFFS) > 0, figures.toString());
-      PairTrial pairs = new PairTrial(List.of(one), 2, SLICE, number -> "own-" + number, null);
-      Map<Figure, Double> measured = pairs.round();
-      assertTrue(measured.get(Figure.PAIRS) > 0, measured::toString);
-      assertTrue(measured.get(Figure.PAIR_P50) > 0, measured::toString);
-      assertTrue(pairs.all().getTotalCount() > 0);
-      pairs.warmedUp();
-      assertEquals(0, pairs.all().getTotalCount());
+      CycleTrial cycles = new CycleTrial(List.of(one), 2, SLICE, number -> "own-" + number, null);
+      Map<Figure, Double> measured = cycles.round();
+      assertTrue(measured.get(Figure.CYCLES) > 0, measured::toString);
+      assertTrue(measured.get(Figure.CYCLE_P50) > 0, measured::toString);
+      assertTrue(cycles.all().getTotalCount() > 0);
+      cycles.forgetWarmUp();
+      assertEquals(0, cycles.all().getTotalCount());
     }
   }
 

@@ -1,2 +1,2 @@
-/** That the comparison measures what it says, reports it faithfully, and survives what fails. */
+/** Tests that the comparison measures and reports correctly, also when backends fail. */
 package dev.interlock.compare;

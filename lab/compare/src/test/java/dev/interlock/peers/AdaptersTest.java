@@ -13,7 +13,7 @@ import java.util.List;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Each adapter works on a server of its own. */
+/** Tests each adapter on a server of its own. */
 class AdaptersTest {
 
   private static List<PeerHarness> peers() {

@@ -17,10 +17,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 /**
- * Runs the kit on the peers and keeps what it finds, one peer after the other. This takes most of
- * an hour, and happens only with {@code -Dinterlock.docs.write}; {@code
- * -Dinterlock.peers.only=TEXT} selects some of them, {@code -Dinterlock.peers.rules=EXCL-*} some
- * rules, which are only printed.
+ * Runs the kit on all peers and records the results. This takes most of an hour, and happens only
+ * with {@code -Dinterlock.docs.write}. {@code -Dinterlock.peers.only=TEXT} selects peers; {@code
+ * -Dinterlock.peers.rules=EXCL-*} selects rules, whose results are printed but not recorded.
  */
 @Tag("extended")
 @EnabledIfSystemProperty(named = "interlock.docs.write", matches = ".*")
@@ -36,7 +35,7 @@ class KitOnPeersTest {
   @ParameterizedTest
   @MethodSource("peers")
   @Timeout(value = 30, unit = TimeUnit.MINUTES)
-  void theResultsAreKept(PeerHarness peer) throws Exception {
+  void theResultsAreRecorded(PeerHarness peer) throws Exception {
     ContractRun run =
         ContractRun.of(
             peer,

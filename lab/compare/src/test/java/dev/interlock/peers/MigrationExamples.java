@@ -48,7 +48,7 @@ import org.springframework.integration.support.leader.LockRegistryLeaderInitiato
 import org.springframework.integration.support.locks.RenewableLockRegistry;
 import org.springframework.scheduling.TaskScheduler;
 
-/** The calls of docs/migrating.md, which {@link MigratingPageTest} looks for here. */
+/** The calls in docs/migrating.md; {@link MigratingPageTest} looks for them here. */
 @SuppressWarnings({
   "unused",
   "CheckReturnValue",

@@ -13,23 +13,26 @@ import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /**
- * docs/peers.md is what was found. To write it anew, run this test with {@code
- * -Dinterlock.docs.write}.
+ * Tests that docs/peers.md shows the recorded results. With {@code -Dinterlock.docs.write}, it
+ * writes the page.
  */
 class PeersPageTest {
   private static final Path PAGE = Path.of("../../docs/peers.md");
 
   @Test
-  void thePageShowsWhatWasFound() throws Exception {
+  void thePageShowsTheRecordedResults() throws Exception {
     String current = new PeersPage(KitOnPeersTest.RESULTS).markdown();
     if (System.getProperty("interlock.docs.write") != null) {
       Files.writeString(PAGE, current, UTF_8);
     }
-    assertEquals(current, Files.readString(PAGE, UTF_8), "write it with -Dinterlock.docs.write");
+    assertEquals(
+        current,
+        Files.readString(PAGE, UTF_8),
+        "docs/peers.md is not up to date; run this test with -Dinterlock.docs.write");
   }
 
   @Test
-  void whatIsBrokenIsShownByAProgram() throws Exception {
+  void aProgramShowsEachBrokenRule() throws Exception {
     TreeSet<String> keys = new TreeSet<>();
     Peers.all().forEach(peer -> keys.add(peer.key()));
     for (Finding finding : Finding.ALL) {
@@ -41,7 +44,7 @@ class PeersPageTest {
   }
 
   @Test
-  void reasonsAreAboutLocksAndRulesThatThereAre() throws Exception {
+  void reasonsNameExistingLocksAndRules() throws Exception {
     Set<String> keys = new HashSet<>(Set.of("any"));
     Peers.all().forEach(peer -> keys.add(peer.key()));
     Contract contract = Contract.load();

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The programs print what the page shows, apart from the numbers. */
+/** Tests that the programs print the lines on the page, apart from numbers. */
 @Tag("extended")
 class ReproductionsTest {
 

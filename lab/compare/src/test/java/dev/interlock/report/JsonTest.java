@@ -8,16 +8,16 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Records that are kept as resources. */
+/** Tests how records are read from resources. */
 class JsonTest {
 
-  /** Has all fields of the objects. */
+  /** A record with all fields of the objects. */
   record Whole(String name, List<Integer> numbers) {}
 
-  /** Lacks a field of the objects. */
+  /** A record that lacks a field of the objects. */
   record Shorter(String name) {}
 
-  /** Has a field that the objects lack. */
+  /** A record with a field that the objects lack. */
   record Longer(String name, List<Integer> numbers, String colour) {}
 
   @Test

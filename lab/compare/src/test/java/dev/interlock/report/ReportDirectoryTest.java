@@ -11,7 +11,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Where a report may be written. */
+/** Tests which directories a report may be written to. */
 class ReportDirectoryTest {
   private static final Map<String, String> RESULTS = Map.of("interlock", "interlock 1");
 
@@ -21,7 +21,7 @@ class ReportDirectoryTest {
   void aMissingDirectoryIsCreatedWithTheReport() {
     Path path = directory.resolve("new/report");
     ReportDirectory report = ReportDirectory.at(path);
-    assertFalse(Files.exists(path)); // there may be nothing to report
+    assertFalse(Files.exists(path)); // it is created only with the report
     assertEquals(path.resolve("index.html"), report.write("<html>", RESULTS, "# Report"));
     assertTrue(Files.exists(path.resolve("results.json")));
   }
@@ -43,7 +43,7 @@ class ReportDirectoryTest {
   }
 
   @Test
-  void whatIsNoDirectoryIsRefusedWithTheReason() throws Exception {
+  void aPathThatIsNotADirectoryIsRefusedWithTheReason() throws Exception {
     Path file = Files.writeString(directory.resolve("file"), "");
     assertRefused(file, "cannot write to " + file + ": java.nio.file.FileAlreadyExistsException");
     assertRefused(file.resolve("report"), "Not a directory");

@@ -10,7 +10,7 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Tables, pages and records, as the reports write them. */
+/** Tests tables, pages and records as the reports write them. */
 class TemplateTest {
 
   private record Model(String title, Table table) {}
@@ -31,7 +31,7 @@ class TemplateTest {
   }
 
   @Test
-  void aTemplateThatIsMissingIsAnError() {
+  void aMissingTemplateIsAnError() {
     assertThrows(
         RuntimeException.class, () -> Template.render(TemplateTest.class, "none.mustache", ""));
   }

@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import org.junit.jupiter.api.Test;
 
-/** Numbers for people. */
+/** Tests how numbers are displayed. */
 class UnitTest {
 
   @Test
@@ -20,7 +20,7 @@ class UnitTest {
   void largeNumbersAreGrouped() {
     assertEquals("5662 /s", Unit.PER_SECOND.format(5662.4));
     assertEquals("149\u202f215 /s", Unit.PER_SECOND.format(149_215));
-    assertEquals("10 k/s", Unit.PER_SECOND.shortly(10_000));
+    assertEquals("10 k/s", Unit.PER_SECOND.formatForAxis(10_000));
   }
 
   @Test
@@ -33,7 +33,7 @@ class UnitTest {
   }
 
   @Test
-  void whatWasNotMeasuredIsADash() {
+  void aMissingValueIsADash() {
     assertEquals("–", Unit.RATIO.format(Double.NaN));
   }
 }

@@ -1,2 +1,2 @@
-/** The forms of the reports. */
+/** Tests of the reports. */
 package dev.interlock.report;

@@ -7,36 +7,36 @@ import java.util.ServiceLoader;
 import java.util.Set;
 
 /**
- * The baseline of a store: the least that its driver has to do for one exclusive entry, without
+ * The baseline of a store: the minimum that its driver has to do for one exclusive entry, without
  * waiting, renewal, tokens or a loss signal. A backend is compared with it on the same server.
  *
- * <p>Found by {@link ServiceLoader}; needs a public constructor without parameters, which must not
- * touch the driver's classes, since the driver may be absent.
+ * <p>Implementations are found by {@link ServiceLoader} and need a public constructor without
+ * parameters. The constructor must not load classes of the driver, since the driver may be absent.
  */
 public interface BareDriver {
-  /** How long a request may take. */
+  /** The time-out of a request. */
   Duration REQUEST_TIMEOUT = Duration.ofSeconds(5);
 
-  /** {@return the URI schemes whose stores it speaks to} */
+  /** {@return the URI schemes of its stores} */
   Set<String> schemes();
 
-  /** {@return what it does for one pair, in a few words} */
+  /** {@return a short description of the requests of one cycle} */
   String summary();
 
   /**
-   * Connects.
+   * Connects to the store.
    *
-   * @param uri as the backend takes it
-   * @param threads how many threads will use it at once
-   * @throws Exception if that is not possible; the comparison goes on without a baseline
+   * @param uri the URI of the store, as the backend takes it
+   * @param threads the number of threads that will use the session concurrently
+   * @throws Exception if it cannot connect; the comparison goes on without a baseline
    */
   Session open(String uri, int threads) throws Exception;
 
-  /** The driver, connected. */
-  interface Session extends Pairs {
+  /** A connected driver. */
+  interface Session extends Cycler {
 
     /**
-     * {@return how many keys or nodes the store keeps}
+     * {@return the number of keys, nodes or rows on the store}
      *
      * @throws Exception if the store does not answer
      */
@@ -46,15 +46,15 @@ public interface BareDriver {
     void close();
   }
 
-  /** {@return the driver for a scheme; empty if there is none, or its library is missing} */
+  /** {@return the driver for a scheme; empty if there is none, or if its library is missing} */
   static Optional<BareDriver> of(String scheme) {
     return ServiceLoader.load(BareDriver.class).stream()
-        .flatMap(provider -> made(provider).stream())
+        .flatMap(provider -> create(provider).stream())
         .filter(driver -> driver.schemes().contains(scheme))
         .findFirst();
   }
 
-  private static Optional<BareDriver> made(ServiceLoader.Provider<BareDriver> provider) {
+  private static Optional<BareDriver> create(ServiceLoader.Provider<BareDriver> provider) {
     try {
       return Optional.of(provider.get());
     } catch (ServiceConfigurationError | LinkageError e) {

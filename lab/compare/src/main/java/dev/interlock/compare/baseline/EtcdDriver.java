@@ -23,7 +23,7 @@ public final class EtcdDriver implements BareDriver {
   private static final long LEASE_SECONDS = 600;
   private static final long TIMEOUT_SECONDS = 5;
 
-  /** For the service loader. */
+  /** Used by {@link java.util.ServiceLoader}. */
   public EtcdDriver() {}
 
   @Override
@@ -33,7 +33,7 @@ public final class EtcdDriver implements BareDriver {
 
   @Override
   public String summary() {
-    return "one transaction that creates the key if it is not there, then delete, on one jetcd"
+    return "one transaction that creates the key if it does not exist, then delete, on one jetcd"
         + " client with one lease";
   }
 
@@ -62,7 +62,7 @@ public final class EtcdDriver implements BareDriver {
     private static final ByteSequence ALL = ByteSequence.from(new byte[] {0});
 
     @Override
-    public void pair(String name) throws Exception {
+    public void cycle(String name) throws Exception {
       ByteSequence key = ByteSequence.from("baseline/" + name, StandardCharsets.UTF_8);
       TxnResponse created =
           await(
@@ -72,7 +72,7 @@ public final class EtcdDriver implements BareDriver {
                   .Then(Op.put(key, key, PutOption.builder().withLeaseId(lease).build()))
                   .commit());
       if (!created.isSucceeded()) {
-        throw new IllegalStateException("baseline/" + name + " is there already");
+        throw new IllegalStateException("baseline/" + name + " already exists");
       }
       await(store.delete(key));
     }

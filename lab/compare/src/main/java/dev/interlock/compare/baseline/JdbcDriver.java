@@ -21,9 +21,9 @@ import java.util.concurrent.TimeUnit;
 public final class JdbcDriver implements BareDriver {
   private static final Map<String, Integer> DEFAULT_PORTS =
       Map.of("postgresql", 5432, "mariadb", 3306);
-  private static final int MOST_CONNECTIONS = 64;
+  private static final int MAX_CONNECTIONS = 64;
 
-  /** For the service loader. */
+  /** Used by {@link java.util.ServiceLoader}. */
   public JdbcDriver() {}
 
   @Override
@@ -49,7 +49,7 @@ public final class JdbcDriver implements BareDriver {
     String table = "interlock_baseline_" + UUID.randomUUID().toString().substring(0, 8);
     Pool pool = new Pool(table, new LinkedBlockingQueue<>(), new ArrayList<>());
     try {
-      for (int i = 0; i < Math.min(threads, MOST_CONNECTIONS); i++) {
+      for (int i = 0; i < Math.min(threads, MAX_CONNECTIONS); i++) {
         Connection connection = DriverManager.getConnection(url, login);
         pool.opened.add(connection);
         if (i == 0) {
@@ -72,7 +72,7 @@ public final class JdbcDriver implements BareDriver {
     }
   }
 
-  /** What one connection has prepared. */
+  /** The prepared statements of one connection. */
   private record Statements(PreparedStatement insert, PreparedStatement delete) {
     static Statements prepare(Connection connection, String table) throws SQLException {
       return new Statements(
@@ -87,16 +87,16 @@ public final class JdbcDriver implements BareDriver {
     }
   }
 
-  /** Connections, and a table of their own that goes with them. */
+  /** Connections and a temporary table, which is dropped when they are closed. */
   private record Pool(String table, BlockingQueue<Statements> free, List<Connection> opened)
       implements Session {
 
     @Override
-    public void pair(String name) throws Exception {
+    public void cycle(String name) throws Exception {
       String owner = UUID.randomUUID().toString();
       Statements statements = free.poll(REQUEST_TIMEOUT.toMillis(), TimeUnit.MILLISECONDS);
       if (statements == null) {
-        throw new IllegalStateException("all connections are in use");
+        throw new IllegalStateException("no connection became free within the request time-out");
       }
       try {
         statements.update(statements.insert, name, owner);
@@ -106,7 +106,7 @@ public final class JdbcDriver implements BareDriver {
       }
     }
 
-    /** The rows of all tables of the user's schema. */
+    /** {@return the number of rows in all tables of the user's schema} */
     @Override
     public long storedKeys() throws SQLException {
       Connection connection = opened.get(0);
@@ -140,7 +140,7 @@ public final class JdbcDriver implements BareDriver {
             execute(connection, "DROP TABLE IF EXISTS " + table);
           }
         } catch (SQLException e) {
-          // The server has gone, and the connection with it.
+          // The server is gone, and so is the connection.
         }
       }
     }

@@ -12,8 +12,8 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.Protocol.Command;
 
 /**
- * The least that several nodes cost: one thread writes the requests of {@link RedisDriver} to all
- * sockets, and then reads all replies. For one thread at a time.
+ * The cheapest way to ask several nodes: one thread writes the requests of {@link RedisDriver} to
+ * all sockets and then reads all replies. Only one thread at a time may use it.
  */
 public final class OneThreadRedlock implements RedlockDriver.Nodes {
   private final List<Node> nodes = new ArrayList<>();
@@ -35,7 +35,7 @@ public final class OneThreadRedlock implements RedlockDriver.Nodes {
     }
   }
 
-  /** One connection, whose requests can be sent before the replies of others are read. */
+  /** A connection that can send a request without reading its reply. */
   private static final class Node extends Connection {
     Node(HostAndPort address, JedisClientConfig config) {
       super(address, config);
@@ -47,7 +47,7 @@ public final class OneThreadRedlock implements RedlockDriver.Nodes {
     }
   }
 
-  private List<@Nullable Object> everywhere(CommandArguments request) {
+  private List<@Nullable Object> onAllNodes(CommandArguments request) {
     nodes.forEach(node -> node.send(request));
     List<@Nullable Object> replies = new ArrayList<>();
     nodes.forEach(node -> replies.add(node.getOne()));
@@ -66,12 +66,12 @@ public final class OneThreadRedlock implements RedlockDriver.Nodes {
             .key(RedisDriver.key(name))
             .add(owner)
             .addParams(RedisDriver.IF_FREE);
-    return (int) everywhere(request).stream().filter(Objects::nonNull).count();
+    return (int) onAllNodes(request).stream().filter(Objects::nonNull).count();
   }
 
   @Override
   public void release(String name, String owner) {
-    everywhere(
+    onAllNodes(
         new CommandArguments(Command.EVALSHA)
             .add(script)
             .add(1)

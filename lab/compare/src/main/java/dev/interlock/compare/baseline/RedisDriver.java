@@ -12,20 +12,20 @@ import redis.clients.jedis.JedisClientConfig;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.params.SetParams;
 
-/** The single-instance lock of Redis's documentation, on Jedis. */
+/** The single-instance lock from the documentation of Redis, on Jedis. */
 public final class RedisDriver implements BareDriver {
   private static final int DEFAULT_PORT = 6379;
-  private static final int LARGEST_POOL = 64;
+  private static final int MAX_CONNECTIONS = 64;
 
-  /** How a key is created. */
+  /** Creates a key with an expiry, if it does not exist. */
   static final SetParams IF_FREE = SetParams.setParams().nx().px(30_000);
 
-  /** The script that deletes a key. */
+  /** Deletes a key if it has the caller's value. */
   static final String DELETE_OWN =
       "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1])"
           + " else return 0 end";
 
-  /** For the service loader. */
+  /** Used by {@link java.util.ServiceLoader}. */
   public RedisDriver() {}
 
   @Override
@@ -74,14 +74,14 @@ public final class RedisDriver implements BareDriver {
         .build();
   }
 
-  /** {@return the key of a name} */
+  /** {@return the key for a name} */
   static String key(String name) {
     return "baseline:" + name;
   }
 
   private static Pool connect(LockUri uri, HostAndPort address, int threads) {
     ConnectionPoolConfig pool = new ConnectionPoolConfig();
-    int connections = Math.min(threads, LARGEST_POOL);
+    int connections = Math.min(threads, MAX_CONNECTIONS);
     pool.setMaxTotal(connections);
     pool.setMaxIdle(connections);
     RedisClient client =
@@ -98,14 +98,14 @@ public final class RedisDriver implements BareDriver {
     }
   }
 
-  /** A pool of connections, and the script as the server knows it. */
+  /** A pool of connections, and the hash of the loaded script. */
   record Pool(RedisClient client, String script) implements Session {
 
     @Override
-    public void pair(String name) {
+    public void cycle(String name) {
       String owner = UUID.randomUUID().toString();
       if (!tryAcquire(name, owner)) {
-        throw new IllegalStateException(key(name) + " is there already");
+        throw new IllegalStateException(key(name) + " already exists");
       }
       release(name, owner);
     }

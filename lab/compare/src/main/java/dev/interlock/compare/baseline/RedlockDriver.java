@@ -11,13 +11,13 @@ import java.util.concurrent.Future;
 import java.util.function.Predicate;
 
 /**
- * The calls of {@link RedisDriver} on several servers in parallel; the validity that is left is not
- * computed, and nothing is retried.
+ * The calls of {@link RedisDriver} on several servers in parallel. It computes no validity and
+ * retries nothing.
  */
 public final class RedlockDriver implements BareDriver {
-  private static final int MOST_THREADS = 64;
+  private static final int MAX_THREADS = 64;
 
-  /** For the service loader. */
+  /** Used by {@link java.util.ServiceLoader}. */
   public RedlockDriver() {}
 
   @Override
@@ -34,7 +34,7 @@ public final class RedlockDriver implements BareDriver {
   @Override
   public Parallel open(String uri, int threads) {
     List<RedisDriver.Pool> nodes = RedisDriver.openAll(uri, threads);
-    int callers = Math.min(MOST_THREADS, threads * nodes.size());
+    int callers = Math.min(MAX_THREADS, threads * nodes.size());
     return new Parallel(nodes, Executors.newFixedThreadPool(callers, RedlockDriver::thread));
   }
 
@@ -44,17 +44,17 @@ public final class RedlockDriver implements BareDriver {
     return thread;
   }
 
-  /** Servers that are all asked the same. */
+  /** Redis servers that all receive the same requests. */
   public interface Nodes extends AutoCloseable {
 
-    /** {@return how many nodes there are} */
+    /** {@return the number of nodes} */
     int size();
 
     /**
-     * Requests a name from every node once.
+     * Requests a name once from every node.
      *
-     * @param owner who requests it
-     * @return how many nodes granted it
+     * @param owner the value for the key, unique for each request
+     * @return the number of nodes that granted it
      * @throws Exception if one of them fails
      */
     int tryAcquire(String name, String owner) throws Exception;
@@ -67,16 +67,16 @@ public final class RedlockDriver implements BareDriver {
     void release(String name, String owner) throws Exception;
   }
 
-  /** All nodes, and the threads that ask them. */
+  /** Nodes that are asked in parallel by a pool of threads. */
   public record Parallel(List<RedisDriver.Pool> nodes, ExecutorService callers)
       implements Session, Nodes {
 
-    /** One round for the entry, one for the exit, each as long as its slowest node. */
+    /** Acquires and releases a name in two rounds, each of which waits for all nodes. */
     @Override
-    public void pair(String name) throws Exception {
+    public void cycle(String name) throws Exception {
       String owner = UUID.randomUUID().toString();
       if (tryAcquire(name, owner) < nodes.size()) {
-        throw new IllegalStateException(name + " is there already");
+        throw new IllegalStateException(name + " is already held on a node");
       }
       release(name, owner);
     }
@@ -88,19 +88,19 @@ public final class RedlockDriver implements BareDriver {
 
     @Override
     public int tryAcquire(String name, String owner) throws Exception {
-      return Collections.frequency(everywhere(node -> node.tryAcquire(name, owner)), true);
+      return Collections.frequency(onAllNodes(node -> node.tryAcquire(name, owner)), true);
     }
 
     @Override
     public void release(String name, String owner) throws Exception {
-      everywhere(
+      onAllNodes(
           node -> {
             node.release(name, owner);
             return true;
           });
     }
 
-    private List<Boolean> everywhere(Predicate<RedisDriver.Pool> request) throws Exception {
+    private List<Boolean> onAllNodes(Predicate<RedisDriver.Pool> request) throws Exception {
       List<Future<Boolean>> calls = new ArrayList<>();
       for (RedisDriver.Pool node : nodes) {
         calls.add(callers.submit(() -> request.test(node)));

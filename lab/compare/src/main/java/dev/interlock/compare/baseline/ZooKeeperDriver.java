@@ -15,13 +15,13 @@ import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooDefs;
 import org.apache.zookeeper.ZooKeeper;
 
-/** The lock recipe of ZooKeeper's documentation, without waiting. */
+/** The lock recipe from the documentation of ZooKeeper, without waiting. */
 public final class ZooKeeperDriver implements BareDriver {
   private static final int DEFAULT_PORT = 2181;
   private static final int SESSION_MILLIS = 20_000;
   private static final String ROOT = "/interlock-baseline";
 
-  /** For the service loader. */
+  /** Used by {@link java.util.ServiceLoader}. */
   public ZooKeeperDriver() {}
 
   @Override
@@ -53,21 +53,22 @@ public final class ZooKeeperDriver implements BareDriver {
             });
     if (!connected.await(SESSION_MILLIS, TimeUnit.MILLISECONDS)) {
       client.close();
-      throw new IllegalStateException("no connection to " + addresses);
+      throw new IllegalStateException(
+          "could not connect to " + addresses + " within " + SESSION_MILLIS + " ms");
     }
-    Handle handle = new Handle(client, ConcurrentHashMap.newKeySet());
-    handle.ensure(ROOT);
-    return handle;
+    Connection session = new Connection(client, ConcurrentHashMap.newKeySet());
+    session.createIfMissing(ROOT);
+    return session;
   }
 
-  /** A session, and the parents that are known to be there. */
-  private record Handle(ZooKeeper client, Set<String> parents) implements Session {
+  /** A ZooKeeper session, and the parent nodes that it has created. */
+  private record Connection(ZooKeeper client, Set<String> parents) implements Session {
 
     @Override
-    public void pair(String name) throws Exception {
+    public void cycle(String name) throws Exception {
       String parent = ROOT + "/" + name;
       if (!parents.contains(parent)) {
-        ensure(parent);
+        createIfMissing(parent);
         parents.add(parent);
       }
       CompletableFuture<String> created = new CompletableFuture<>();
@@ -85,9 +86,9 @@ public final class ZooKeeperDriver implements BareDriver {
           (code, path, context, children) -> complete(siblings, code, path, children),
           null);
       String node = created.get();
-      List<String> line = siblings.get();
-      if (line.size() != 1 || !node.endsWith(line.get(0))) {
-        throw new IllegalStateException(parent + " has other children: " + line);
+      List<String> queue = siblings.get();
+      if (queue.size() != 1 || !node.endsWith(queue.get(0))) {
+        throw new IllegalStateException(parent + " has other children: " + queue);
       }
       client.delete(node, -1);
     }
@@ -100,11 +101,11 @@ public final class ZooKeeperDriver implements BareDriver {
       }
     }
 
-    void ensure(String path) throws Exception {
+    void createIfMissing(String path) throws Exception {
       try {
         client.create(path, new byte[0], ZooDefs.Ids.OPEN_ACL_UNSAFE, CreateMode.PERSISTENT);
       } catch (KeeperException.NodeExistsException e) {
-        return; // it exists already
+        return; // another client has created it
       }
     }
 
@@ -113,7 +114,7 @@ public final class ZooKeeperDriver implements BareDriver {
       return client.getAllChildrenNumber("/");
     }
 
-    /** Deletes its nodes, since the store may be the user's. */
+    /** Deletes the parent nodes, since the store may belong to the user. */
     @Override
     public void close() {
       try (client) {
@@ -121,7 +122,7 @@ public final class ZooKeeperDriver implements BareDriver {
           client.delete(parent, -1);
         }
       } catch (KeeperException e) {
-        return; // the server has gone
+        return; // the server is gone
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }

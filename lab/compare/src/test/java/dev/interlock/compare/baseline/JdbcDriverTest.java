@@ -37,7 +37,7 @@ class JdbcDriverTest {
 
   @ParameterizedTest
   @EnumSource
-  void onlyOneHasTheRowAndNothingIsLeft(Kind kind) throws Exception {
+  void onlyOneClientCanInsertTheRowAndNothingIsLeft(Kind kind) throws Exception {
     BareDriver driver = BareDriver.of(kind.scheme()).orElseThrow();
     try (DatabaseServer server = kind.start()) {
       try (BareDriver.Session session = driver.open(server.uri(), 4);
@@ -47,23 +47,23 @@ class JdbcDriverTest {
         assertEquals(0, session.storedKeys());
         CompletableFuture.allOf(
                 IntStream.range(0, 8)
-                    .mapToObj(i -> CompletableFuture.runAsync(() -> pairs(session, "lock " + i)))
+                    .mapToObj(i -> CompletableFuture.runAsync(() -> cycles(session, "lock " + i)))
                     .toArray(CompletableFuture[]::new))
             .join();
         assertEquals(0, session.storedKeys());
         String table = tables(statement).get(0);
         statement.execute("INSERT INTO " + table + " VALUES ('held', 'another')");
-        assertThrows(SQLException.class, () -> session.pair("held"));
+        assertThrows(SQLException.class, () -> session.cycle("held"));
         assertEquals(1, session.storedKeys());
       }
       assertEquals(Optional.empty(), tables(server).stream().findFirst());
     }
   }
 
-  private static void pairs(BareDriver.Session session, String name) {
+  private static void cycles(BareDriver.Session session, String name) {
     try {
       for (int i = 0; i < 5; i++) {
-        session.pair(name);
+        session.cycle(name);
       }
     } catch (Exception e) {
       throw new IllegalStateException(e);

@@ -1,3 +1,3 @@
-/** What the bare drivers do to the stores of others. */
+/** Tests that the bare drivers leave nothing on the store. */
 @org.jspecify.annotations.NullMarked
 package dev.interlock.compare.baseline;

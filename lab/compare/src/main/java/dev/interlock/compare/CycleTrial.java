@@ -1,6 +1,6 @@
 package dev.interlock.compare;
 
-import dev.interlock.compare.baseline.Pairs;
+import dev.interlock.compare.baseline.Cycler;
 import java.time.Duration;
 import java.util.EnumMap;
 import java.util.List;
@@ -11,17 +11,18 @@ import org.HdrHistogram.Histogram;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Threads that acquire and release uncontended names, spread evenly over some clients.
+ * A trial with threads that acquire and release uncontended names, spread evenly over one or more
+ * clients.
  *
  * @param clients closed with the trial
- * @param threads how many of all clients together
- * @param slice how long a round lasts
- * @param names the next name of a thread
- * @param requests counts what reaches the server; null if requests are not counted
- * @param all how long the pairs of all rounds took, in nanoseconds
+ * @param threads the number of threads of all clients together
+ * @param slice the length of a round
+ * @param names returns the next name for a thread
+ * @param requests counts the requests that reach the server; null if they are not counted
+ * @param all the durations of the cycles of all rounds, in nanoseconds
  */
-record PairTrial(
-    List<? extends Pairs> clients,
+record CycleTrial(
+    List<? extends Cycler> clients,
     int threads,
     Duration slice,
     IntFunction<String> names,
@@ -29,8 +30,8 @@ record PairTrial(
     Histogram all)
     implements Trial {
 
-  PairTrial(
-      List<? extends Pairs> clients,
+  CycleTrial(
+      List<? extends Cycler> clients,
       int threads,
       Duration slice,
       IntFunction<String> names,
@@ -38,41 +39,46 @@ record PairTrial(
     this(clients, threads, slice, names, requests, new Histogram(3));
   }
 
-  /** A pair that is under way when the time is over still counts, and so does its time. */
+  /**
+   * Runs cycles for one slice. A cycle that is under way when the slice ends still counts, and so
+   * does its time.
+   */
   @Override
   public Map<Figure, Double> round() throws Exception {
     Histogram times = new ConcurrentHistogram(3);
     long requestsBefore = requests == null ? 0 : requests.requests();
-    long processorBefore = OwnProcess.processorNanos();
+    long processorBefore = ThisProcess.processorNanos();
     long start =
         Workers.work(
             threads,
             slice,
-            (number, goesOn) -> {
-              Pairs client = clients.get(number % clients.size());
+            (number, running) -> {
+              Cycler client = clients.get(number % clients.size());
               do {
                 String name = names.apply(number);
                 long before = System.nanoTime();
-                client.pair(name);
+                client.cycle(name);
                 times.recordValue(System.nanoTime() - before);
-              } while (goesOn.getAsBoolean());
+              } while (running.getAsBoolean());
             });
     double seconds = (System.nanoTime() - start) / 1e9;
-    double pairs = times.getTotalCount();
+    double cycles = times.getTotalCount();
     all.add(times);
     Map<Figure, Double> figures = new EnumMap<>(Figure.class);
-    figures.put(Figure.PAIR_P50, times.getValueAtPercentile(50) / 1e9);
-    figures.put(Figure.PAIR_P99, times.getValueAtPercentile(99) / 1e9);
-    figures.put(Figure.PAIRS, pairs / seconds);
-    figures.put(Figure.PROCESSOR, (OwnProcess.processorNanos() - processorBefore) / 1e9 / pairs);
+    figures.put(Figure.CYCLE_P50, times.getValueAtPercentile(50) / 1e9);
+    figures.put(Figure.CYCLE_P99, times.getValueAtPercentile(99) / 1e9);
+    figures.put(Figure.CYCLES, cycles / seconds);
+    figures.put(
+        Figure.CYCLE_PROCESSOR_TIME,
+        (ThisProcess.processorNanos() - processorBefore) / 1e9 / cycles);
     if (requests != null) {
-      figures.put(Figure.PAIR_REQUESTS, (requests.requests() - requestsBefore) / pairs);
+      figures.put(Figure.CYCLE_REQUESTS, (requests.requests() - requestsBefore) / cycles);
     }
     return figures;
   }
 
   @Override
-  public void warmedUp() {
+  public void forgetWarmUp() {
     all.reset();
   }
 

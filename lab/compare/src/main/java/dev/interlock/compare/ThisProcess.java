@@ -2,11 +2,11 @@ package dev.interlock.compare;
 
 import java.lang.management.ManagementFactory;
 
-/** What this process takes from the machine. */
-public final class OwnProcess {
-  private OwnProcess() {}
+/** The processor time and heap of this process. */
+public final class ThisProcess {
+  private ThisProcess() {}
 
-  /** {@return the processor time of all threads so far; 0 where the virtual machine has none} */
+  /** {@return the processor time of all threads so far; 0 if the JVM does not report it} */
   public static long processorNanos() {
     return ManagementFactory.getOperatingSystemMXBean()
             instanceof com.sun.management.OperatingSystemMXBean system
@@ -16,7 +16,7 @@ public final class OwnProcess {
 
   /** {@return the bytes in use on the heap after garbage collection} */
   public static long heapBytes() {
-    // What the first collection finds unreachable may only then let go of other things.
+    // References that the first collection clears may make more objects unreachable.
     for (int i = 0; i < 3; i++) {
       System.gc();
     }
