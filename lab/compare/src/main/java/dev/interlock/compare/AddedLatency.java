@@ -22,7 +22,8 @@ final class AddedLatency extends Scenario {
         "Network latency",
         """
         The latency of an uncontended pair when a proxy delays the replies. The number of round
-        trips follows from how the latency grows. All numbers include the proxy's own delay and the error of its clock, which counts whole milliseconds.
+        trips follows from how the latency grows. All numbers include the proxy's own delay and the
+        error of its clock, which counts whole milliseconds.
         """,
         List.of(),
         List.of(

@@ -35,7 +35,9 @@ final class HeldLeases extends Scenario {
         "held-leases",
         "Many held leases",
         """
-        One client, in a JVM of its own, holds leases that are renewed. Threads are those that the client started. Heap is what the leases add to that of an idle client, after garbage collection.
+        One client, in a JVM of its own, holds leases that are renewed. Threads are those that the
+        client started. Heap is what the leases add to that of an idle client, after garbage
+        collection.
         """,
         List.of(),
         List.of(

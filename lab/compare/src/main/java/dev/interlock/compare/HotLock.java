@@ -31,7 +31,8 @@ final class HotLock extends Scenario {
         "Contended",
         """
         All threads want the same lock and release it at once: in one process, and in several
-        processes with some threads each. A handoff is the time from one holder's release to the next holder's grant. Jain's index is 1 if all held the lock equally often.
+        processes with some threads each. A handoff is the time from one holder's release to the
+        next holder's grant. Jain's index is 1 if all held the lock equally often.
         """,
         List.of(),
         List.of(

@@ -31,9 +31,11 @@ final class Restart extends Scenario {
         "restart",
         "Server restart",
         """
-        One server (of several, the leader) is killed, stays down for a second, and is started
-        again with its data. Meanwhile a client acquires and releases a lock as fast as it can and
-        holds another one with a TTL of %d s. The longest pause is the longest time between two acquisitions. For the held lease, 1 means that it was kept, and 0 that it was lost and that the loss was signalled.
+        One server (of several, the leader) is killed, stays down for a second, and is started again
+        with its data. Meanwhile a client acquires and releases a lock as fast as it can and holds
+        another one with a TTL of %d s. The longest pause is the longest time between two
+        acquisitions. For the held lease, 1 means that it was kept, and 0 that it was lost and that
+        the loss was signalled.
         """
             .formatted(LONG_TTL.toSeconds()),
         List.of(DOWN, LONGEST_PAUSE, AFTER_SERVER, LEASE_KEPT),

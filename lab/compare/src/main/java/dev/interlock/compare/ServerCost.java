@@ -29,7 +29,10 @@ final class ServerCost extends Scenario {
         "server-cost",
         "Server load",
         """
-        Requests and bytes per cycle of one thread, and the keys or nodes that the store keeps for a lock: while it is held, and right after its release. A proxy counts the requests and bytes for all nodes of a store; data that arrives together counts as one request. Keys that are left expire.
+        Requests and bytes per cycle of one thread, and the keys or nodes that the store keeps for a
+        lock: while it is held, and right after its release. A proxy counts the requests and bytes
+        for all nodes of a store; data that arrives together counts as one request. Keys that are
+        left expire.
         """,
         List.of(REQUESTS, SENT, RECEIVED, KEYS_HELD, KEYS_LEFT),
         List.of(

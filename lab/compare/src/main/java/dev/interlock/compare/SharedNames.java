@@ -29,7 +29,9 @@ final class SharedNames extends Scenario {
         "shared-names",
         "Readers and permits",
         """
-        Threads of one process acquire and release the read lock of one name. Then 16 threads want one of 8 permits each. Finally, one thread wants the write lock of a name while 4 threads of another client hold its read lock for 2 ms at a time; the writer's wait is measured.
+        Threads of one process acquire and release the read lock of one name. Then 16 threads want
+        one of 8 permits each. Finally, one thread wants the write lock of a name while 4 threads of
+        another client hold its read lock for 2 ms at a time; the writer's wait is measured.
         """,
         List.of(),
         List.of(new Chart.Lines("Readers' pairs per second, one name", RATE, READERS, READERS)));

@@ -28,7 +28,10 @@ final class SilentPartition extends Scenario {
         "silent-partition",
         "Silent partition",
         """
-        A holder renews its lease; then packets vanish in both directions, and no connection is closed. The time until the loss of the lease is signalled is measured from the beginning of the partition, and from the end of the lease's validity. The signal must not come after that end.
+        A holder renews its lease; then packets vanish in both directions, and no connection is
+        closed. The time until the loss of the lease is signalled is measured from the beginning of
+        the partition, and from the end of the lease's validity. The signal must not come after that
+        end.
         """,
         List.of(SIGNALLED, AFTER_VALIDITY),
         List.of(new Chart.TimeLines()));

@@ -29,7 +29,11 @@ final class StoppedHolder extends Scenario {
         "Stopped holder",
         """
         A process acquires a lock, reads %d counters to add one to each, and is stopped (SIGSTOP)
-        for longer than its TTL. Meanwhile a second process acquires the lock and reads them, too. After it has written half of them, the first process resumes and writes all of them. Then the second process writes the other half. No lock can prevent this. If the store checks the token of each write, the half that the second process had written is safe. If each process also claims its token on the store before it reads, no update is lost.
+        for longer than its TTL. Meanwhile a second process acquires the lock and reads them, too.
+        After it has written half of them, the first process resumes and writes all of them. Then
+        the second process writes the other half. No lock can prevent this. If the store checks the
+        token of each write, the half that the second process had written is safe. If each process
+        also claims its token on the store before it reads, no update is lost.
         """
             .formatted(COUNTERS),
         List.of(WITHOUT_TOKEN, CHECKED, CLAIMED),

@@ -23,7 +23,11 @@ final class Takeover extends Scenario {
         "takeover",
         "Takeover after kill",
         """
-        A process acquires a lock and is killed (SIGKILL) at once; another process waits. The result is the time from the end of the TTL until the waiter acquires the lock. It can be slightly negative, because the TTL is counted from the time when the holder received its grant, and it begins on the store a moment earlier. If the TTL is longer than requested, the store has raised it.
+        A process acquires a lock and is killed (SIGKILL) at once; another process waits. The result
+        is the time from the end of the TTL until the waiter acquires the lock. It can be slightly
+        negative, because the TTL is counted from the time when the holder received its grant, and
+        it begins on the store a moment earlier. If the TTL is longer than requested, the store has
+        raised it.
         """,
         List.of(TTL, AFTER_TTL),
         List.of(new Chart.TimeLines()));

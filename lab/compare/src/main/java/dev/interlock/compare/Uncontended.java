@@ -33,7 +33,9 @@ final class Uncontended extends Scenario {
         "uncontended",
         "Uncontended",
         """
-        One thread acquires and releases one lock in a loop; a pair is one acquisition and its release. The baseline is the minimum that the store's driver has to do, on the same server and in the same rounds.
+        One thread acquires and releases one lock in a loop; a pair is one acquisition and its
+        release. The baseline is the minimum that the store's driver has to do, on the same server
+        and in the same rounds.
         """,
         List.of(P50, P99, P999, RATE, BASELINE_P50, RATIO),
         List.of(

@@ -45,8 +45,8 @@ final class Weight implements Callable<Integer> {
   public Integer call() throws IOException, InterruptedException {
     Set<Store> stores = Store.named(names);
     System.out.println(
-        "| | heap per held lease | additional threads | processor time, of one core | requests a second"
-            + " | heap per waiter | requests a second |");
+        "| | heap per held lease | additional threads | processor time, of one core"
+            + " | requests a second | heap per waiter | requests a second |");
     System.out.println("|---|---:|---:|---:|---:|---:|---:|");
     for (Store store : stores) {
       try (Deployment servers = store.start()) {

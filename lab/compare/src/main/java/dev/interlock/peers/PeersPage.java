@@ -181,7 +181,7 @@ final class PeersPage {
   private void notOffered() {
     text.append("\n## Not offered\n\n");
     text.append(
-        "The operations that the tests needed, and the rules that could not be tested, or only in part.\n");
+        "The operations that tests needed, and the rules that could not be tested fully.\n");
     for (PeerHarness peer : runs.keySet()) {
       Map<String, List<String>> byReason = new LinkedHashMap<>();
       for (ContractRule rule : rules) {
