@@ -21,14 +21,14 @@ final class AddedLatency extends Scenario {
         "added-latency",
         "Network latency",
         """
-        The latency of an uncontended pair when a proxy delays the replies. The number of round
+        The latency of an uncontended cycle when a proxy delays the replies. The number of round
         trips follows from how the latency grows. All numbers include the proxy's own delay and the
         error of its clock, which counts whole milliseconds.
         """,
         List.of(),
         List.of(
             new Chart.Lines(
-                "Latency of a pair, median", P50, ROUND_TRIP, "added to the round trip, in ms")));
+                "Latency of a cycle, median", P50, ROUND_TRIP, "added to the round trip, in ms")));
   }
 
   @Override

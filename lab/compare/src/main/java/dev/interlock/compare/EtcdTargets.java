@@ -62,7 +62,7 @@ final class EtcdTargets {
     AtomicLong names = new AtomicLong();
     bench
         .measure(
-            "a name after " + wearCycles + " pairs",
+            "a name after " + wearCycles + " cycles",
             List.of(FRESH, WORN),
             contender -> {
               Locking client = Locking.locks(LockClient.open(bench.deployment().uri()));

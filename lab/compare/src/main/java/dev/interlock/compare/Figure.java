@@ -4,11 +4,11 @@ import dev.interlock.report.Unit;
 
 /** A kind of number that a round measures for one contender. */
 public enum Figure {
-  CYCLE_P50("p50 of a pair", Unit.SECONDS),
-  CYCLE_P99("p99 of a pair", Unit.SECONDS),
-  CYCLES("pairs", Unit.PER_SECOND),
-  CYCLE_PROCESSOR_TIME("client's processor time for a pair", Unit.SECONDS),
-  CYCLE_REQUESTS("requests for a pair", Unit.COUNT),
+  CYCLE_P50("p50 of a cycle", Unit.SECONDS),
+  CYCLE_P99("p99 of a cycle", Unit.SECONDS),
+  CYCLES("cycles", Unit.PER_SECOND),
+  CYCLE_PROCESSOR_TIME("client's processor time for a cycle", Unit.SECONDS),
+  CYCLE_REQUESTS("requests for a cycle", Unit.COUNT),
   HANDOFF_P50("p50 of a handoff", Unit.SECONDS),
   HANDOFF_MEAN("mean of a handoff", Unit.SECONDS),
   HANDOFF_P99("p99 of a handoff", Unit.SECONDS),

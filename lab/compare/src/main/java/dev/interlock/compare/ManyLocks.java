@@ -10,9 +10,9 @@ import java.util.stream.Stream;
 /** Measures the throughput of threads that use different locks. */
 final class ManyLocks extends Scenario {
   static final String THREADS = "threads";
-  static final Metric RATE = new Metric("pairs", "pairs", Unit.PER_SECOND);
-  static final Metric BASELINE = new Metric("baseline-pairs", "baseline pairs", Unit.PER_SECOND);
-  static final Metric RATIO = new Metric("pairs-to-baseline", "pairs / baseline", Unit.RATIO);
+  static final Metric RATE = new Metric("pairs", "cycles", Unit.PER_SECOND);
+  static final Metric BASELINE = new Metric("baseline-pairs", "baseline cycles", Unit.PER_SECOND);
+  static final Metric RATIO = new Metric("pairs-to-baseline", "cycles / baseline", Unit.RATIO);
 
   ManyLocks() {
     super(
@@ -24,8 +24,8 @@ final class ManyLocks extends Scenario {
         """,
         List.of(),
         List.of(
-            new Chart.Lines("Pairs per second, all threads together", RATE, THREADS, THREADS),
-            new Chart.Lines("Pairs per second, divided by the baseline", RATIO, THREADS, THREADS)));
+            new Chart.Lines("Cycles per second, all threads together", RATE, THREADS, THREADS),
+            new Chart.Lines("Cycles per second, divided by the baseline", RATIO, THREADS, THREADS)));
   }
 
   @Override

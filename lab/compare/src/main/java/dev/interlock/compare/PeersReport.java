@@ -54,7 +54,7 @@ final class PeersReport {
     facts.put(
         "rounds",
         "%d, after at least %d until a contender has acquired %d locks and two in a row agree, or"
-            .concat(" it has warmed up for %d s; %d ms of pairs or %d ms of contention in each;")
+            .concat(" it has warmed up for %d s; %d ms of cycles or %d ms of contention in each;")
             .concat(" %d starts of clients")
             .formatted(
                 profile.plan().rounds(),

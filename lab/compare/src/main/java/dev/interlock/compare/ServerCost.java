@@ -12,10 +12,10 @@ import java.util.List;
 
 /** Measures what a lock costs the server and the network. */
 final class ServerCost extends Scenario {
-  static final Metric REQUESTS = new Metric("requests-per-pair", "requests / pair", Unit.COUNT);
-  static final Metric SENT = new Metric("bytes-sent-per-pair", "bytes sent / pair", Unit.BYTES);
+  static final Metric REQUESTS = new Metric("requests-per-pair", "requests / cycle", Unit.COUNT);
+  static final Metric SENT = new Metric("bytes-sent-per-pair", "bytes sent / cycle", Unit.BYTES);
   static final Metric RECEIVED =
-      new Metric("bytes-received-per-pair", "bytes received / pair", Unit.BYTES);
+      new Metric("bytes-received-per-pair", "bytes received / cycle", Unit.BYTES);
   static final Metric KEYS_HELD = new Metric("keys-per-held-lock", "keys / held lock", Unit.COUNT);
   static final Metric KEYS_LEFT =
       new Metric("keys-left-per-released-lock", "keys left / released lock", Unit.COUNT);
@@ -36,8 +36,8 @@ final class ServerCost extends Scenario {
         """,
         List.of(REQUESTS, SENT, RECEIVED, KEYS_HELD, KEYS_LEFT),
         List.of(
-            new Chart.Bars("Requests for a pair", REQUESTS),
-            new Chart.Bars("Bytes sent for a pair", SENT)));
+            new Chart.Bars("Requests for a cycle", REQUESTS),
+            new Chart.Bars("Bytes sent for a cycle", SENT)));
   }
 
   @Override

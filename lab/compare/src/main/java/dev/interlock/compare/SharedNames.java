@@ -16,7 +16,7 @@ import org.HdrHistogram.Histogram;
 final class SharedNames extends Scenario {
   static final String READERS = "readers";
   static final String THREADS = "threads";
-  static final Metric RATE = new Metric("reader-pairs", "readers' pairs", Unit.PER_SECOND);
+  static final Metric RATE = new Metric("reader-pairs", "readers' cycles", Unit.PER_SECOND);
   static final Metric PERMIT_RATE = new Metric("permit-pairs", "permits", Unit.PER_SECOND);
   static final Metric WRITER = new Metric("writer-wait-p99", "writer's wait p99", Unit.SECONDS);
 
@@ -34,7 +34,7 @@ final class SharedNames extends Scenario {
         another client hold its read lock for 2 ms at a time; the writer's wait is measured.
         """,
         List.of(),
-        List.of(new Chart.Lines("Readers' pairs per second, one name", RATE, READERS, READERS)));
+        List.of(new Chart.Lines("Readers' cycles per second, one name", RATE, READERS, READERS)));
   }
 
   @Override

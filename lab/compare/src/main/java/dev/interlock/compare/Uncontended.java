@@ -13,7 +13,7 @@ final class Uncontended extends Scenario {
   static final Metric P50 = new Metric("latency-p50", "p50", Unit.SECONDS);
   static final Metric P99 = new Metric("latency-p99", "p99", Unit.SECONDS);
   static final Metric P999 = new Metric("latency-p99.9", "p99.9", Unit.SECONDS);
-  static final Metric RATE = new Metric("pairs", "pairs", Unit.PER_SECOND);
+  static final Metric RATE = new Metric("pairs", "cycles", Unit.PER_SECOND);
   static final Metric BASELINE_P50 =
       new Metric("baseline-latency-p50", "baseline p50", Unit.SECONDS);
   static final Metric RATIO = new Metric("latency-p50-to-baseline", "p50 / baseline", Unit.RATIO);
@@ -33,14 +33,14 @@ final class Uncontended extends Scenario {
         "uncontended",
         "Uncontended",
         """
-        One thread acquires and releases one lock in a loop; a pair is one acquisition and its
+        One thread acquires and releases one lock in a loop; a cycle is one acquisition and its
         release. The baseline is the minimum that the store's driver has to do, on the same server
         and in the same rounds.
         """,
         List.of(P50, P99, P999, RATE, BASELINE_P50, RATIO),
         List.of(
-            new Chart.Bars("Latency of a pair, median", P50),
-            new Chart.Latencies("Latency of a pair, by percentile")));
+            new Chart.Bars("Latency of a cycle, median", P50),
+            new Chart.Latencies("Latency of a cycle, by percentile")));
   }
 
   @Override

@@ -38,7 +38,7 @@ class ResultsTest {
                 "many-locks",
                 "redis",
                 Results.Reason.UNCERTAIN,
-                "pairs / baseline (threads: 100) is not shown, because the rounds differ:"
+                "cycles / baseline (threads: 100) is not shown, because the rounds differ:"
                     + " 9 ×, 2 ×, 0.70 ×")),
         results.gaps());
     assertFalse(results.anythingFailed());

@@ -43,7 +43,7 @@ class SectionTest {
     Series<String> contention = new Series<>("one name");
     contention.add("peer", Map.of(Figure.FAIRNESS, 0.5));
     section.add(contention);
-    assertLine("| own names: pairs | 200 /s | – |");
+    assertLine("| own names: cycles | 200 /s | – |");
     assertLine("| one name: Jain's index | – | 0.50 |");
   }
 }
