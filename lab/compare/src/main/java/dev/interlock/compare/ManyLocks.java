@@ -25,7 +25,8 @@ final class ManyLocks extends Scenario {
         List.of(),
         List.of(
             new Chart.Lines("Cycles per second, all threads together", RATE, THREADS, THREADS),
-            new Chart.Lines("Cycles per second, divided by the baseline", RATIO, THREADS, THREADS)));
+            new Chart.Lines(
+                "Cycles per second, divided by the baseline", RATIO, THREADS, THREADS)));
   }
 
   @Override

@@ -97,8 +97,8 @@ final class PeersCommand implements Callable<Integer> {
         store.measure(new Bench(deployment, profile(), section, System.err));
         return true;
       } catch (RuntimeException e) {
-        section.note("cut short: " + e);
-        System.err.println(store + " was cut short: " + e);
+        section.note("the measurement was cut short: " + e);
+        System.err.println("The measurement of " + store + " was cut short: " + e);
         return false;
       }
     } catch (TestbedException e) {

@@ -44,10 +44,10 @@ final class AdaptedClient extends ForwardingClient {
     return switch (method) {
       case "election" -> new NotOfferedException("an election as part of the lock's interface");
       case "multiLock" -> peer.multiLockRefusal();
-      case "leases" -> new NotOfferedException("a list of what the client holds");
-      case "waiters" -> new NotOfferedException("a list of what the client waits for");
+      case "leases" -> new NotOfferedException("a list of the leases of a client");
+      case "waiters" -> new NotOfferedException("a list of the waiting acquisitions of a client");
       case "onEvent" -> new NotOfferedException("events of locks");
-      case "close" -> new NotOfferedException("a closing that waits for the holders");
+      case "close" -> new NotOfferedException("a close that waits for the holders");
       default -> new UnsupportedOperationException("only locks are adapted, not " + method);
     };
   }
@@ -192,7 +192,7 @@ final class AdaptedClient extends ForwardingClient {
     public Lease acquire() throws InterruptedException {
       Hold hold = acquireHold(null);
       if (hold == null) {
-        throw new IllegalStateException("an acquisition without a limit has ended without a lock");
+        throw new IllegalStateException("an acquisition without a time limit returned no lock");
       }
       return lease(hold);
     }

@@ -41,7 +41,7 @@ final class CuratorPeer implements Peer {
 
   CuratorPeer(List<String> addresses, Terms terms) throws Exception {
     if (!terms.renewed()) {
-      throw new NotOfferedException("a lock that ends although its session goes on");
+      throw new NotOfferedException("a lock that expires while its session continues");
     }
     this.curator = Clients.curator(addresses, terms.ttl());
   }
@@ -63,7 +63,7 @@ final class CuratorPeer implements Peer {
   public @Nullable Hold acquire(String name, Terms terms, @Nullable Duration atMost)
       throws Exception {
     if (!terms.renewed()) {
-      throw new NotOfferedException("a lock that ends although its session goes on");
+      throw new NotOfferedException("a lock that expires while its session continues");
     }
     InterProcessMutex mutex = new InterProcessMutex(curator, path(name));
     CompletableFuture<String> lost = new CompletableFuture<>();

@@ -72,6 +72,6 @@ abstract class Hold {
 
   /** {@return a future that completes when the library reports the loss of the lock} */
   CompletableFuture<String> onLoss() {
-    throw new NotOfferedException("a signal of the loss of a lock");
+    throw new NotOfferedException("a signal when a lock is lost");
   }
 }

@@ -115,7 +115,7 @@ record JetcdPeer(Client client) implements Peer {
       @Override
       void renew() throws Exception {
         if (!isRenewed()) {
-          throw new NotOfferedException("renewal by the program that moves a fixed end");
+          throw new NotOfferedException("renewal by the program of a lock with a fixed lease time");
         }
         try {
           var unused = await(client.getLeaseClient().keepAliveOnce(lease));

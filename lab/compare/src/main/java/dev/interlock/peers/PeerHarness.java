@@ -131,6 +131,6 @@ abstract class PeerHarness implements Harness {
 
   @Override
   public LockClient open(String uri, LockOptions options, TimeSource time) {
-    throw new NotOfferedException("a client with another clock");
+    throw new NotOfferedException("a client with a replaceable clock");
   }
 }

@@ -110,7 +110,7 @@ final class RedissonPeer implements Peer {
   public CompletableFuture<@Nullable Hold> acquireAsync(
       String name, Terms terms, @Nullable Duration atMost) {
     if (kind != Kind.LOCK) {
-      throw new NotOfferedException("an asynchronous acquisition for an owner that is no thread");
+      throw new NotOfferedException("an asynchronous acquisition whose owner is not a thread");
     }
     RLock lock = lock(name);
     long owner = nextOwner.getAndIncrement();
