@@ -120,7 +120,7 @@ final class PeersPage {
         }
       }
       text.append("\n").append(finding.meaning()).append("\n\n");
-      text.append("The documentation: ").append(finding.documented()).append(" ");
+      text.append("Documented behaviour: ").append(finding.documented()).append(" ");
       text.append(
           String.join(
               ", ",
