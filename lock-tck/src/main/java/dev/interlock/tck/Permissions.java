@@ -18,14 +18,14 @@ public interface Permissions {
    *
    * @throws Exception if it cannot be done
    */
-  void take() throws Exception;
+  void deny() throws Exception;
 
   /**
    * Restores the permissions. Returns when the server has confirmed it.
    *
    * @throws Exception if it cannot be done
    */
-  void giveBack() throws Exception;
+  void allow() throws Exception;
 
   /**
    * Changes the password of the clients at {@link #uri()} as an operator does: the server accepts

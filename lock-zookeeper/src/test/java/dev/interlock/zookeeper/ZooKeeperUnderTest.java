@@ -97,13 +97,13 @@ final class ZooKeeperUnderTest extends ZooKeeperStore {
           }
 
           @Override
-          public void take() throws Exception {
+          public void deny() throws Exception {
             allowEverywhere(
                 Collections.singletonList(new ACL(Perms.READ | Perms.ADMIN, Ids.ANYONE_ID_UNSAFE)));
           }
 
           @Override
-          public void giveBack() throws Exception {
+          public void allow() throws Exception {
             allowEverywhere(onLocks);
             if (onLocks.equals(Ids.CREATOR_ALL_ACL)) {
               DocumentedRights.giveBack(observer());

@@ -322,7 +322,7 @@ public abstract class FaultRules extends RuleTest {
     awaitQueued(client, kept.name(), 1);
     renewNow(given, bound()); // so that it does not expire before its release
     long validUntil = System.nanoTime() + renewed.remainingValidity().toNanos();
-    permissions.take();
+    permissions.deny();
     ReleaseOutcome outcome;
     try {
       outcome = given.release();
@@ -337,7 +337,7 @@ public abstract class FaultRules extends RuleTest {
       boolean held = renewed.isHeld() || System.nanoTime() - validUntil >= 0;
       assertTrue(held, "a lease was lost by a renewal that was refused, with validity left");
     } finally {
-      permissions.giveBack();
+      permissions.allow();
     }
     assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store refused the release");
     acquireWithin(

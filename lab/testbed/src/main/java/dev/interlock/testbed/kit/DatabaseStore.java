@@ -74,7 +74,7 @@ public class DatabaseStore extends StoreUnderTest {
   /** Makes a user who may read and change the rows of a table. */
   protected final Permissions permissionsOn(String tableName) throws IOException {
     User user = new User(tableName);
-    user.giveBack();
+    user.allow();
     return user;
   }
 
@@ -94,12 +94,12 @@ public class DatabaseStore extends StoreUnderTest {
     }
 
     @Override
-    public void take() throws IOException {
+    public void deny() throws IOException {
       server.execute("REVOKE" + rights + " FROM locker");
     }
 
     @Override
-    public void giveBack() throws IOException {
+    public void allow() throws IOException {
       server.execute("GRANT" + rights + " TO locker");
     }
 

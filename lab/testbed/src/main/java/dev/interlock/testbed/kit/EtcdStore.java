@@ -95,12 +95,12 @@ public class EtcdStore extends StoreUnderTest {
     }
 
     @Override
-    public void take() throws IOException {
+    public void deny() throws IOException {
       grant.replaceBy("READ");
     }
 
     @Override
-    public void giveBack() throws IOException {
+    public void allow() throws IOException {
       grant.replaceBy("READWRITE");
     }
 

@@ -94,12 +94,12 @@ public class RedisStore extends StoreUnderTest {
     }
 
     @Override
-    public void take() throws IOException {
+    public void deny() throws IOException {
       set("-@all");
     }
 
     @Override
-    public void giveBack() throws IOException {
+    public void allow() throws IOException {
       set("+@all");
       callAll("ACL", "LOG", "RESET");
     }
