@@ -102,7 +102,7 @@ public abstract class LockTck {
     public void beforeEach(ExtensionContext context) {
       TestInstances instances = context.getRequiredTestInstances();
       Kit kit = instances.findInstance(LockTck.class).orElseThrow().kit();
-      instances.findInstance(RuleTest.class).ifPresent(rules -> rules.use(kit));
+      instances.findInstance(RuleTest.class).ifPresent(rules -> rules.setKit(kit));
     }
   }
 

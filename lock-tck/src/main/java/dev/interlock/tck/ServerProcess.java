@@ -23,7 +23,7 @@ import java.util.function.IntFunction;
  * <p>It is ready when its port accepts connections. Its output is discarded.
  */
 public final class ServerProcess implements Server, ServerNode {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  private static final Duration START_TIMEOUT = Duration.ofSeconds(30);
 
   private final int port;
   private final String uri;
@@ -54,7 +54,7 @@ public final class ServerProcess implements Server, ServerNode {
             .redirectOutput(ProcessBuilder.Redirect.DISCARD)
             .redirectError(ProcessBuilder.Redirect.DISCARD)
             .start();
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = System.nanoTime() + START_TIMEOUT.toNanos();
     while (!listens()) {
       boolean ended = started.waitFor(5, TimeUnit.MILLISECONDS);
       if (ended || System.nanoTime() - end > 0) {

@@ -19,13 +19,13 @@ public record Timing(
     Duration ttl, Duration renewedTtl, Duration longTtl, Duration requestTimeout, Duration bound) {
 
   private static final String SLACK = "interlock.tck.slack";
-  private static final Duration SHORTEST_TTL = Duration.ofMillis(1_500);
-  private static final Duration SHORTEST_RENEWED_TTL = Duration.ofSeconds(4);
+  private static final Duration MIN_TTL = Duration.ofMillis(1_500);
+  private static final Duration MIN_RENEWED_TTL = Duration.ofSeconds(4);
 
   /** A lease with this TTL, renewed at each third, survives a pause of more than three seconds. */
-  private static final Duration PATIENT_RENEWED_TTL = Duration.ofSeconds(6);
+  private static final Duration MAX_RENEWED_TTL_FROM_SLACK = Duration.ofSeconds(6);
 
-  private static final Duration SHORTEST_LONG_TTL = Duration.ofSeconds(60);
+  private static final Duration MIN_LONG_TTL = Duration.ofSeconds(60);
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
 
   /**
@@ -38,17 +38,17 @@ public record Timing(
    *     The second TTL is at least the slack, up to 6 s; the third at least four times the bound.
    */
   public static Timing of(BackendInfo info, Duration slack) {
-    Duration ttl = longest(SHORTEST_TTL, info.minTtl(), info.granularity().multipliedBy(2));
+    Duration ttl = longest(MIN_TTL, info.minTtl(), info.granularity().multipliedBy(2));
     Duration bound = REQUEST_TIMEOUT.plus(info.granularity()).plus(slack);
     return new Timing(
         ttl,
         longest(
-            SHORTEST_RENEWED_TTL,
-            Collections.min(List.of(slack, PATIENT_RENEWED_TTL)),
+            MIN_RENEWED_TTL,
+            Collections.min(List.of(slack, MAX_RENEWED_TTL_FROM_SLACK)),
             ttl,
             info.granularity().multipliedBy(4)),
         // otherwise a lock that was not released would expire before a test gives up
-        longest(SHORTEST_LONG_TTL, ttl.multipliedBy(4), bound.multipliedBy(4)),
+        longest(MIN_LONG_TTL, ttl.multipliedBy(4), bound.multipliedBy(4)),
         REQUEST_TIMEOUT,
         bound);
   }

@@ -80,7 +80,7 @@ interface Behaviour {
   }
 
   /** Redirects connections. */
-  record Lead(InetSocketAddress elsewhere) implements Behaviour {
+  record Redirect(InetSocketAddress elsewhere) implements Behaviour {
     @Override
     public InetSocketAddress destination() {
       return elsewhere;

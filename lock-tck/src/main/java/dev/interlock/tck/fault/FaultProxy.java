@@ -64,7 +64,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class FaultProxy implements AutoCloseable {
   private static final int BACKLOG = 1024;
-  private static final Duration LONGEST_START_OF_A_PROCESS = Duration.ofSeconds(10);
+  private static final Duration PROCESS_START_TIMEOUT = Duration.ofSeconds(10);
 
   private final InetSocketAddress upstream;
   private final InetSocketAddress address;
@@ -84,7 +84,7 @@ public final class FaultProxy implements AutoCloseable {
   private record Order<T>(Supplier<T> work, CompletableFuture<T> result) {
 
     /** Does the work, and returns how to answer. */
-    Runnable obey() {
+    Runnable execute() {
       try {
         T done = work.get();
         return () -> result.complete(done);
@@ -158,7 +158,7 @@ public final class FaultProxy implements AutoCloseable {
     Consumer<Link> close =
         link -> {
           link.close();
-          fault.struck();
+          fault.countStrike();
         };
     return begin(fault, () -> links.forEach(close));
   }
@@ -336,7 +336,7 @@ public final class FaultProxy implements AutoCloseable {
    */
   public NetworkFault leadTo(InetSocketAddress elsewhere) {
     return begin(
-        fault("lead to " + elsewhere, new Behaviour.Lead(elsewhere)),
+        fault("lead to " + elsewhere, new Behaviour.Redirect(elsewhere)),
         () -> links.forEach(Link::reset));
   }
 
@@ -396,7 +396,7 @@ public final class FaultProxy implements AutoCloseable {
     return onProxyThread(
         () -> {
           faults.add(fault);
-          applyRefusal();
+          updateListener();
           first.run();
           return fault;
         });
@@ -422,13 +422,13 @@ public final class FaultProxy implements AutoCloseable {
   private void afterFault() {
     long now = System.nanoTime();
     for (Link link : links) {
-      if (link.lossy() || link.misled()) {
+      if (link.lossy() || link.redirected()) {
         link.reset();
       } else {
-        link.hurry(now);
+        link.deliverWithoutDelay(now);
       }
     }
-    applyRefusal();
+    updateListener();
   }
 
   private <T> T onProxyThread(Supplier<T> work) {
@@ -450,7 +450,7 @@ public final class FaultProxy implements AutoCloseable {
       while (!closed.get()) {
         select();
         serveSelected();
-        List<Runnable> answers = obey();
+        List<Runnable> answers = runOrders();
         long now = System.nanoTime();
         links.forEach(link -> link.pump(now));
         if (links.removeIf(Link::closed) || !answers.isEmpty()) {
@@ -509,22 +509,22 @@ public final class FaultProxy implements AutoCloseable {
     }
     Link link = new Link(faults, client, server, selector);
     links.add(link);
-    InetSocketAddress destination = faults.lead(upstream);
+    InetSocketAddress destination = faults.destination(upstream);
     link.connect(destination, !destination.equals(upstream));
   }
 
   /** Runs the orders, and returns the answers to give when the selector has taken effect. */
-  private List<Runnable> obey() {
+  private List<Runnable> runOrders() {
     List<Runnable> answers = new ArrayList<>();
     for (Order<?> order = orders.poll(); order != null; order = orders.poll()) {
-      answers.add(order.obey());
+      answers.add(order.execute());
     }
     return answers;
   }
 
-  private void applyRefusal() {
+  private void updateListener() {
     try {
-      if (faults.refuse()) {
+      if (faults.refuses()) {
         if (listener != null) {
           listener.close();
           listener = null;
@@ -545,7 +545,7 @@ public final class FaultProxy implements AutoCloseable {
    */
   private void awaitRefusal() throws IOException {
     long start = System.nanoTime();
-    while (System.nanoTime() - start < LONGEST_START_OF_A_PROCESS.toNanos()) {
+    while (System.nanoTime() - start < PROCESS_START_TIMEOUT.toNanos()) {
       try (Socket probe = new Socket()) {
         probe.connect(address, 1_000);
       } catch (ConnectException e) {
@@ -568,7 +568,7 @@ public final class FaultProxy implements AutoCloseable {
         listen();
         return;
       } catch (BindException e) {
-        if (System.nanoTime() - start > LONGEST_START_OF_A_PROCESS.toNanos()) {
+        if (System.nanoTime() - start > PROCESS_START_TIMEOUT.toNanos()) {
           throw e;
         }
         LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));

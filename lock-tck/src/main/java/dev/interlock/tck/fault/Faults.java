@@ -34,17 +34,17 @@ final class Faults {
     active.clear();
   }
 
-  boolean refuse() {
+  boolean refuses() {
     return active.stream().anyMatch(fault -> fault.behaviour().refuses());
   }
 
   /** {@return the destination of a new connection; a fault that redirects it counts as a strike} */
-  InetSocketAddress lead(InetSocketAddress server) {
+  InetSocketAddress destination(InetSocketAddress server) {
     InetSocketAddress destination = server;
     for (NetworkFault fault : active) {
       InetSocketAddress elsewhere = fault.behaviour().destination();
       if (elsewhere != null) {
-        fault.struck();
+        fault.countStrike();
         destination = elsewhere;
       }
     }
@@ -52,14 +52,14 @@ final class Faults {
   }
 
   /** {@return the worst fate that any fault decides for the chunk} */
-  Behaviour.Fate judge(Link link, Direction direction, ByteBuffer chunk) {
+  Behaviour.Fate fateOf(Link link, Direction direction, ByteBuffer chunk) {
     Behaviour.Fate worst = Behaviour.Fate.FORWARD;
-    for (NetworkFault fault : concerning(link)) {
+    for (NetworkFault fault : affecting(link)) {
       Behaviour behaviour = fault.behaviour();
       Behaviour.Fate fate = behaviour.onChunk(link, direction, chunk);
       boolean late = behaviour.holds(direction) || behaviour.delayNanos(direction) > 0;
       if (fate.kind() != Behaviour.Fate.Kind.FORWARD || late) {
-        fault.struck();
+        fault.countStrike();
       }
       if (behaviour.spent()) {
         active.remove(fault);
@@ -70,34 +70,34 @@ final class Faults {
   }
 
   /** {@return whether a close or reset of one side is hidden from the other} */
-  boolean hideEnd(Link link, Direction direction) {
+  boolean hidesEnd(Link link, Direction direction) {
     boolean hidden = false;
-    for (NetworkFault fault : concerning(link)) {
+    for (NetworkFault fault : affecting(link)) {
       if (fault.behaviour().hidesEnd(link, direction)) {
-        fault.struck();
+        fault.countStrike();
         hidden = true;
       }
     }
     return hidden;
   }
 
-  boolean hold(Link link, Direction direction) {
-    return concerning(link).stream().anyMatch(fault -> fault.behaviour().holds(direction));
+  boolean holds(Link link, Direction direction) {
+    return affecting(link).stream().anyMatch(fault -> fault.behaviour().holds(direction));
   }
 
-  private List<NetworkFault> concerning(Link link) {
-    return active.stream().filter(fault -> fault.concerns(link)).toList();
+  private List<NetworkFault> affecting(Link link) {
+    return active.stream().filter(fault -> fault.affects(link)).toList();
   }
 
   long delayNanos(Direction direction) {
     return active.stream().mapToLong(fault -> fault.behaviour().delayNanos(direction)).sum();
   }
 
-  void received(Direction direction, int bytes) {
+  void countReceived(Direction direction, int bytes) {
     count(direction, new Flow(1, bytes, 0));
   }
 
-  void forwarded(Direction direction, int bytes) {
+  void countForwarded(Direction direction, int bytes) {
     count(direction, new Flow(0, 0, bytes));
   }
 

@@ -21,7 +21,7 @@ final class Link {
   private final Pipe up;
   private final Pipe down;
   private boolean connected;
-  private boolean misled;
+  private boolean redirected;
   private boolean closed;
 
   Link(Faults faults, SocketChannel client, SocketChannel server, Selector selector)
@@ -45,13 +45,13 @@ final class Link {
   }
 
   /** {@return whether a fault redirected the link to another server} */
-  boolean misled() {
-    return misled;
+  boolean redirected() {
+    return redirected;
   }
 
   /** Starts to connect to the server. If the server refuses, the client's connection is reset. */
   void connect(SocketAddress address, boolean elsewhere) {
-    misled = elsewhere;
+    redirected = elsewhere;
     try {
       if (server.connect(address)) {
         connected = true;
@@ -79,7 +79,7 @@ final class Link {
       try {
         pipe.fill(scratch, now);
       } catch (IOException e) {
-        broken(pipe);
+        onReset(pipe);
       }
     }
   }
@@ -95,8 +95,8 @@ final class Link {
       close();
     }
     if (!closed) {
-      want(clientKey, up, down);
-      want(serverKey, down, up);
+      updateInterest(clientKey, up, down);
+      updateInterest(serverKey, down, up);
     }
   }
 
@@ -107,11 +107,11 @@ final class Link {
     try {
       pipe.flush(now);
     } catch (IOException e) {
-      broken(opposite);
+      onReset(opposite);
     }
   }
 
-  private static void want(SelectionKey key, Pipe from, Pipe to) {
+  private static void updateInterest(SelectionKey key, Pipe from, Pipe to) {
     if (key.isValid()) {
       int ops = from.wantsToRead() ? SelectionKey.OP_READ : 0;
       ops |= to.wantsToWrite() ? SelectionKey.OP_WRITE : 0;
@@ -125,22 +125,22 @@ final class Link {
     return connected && !closed ? Math.min(up.dueIn(now), down.dueIn(now)) : Long.MAX_VALUE;
   }
 
-  void hurry(long now) {
-    up.hurry(now);
-    down.hurry(now);
+  void deliverWithoutDelay(long now) {
+    up.deliverWithoutDelay(now);
+    down.deliverWithoutDelay(now);
   }
 
   /** The socket that {@code pipe} reads from was reset by its peer. */
-  private void broken(Pipe pipe) {
+  private void onReset(Pipe pipe) {
     Direction direction = pipe == up ? Direction.CLIENT_TO_SERVER : Direction.SERVER_TO_CLIENT;
     Pipe opposite = pipe == up ? down : up;
-    if (faults.hideEnd(this, direction)) {
-      pipe.sourceLostUnseen();
-      opposite.sinkLostUnseen();
+    if (faults.hidesEnd(this, direction)) {
+      pipe.dropSourceSilently();
+      opposite.dropSinkSilently();
     } else if (pipe.holdsBytes()) {
       // bytes sent before the reset still arrive, however late
-      pipe.cutAfterTheRest();
-      opposite.sinkGone();
+      pipe.cutAfterQueuedBytes();
+      opposite.dropSink();
     } else {
       reset();
       return;

@@ -26,7 +26,7 @@ public final class NetworkFault implements ActiveFault {
   private final String description;
   private final Behaviour behaviour;
 
-  /** The connections that it concerns; null for all. */
+  /** The connections that it affects; null for all. */
   private final @Nullable Set<Link> links;
 
   private final AtomicLong hits = new AtomicLong();
@@ -91,11 +91,11 @@ public final class NetworkFault implements ActiveFault {
     return behaviour;
   }
 
-  boolean concerns(Link link) {
+  boolean affects(Link link) {
     return links == null || links.contains(link);
   }
 
-  void struck() {
+  void countStrike() {
     hits.incrementAndGet();
     strikes.release();
   }

@@ -11,7 +11,7 @@ final class Pipe {
   /**
    * Beyond this the socket is not read, so that a hold exerts back-pressure as a full window does.
    */
-  private static final int MOST_QUEUED = 8 << 20;
+  private static final int MAX_QUEUED_BYTES = 8 << 20;
 
   private final Faults faults;
   private final Link link;
@@ -54,7 +54,7 @@ final class Pipe {
   }
 
   boolean wantsToRead() {
-    return !sourceEnded && queued < MOST_QUEUED;
+    return !sourceEnded && queued < MAX_QUEUED_BYTES;
   }
 
   /** {@return whether something is due that the sink did not accept} */
@@ -77,14 +77,14 @@ final class Pipe {
    */
   long dueIn(long now) {
     Segment head = queue.peek();
-    if (head == null || sinkFull || faults.hold(link, direction)) {
+    if (head == null || sinkFull || faults.holds(link, direction)) {
       return Long.MAX_VALUE;
     }
     return Math.max(0, head.due - now);
   }
 
   /** Makes everything that is delayed due at once: the fault that delayed it has ended. */
-  void hurry(long now) {
+  void deliverWithoutDelay(long now) {
     long latest = now + faults.delayNanos(direction);
     queue.forEach(segment -> segment.due = Math.min(segment.due, latest));
   }
@@ -98,7 +98,7 @@ final class Pipe {
     }
     if (read < 0) {
       sourceEnded = true;
-      if (faults.hideEnd(link, direction)) {
+      if (faults.hidesEnd(link, direction)) {
         lossy = true;
       } else {
         queue.add(new Segment(Segment.Kind.END, ByteBuffer.allocate(0), now + delay()));
@@ -106,8 +106,8 @@ final class Pipe {
       return;
     }
     scratch.flip();
-    faults.received(direction, read);
-    Behaviour.Fate fate = faults.judge(link, direction, scratch);
+    faults.countReceived(direction, read);
+    Behaviour.Fate fate = faults.fateOf(link, direction, scratch);
     if (sinkGone) {
       return;
     }
@@ -145,7 +145,7 @@ final class Pipe {
         case BYTES -> {
           int written = sink.write(head.bytes);
           queued -= written;
-          faults.forwarded(direction, written);
+          faults.countForwarded(direction, written);
           if (head.bytes.hasRemaining()) {
             sinkFull = true;
             return;
@@ -171,13 +171,13 @@ final class Pipe {
   }
 
   /** The source was reset: nothing follows the bytes held here. */
-  void cutAfterTheRest() {
+  void cutAfterQueuedBytes() {
     sourceEnded = true;
     queue.add(new Segment(Segment.Kind.CUT, ByteBuffer.allocate(0), queue.getLast().due));
   }
 
   /** The sink is gone: nothing more can be forwarded. */
-  void sinkGone() {
+  void dropSink() {
     sinkGone = true;
     sinkFull = false;
     queue.clear();
@@ -185,14 +185,14 @@ final class Pipe {
   }
 
   /** The source is gone, and the other side must not notice. */
-  void sourceLostUnseen() {
+  void dropSourceSilently() {
     sourceEnded = true;
     lossy = true;
   }
 
   /** The sink is gone, and the source must not notice: incoming bytes are dropped. */
-  void sinkLostUnseen() {
-    sinkGone();
+  void dropSinkSilently() {
+    dropSink();
     lossy = true;
   }
 }

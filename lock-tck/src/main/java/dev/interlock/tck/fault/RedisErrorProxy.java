@@ -30,7 +30,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RedisErrorProxy implements AutoCloseable {
   private static final int CONNECT_MILLIS = 5_000;
-  private static final int LOOK_MILLIS = 20;
+  private static final int FIRST_BYTE_POLL_MILLIS = 20;
   private static final int TLS_HANDSHAKE = 22;
   private static final Set<String> CONFIRMED_EACH =
       Set.of(
@@ -155,7 +155,7 @@ final class RedisErrorProxy implements AutoCloseable {
     /** {@return what the client begins with; -1 if it ends, or if the server speaks first} */
     private int firstByte() throws IOException {
       requests.mark(1);
-      client.setSoTimeout(LOOK_MILLIS);
+      client.setSoTimeout(FIRST_BYTE_POLL_MILLIS);
       try {
         while (true) {
           try {

@@ -13,7 +13,7 @@ import java.util.Locale;
 
 /** One request or reply of the Redis protocol, version 2 or 3, as it came over the wire. */
 final class RespFrame {
-  private static final int LONGEST_LINE = 64 << 10;
+  private static final int MAX_LINE_BYTES = 64 << 10;
 
   private final byte[] bytes;
   private final List<String> words;
@@ -84,7 +84,7 @@ final class RespFrame {
     String line = line(in, bytes);
     char type = line.charAt(0);
     switch (type) {
-      case '+', '-', ':', '_', '#', ',', '(' -> note(words, depth, line.substring(1));
+      case '+', '-', ':', '_', '#', ',', '(' -> addWord(words, depth, line.substring(1));
       case '$', '=', '!' -> {
         int length = length(line);
         if (length >= 0) {
@@ -93,7 +93,7 @@ final class RespFrame {
             throw new EOFException();
           }
           bytes.writeBytes(text);
-          note(words, depth, new String(text, 0, length, UTF_8));
+          addWord(words, depth, new String(text, 0, length, UTF_8));
         }
       }
       case '*', '~', '>' -> elements(in, bytes, words, depth, length(line));
@@ -114,7 +114,7 @@ final class RespFrame {
     }
   }
 
-  private static void note(List<String> words, int depth, String text) {
+  private static void addWord(List<String> words, int depth, String text) {
     if (depth <= 1) {
       words.add(text);
     }
@@ -139,7 +139,7 @@ final class RespFrame {
       if (last == '\r' && next == '\n' && line.size() > 2) {
         return line.toString(UTF_8).substring(0, line.size() - 2);
       }
-      if (line.size() > LONGEST_LINE) {
+      if (line.size() > MAX_LINE_BYTES) {
         throw new IOException("a line that does not end");
       }
     }

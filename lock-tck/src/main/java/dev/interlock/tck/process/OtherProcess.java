@@ -43,10 +43,10 @@ import org.slf4j.event.Level;
  * <p>It runs one task at a time. Closing kills it.
  */
 public final class OtherProcess implements AutoCloseable {
-  private static final Duration START = Duration.ofMinutes(2);
+  private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
 
   /** Turkish has other cases of {@code i}, and Egypt other digits. */
-  private static final List<String> FOREIGN =
+  private static final List<String> FOREIGN_OPTIONS =
       List.of(
           "-Duser.language=tr",
           "-Duser.country=TR",
@@ -56,7 +56,7 @@ public final class OtherProcess implements AutoCloseable {
           "-Dfile.encoding=ISO-8859-1");
 
   /** Limits JVMs that start at once, since they take processor time from running tests. */
-  private static final Semaphore STARTING = new Semaphore(2);
+  private static final Semaphore START_PERMITS = new Semaphore(2);
 
   private final Process process;
   private final Path log;
@@ -138,7 +138,7 @@ public final class OtherProcess implements AutoCloseable {
    */
   public static OtherProcess startForeign(Settings settings)
       throws IOException, InterruptedException {
-    return start(Jdks.other(), settings, FOREIGN);
+    return start(Jdks.other(), settings, FOREIGN_OPTIONS);
   }
 
   private static OtherProcess start(Path javaHome, Settings settings, List<String> foreign)
@@ -156,19 +156,19 @@ public final class OtherProcess implements AutoCloseable {
     command.add(settings.options.ttl().toString());
     command.add(settings.options.requestTimeout().toString());
     command.add(Boolean.toString(settings.options.autoRenew()));
-    STARTING.acquire();
+    START_PERMITS.acquire();
     try {
       Process process = new ProcessBuilder(command).redirectError(log.toFile()).start();
       OtherProcess other = new OtherProcess(process, log);
       try {
-        String unused = other.answer(START);
+        String unused = other.answer(START_TIMEOUT);
         return other;
       } catch (IOException | InterruptedException e) {
         other.close();
         throw e;
       }
     } finally {
-      STARTING.release();
+      START_PERMITS.release();
     }
   }
 

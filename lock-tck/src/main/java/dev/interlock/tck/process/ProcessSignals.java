@@ -13,7 +13,7 @@ import java.util.concurrent.locks.LockSupport;
  * that it reads Linux's {@code /proc}; elsewhere it waits only for the end of a killed process.
  */
 public final class ProcessSignals {
-  private static final Duration PATIENCE = Duration.ofSeconds(20);
+  private static final Duration SIGNAL_TIMEOUT = Duration.ofSeconds(20);
   private static final Path PROC = Path.of("/proc");
 
   private ProcessSignals() {}
@@ -55,7 +55,7 @@ public final class ProcessSignals {
   public static void kill(ProcessHandle process) {
     process.destroyForcibly();
     // Not onExit(), which needs a thread of the JVM's common pool.
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = System.nanoTime() + SIGNAL_TIMEOUT.toNanos();
     while (process.isAlive()) {
       if (System.nanoTime() - end > 0) {
         throw new IllegalStateException("process " + process.pid() + " did not end");
@@ -80,7 +80,7 @@ public final class ProcessSignals {
   /** Waits until every thread of the process shows the state, not only the first one. */
   private static void awaitStopped(ProcessHandle process, boolean stopped)
       throws IOException, InterruptedException {
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = System.nanoTime() + SIGNAL_TIMEOUT.toNanos();
     while (!allThreads(process.pid(), stopped)) {
       if (System.nanoTime() - end > 0) {
         throw new IOException(

@@ -20,7 +20,8 @@ import org.slf4j.helpers.NOP_FallbackServiceProvider;
 @SuppressWarnings("exports") // slf4j alone uses what it inherits.
 public final class StderrLogger extends LegacyAbstractLogger {
   private static final String LEVEL = "interlock.tck.log";
-  private static final Level LEAST = Level.valueOf(System.getProperty(LEVEL, Level.WARN.name()));
+  private static final Level MIN_LEVEL =
+      Level.valueOf(System.getProperty(LEVEL, Level.WARN.name()));
 
   /** How long each record of Interlock's own loggers takes, in milliseconds, as on a full disk. */
   private static final long DELAY_MILLIS = Long.getLong("interlock.tck.log.delay", 0);
@@ -42,7 +43,7 @@ public final class StderrLogger extends LegacyAbstractLogger {
 
   /** Also logs everything from drivers that use the JDK's logging, if everything is logged. */
   static void traceJavaLogging() {
-    if (LEAST != Level.TRACE) {
+    if (MIN_LEVEL != Level.TRACE) {
       return;
     }
     java.util.logging.Logger root = java.util.logging.Logger.getLogger("");
@@ -53,7 +54,7 @@ public final class StderrLogger extends LegacyAbstractLogger {
   }
 
   private static boolean logs(Level level) {
-    return level.toInt() >= LEAST.toInt();
+    return level.toInt() >= MIN_LEVEL.toInt();
   }
 
   @Override

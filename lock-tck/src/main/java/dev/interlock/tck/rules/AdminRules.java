@@ -31,8 +31,7 @@ import java.util.concurrent.CompletableFuture;
 /** ADMIN: inspecting and intervening. */
 public abstract class AdminRules extends RuleTest {
 
-  /** More locks than fit on one page of a listing. */
-  private static final int LISTED = 120;
+  private static final int MORE_THAN_A_PAGE = 120;
 
   @Rule("ADMIN-01")
   void inspectionSeesWhatAnotherClientHolds() throws Exception {
@@ -40,7 +39,8 @@ public abstract class AdminRules extends RuleTest {
     LockClient holder = labelled("a particular holder");
     LockClient observer = client();
     assertFalse(
-        answer(() -> observer.admin().inspect(name)).isHeld(), "held before it was acquired");
+        answer(() -> observer.admin().inspect(name)).isHeld(),
+        "a lock is shown as held before it was acquired");
     ReleaseOutcome outcome;
     Lease lease = holder.lock(name).acquire();
     try {
@@ -49,7 +49,9 @@ public abstract class AdminRules extends RuleTest {
       renewNow(lease, bound());
       LockState renewed = answer(() -> observer.admin().inspect(name));
       assertEquals(
-          state.heldSince(), renewed.heldSince(), "a renewal changed since when the lock is held");
+          state.heldSince(),
+          renewed.heldSince(),
+          "a renewal changed the time of the grant that is shown");
       assertEquals(
           state.fencingToken(), renewed.fencingToken(), "a renewal changed the token shown");
       state
@@ -57,8 +59,12 @@ public abstract class AdminRules extends RuleTest {
           .ifPresent(
               remaining ->
                   assertTrue(
-                      remaining.compareTo(untilEnd(lease)) <= 0,
-                      () -> "remaining " + text(remaining) + " of " + lease.effectiveTtl()));
+                      remaining.compareTo(maxLifetime(lease)) <= 0,
+                      () ->
+                          "remaining time shown: "
+                              + text(remaining)
+                              + ", with a TTL of "
+                              + lease.effectiveTtl()));
     } finally {
       outcome = lease.release();
     }
@@ -76,18 +82,21 @@ public abstract class AdminRules extends RuleTest {
     Lease lease = acquireNow(first.lock(name));
     everybody.forEach(client -> assertSeen(client, lease, "the first holder"));
 
-    DistributedLock impatient =
+    DistributedLock brief =
         third.lock(name, options -> options.waitTimeout(Duration.ofMillis(300)));
-    LockTimeoutException inVain =
-        assertThrows(LockTimeoutException.class, () -> answer(impatient::acquire));
-    inVain
+    LockTimeoutException timeout =
+        assertThrows(LockTimeoutException.class, () -> answer(brief::acquire));
+    timeout
         .heldBy()
-        .ifPresent(label -> assertEquals("the first holder", label, "whom a waiter saw last"));
+        .ifPresent(
+            label ->
+                assertEquals(
+                    "the first holder", label, "the holder that the exception of a waiter names"));
     assertRefused(second.lock(name), "a held lock was acquired");
     everybody.forEach(client -> assertSeen(client, lease, "the first holder"));
     eventually(
         () -> observer.admin().inspect(name).waiters().isEmpty(),
-        "a waiter that timed out is shown");
+        "a waiter that timed out is still shown");
 
     CompletableFuture<Lease> next = second.lock(name).acquireAsync();
     awaitQueued(observer, name, 1);
@@ -110,13 +119,13 @@ public abstract class AdminRules extends RuleTest {
       never.cancel(true);
       eventually(
           () -> observer.admin().inspect(name).waiters().isEmpty(),
-          "a waiter that has left is shown");
+          "a waiter that has left is still shown");
     }
   }
 
   private LockState assertSeen(LockClient observer, Lease lease, String holder) {
     LockState state = answer(() -> observer.admin().inspect(lease.name()));
-    assertTrue(state.isHeld(), "not held while a lease was");
+    assertTrue(state.isHeld(), "a lock is shown as not held while a lease was");
     assertShown(
         state.holder().flatMap(LockState.Holder::label), state.fencingToken(), holder, lease);
     return state;
@@ -124,47 +133,48 @@ public abstract class AdminRules extends RuleTest {
 
   @Rule("ADMIN-01")
   void theTimeLeftIsThatForWhichTheStoreStillGrantsTheLock() throws Exception {
-    // A busy majority may grant the lock node by node, and free it so.
+    // A busy majority may grant and free the lock at different times on different nodes.
     assertTrue(anyOfThree(this::showsTheTimeLeft));
   }
 
-  private boolean showsTheTimeLeft(boolean required) throws Exception {
+  private boolean showsTheTimeLeft(boolean lastAttempt) throws Exception {
     String name = newName();
     LockClient observer = client();
     DistributedLock other = client().lock(name);
-    Lease lease = acquireNow(client(passing()).lock(name));
+    Lease lease = acquireNow(client(unrenewed()).lock(name));
     long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
     long earliest = Long.MAX_VALUE;
     long latest = Long.MIN_VALUE;
     Optional<Lease> next = Optional.empty();
-    long end = System.nanoTime() + untilEnd(lease).toNanos();
+    long end = System.nanoTime() + maxLifetime(lease).toNanos();
     while (next.isEmpty() && System.nanoTime() - end < 0) {
       long before = System.nanoTime() - validUntil;
       LockState state = answer(() -> observer.admin().inspect(name));
       long after = System.nanoTime() - validUntil;
-      // Not an attempt whose answer a busy store gave too late.
+      // Leaves out attempts that a busy store granted too late.
       boolean isOther = state.fencingToken().orElse(lease.fencingToken()) != lease.fencingToken();
       if (state.isHeld() && !isOther && state.remaining().isPresent()) {
-        long left = state.remaining().get().toNanos();
-        latest = Math.max(latest, before + left);
-        // near its end a store may round the rest to nothing
-        earliest = Math.min(earliest, after + left);
+        long remaining = state.remaining().get().toNanos();
+        latest = Math.max(latest, before + remaining);
+        // near its end a store may round the remaining time to zero
+        earliest = Math.min(earliest, after + remaining);
       }
       next = answer(other::tryAcquire);
-      letPass(Duration.ofMillis(10));
+      sleep(Duration.ofMillis(10));
     }
     long freed = System.nanoTime() - validUntil;
     assertTrue(next.isPresent(), "the store did not free the lock after the TTL");
     next.get().release();
     assumeApplicable(latest > Long.MIN_VALUE, info().name() + " does not show the time left");
     long tolerance = info().granularity().toNanos() + 50_000_000;
-    return isShown(latest - freed, tolerance, required, "longer than the store granted the lock")
-        && isShown(-earliest, tolerance, required, "shorter than the lease is valid");
+    return isShown(latest - freed, tolerance, lastAttempt, "longer than the store granted the lock")
+        && isShown(-earliest, tolerance, lastAttempt, "shorter than the lease is valid");
   }
 
-  private static boolean isShown(long wrongBy, long tolerance, boolean required, String otherwise) {
+  private static boolean isShown(
+      long wrongBy, long tolerance, boolean lastAttempt, String otherwise) {
     assertTrue(
-        wrongBy <= tolerance || !required,
+        wrongBy <= tolerance || !lastAttempt,
         () -> "the time left was shown as " + text(Duration.ofNanos(wrongBy)) + " " + otherwise);
     return wrongBy <= tolerance;
   }
@@ -180,24 +190,24 @@ public abstract class AdminRules extends RuleTest {
       before.add(System.nanoTime());
       Lease lease = acquireNow(client().lock(name));
       after.add(System.nanoTime());
-      letPass(Duration.ofMillis(500)); // the time of the query is another than that of the grant
+      sleep(Duration.ofMillis(500)); // so that the time of the query differs from that of the grant
       answer(() -> observer.admin().inspect(name)).heldSince().ifPresent(shown::add);
       lease.release();
     }
     assumeApplicable(shown.size() == 2, info().name() + " does not show the time of the grant");
     long between = Duration.between(shown.get(0), shown.get(1)).toNanos();
     long tolerance = info().granularity().toNanos() + 100_000_000;
-    long least = before.get(1) - after.get(0) - tolerance;
-    long most = after.get(1) - before.get(0) + tolerance;
+    long minNanos = before.get(1) - after.get(0) - tolerance;
+    long maxNanos = after.get(1) - before.get(0) + tolerance;
     assertTrue(
-        between >= least && between <= most,
+        between >= minNanos && between <= maxNanos,
         () ->
-            "by the times shown the second grant came "
+            "by the times shown, the second grant came "
                 + text(Duration.ofNanos(between))
-                + " after the first, but it was "
-                + text(Duration.ofNanos(least))
+                + " after the first; in fact it was "
+                + text(Duration.ofNanos(minNanos))
                 + " to "
-                + text(Duration.ofNanos(most)));
+                + text(Duration.ofNanos(maxNanos)));
   }
 
   @Rule("ADMIN-02")
@@ -211,9 +221,10 @@ public abstract class AdminRules extends RuleTest {
     }
     assertFalse(
         answer(() -> operator.admin().forceRelease(name)),
-        "a free lock was reported as held, while its neighbours were");
+        "a free lock was reported as held because of a similar name");
     assertFalse(
-        answer(() -> operator.admin().inspect(name)).isHeld(), "shown as held by a neighbour");
+        answer(() -> operator.admin().inspect(name)).isHeld(),
+        "a free lock is shown as held because of a similar name");
     Lease forced = acquireNow(holder.lock(name));
     forceRelease(operator, name, "a held lock was reported as free");
     for (Lease neighbour : neighbours) {
@@ -238,7 +249,7 @@ public abstract class AdminRules extends RuleTest {
   @Requires(Capability.REVOKE)
   void aRevokedLockIsFreeWhenItsHolderReleasesIt() throws Exception {
     String name = newName();
-    LockClient holder = client(lasting());
+    LockClient holder = client(longLived());
     DistributedLock lock =
         has(Capability.DEFERRED_RELEASE)
             ? holder.lock(name, options -> options.minHold(timing().renewedTtl()))
@@ -247,7 +258,7 @@ public abstract class AdminRules extends RuleTest {
     LockClient operator = client();
     answer(() -> operator.admin().revoke(name));
     var unused = revoked.release();
-    acquireWithin(operator.lock(name), "its release did not free a revoked lock").release();
+    acquireWithin(operator.lock(name), "the release of a revoked lock did not free it").release();
   }
 
   @Rule("ADMIN-04")
@@ -257,7 +268,7 @@ public abstract class AdminRules extends RuleTest {
     LockClient holder = labelled("a particular holder");
     String prefix = newName();
     Map<String, Lease> listed = new HashMap<>();
-    for (int i = 0; i < LISTED; i++) {
+    for (int i = 0; i < MORE_THAN_A_PAGE; i++) {
       String name = prefix + "/Ab*?[^x]\\_%.{" + i;
       listed.put(name, acquireNow((i % 2 == 0 ? holder : observer).lock(name)));
     }
@@ -281,7 +292,7 @@ public abstract class AdminRules extends RuleTest {
           try {
             observer.admin().list("").forEach(state -> all.add(state.name()));
           } catch (LockConfigurationException e) {
-            // Other rules may have left locks that this user may not read; those come last.
+            // Other rules may have left locks that this user may not read. They are listed last.
           }
           return all;
         });
@@ -290,7 +301,7 @@ public abstract class AdminRules extends RuleTest {
     LockState one =
         answer(() -> observer.admin().list(prefix + "/Ab*?[^x]\\_%.{10").toList()).get(0);
     LockState inspected = answer(() -> observer.admin().inspect(one.name()));
-    assertTrue(one.isHeld(), "listed, but not shown as held");
+    assertTrue(one.isHeld(), "a lock is listed, but not shown as held");
     assertEquals(
         inspected.holder().flatMap(LockState.Holder::label),
         one.holder().flatMap(LockState.Holder::label));

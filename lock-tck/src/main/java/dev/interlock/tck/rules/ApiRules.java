@@ -48,44 +48,45 @@ public abstract class ApiRules extends RuleTest {
     LockClient client = clientOfASilentStore();
     DistributedLock lock = client.lock(newName());
     MultiLock set = client.multiLock(List.of(newName()));
-    long begun = System.nanoTime();
+    long start = System.nanoTime();
     refuseBadArguments(client, lock, set);
     // Retry after a stall of the machine; a request to the store would always wait.
-    for (int again = 0; again < 2 && since(begun).compareTo(limit) >= 0; again++) {
-      begun = System.nanoTime();
+    for (int again = 0; again < 2 && since(start).compareTo(limit) >= 0; again++) {
+      start = System.nanoTime();
       refuseBadArguments(client, lock, set);
     }
-    assertTrue(since(begun).compareTo(limit) < 0, "bad arguments were sent to a silent store");
+    assertTrue(since(start).compareTo(limit) < 0, "bad arguments were sent to a silent store");
   }
 
   private void refuseBadArguments(LockClient client, DistributedLock lock, MultiLock set) {
     for (String bad : List.of("", "x".repeat(256), "\uD83D", "a\uDD12", "\uDD12\uD83D")) {
-      refused(() -> client.lock(bad));
-      refused(() -> client.lock(bad, renewed(timing().longTtl())));
-      refused(() -> client.multiLock(List.of(newName(), bad)));
-      refused(() -> client.admin().inspect(bad));
-      refused(() -> client.admin().forceRelease(bad));
-      refused(() -> client.admin().revoke(bad));
+      assertRefused(() -> client.lock(bad));
+      assertRefused(() -> client.lock(bad, renewed(timing().longTtl())));
+      assertRefused(() -> client.multiLock(List.of(newName(), bad)));
+      assertRefused(() -> client.admin().inspect(bad));
+      assertRefused(() -> client.admin().forceRelease(bad));
+      assertRefused(() -> client.admin().revoke(bad));
     }
-    refused(() -> client.multiLock(List.of()));
+    assertRefused(() -> client.multiLock(List.of()));
     for (Duration bad : List.of(Duration.ofNanos(-1), Duration.ofDays(-1))) {
-      refused(() -> lock.tryAcquire(bad));
-      refused(() -> lock.tryAcquireAsync(bad));
-      refused(() -> set.tryAcquire(bad));
-      refused(() -> set.tryAcquireAsync(bad));
+      assertRefused(() -> lock.tryAcquire(bad));
+      assertRefused(() -> lock.tryAcquireAsync(bad));
+      assertRefused(() -> set.tryAcquire(bad));
+      assertRefused(() -> set.tryAcquireAsync(bad));
     }
     for (Duration bad : List.of(Duration.ZERO, Duration.ofNanos(-1), Duration.ofDays(-1))) {
-      refused(() -> LockOptions.builder().ttl(bad));
-      refused(() -> LockOptions.builder().maxHold(bad));
-      refused(() -> LockOptions.builder().waitTimeout(bad));
-      refused(() -> LockOptions.builder().outageTimeout(bad));
-      refused(() -> LockOptions.builder().pollInterval(bad));
-      refused(() -> LockOptions.builder().requestTimeout(bad));
-      refused(() -> client.lock(newName(), options -> options.ttl(bad)));
+      assertRefused(() -> LockOptions.builder().ttl(bad));
+      assertRefused(() -> LockOptions.builder().maxHold(bad));
+      assertRefused(() -> LockOptions.builder().waitTimeout(bad));
+      assertRefused(() -> LockOptions.builder().outageTimeout(bad));
+      assertRefused(() -> LockOptions.builder().pollInterval(bad));
+      assertRefused(() -> LockOptions.builder().requestTimeout(bad));
+      assertRefused(() -> client.lock(newName(), options -> options.ttl(bad)));
     }
     Duration other = client.options().requestTimeout().plusMillis(1);
-    refused(() -> client.lock(newName(), options -> options.requestTimeout(other)));
-    refused(() -> client.multiLock(List.of(newName()), options -> options.requestTimeout(other)));
+    assertRefused(() -> client.lock(newName(), options -> options.requestTimeout(other)));
+    assertRefused(
+        () -> client.multiLock(List.of(newName()), options -> options.requestTimeout(other)));
     NullCalls.checkAll(client, lock);
   }
 
@@ -97,30 +98,30 @@ public abstract class ApiRules extends RuleTest {
     @Nullable Object make() throws Exception;
   }
 
-  private static void refused(Call call) {
+  private static void assertRefused(Call call) {
     IllegalArgumentException e = assertThrows(IllegalArgumentException.class, call::make);
-    assertNotNull(e.getMessage());
-    assertFalse(e.getMessage().isEmpty());
+    assertNotNull(e.getMessage(), "an exception without a message");
+    assertFalse(e.getMessage().isEmpty(), "an exception without a message");
   }
 
   /** Calls with null arguments. */
   @SuppressWarnings("NullAway")
   private static final class NullCalls {
     static void checkAll(LockClient client, DistributedLock lock) {
-      refused(() -> client.lock(null));
-      refused(() -> client.lock("a", null));
-      refused(() -> client.multiLock(null));
-      refused(() -> client.multiLock(List.of("a"), null));
-      refused(() -> client.admin().inspect(null));
-      refused(() -> client.admin().forceRelease(null));
+      assertRefused(() -> client.lock(null));
+      assertRefused(() -> client.lock("a", null));
+      assertRefused(() -> client.multiLock(null));
+      assertRefused(() -> client.multiLock(List.of("a"), null));
+      assertRefused(() -> client.admin().inspect(null));
+      assertRefused(() -> client.admin().forceRelease(null));
       assertThrows(NullPointerException.class, () -> client.onEvent(null));
-      refused(() -> lock.tryAcquire(null));
-      refused(() -> lock.tryAcquireAsync(null));
-      refused(() -> LockClient.open(null));
-      refused(() -> LockOptions.builder().ttl(null));
+      assertRefused(() -> lock.tryAcquire(null));
+      assertRefused(() -> lock.tryAcquireAsync(null));
+      assertRefused(() -> LockClient.open(null));
+      assertRefused(() -> LockOptions.builder().ttl(null));
     }
 
-    private static void refused(Call call) {
+    private static void assertRefused(Call call) {
       assertThrows(NullPointerException.class, call::make);
     }
   }
@@ -149,7 +150,7 @@ public abstract class ApiRules extends RuleTest {
   @Rule("API-02")
   void aStoreFailureThrowsAndNamesTheStore() throws Exception {
     Network network = network();
-    LockClient client = client(network, lasting());
+    LockClient client = client(network, longLived());
     String name = newName();
     try (Disturbance cut = network.cut()) {
       LockUnavailableException e =
@@ -160,7 +161,7 @@ public abstract class ApiRules extends RuleTest {
       assertEquals(info().name(), e.backend());
       assertEquals(Optional.of(name), e.name());
       assertTrue(message(e).contains(name), () -> message(e));
-      assertFalse(e.endpoint().isEmpty(), "the endpoint is missing");
+      assertFalse(e.endpoint().isEmpty(), "the exception names no endpoint");
       assertTrue(message(e).contains(e.backend()), () -> message(e));
       assertTrue(message(e).contains(e.endpoint()), () -> message(e));
     }
@@ -186,8 +187,10 @@ public abstract class ApiRules extends RuleTest {
       Lease lease = acquireNow(client.lock(name));
       try {
         assertEquals(name, lease.name());
-        assertRefused(other.lock(name), "not exclusive: " + name);
-        assertTrue(answer(() -> other.admin().inspect(name)).isHeld(), () -> "not seen: " + name);
+        assertRefused(other.lock(name), "two clients acquired the lock \"" + name + "\"");
+        assertTrue(
+            answer(() -> other.admin().inspect(name)).isHeld(),
+            () -> "a held lock is not seen: " + name);
         if (has(Capability.FENCING)) {
           assertTrue(lease.fencingToken() > 0);
         }
@@ -198,7 +201,8 @@ public abstract class ApiRules extends RuleTest {
     }
     // Also without a prefix: some characters may be special only at the start or in full length.
     String longest = "\uD83D\uDD12".repeat(255);
-    try (Lease lease = acquireWithin(timing().longTtl(), client.lock(longest), "not acquired")) {
+    try (Lease lease =
+        acquireWithin(timing().longTtl(), client.lock(longest), "the lock was not acquired")) {
       assertEquals(longest, lease.name());
     }
   }
@@ -218,12 +222,12 @@ public abstract class ApiRules extends RuleTest {
 
   @Rule("API-04")
   void anUnknownSchemeListsTheProvidersFound() {
-    String known = scheme();
+    String scheme = scheme();
     LockConfigurationException e =
         assertThrows(
             LockConfigurationException.class, () -> LockClient.open("no-such-store://localhost"));
     assertTrue(message(e).contains("no-such-store"), () -> message(e));
-    assertTrue(message(e).contains(known), () -> message(e));
+    assertTrue(message(e).contains(scheme), () -> message(e));
   }
 
   @Rule("API-04")
@@ -253,22 +257,22 @@ public abstract class ApiRules extends RuleTest {
 
   private static final String SECRET = "hunter2hunter2";
 
-  /** Opens URIs with a password, and returns every text that the results and failures show. */
+  /** Opens URIs with a password, and returns all texts of results and failures. */
   static final class OpenWithPassword implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) {
-      List<String> said = new ArrayList<>();
+      List<String> output = new ArrayList<>();
       for (String uri : arguments) {
         try (LockClient client = LockClient.open(uri)) {
-          said.add(client + " " + client.endpoint() + " " + client.backend());
-          said.add(client.lock("secrets") + " " + client.lock("secrets").tryAcquire());
+          output.add(client + " " + client.endpoint() + " " + client.backend());
+          output.add(client.lock("secrets") + " " + client.lock("secrets").tryAcquire());
         } catch (LockException e) {
           for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-            said.add(cause.toString());
+            output.add(cause.toString());
           }
         }
       }
-      return String.join("\n", said);
+      return String.join("\n", output);
     }
   }
 
@@ -277,8 +281,8 @@ public abstract class ApiRules extends RuleTest {
     String scheme = scheme();
     String uri = kit().server().uri();
     String address = uri.replaceFirst("^[^:]*:(//)?([^@/?]*@)?", "");
-    OtherProcess process = anyProcess(uri, lasting(), true);
-    String said =
+    OtherProcess process = anyProcess(uri, longLived(), true);
+    String output =
         process.call(
             timing().longTtl(),
             OpenWithPassword.class,
@@ -291,8 +295,8 @@ public abstract class ApiRules extends RuleTest {
             scheme + "://:" + SECRET + "?@localhost?ttl=5s",
             scheme + "://somebody:" + SECRET,
             "somebody:" + SECRET + "@localhost");
-    assertFalse(said.isEmpty(), "nothing was printed");
-    assertFalse(said.contains(SECRET), () -> "a message shows the password: " + said);
+    assertFalse(output.isEmpty(), "the other JVM returned no text");
+    assertFalse(output.contains(SECRET), () -> "a message shows the password: " + output);
     String log = process.log();
     assertFalse(log.contains(SECRET), () -> "the log shows the password: " + log);
   }
@@ -301,7 +305,7 @@ public abstract class ApiRules extends RuleTest {
 
   private static final String TOO_FAST = "too fast to tell";
 
-  /** On one carrier thread, one virtual thread waits for a lock while another one works. */
+  /** Runs two virtual threads on one carrier: one waits for a lock while the other works. */
   static final class ShareOneCarrier implements RemoteTask {
     private static final Duration MAX_WORK = Duration.ofSeconds(10);
     private static final Duration MAX_WAIT = Duration.ofSeconds(30);
@@ -320,12 +324,12 @@ public abstract class ApiRules extends RuleTest {
       }
     }
 
-    private static String share(DistributedLock lock, Optional<Lease> inTheWay) throws Exception {
+    private static String share(DistributedLock lock, Optional<Lease> blocker) throws Exception {
       AtomicReference<@Nullable Throwable> failure = new AtomicReference<>();
       CountDownLatch waiting = new CountDownLatch(1);
       CountDownLatch waited = new CountDownLatch(1);
       CountDownLatch worked = new CountDownLatch(1);
-      AtomicBoolean meanwhile = new AtomicBoolean();
+      AtomicBoolean workedDuringWait = new AtomicBoolean();
       startVirtual(
           () -> {
             waiting.countDown();
@@ -339,12 +343,12 @@ public abstract class ApiRules extends RuleTest {
       waiting.await();
       startVirtual(
           () -> {
-            meanwhile.set(waited.getCount() > 0);
+            workedDuringWait.set(waited.getCount() > 0);
             worked.countDown();
           });
       boolean stillWaiting = waited.getCount() > 0;
-      boolean shared = worked.await(MAX_WORK.toMillis(), MILLIS) && meanwhile.get();
-      inTheWay.ifPresent(Lease::close);
+      boolean shared = worked.await(MAX_WORK.toMillis(), MILLIS) && workedDuringWait.get();
+      blocker.ifPresent(Lease::close);
       boolean ended = waited.await(MAX_WAIT.plusSeconds(10).toMillis(), MILLIS);
       if (failure.get() != null) {
         return "failed: " + failure.get();
@@ -354,7 +358,7 @@ public abstract class ApiRules extends RuleTest {
 
     private static final TimeUnit MILLIS = TimeUnit.MILLISECONDS;
 
-    // by reflection, since the kit also runs on Java 17
+    // reflective, since the kit also runs on Java 17
     private static void startVirtual(Runnable work) throws ReflectiveOperationException {
       Thread.class.getMethod("startVirtualThread", Runnable.class).invoke(null, work);
     }
@@ -368,11 +372,11 @@ public abstract class ApiRules extends RuleTest {
     OtherProcess process =
         anyProcess(
             uri,
-            lasting(),
+            longLived(),
             false,
             "-Djdk.virtualThreadScheduler.parallelism=1",
             "-Djdk.virtualThreadScheduler.maxPoolSize=1");
-    process.call(IN_ANOTHER_JVM, WarmUp.class, newName());
+    process.call(OTHER_JVM_TIMEOUT, WarmUp.class, newName());
     return process;
   }
 
@@ -395,8 +399,8 @@ public abstract class ApiRules extends RuleTest {
     Duration latency = timing().requestTimeout().dividedBy(3);
     String outcome = TOO_FAST;
     for (int i = 0; i < 3 && !List.of("shared", "pinned").contains(outcome); i++) {
-      // A connection takes several round trips, too many for the request time-out while they are
-      // slow: it is made before. If it breaks meanwhile, the outcome says nothing.
+      // Connects first: over a slow network the round trips of a new connection would exceed the
+      // request time-out. If the connection breaks later, the outcome says nothing.
       assertEquals(
           "shared",
           process.call(
@@ -408,6 +412,7 @@ public abstract class ApiRules extends RuleTest {
     assertEquals(
         "shared",
         outcome,
-        () -> "a virtual thread beside one that waits " + latency + " longer for a store");
+        () ->
+            "a virtual thread beside one that waits for a store that is slow by " + text(latency));
   }
 }

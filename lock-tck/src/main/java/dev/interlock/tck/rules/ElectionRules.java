@@ -36,15 +36,14 @@ import org.jspecify.annotations.Nullable;
 
 /** ELECT: elections. */
 public abstract class ElectionRules extends RuleTest {
-  private static final Duration MOMENT = Duration.ofMillis(200);
 
-  /** Work that a test can watch: it leads until it is interrupted, or told to return. */
+  /** Work that counts its calls, and leads until it is interrupted or told to return. */
   private final class WatchedWork implements LeaderElection.LeaderWork {
     final AtomicInteger calls = new AtomicInteger();
     final AtomicInteger inside = new AtomicInteger();
     final AtomicInteger interrupts = new AtomicInteger();
 
-    /** Until it is opened, the work goes on after an interrupt. */
+    /** Holds back the end of the work after an interrupt. */
     private final CountDownLatch mayEnd;
 
     private volatile CountDownLatch mayReturn = new CountDownLatch(1);
@@ -59,7 +58,7 @@ public abstract class ElectionRules extends RuleTest {
       leadership = lease;
       calls.incrementAndGet();
       if (inside.incrementAndGet() > 1) {
-        calls.set(Integer.MIN_VALUE); // no later count is right
+        calls.set(Integer.MIN_VALUE); // so that every later check of the count fails
       }
       try {
         mayReturn.await();
@@ -71,20 +70,20 @@ public abstract class ElectionRules extends RuleTest {
       }
     }
 
-    /** Waits until the work has been called that often, and returns its present lease. */
+    /** Waits until the work has been called that often, and returns its current lease. */
     Lease awaitCall(int count) {
       eventually(
           bound().multipliedBy(2), () -> calls.get() >= count, "a candidate was not elected");
       assertEquals(count, calls.get(), "calls of the work");
-      Lease present = leadership;
-      return present == null ? fail("the work has no lease") : present;
+      Lease current = leadership;
+      return current == null ? fail("the work was called without a lease") : current;
     }
 
-    /** Lets the present call return. */
+    /** Lets the current call return. */
     void finish() {
-      CountDownLatch present = mayReturn;
+      CountDownLatch current = mayReturn;
       mayReturn = new CountDownLatch(1);
-      present.countDown();
+      current.countDown();
     }
 
     void letEnd() {
@@ -147,19 +146,19 @@ public abstract class ElectionRules extends RuleTest {
     }
     standing.forEach(Candidacy::close);
     assertExclusive(history);
-    assertEquals(1, leaders.most.get(), "leaders at one time");
+    assertEquals(1, leaders.maxAtOnce.get(), "leaders at one time");
   }
 
-  /** Counts how many lead at once. */
-  private record Leaders(AtomicInteger leading, AtomicInteger most) {
+  /** Counts the simultaneous leaders. */
+  private record Leaders(AtomicInteger leading, AtomicInteger maxAtOnce) {
     void lead(LeaseRecorder recorder, Lease lease, long requestedAt) throws InterruptedException {
       LeaseRecorder.Recorded recorded = recorder.granted(lease, requestedAt);
-      most.accumulateAndGet(leading.incrementAndGet(), Math::max);
+      maxAtOnce.accumulateAndGet(leading.incrementAndGet(), Math::max);
       try {
-        letPass(Duration.ofMillis(1)); // lets others come in
+        sleep(Duration.ofMillis(1)); // gives a second leader time to appear
       } finally {
         leading.decrementAndGet();
-        recorded.ends();
+        recorded.end();
       }
     }
   }
@@ -195,18 +194,19 @@ public abstract class ElectionRules extends RuleTest {
           renewed().ttl().dividedBy(2).plus(bound()),
           leadership.onLoss(),
           "a leader's loss was not signalled");
-      boolean shown = candidacy.isLeader();
+      boolean shownAsLeader = candidacy.isLeader();
       assertFalse(leadership.isHeld());
       eventually(() -> work.interrupts.get() == 1, "the work of a lost leader went on");
       Optional<Lease> next = other.election(name).tryCampaign(bound());
       assertEquals(1, work.calls.get(), "calls of the work before it has ended");
       next.orElseGet(() -> fail("nobody leads after the loss")).release();
-      letPass(MOMENT.multipliedBy(3));
+      sleep(SHORT_WAIT.multipliedBy(3));
       assertEquals(1, work.calls.get(), "calls of the work before it has ended");
-      // Nor does it hold the lock without having called its work yet.
-      acquireNow(other.lock(name), "a campaign or calls of the work before it has ended").release();
-      shown |= candidacy.isLeader();
-      assertFalse(shown, "a candidate that has lost is shown as the leader");
+      // It must not hold the lock, either, without having called its work yet.
+      acquireNow(other.lock(name), "the candidate holds the lock before its work has ended")
+          .release();
+      shownAsLeader |= candidacy.isLeader();
+      assertFalse(shownAsLeader, "a candidate that has lost is shown as the leader");
     } finally {
       work.letEnd();
     }
@@ -224,16 +224,16 @@ public abstract class ElectionRules extends RuleTest {
     LockClient other = client();
     Future<Boolean> overlap =
         overlap(other.election(name)::campaign, () -> candidacy.isLeader() || leadership.isHeld());
-    never(MOMENT, overlap, "two candidates lead");
+    assertNever(SHORT_WAIT, overlap, "two candidates lead");
     Disturbance partition = network.partition();
     within(
-        untilEnd(leadership),
+        maxLifetime(leadership),
         leadership.onLoss(),
         "the loss of a leader that is cut off was not signalled");
     eventually(() -> work.interrupts.get() >= 1, "the work of a lost leader went on");
     assertFalse(candidacy.isLeader(), "a candidate that has lost is shown as the leader");
     assertFalse(
-        within(untilEnd(leadership), overlap, "nobody leads after a leader was cut off"),
+        within(maxLifetime(leadership), overlap, "nobody leads after a leader was cut off"),
         "two candidates lead");
     assertStruck(partition);
   }
@@ -261,7 +261,7 @@ public abstract class ElectionRules extends RuleTest {
       }
       leadership.release();
     }
-    assertTrue(observer.leases().isEmpty(), "a client that asks takes part");
+    assertTrue(observer.leases().isEmpty(), "a client that only asks for the leader has a lease");
   }
 
   private void assertShown(Optional<Leader> shown, String label, Lease leadership) {
@@ -269,33 +269,33 @@ public abstract class ElectionRules extends RuleTest {
     assertShown(leader.label(), leader.fencingToken(), label, leadership);
   }
 
-  /** The states that an observer was called with. */
+  /** Records the states that an observer is called with. */
   private final class Observed {
     private final Queue<Optional<Leader>> states = new ConcurrentLinkedQueue<>();
     private final AtomicInteger inside = new AtomicInteger();
-    private final AtomicBoolean together = new AtomicBoolean();
+    private final AtomicBoolean concurrent = new AtomicBoolean();
     private volatile Optional<Leader> latest = Optional.empty();
 
-    void tell(Optional<Leader> state) {
+    void accept(Optional<Leader> state) {
       if (inside.incrementAndGet() > 1) {
-        together.set(true);
+        concurrent.set(true);
       }
       latest = state;
       states.add(state);
       inside.decrementAndGet();
     }
 
-    /** Waits for a state that stays. */
+    /** Waits until the latest state shows this leader, or nobody for null. */
     void await(@Nullable String label, String otherwise) {
       eventually(
-          lasting().pollInterval().plus(bound()),
+          longLived().pollInterval().plus(bound()),
           () ->
               !states.isEmpty()
                   && (label == null
                       ? latest.isEmpty()
                       : latest.isPresent() && latest.get().label().orElse(label).equals(label)),
           otherwise);
-      assertFalse(together.get(), "a listener was called twice at once");
+      assertFalse(concurrent.get(), "a listener was called by two threads at once");
     }
   }
 
@@ -304,7 +304,7 @@ public abstract class ElectionRules extends RuleTest {
     String name = newName();
     LockClient observer = client();
     Observed observed = new Observed();
-    Registration registration = closing(observer.election(name).observe(observed::tell));
+    Registration registration = closing(observer.election(name).observe(observed::accept));
     observed.await(null, "an observer was not told that nobody leads");
     Lease first = tryCampaign(labelled("the first leader"), name);
     observed.await("the first leader", "an observer was not told of the leader");
@@ -319,26 +319,27 @@ public abstract class ElectionRules extends RuleTest {
                 .election(name)
                 .observe(
                     state -> {
-                      later.tell(state);
+                      later.accept(state);
                       throw new IllegalStateException("a listener that always throws");
                     }));
-    later.await("the first leader", "an observer was not told of the present leader");
+    later.await("the first leader", "a second observer was not told of the current leader");
     first.release();
     Lease leadership = within(waiting, "nobody leads after a leader has resigned");
     observed.await("the second leader", "an observer was not told of the next leader");
     later.await("the second leader", "a listener that had thrown was not told of the next leader");
-    assertTrue(observer.leases().isEmpty(), "a client that observes takes part");
+    assertTrue(observer.leases().isEmpty(), "a client that only observes has a lease");
     assertTrue(
-        answer(() -> observer.admin().inspect(name)).waiters().isEmpty(), "an observer waits");
+        answer(() -> observer.admin().inspect(name)).waiters().isEmpty(),
+        "an observer is shown as a waiter");
     thrower.close();
     leadership.release();
     observed.await(null, "an observer was not told that nobody leads");
     registration.close();
-    int told = observed.states.size();
+    int calls = observed.states.size();
     Lease again = tryCampaign(second, name);
-    letPass(lasting().pollInterval().plus(MOMENT));
+    sleep(longLived().pollInterval().plus(SHORT_WAIT));
     assertEquals(
-        told, observed.states.size(), "calls of a listener after its registration was closed");
+        calls, observed.states.size(), "calls of a listener after its registration was closed");
     again.release();
   }
 
@@ -361,7 +362,7 @@ public abstract class ElectionRules extends RuleTest {
       Lease leadership = work.awaitCall(calls + 1);
       Future<Lease> waiting = inThread(next.election(name)::campaign);
       awaitQueued(next, name, 1);
-      never(MOMENT, waiting, "two candidates lead");
+      assertNever(SHORT_WAIT, waiting, "two candidates lead");
       ending.accept(candidacy, leadership);
       Lease led = within(waiting, "nobody leads after a leader has resigned");
       assertFalse(candidacy.isLeader(), "a candidate that has resigned is shown as the leader");
@@ -388,7 +389,7 @@ public abstract class ElectionRules extends RuleTest {
     Duration ttl = Duration.parse(leader.call(bound().multipliedBy(2), Campaign.class, name));
     WatchedWork work = new WatchedWork(true);
     Candidacy candidacy = run(client(), name, work);
-    letPass(MOMENT);
+    sleep(SHORT_WAIT);
     assertEquals(0, work.calls.get(), "two candidates lead");
     leader.kill();
     eventually(ttl.plus(bound()), () -> work.calls.get() == 1, "nobody leads after a leader died");
@@ -404,7 +405,8 @@ public abstract class ElectionRules extends RuleTest {
     CompletableFuture<Lease> cancelled = withdrawing.election(name).campaignAsync();
     WatchedWork work = new WatchedWork(true);
     Candidacy candidacy = run(withdrawing, name, work);
-    assertNotAcquired(inThread(() -> withdrawing.election(name).tryCampaign(MOMENT)), MOMENT);
+    assertNotAcquired(
+        inThread(() -> withdrawing.election(name).tryCampaign(SHORT_WAIT)), SHORT_WAIT);
     assertTrue(cancelled.cancel(true), "two candidates lead");
     candidacy.close();
     leadership.release();
@@ -435,9 +437,9 @@ public abstract class ElectionRules extends RuleTest {
         "a candidate did not stand again after its work");
     candidacy.close();
     int before = calls.get();
-    acquireWithin(client().lock(name), "a candidate did not resign").release();
-    letPass(MOMENT);
-    assertEquals(before, calls.get(), "calls of the work, before and after the end");
+    acquireWithin(client().lock(name), "a closed candidacy did not release its lock").release();
+    sleep(SHORT_WAIT);
+    assertEquals(before, calls.get(), "calls of the work after its candidacy was closed");
   }
 
   @Rule("ELECT-05")
@@ -445,7 +447,7 @@ public abstract class ElectionRules extends RuleTest {
     String name = newName();
     Network network = network();
     LockClient client =
-        client(network, lasting().toBuilder().outageTimeout(Duration.ofMillis(500)).build());
+        client(network, longLived().toBuilder().outageTimeout(Duration.ofMillis(500)).build());
     acquireNow(client.lock(newName())).release();
     WatchedWork work = new WatchedWork(true);
     Candidacy candidacy;
@@ -456,13 +458,15 @@ public abstract class ElectionRules extends RuleTest {
         () -> candidacy.failure().isPresent(),
         "a candidate does not report that it cannot reach the store");
     assertStruck(outage);
-    assertEquals(0, work.calls.get(), "elected without the store");
+    assertEquals(0, work.calls.get(), "calls of the work while the store is out of reach");
     network.heal();
     eventually(
         renewed().ttl().multipliedBy(2).plus(bound()),
         () -> work.calls.get() == 1,
         "a candidate did not stand again after an outage");
-    eventually(() -> candidacy.failure().isEmpty(), "a past problem is still shown");
+    eventually(
+        () -> candidacy.failure().isEmpty(),
+        "the failure is still shown after the candidate has recovered");
   }
 
   @Rule("ELECT-05")
@@ -474,13 +478,13 @@ public abstract class ElectionRules extends RuleTest {
     Lease leadership = work.awaitCall(1);
     Future<?> closing = doInThread(candidacy::close);
     eventually(() -> work.interrupts.get() == 1, "the work was not interrupted");
-    never(MOMENT, closing, "closing did not wait for the work");
+    assertNever(SHORT_WAIT, closing, "closing did not wait for the work");
     assertRefused(client().lock(name), "a leader resigned before its work had ended");
     work.letEnd();
     within(closing, "closing did not return after the work had ended");
     assertFalse(leadership.isHeld(), "a closed candidacy leads");
-    acquireWithin(client().lock(name), "a candidate did not resign").release();
-    letPass(MOMENT);
+    acquireWithin(client().lock(name), "a closed candidacy did not release its lock").release();
+    sleep(SHORT_WAIT);
     assertEquals(1, work.calls.get(), "calls of the work");
     candidacy.close();
   }
@@ -500,9 +504,9 @@ public abstract class ElectionRules extends RuleTest {
               own.join().close();
               closed.complete(true);
             }));
-    within(closed, "the work waits for itself");
-    acquireWithin(client().lock(name), "a candidate did not resign").release();
-    letPass(MOMENT);
+    within(closed, "close() did not return when the work closed its own candidacy");
+    acquireWithin(client().lock(name), "a closed candidacy did not release its lock").release();
+    sleep(SHORT_WAIT);
     assertEquals(1, calls.get(), "calls of the work");
   }
 }

@@ -53,13 +53,13 @@ public abstract class ExclusionRules extends RuleTest {
 
   // --- EXCL-01 ---
 
-  /** Not volatile, not atomic: only the lock protects it. */
+  /** Neither volatile nor atomic: only the lock protects it. */
   private static final class Counter {
     private int value;
 
     void increment() {
       int read = value;
-      LockSupport.parkNanos(1_000); // lets others run between the read and the write
+      LockSupport.parkNanos(1_000); // so that others can run between the read and the write
       value = read + 1;
     }
   }
@@ -100,7 +100,7 @@ public abstract class ExclusionRules extends RuleTest {
     Queue<Event> history = new ConcurrentLinkedQueue<>();
     List<Future<?>> workers = new ArrayList<>();
     for (int c = 0; c < 3; c++) {
-      DistributedLock lock = client(passing()).lock(name);
+      DistributedLock lock = client(unrenewed()).lock(name);
       LeaseRecorder recorder = recorder("client-" + c, history);
       workers.add(
           doInThread(
@@ -142,7 +142,8 @@ public abstract class ExclusionRules extends RuleTest {
                 ByteBuffer buffer = ByteBuffer.allocate(Long.BYTES);
                 number.read(buffer, 0);
                 long read = buffer.flip().getLong();
-                LockSupport.parkNanos(1_000); // lets others run between the read and the write
+                LockSupport.parkNanos(
+                    1_000); // so that others can run between the read and the write
                 number.write(buffer.clear().putLong(read + 1).flip(), 0);
               });
         }
@@ -160,7 +161,7 @@ public abstract class ExclusionRules extends RuleTest {
     int rounds = 60;
     List<OtherProcess> workers = new ArrayList<>();
     for (int p = 0; p < processes; p++) {
-      workers.add(process(lasting()));
+      workers.add(process(longLived()));
     }
     for (int p = 0; p < processes; p++) {
       workers
@@ -205,7 +206,7 @@ public abstract class ExclusionRules extends RuleTest {
     }
     assertDifferentLocks(names);
     List<String> backwards = new ArrayList<>(names);
-    Collections.reverse(backwards); // in case a name is in the way of shorter ones only
+    Collections.reverse(backwards); // in case a name gets in the way of shorter ones only
     assertDifferentLocks(backwards);
   }
 
@@ -214,7 +215,7 @@ public abstract class ExclusionRules extends RuleTest {
     DistributedLock[] others = locks(client(), names);
     List<Lease> leases = new ArrayList<>();
     leases.add(acquireNow(locks[0]));
-    // Entries of a waiter are not in the way, either.
+    // The entries of a waiter must not get in the way, either.
     DistributedLock waiting = client().lock(names.get(0));
     Future<Lease> waiter = inThread(waiting::acquire);
     awaitQueued(client(), names.get(0), 1);
@@ -232,7 +233,7 @@ public abstract class ExclusionRules extends RuleTest {
     return names.stream().map(client::lock).toArray(DistributedLock[]::new);
   }
 
-  /** Tells for each page of Unicode what this JVM knows of its characters. */
+  /** Returns, for each page of Unicode, a hash of this JVM's properties of its characters. */
   static final class UnicodePages implements RemoteTask {
     static final int SIZE = 128;
 
@@ -257,18 +258,19 @@ public abstract class ExclusionRules extends RuleTest {
   }
 
   /**
-   * Tries to acquire each of the names, and returns the index of each that it was granted. A JVM
-   * that has just started on a busy machine may take longer than a request has time.
+   * Tries to acquire each of the names, and returns the indexes of those granted. In a JVM that has
+   * just started on a busy machine a request may time out, so it is repeated.
    */
   static final class TryEach implements RemoteTask {
-    private static final Duration LIMIT = Duration.ofSeconds(30);
+    private static final Duration RETRY_TIMEOUT = Duration.ofSeconds(30);
 
     @Override
     public String run(Worker worker, List<String> names) throws Exception {
       List<String> granted = new ArrayList<>();
       for (int i = 0; i < names.size(); i++) {
         String name = names.get(i);
-        Optional<Lease> lease = answer(LIMIT, () -> worker.client().lock(name).tryAcquire());
+        Optional<Lease> lease =
+            answer(RETRY_TIMEOUT, () -> worker.client().lock(name).tryAcquire());
         if (lease.isPresent()) {
           lease.get().release();
           granted.add(Integer.toString(i));
@@ -284,7 +286,7 @@ public abstract class ExclusionRules extends RuleTest {
     public String run(Worker worker, List<String> arguments) {
       String prefix = arguments.get(0);
       return answer(
-          TryEach.LIMIT,
+          TryEach.RETRY_TIMEOUT,
           () ->
               worker
                   .client()
@@ -297,13 +299,13 @@ public abstract class ExclusionRules extends RuleTest {
   }
 
   @Rule("EXCL-02")
-  @ResourceLock(MANY_NAMES)
+  @ResourceLock(STORE_ENTRIES)
   void aNameIsTheSameLockInAJvmOfAnotherVersionAndLocale() throws Exception {
-    OtherProcess foreign = foreignProcess(lasting());
+    OtherProcess foreign = foreignProcess(longLived());
     String base = newName();
     List<String> names = new ArrayList<>();
     names.add(base + "TITLE title \u0130\u0131 \u00c9\u00e9 \ud83d\udd12 42 \u0664\u0662");
-    String theirs = foreign.call(IN_ANOTHER_JVM, UnicodePages.class);
+    String theirs = foreign.call(OTHER_JVM_TIMEOUT, UnicodePages.class);
     List<String> ours = UnicodePages.hashes();
     int page = 0;
     for (String hash : theirs.split(" ", -1)) {
@@ -323,7 +325,7 @@ public abstract class ExclusionRules extends RuleTest {
     for (String name : names) {
       leases.add(acquireNow(client.lock(name)));
     }
-    String granted = foreign.call(IN_ANOTHER_JVM, TryEach.class, names.toArray(String[]::new));
+    String granted = foreign.call(OTHER_JVM_TIMEOUT, TryEach.class, names.toArray(String[]::new));
     for (String index : granted.isEmpty() ? new String[0] : granted.split(" ", -1)) {
       String name = names.get(Integer.parseInt(index));
       fail(
@@ -336,13 +338,16 @@ public abstract class ExclusionRules extends RuleTest {
     if (has(Capability.LIST)) {
       assertEquals(
           names.stream().sorted().collect(Collectors.joining("\n")),
-          foreign.call(IN_ANOTHER_JVM, ListNames.class, base),
-          "what a JVM of another version or locale lists");
+          foreign.call(OTHER_JVM_TIMEOUT, ListNames.class, base),
+          "the held locks that a JVM of another version or locale lists");
     }
     leases.forEach(Lease::release);
     assertEquals(
         names.size(),
-        foreign.call(IN_ANOTHER_JVM, TryEach.class, names.toArray(String[]::new)).split(" ").length,
+        foreign
+            .call(OTHER_JVM_TIMEOUT, TryEach.class, names.toArray(String[]::new))
+            .split(" ")
+            .length,
         "free locks that a JVM of another version or locale acquired and released");
     for (String name : names) {
       acquireNow(client.lock(name)).release();
@@ -366,7 +371,7 @@ public abstract class ExclusionRules extends RuleTest {
       stale.renew();
       fail("a lease that was taken away was renewed");
     } catch (LeaseLostException | IllegalStateException e) {
-      // either is right, depending on whether the release learned of the loss
+      // both are correct: which one depends on whether the release learned of the loss
     }
     assertUntouched(name, successor);
   }
@@ -389,9 +394,9 @@ public abstract class ExclusionRules extends RuleTest {
   @Rule("EXCL-03")
   void anExpiredLeaseCannotTouchItsSuccessor() throws Exception {
     String name = newName();
-    Lease stale = acquireNow(client(passing()).lock(name));
+    Lease stale = acquireNow(client(unrenewed()).lock(name));
     Lease successor =
-        acquireWithin(untilEnd(stale), client().lock(name), "the lease did not expire");
+        acquireWithin(maxLifetime(stale), client().lock(name), "the lease did not expire");
     stale.release();
     stale.close();
     assertUntouched(name, successor);
@@ -399,14 +404,14 @@ public abstract class ExclusionRules extends RuleTest {
 
   @Rule("EXCL-03")
   void aReleaseOvertakenByItsTtlCannotTouchTheSuccessor() throws Exception {
-    testOvertaken(Lease::release);
+    testOvertakenByTtl(Lease::release);
   }
 
   @Rule("EXCL-03")
   void aRenewalOvertakenByItsTtlCannotTouchTheSuccessor() throws Exception {
-    testOvertaken(
+    testOvertakenByTtl(
         lease ->
-            unless( // if it comes too late
+            emptyOn( // if the renewal comes too late
                 LockException.class,
                 () -> {
                   lease.renew();
@@ -414,34 +419,39 @@ public abstract class ExclusionRules extends RuleTest {
                 }));
   }
 
-  private void testOvertaken(Action<Lease> call) throws Exception {
+  private void testOvertakenByTtl(Action<Lease> call) throws Exception {
     // On a busy machine the lease may end before the request is sent.
     assumeTestable(
-        anyOfThree(isLast -> isOvertaken(call)), "no request was in flight when its lease ended");
+        anyOfThree(isLast -> isOvertakenByTtl(call)),
+        "no request was in flight when its lease ended");
   }
 
   /** {@return whether the request was in flight when its lease ended} */
-  private boolean isOvertaken(Action<Lease> call) throws Exception {
+  private boolean isOvertakenByTtl(Action<Lease> call) throws Exception {
     String name = newName();
     Network network = network();
-    Duration left = Duration.ofMillis(500);
-    Lease stale = acquireNow(client(network, passing()).lock(name));
+    Duration remaining = Duration.ofMillis(500);
+    Lease stale = acquireNow(client(network, unrenewed()).lock(name));
     eventually(
-        untilEnd(stale),
-        () -> stale.remainingValidity().compareTo(left) < 0,
+        maxLifetime(stale),
+        () -> stale.remainingValidity().compareTo(remaining) < 0,
         "the lease did not approach its end");
     Lease successor;
     boolean overtaken;
-    // A backend that reads the owner first and then acts gets the answer after the expiry.
-    try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, left.multipliedBy(3))) {
+    // A backend that reads the owner and then acts gets the owner only after the expiry.
+    try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, remaining.multipliedBy(3))) {
       Future<?> late = doInThread(() -> call.on(stale));
-      successor = acquireWithin(untilEnd(stale), client().lock(name), "the lock was not freed");
-      // A client may give up a renewal when its lease ends.
+      successor =
+          acquireWithin(
+              maxLifetime(stale),
+              client().lock(name),
+              "the store did not free the lock of a lease that has expired");
+      // A client may abort a renewal when its lease ends.
       overtaken = delay.hits() > 0 && (!late.isDone() || stale.onLoss().isDone());
-      within(bound().multipliedBy(2), late, "the request did not return");
+      within(bound().multipliedBy(2), late, "a call that was overtaken by the TTL did not return");
     }
     // A renewal may have given the successor the TTL of the stale lease.
-    never(stale.effectiveTtl(), successor.onLoss(), "the successor's lease was lost");
+    assertNever(stale.effectiveTtl(), successor.onLoss(), "the successor's lease was lost");
     assertUntouched(name, successor);
     return overtaken;
   }
@@ -503,12 +513,12 @@ public abstract class ExclusionRules extends RuleTest {
             network,
             options(ttl, false).toBuilder().requestTimeout(latency.multipliedBy(4)).build());
     DistributedLock lock = slow.lock(name);
-    // Connects and loads classes, which may take longer than the TTL on a busy machine.
+    // Connecting and loading classes may take longer than the TTL on a busy machine.
     acquireWithin(slow.lock(newName(), renewed(timing().longTtl())), "a free lock was not acquired")
         .release();
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
       Optional<Optional<Lease>> late =
-          unless(LockUnavailableException.class, lock::tryAcquire); // right: it gives a reason
+          emptyOn(LockUnavailableException.class, lock::tryAcquire); // a correct outcome
       assertStruck(delay);
       late.flatMap(lease -> lease)
           .ifPresent(
@@ -517,14 +527,14 @@ public abstract class ExclusionRules extends RuleTest {
                       lease.effectiveTtl().compareTo(latency) > 0,
                       "a lease is valid although its grant took longer than its TTL"));
     }
-    acquireWithin(ttl.plus(bound()), client().lock(name), "the late grant was not given back");
+    acquireWithin(ttl.plus(bound()), client().lock(name), "the late grant was not undone");
   }
 
   @Rule("EXCL-05")
   void aLostAnswerLeavesNoSecondHolderAndNoOrphan() throws Exception {
     String name = newName();
     Network network = network();
-    LockClient unlucky = client(network, passing());
+    LockClient unlucky = client(network, unrenewed());
     DistributedLock lock = unlucky.lock(name);
     acquireNow(unlucky.lock(newName())).release();
     Queue<Event> history = new ConcurrentLinkedQueue<>();
@@ -542,7 +552,7 @@ public abstract class ExclusionRules extends RuleTest {
               });
       assertAnswerLost(lost);
     } // resets the connection, so that the client may try again
-    DistributedLock other = client(passing()).lock(name);
+    DistributedLock other = client(unrenewed()).lock(name);
     for (int i = 0; i < 2; i++) {
       long requestedAt = System.nanoTime();
       Lease lease =
@@ -552,7 +562,7 @@ public abstract class ExclusionRules extends RuleTest {
               "an orphaned grant did not expire");
       recorder.granted(lease, requestedAt);
     }
-    unless( // the time may be over before the store answers again
+    emptyOn( // the time-out may pass before the store answers again
         LockUnavailableException.class,
         () ->
             within(
@@ -581,7 +591,7 @@ public abstract class ExclusionRules extends RuleTest {
         answer(() -> lock.tryAcquire(Duration.ofMillis(100))).isEmpty(),
         "tryAcquire(d) was reentrant");
     CompletableFuture<Lease> later = lock.acquireAsync();
-    never(Duration.ofMillis(100), later, "acquireAsync() was reentrant");
+    assertNever(Duration.ofMillis(100), later, "acquireAsync() was reentrant");
     lease.release();
     within(later, "the second acquisition was not served after the release").release();
   }
@@ -600,7 +610,7 @@ public abstract class ExclusionRules extends RuleTest {
               return stillHeld;
             });
     Lease lease = within(first, "the lock was not acquired");
-    never(Duration.ofMillis(100), holdersThread, "acquire() was reentrant");
+    assertNever(Duration.ofMillis(100), holdersThread, "acquire() was reentrant");
     lease.release();
     assertFalse(within(holdersThread, "the second acquire did not end"), "acquire() was reentrant");
   }
@@ -609,7 +619,7 @@ public abstract class ExclusionRules extends RuleTest {
   void aLeaseWorksOnEveryThread() throws Exception {
     String name = newName();
     LockClient client = client();
-    Lease lease = within(inThread(() -> client.lock(name).acquire()), "not acquired");
+    Lease lease = within(inThread(() -> client.lock(name).acquire()), "the lock was not acquired");
     for (int i = 0; i < 3; i++) {
       within(
           doInThread(
@@ -623,7 +633,7 @@ public abstract class ExclusionRules extends RuleTest {
     assertRefused(client().lock(name), "the lock was free after a change of threads");
     assertNotEquals(
         ReleaseOutcome.ALREADY_LOST,
-        within(inThread(lease::release), "not released"),
+        within(inThread(lease::release), "the release did not return"),
         "a release from another thread was not effective");
     acquireWithin(client().lock(name), "a release from another thread was not effective").release();
   }
@@ -634,7 +644,7 @@ public abstract class ExclusionRules extends RuleTest {
   void aDelayedReleaseCannotTouchTheClientsNextLease() throws Exception {
     String name = newName();
     Network network = network();
-    LockClient client = client(network, lasting());
+    LockClient client = client(network, longLived());
     DistributedLock lock = client.lock(name);
     Lease first = acquireNow(lock);
     Lease second;
@@ -642,13 +652,14 @@ public abstract class ExclusionRules extends RuleTest {
         network.everywhere(proxy -> proxy.holdOpenConnections(Direction.CLIENT_TO_SERVER))) {
       ReleaseOutcome outcome = first.release();
       assertStruck(held);
-      // RELEASED is as good: the client noticed in time and used another connection.
-      assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome);
+      // RELEASED is correct, too: the client used another connection in time.
+      assertNotEquals(
+          ReleaseOutcome.ALREADY_LOST, outcome, "the outcome of releasing a held lease");
       LockClient other = client();
       answer(() -> other.admin().forceRelease(name)); // in case no release arrived
-      second = acquireWithin(untilEnd(first), lock, "the client did not acquire the lock again");
+      second = acquireWithin(maxLifetime(first), lock, "the client did not acquire the lock again");
     } // now the old release arrives
-    never(Duration.ofMillis(500), second.onLoss(), "the client's next lease was lost");
+    assertNever(Duration.ofMillis(500), second.onLoss(), "the client's next lease was lost");
     assertUntouched(name, second);
   }
 
@@ -667,11 +678,12 @@ public abstract class ExclusionRules extends RuleTest {
       Lease lease = acquireWithin(lock, "an attempt that was cancelled still holds the lock");
       if (i % 10 == 0) {
         renewNow(lease, bound());
-        never(Duration.ofMillis(50), lease.onLoss(), "undoing an attempt ended another lease");
+        assertNever(
+            Duration.ofMillis(50), lease.onLoss(), "undoing an attempt ended another lease");
       }
       int round = i;
       assertAll(
-          () -> assertTrue(lease.isHeld(), "lost in round " + round),
+          () -> assertTrue(lease.isHeld(), "the lease was lost in round " + round),
           () ->
               assertReleased(
                   lease, "undoing a cancelled attempt ended another lease, in round " + round));

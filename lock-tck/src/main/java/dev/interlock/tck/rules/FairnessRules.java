@@ -36,9 +36,7 @@ public abstract class FairnessRules extends RuleTest {
 
   private static final String SERVED_BEFORE = "waiters served before an attempt that did not wait";
 
-  /**
-   * A held lease, and waiters that entered its queue one after the other, each of its own client.
-   */
+  /** A held lock, and waiters of one client each, which entered its queue one after the other. */
   private final class WaitingQueue {
     final String name = newName();
     final Lease first;
@@ -55,7 +53,7 @@ public abstract class FairnessRules extends RuleTest {
       LockClient observer = client();
       for (int i = 0; i < count; i++) {
         int number = i;
-        LockClient client = open.apply(lasting().toBuilder().label("waiter " + i).build());
+        LockClient client = open.apply(longLived().toBuilder().label("waiter " + i).build());
         clients.add(client);
         Waiter<Lease> waiter =
             new Waiter<>(
@@ -69,7 +67,7 @@ public abstract class FairnessRules extends RuleTest {
         waiters.add(waiter);
         awaitQueued(observer, name, i + 1);
         if (!has(Capability.FIFO)) {
-          eventually(waiter::isBlocked, "did not wait");
+          eventually(waiter::isBlocked, "the thread of a waiter did not block");
         }
       }
     }
@@ -82,7 +80,9 @@ public abstract class FairnessRules extends RuleTest {
       awaitEnd(closed);
     }
 
-    /** Waits until these have been served, and checks that they were in this order. */
+    /**
+     * Waits until these waiters have been served, and checks that they were served in this order.
+     */
     void assertServed(Integer... numbers) {
       for (int number : numbers) {
         awaitEnd(number);
@@ -111,25 +111,26 @@ public abstract class FairnessRules extends RuleTest {
 
   private void testOrderOfArrival(Consumer<WaitingQueue> release) throws Exception {
     WaitingQueue queue = new WaitingQueue(5);
-    Future<Integer> before = attemptsPast(queue);
+    Future<Integer> before = servedBeforeAttempt(queue);
     release.accept(queue);
     queue.assertServed(0, 1, 2, 3, 4);
-    assertEquals(5, within(before, "the lock is not free"), SERVED_BEFORE);
+    assertEquals(
+        5, within(before, "the lock is not free after its last waiter was served"), SERVED_BEFORE);
   }
 
-  /** {@return how many waiters had been served when an attempt that does not wait succeeded} */
-  private Future<Integer> attemptsPast(WaitingQueue queue) {
-    DistributedLock past = client().lock(queue.name);
+  /** {@return the number of waiters served before an attempt that does not wait succeeded} */
+  private Future<Integer> servedBeforeAttempt(WaitingQueue queue) {
+    DistributedLock lock = client().lock(queue.name);
     return inThread(
         () -> {
           while (true) {
-            Optional<Lease> lease = answer(past::tryAcquire);
+            Optional<Lease> lease = answer(lock::tryAcquire);
             if (lease.isPresent()) {
               int served = queue.served.size();
               lease.get().release();
               return served;
             }
-            letPass(Duration.ofMillis(1));
+            sleep(Duration.ofMillis(1));
           }
         });
   }
@@ -158,9 +159,9 @@ public abstract class FairnessRules extends RuleTest {
   }
 
   @Rule("FAIR-01")
-  void aBusyClientEndsItsTurnWhenAnotherWaits() throws Exception {
+  void aBusyClientEndsItsTurnWhenAnotherClientWaits() throws Exception {
     String name = newName();
-    Busy busy = busyClient(client(), name);
+    BusyThreads busy = busyClient(client(), name);
     DistributedLock other = labelled("the other").lock(name);
     LockClient observer = client();
     CountDownLatch queued = busy.hold();
@@ -178,20 +179,21 @@ public abstract class FairnessRules extends RuleTest {
         "a waiter is not shown in the queue");
     int whenQueued = busy.grants.get();
     queued.countDown();
-    int grants = within(timing().longTtl(), served, "the other client was not served");
+    int grants =
+        within(timing().longTtl(), served, "a client that waits behind a busy one was not served");
     busy.stop();
-    // the present turn, and one more of a waiter that was queued before
+    // the current turn, and one of a waiter that was queued earlier
     int between = grants - whenQueued;
     assertTrue(
         between <= 2 * Grant.LEASES_PER_GRANT,
-        () -> between + " grants to another client came first");
+        () -> between + " grants to a busy client came before that of a waiting client");
   }
 
   @Rule("FAIR-01")
   @Requires(value = Capability.FIFO, absent = true)
   void aBusyClientCannotKeepAnotherWaitingForEver() throws Exception {
     String name = newName();
-    Busy busy = busyClient(client(renewed()), name);
+    BusyThreads busy = busyClient(client(renewed()), name);
     DistributedLock other = client(renewed()).lock(name);
     acquireWithin(
             timing().renewedTtl().multipliedBy(8).plus(bound()),
@@ -211,8 +213,8 @@ public abstract class FairnessRules extends RuleTest {
     for (Direction direction : Direction.values()) {
       Disturbance unused = distance.delay(direction, Duration.ofMillis(5));
     }
-    Busy competing = new Busy(() -> letPass(Duration.ofMillis(200)));
-    competing.acquire(near, 1);
+    BusyThreads competing = new BusyThreads(() -> sleep(Duration.ofMillis(200)));
+    competing.start(near, 1);
     for (int turn = 1; turn <= 5; turn++) {
       acquireWithin(
               timing().renewedTtl().multipliedBy(3).plus(bound()),
@@ -223,10 +225,10 @@ public abstract class FairnessRules extends RuleTest {
     competing.stop();
   }
 
-  /** Many threads of one client that acquire a lock again and again. */
-  private Busy busyClient(LockClient client, String name) {
-    Busy busy = new Busy(() -> {});
-    busy.acquire(client.lock(name), 8);
+  /** {@return eight threads of one client that acquire and release a lock} */
+  private BusyThreads busyClient(LockClient client, String name) {
+    BusyThreads busy = new BusyThreads(() -> {});
+    busy.start(client.lock(name), 8);
     busy.awaitGrants(Grant.LEASES_PER_GRANT + 1);
     return busy;
   }
@@ -297,14 +299,15 @@ public abstract class FairnessRules extends RuleTest {
     eventually(() -> waiters(observer, name) == 1, "the waiter is not in the queue");
     process.stop();
     try {
-      // Until the store has forgotten it, if that is sooner than a TTL.
+      // Until the store has removed the waiter, but not longer than a TTL.
       poll(renewed().ttl(), Duration.ofMillis(20), () -> waiters(observer, name) == 0);
     } finally {
       process.resume();
     }
     first.release();
     within(limit, waiter, "a waiter that was stopped was not served");
-    acquireWithin(observer.lock(name), "the lock is not free").release();
+    acquireWithin(observer.lock(name), "the lock is not free after its last waiter was served")
+        .release();
   }
 
   private static int waiters(LockClient observer, String name) {

@@ -42,14 +42,14 @@ public abstract class FaultRules extends RuleTest {
 
   @Rule({"FAULT-01", "EXCL-01", "FENCE-01", "LOSS-02"})
   void randomFaultsWithinTheModelBreakNothing(@TempDir Path folder) throws Exception {
-    Storm storm = new Storm(this, folder, System.nanoTime());
-    storm.run(kit().harness().storm());
-    storm.assertEverybodyWorksAgain();
-    List<Violation> violations = HistoryChecker.withinFailureModel().check(storm.history());
+    RandomFaults faults = new RandomFaults(this, folder, System.nanoTime());
+    faults.run(kit().harness().storm());
+    faults.assertEveryClientRecovers();
+    List<Violation> violations = HistoryChecker.withinFailureModel().check(faults.history());
     if (!violations.isEmpty()) {
-      fail(violations.get(0) + System.lineSeparator() + storm);
+      fail(violations.get(0) + System.lineSeparator() + "during " + faults);
     }
-    assertTrue(storm.leases() > 0, () -> "no lock was acquired in the storm: " + storm);
+    assertTrue(faults.leases() > 0, () -> "no client acquired a lock during " + faults);
   }
 
   @Rule("FAULT-01")
@@ -72,7 +72,7 @@ public abstract class FaultRules extends RuleTest {
               options.ttl().plus(bound()),
               second.lock(name),
               "the lock was not acquired after a forced release");
-      recorder.granted(successor, requestedAt).ends();
+      recorder.granted(successor, requestedAt).end();
       released = successor.release();
     }
     HistoryChecker checker =
@@ -97,8 +97,8 @@ public abstract class FaultRules extends RuleTest {
     Server server = ownServerWithNodes();
     List<ServerNode> nodes = server.nodes();
     int minority = (nodes.size() - 1) / 2;
-    assumeTestable(minority > 0, "the harness has " + nodes.size() + " node, not at least 3");
-    LockClient client = client(server.uri(), lasting());
+    assumeTestable(minority > 0, "the harness needs at least 3 nodes, and has " + nodes.size());
+    LockClient client = client(server.uri(), longLived());
     String name = newName();
     Lease before = acquireNow(client.lock(name));
     each(nodes.subList(0, minority), ServerNode::kill);
@@ -114,9 +114,9 @@ public abstract class FaultRules extends RuleTest {
     assertFailsInTime(client);
 
     each(nodes.subList(0, nodes.size() - minority), ServerNode::restart);
-    // Restarted nodes may have to abstain from voting until all earlier locks have ended.
+    // Restarted nodes may abstain from voting until all earlier locks have ended.
     acquireWithin(
-            lasting().ttl().plus(bound()),
+            longLived().ttl().plus(bound()),
             client.lock(newName()),
             "the client did not recover after the majority was back")
         .release();
@@ -126,8 +126,11 @@ public abstract class FaultRules extends RuleTest {
     Duration limit = bound().multipliedBy(2);
     try {
       renewNow(lease, limit);
-    } catch (LockUnavailableException e) { // a leader election takes too long
-      fail("a lease was not renewed " + when + " within " + text(limit) + ", at last: " + e, e);
+    } catch (
+        LockUnavailableException e) { // for example during a leader election that takes too long
+      fail(
+          "a lease was not renewed " + when + " within " + text(limit) + "; the last failure: " + e,
+          e);
     }
   }
 
@@ -140,13 +143,13 @@ public abstract class FaultRules extends RuleTest {
   @Requires(value = Capability.REPLICATED, absent = true)
   void operationsFailInTimeOnADeadServerAndRecover() throws Exception {
     Server server = ownServerWithNodes();
-    LockClient client = client(server.uri(), lasting());
+    LockClient client = client(server.uri(), longLived());
     acquireNow(client.lock(newName())).release();
     each(server.nodes(), ServerNode::kill);
     assertFailsInTime(client);
     each(server.nodes(), ServerNode::restart);
     acquireWithin(
-            lasting().ttl().plus(bound()),
+            longLived().ttl().plus(bound()),
             client.lock(newName()),
             "the client did not recover after the server was back")
         .release();
@@ -159,7 +162,7 @@ public abstract class FaultRules extends RuleTest {
   void aChangeOfLeaderCostsNoLease() throws Exception {
     assumeApplicable(!cannotHappen(Fault.LEADER_CHANGED), info().name() + " has no leader");
     Server server = ownServerWithNodes();
-    Lease lease = acquireNow(client(server.uri(), lasting()).lock(newName()));
+    Lease lease = acquireNow(client(server.uri(), longLived()).lock(newName()));
     ServerNode leader = null;
     for (ServerNode node : server.nodes()) {
       leader = node.isLeader() ? node : leader;
@@ -181,20 +184,20 @@ public abstract class FaultRules extends RuleTest {
         info().failureModel().keepsExclusion(Fault.SERVER_RESTARTED),
         info().name() + " does not promise exclusion across a restart");
     Server server = ownServerWithNodes();
-    Lease lease = acquireNow(client(server.uri(), lasting()).lock(newName()));
+    Lease lease = acquireNow(client(server.uri(), longLived()).lock(newName()));
     each(server.nodes(), RuleTest::killAndRestart);
     eventuallyRenewed(lease, "after a restart of the server");
     assertStillHeld(server, lease);
   }
 
   private void assertStillHeld(Server server, Lease lease) {
-    assertTrue(lease.isHeld(), "the lease was lost");
+    assertTrue(lease.isHeld(), "a lease was lost");
     try {
       assertRefused(
-          client(server.uri(), lasting()).lock(lease.name()),
-          "another client acquired the lock of a lease");
+          client(server.uri(), longLived()).lock(lease.name()),
+          "another client acquired the lock of a lease that is held");
     } catch (LockUnavailableException e) {
-      // a restarted node may not vote yet; that is no grant
+      // a restarted node may not vote yet, which grants nothing
     }
     lease.release();
   }
@@ -203,12 +206,12 @@ public abstract class FaultRules extends RuleTest {
 
   @Rule({"FAULT-04", "EXCL-05"})
   void theAnswerToAnAttemptMayBeLost() throws Exception {
-    eachAnswerLost(SpoiledAnswers::attempt, SpoiledAnswers::attemptInVain);
+    eachAnswerLost(SpoiledAnswers::attempt, SpoiledAnswers::attemptOnHeldLock);
   }
 
   @Rule({"FAULT-04", "EXCL-05"})
   void anAnswerToAWaiterMayBeLost() throws Exception {
-    eachAnswerLost(SpoiledAnswers::waiting, SpoiledAnswers::waitingInVain);
+    eachAnswerLost(SpoiledAnswers::waiting, SpoiledAnswers::waitingForHeldLock);
   }
 
   @Rule("FAULT-04")
@@ -238,12 +241,12 @@ public abstract class FaultRules extends RuleTest {
 
   @Rule("FAULT-05")
   void anAttemptMayBeRefused() throws Exception {
-    eachCommandRefused(SpoiledAnswers::attempt, SpoiledAnswers::attemptInVain);
+    eachCommandRefused(SpoiledAnswers::attempt, SpoiledAnswers::attemptOnHeldLock);
   }
 
   @Rule("FAULT-05")
   void aWaiterMayBeRefused() throws Exception {
-    eachCommandRefused(SpoiledAnswers::waiting, SpoiledAnswers::waitingInVain);
+    eachCommandRefused(SpoiledAnswers::waiting, SpoiledAnswers::waitingForHeldLock);
   }
 
   @Rule("FAULT-05")
@@ -264,23 +267,23 @@ public abstract class FaultRules extends RuleTest {
 
   @Rule("FAULT-05")
   void everythingMayBeRefusedForAWhile() throws Exception {
-    SpoiledAnswers.each(this, refusals(Integer.MAX_VALUE), SpoiledAnswers::aWhile);
+    SpoiledAnswers.each(this, refusals(Integer.MAX_VALUE), SpoiledAnswers::refusedForAWhile);
   }
 
   @Rule({"FAULT-05", "WAIT-02"})
-  void errorsThatPassAreRiddenOut() throws Exception {
+  void aTimedAttemptRidesOutTransientErrors() throws Exception {
     for (RedisError error : List.of(RedisError.LOADING, RedisError.BUSY)) {
-      RedisErrors way = redisErrors();
-      DistributedLock lock = client(way.uri(), lasting()).lock(newName());
+      RedisErrors proxies = redisErrors();
+      DistributedLock lock = client(proxies.uri(), longLived()).lock(newName());
       Future<Optional<Lease>> attempt;
-      try (RedisErrors.Spoiled spoiled = way.answer(error, 0, Integer.MAX_VALUE)) {
+      try (RedisErrors.Spoiled spoiled = proxies.answer(error, 0, Integer.MAX_VALUE)) {
         attempt = inThread(() -> lock.tryAcquire(bound().multipliedBy(2)));
         assumeTestable(
-            spoiled.awaitHit(bound()), "the client sent no command that could be refused");
-        letPass(Duration.ofMillis(200));
+            spoiled.awaitHit(bound()), "the client sent no command that the proxy could refuse");
+        sleep(Duration.ofMillis(200));
       }
       within(bound().multipliedBy(3), attempt, "an attempt did not end")
-          .orElseGet(() -> fail("no lease, although " + error + " had passed"))
+          .orElseGet(() -> fail("an attempt did not ride out " + error + ": it returned empty"))
           .release();
     }
   }
@@ -309,50 +312,53 @@ public abstract class FaultRules extends RuleTest {
         server
             .permissions()
             .orElseThrow(() -> new NotTestedException("the harness cannot take permissions away"));
-    // Long enough for a session to confirm, and short enough for the test to wait.
+    // Long enough for a session to be confirmed, short enough for the test to wait.
     LockOptions options = options(timing().renewedTtl().multipliedBy(2), true);
     LockClient client = client(permissions.uri(), options);
     LockClient other = client(permissions.uri(), options);
-    Lease given = acquireNow(client.lock(newName()));
-    CompletableFuture<LeaseLostException> lost = given.onLoss();
+    Lease released = acquireNow(client.lock(newName()));
+    CompletableFuture<LeaseLostException> lost = released.onLoss();
     Lease kept = acquireNow(client.lock(newName(), renewed(timing().longTtl())));
     Lease renewed = acquireNow(client.lock(newName(), renewed(timing().renewedTtl())));
     CompletableFuture<Optional<Lease>> waiter =
         other.lock(kept.name()).tryAcquireAsync(timing().longTtl());
     awaitQueued(client, kept.name(), 1);
-    renewNow(given, bound()); // so that it does not expire before its release
+    renewNow(released, bound()); // so that the lease does not expire before its release
     long validUntil = System.nanoTime() + renewed.remainingValidity().toNanos();
     permissions.deny();
     ReleaseOutcome outcome;
     try {
-      outcome = given.release();
-      for (String name : List.of(given.name(), kept.name(), newName())) {
+      outcome = released.release();
+      for (String name : List.of(released.name(), kept.name(), newName())) {
         Optional<Optional<Lease>> granted =
-            unless(LockException.class, other.lock(name)::tryAcquire);
+            emptyOn(LockException.class, other.lock(name)::tryAcquire);
         assertTrue(
             granted.flatMap(lease -> lease).isEmpty(), "a lock was granted without permission");
       }
-      letPass(renewed().ttl().dividedBy(2)); // at least one renewal is refused
+      sleep(renewed().ttl().dividedBy(2)); // at least one renewal is refused
       assertTrue(kept.isHeld(), "a lease was lost before its validity was over");
-      boolean held = renewed.isHeld() || System.nanoTime() - validUntil >= 0;
-      assertTrue(held, "a lease was lost by a renewal that was refused, with validity left");
+      boolean heldWhileValid = renewed.isHeld() || System.nanoTime() - validUntil >= 0;
+      assertTrue(
+          heldWhileValid, "a lease was lost by a renewal that was refused, with validity left");
     } finally {
       permissions.allow();
     }
-    assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store refused the release");
+    assertEquals(
+        ReleaseOutcome.UNKNOWN, outcome, "the outcome of a release that the store refused");
     acquireWithin(
-            untilEnd(given),
-            other.lock(given.name()),
-            "a refused release was not completed when it was allowed again")
+            maxLifetime(released),
+            other.lock(released.name()),
+            "a refused release was not repeated when it was allowed again")
         .release();
-    assertFalse(lost.isDone(), "lost() completed for a lease that was released");
+    assertFalse(lost.isDone(), "onLoss() completed for a lease that was released");
     renewNow(kept, bound());
-    assertReleased(kept, "a lease was gone after the permissions had been taken away for a while");
-    unless(
+    assertReleased(
+        kept, "the store had freed the lock of a lease while the permissions were taken away");
+    emptyOn(
             LockException.class,
-            () -> within(waiter, "a waiter was not served")) // which may have ended the wait
+            () -> within(waiter, "a waiter was not served")) // a refusal may have ended the wait
         .ifPresent(lease -> lease.ifPresent(Lease::release));
-    acquireWithin(kept.effectiveTtl(), other.lock(kept.name()), "not free").release();
+    acquireWithin(kept.effectiveTtl(), other.lock(kept.name()), "the lock is not free").release();
     renewed.release();
     acquireUndoubted(client).release();
   }
@@ -368,17 +374,20 @@ public abstract class FaultRules extends RuleTest {
     LockOptions options = options(timing().longTtl(), true);
     LockClient client = client(permissions.uri(), options);
     LockClient other = client(permissions.uri(), options);
-    Lease held = acquireNow(client.lock(newName()));
-    CompletableFuture<Lease> waiter = other.lock(held.name()).acquireAsync();
-    awaitQueued(client, held.name(), 1);
+    Lease kept = acquireNow(client.lock(newName()));
+    CompletableFuture<Lease> waiter = other.lock(kept.name()).acquireAsync();
+    awaitQueued(client, kept.name(), 1);
     assumeTestable(
         permissions.changePassword(), "the harness cannot change the password of a client");
-    eventuallyRenewed(held, "after a change of the password");
-    acquireWithin(bound().multipliedBy(2), client.lock(newName()), "the client is shut out")
+    eventuallyRenewed(kept, "after a change of the password");
+    acquireWithin(
+            bound().multipliedBy(2),
+            client.lock(newName()),
+            "the client acquired no lock after a change of the password")
         .release();
     acquireNow(client(permissions.uri(), options).lock(newName())).release();
     assertFalse(waiter.isDone(), "a change of the password ended the wait for a lock");
-    assertReleased(held, "a change of the password cost the lease");
+    assertReleased(kept, "a change of the password cost the lease");
     within(waiter, "a waiter was not served after a change of the password").release();
   }
 }

@@ -69,10 +69,11 @@ public abstract class FencingRules extends RuleTest {
       released = lease.release();
     }
     // another client with a lease that expires, and a new client
-    Lease passing = acquireAfter(released, client(passing()).lock(name));
-    assertHigher(passing.fencingToken(), last, "with other options");
-    Lease next = acquireWithin(untilEnd(passing), client().lock(name), "the lease did not end");
-    assertHigher(next.fencingToken(), passing.fencingToken(), "after a lease that ran out");
+    Lease unrenewed = acquireAfter(released, client(unrenewed()).lock(name));
+    assertHigher(unrenewed.fencingToken(), last, "with other options");
+    Lease next =
+        acquireWithin(maxLifetime(unrenewed), client().lock(name), "the lease did not end");
+    assertHigher(next.fencingToken(), unrenewed.fencingToken(), "after a lease that ran out");
     next.release();
   }
 
@@ -92,7 +93,7 @@ public abstract class FencingRules extends RuleTest {
               .acquireAsync()
               .thenAccept(
                   lease -> {
-                    recorder.granted(lease, requestedAt).ends();
+                    recorder.granted(lease, requestedAt).end();
                     lease.release();
                   }));
     }
@@ -116,7 +117,7 @@ public abstract class FencingRules extends RuleTest {
   void aSlowClientsTokenIsHigherThanThoseOfAllLeasesBeforeIt() throws Exception {
     String name = newName();
     Network network = network();
-    DistributedLock slow = client(network, lasting()).lock(name);
+    DistributedLock slow = client(network, longLived()).lock(name);
     DistributedLock quick = client().lock(name);
     acquireNow(slow).release();
     long highest = 0;
@@ -131,7 +132,7 @@ public abstract class FencingRules extends RuleTest {
           highest = Math.max(highest, lease.get().fencingToken());
           lease.get().release();
         }
-        letPass(Duration.ofMillis(5)); // in which the slow client's request finds the lock free
+        sleep(Duration.ofMillis(5)); // the slow client's request may find the lock free
       }
       Lease lease = within(slowLease, "a slow client got no lock");
       assertStruck(delay);
@@ -143,7 +144,7 @@ public abstract class FencingRules extends RuleTest {
   void aSlowGrantThatWasForcedAwayHasALowerTokenThanItsSuccessor() throws Exception {
     String name = newName();
     Network network = network();
-    DistributedLock slow = client(network, lasting()).lock(name);
+    DistributedLock slow = client(network, longLived()).lock(name);
     LockClient operator = client();
     acquireNow(slow).release();
     Duration latency = timing().requestTimeout().dividedBy(4);
@@ -155,9 +156,9 @@ public abstract class FencingRules extends RuleTest {
       assumeTestable(!slowLease.isDone(), "the answer came before the lock was shown as held");
       forceRelease(operator, name, "forceRelease did not see the holder");
       Lease successor = acquireNow(operator.lock(name));
-      // If the client noticed that its grant was taken, there is no lease to tell apart.
+      // If the client noticed the forced release, it returned no lease to compare.
       long stale =
-          unless(LockException.class, () -> within(slowLease, "an attempt did not end"))
+          emptyOn(LockException.class, () -> within(slowLease, "an attempt did not end"))
               .flatMap(lease -> lease.map(Lease::fencingToken))
               .orElse(0L);
       assertStruck(delay);
@@ -170,11 +171,13 @@ public abstract class FencingRules extends RuleTest {
   void theSuccessorOfAHolderThatWasCutOffAtOnceHasAHigherToken() throws Exception {
     String name = newName();
     Network network = network();
-    Lease cutOff = acquireNow(client(network, passing()).lock(name));
+    Lease cutOff = acquireNow(client(network, unrenewed()).lock(name));
     network.partition();
     Lease successor =
         acquireWithin(
-            untilEnd(cutOff), client().lock(name), "the lock of a client that was cut off is held");
+            maxLifetime(cutOff),
+            client().lock(name),
+            "the lock of a client that was cut off was not freed");
     assertHigher(successor.fencingToken(), cutOff.fencingToken(), "from a client that was cut off");
     successor.release();
   }
@@ -187,7 +190,7 @@ public abstract class FencingRules extends RuleTest {
     public String run(Worker worker, List<String> arguments) throws Exception {
       DistributedLock lock = worker.client().lock(arguments.get(0));
       OutputStream tokens =
-          new FileOutputStream(arguments.get(1)); // open until the process is killed
+          new FileOutputStream(arguments.get(1)); // stays open until the process is killed
       Lease first = lock.acquire();
       for (int i = 0; i < THREADS; i++) {
         Thread thread = new Thread(() -> handOff(lock, tokens), "handoff-" + i);
@@ -206,7 +209,7 @@ public abstract class FencingRules extends RuleTest {
           }
         }
       } catch (IOException | InterruptedException | LockException e) {
-        // only the tokens that were written count
+        // the tokens that were written are enough
       }
     }
   }
@@ -252,18 +255,22 @@ public abstract class FencingRules extends RuleTest {
         info().name() + " does not promise token order across a restart");
     Server server = ownServerWithNodes();
     String name = newName();
-    DistributedLock lock = client(server.uri(), lasting()).lock(name);
+    DistributedLock lock = client(server.uri(), longLived()).lock(name);
     Lease before = acquireNow(lock);
     before.release();
     each(server.nodes(), RuleTest::killAndRestart);
     Lease after =
         acquireWithin(
-            lasting().ttl().plus(bound()),
-            client(server.uri(), lasting()).lock(name),
+            longLived().ttl().plus(bound()),
+            client(server.uri(), longLived()).lock(name),
             "the lock was not acquired after the restart");
     assertHigher(after.fencingToken(), before.fencingToken(), "across a restart of the server");
     after.release();
-    Lease old = acquireWithin(lasting().ttl().plus(bound()), lock, "the old client is stuck");
+    Lease old =
+        acquireWithin(
+            longLived().ttl().plus(bound()),
+            lock,
+            "a client from before the restart did not acquire the lock");
     assertHigher(old.fencingToken(), after.fencingToken(), "for a client from before the restart");
     old.release();
   }
@@ -278,7 +285,7 @@ public abstract class FencingRules extends RuleTest {
       before = lease.fencingToken();
       released = lease.release();
     }
-    letPass(timing().ttl().multipliedBy(2)); // time for clean-up on the store
+    sleep(timing().ttl().multipliedBy(2)); // time for a clean-up on the store
     Lease after = acquireAfter(released, client().lock(name));
     assertHigher(after.fencingToken(), before, "after idle time");
     after.release();
@@ -308,7 +315,7 @@ public abstract class FencingRules extends RuleTest {
 
   // --- FENCE-04 ---
 
-  /** Acquires a name in the way of a kind, checks that it is held, and returns its token. */
+  /** Acquires a name as a kind, checks that it is held, and returns its token. */
   static final class CheckBeforeWriting implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -319,7 +326,7 @@ public abstract class FencingRules extends RuleTest {
           lease.ensureHeld();
           return Long.toString(lease.fencingToken());
         } catch (LeaseLostException e) {
-          if (attempts == 1) { // a stall of the machine may end the lease, but not each time
+          if (attempts == 1) { // a stall of the machine may end a lease, but not every time
             throw e;
           }
         }
@@ -328,7 +335,7 @@ public abstract class FencingRules extends RuleTest {
   }
 
   /**
-   * The resource that a lock protects: a stock that each holder reads and then writes with one
+   * The resource that a lock protects: a stock of wares. Each holder reads it, and writes back one
    * less.
    */
   private static final class Stock {
@@ -337,7 +344,7 @@ public abstract class FencingRules extends RuleTest {
     private final boolean readsClaim;
     private final boolean writesCheck;
     private long highest;
-    private int left = WARES;
+    private int remaining = WARES;
     private int sold;
 
     Stock(boolean readsClaim, boolean writesCheck) {
@@ -349,21 +356,21 @@ public abstract class FencingRules extends RuleTest {
       if (readsClaim) {
         highest = Math.max(highest, token);
       }
-      return left;
+      return remaining;
     }
 
-    boolean write(int newLeft, long token) {
+    boolean write(int newRemaining, long token) {
       if (writesCheck && token < highest) {
         return false;
       }
       highest = Math.max(highest, token);
-      left = newLeft;
+      remaining = newRemaining;
       sold++;
       return true;
     }
 
     int oversold() {
-      return sold + left - WARES;
+      return sold + remaining - WARES;
     }
   }
 
@@ -381,13 +388,15 @@ public abstract class FencingRules extends RuleTest {
     holder.stop(); // between its read and its write
     Lease successor =
         acquireWithin(
-            untilGivesWay(), client().lock(name), "the stopped process still holds the lock");
+            expiryTimeout(), client().lock(name), "the stopped process still holds the lock");
     long current = successor.fencingToken();
     stocks.forEach(stock -> assertEquals(Stock.WARES, stock.read(current)));
-    holder.resume(); // now its write arrives, with its old token
+    holder.resume(); // its write, with the old token, arrives
     assertFalse(
         claimed.write(Stock.WARES - 1, stale), "the late write was not refused by its token");
-    assertTrue(checked.write(Stock.WARES - 1, stale), "the successor has not written yet");
+    assertTrue(
+        checked.write(Stock.WARES - 1, stale),
+        "a store that checks only writes refused a late write before the successor wrote");
     assertTrue(trusting.write(Stock.WARES - 1, stale));
     stocks.forEach(
         stock -> assertTrue(stock.write(Stock.WARES - 1, current), "the successor was refused"));
@@ -410,7 +419,7 @@ public abstract class FencingRules extends RuleTest {
     assertThrows(
         UnsupportedOperationException.class,
         lease::fencingToken,
-        "a token was made up by a backend that declares none");
+        "a token was made up: the backend does not declare FENCING");
     lease.release();
     assertThrows(UnsupportedOperationException.class, lease::fencingToken);
   }
@@ -438,7 +447,7 @@ public abstract class FencingRules extends RuleTest {
       require(Capability.SEMAPHORE);
     }
     String name = newName();
-    List<Way> ways = new ArrayList<>(List.of(Kind.LOCK));
+    List<AcquirableFactory> ways = new ArrayList<>(List.of(Kind.LOCK));
     if (has(Capability.READ_WRITE)) {
       ways.addAll(List.of(Kind.READER, Kind.WRITER));
     }
@@ -450,7 +459,7 @@ public abstract class FencingRules extends RuleTest {
     long last = 0;
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int round = 0; round < 2; round++) {
-      for (Way way : ways) {
+      for (AcquirableFactory way : ways) {
         Lease lease = acquireAfter(released, way.of(client(), name));
         assertHigher(lease.fencingToken(), last, "from one kind of lock to the next");
         last = lease.fencingToken();
@@ -473,7 +482,8 @@ public abstract class FencingRules extends RuleTest {
         (client, name) -> client.semaphore(name, SHARED_HOLDS).permits(SHARED_HOLDS));
   }
 
-  private void testTokensOfSharedHolds(Way some, Way whole) throws Exception {
+  private void testTokensOfSharedHolds(AcquirableFactory some, AcquirableFactory whole)
+      throws Exception {
     String name = newName();
     LockClient client = client();
     Lease before = acquireNow(whole.of(client, name));
@@ -504,18 +514,18 @@ public abstract class FencingRules extends RuleTest {
   // --- FENCE-08 ---
 
   /**
-   * The resource that a read-write lock protects: a list in two parts, which a writer changes one
-   * after the other, and a reader reads one after the other.
+   * The resource that a read-write lock protects: a list in two parts. Writers change, and readers
+   * read, one part after the other.
    */
   private static final class PriceList {
 
-    /** What a guard compares a token with. */
+    /** The number that a guard compares a token with. */
     enum Guard {
-      /** A reader's with the latest writer's, a writer's with the latest of all. */
+      /** For a reader the latest writer's token, for a writer the highest of all. */
       TWO_NUMBERS,
-      /** Everybody's with the latest of all. */
+      /** For readers and writers the highest token of all. */
       ONE_NUMBER,
-      /** A writer's with the latest writer's; readers are not looked at. */
+      /** For a writer the latest writer's token; readers are not checked. */
       WRITERS_ONLY
     }
 
@@ -529,7 +539,7 @@ public abstract class FencingRules extends RuleTest {
       this.guard = guard;
     }
 
-    /** Before the first read, and with each read. */
+    /** Called before the first read, and with each read. */
     boolean admitsReader(long token) {
       boolean admitted =
           switch (guard) {
@@ -543,7 +553,7 @@ public abstract class FencingRules extends RuleTest {
       return admitted;
     }
 
-    /** Before the first read or write, and with each of them. */
+    /** Called before the first read or write, and with each of them. */
     boolean admitsWriter(long token) {
       boolean admitted = token >= (guard == Guard.WRITERS_ONLY ? latestWriter : latest);
       if (admitted) {
@@ -568,8 +578,8 @@ public abstract class FencingRules extends RuleTest {
   }
 
   /**
-   * Somebody who acquired a lock, and does nothing until the lock has passed on: a process that is
-   * stopped or, where a store lives within one process, a holder whose lease runs out.
+   * A holder that does nothing until another one has the lock: a stopped process or, if the store
+   * lives within one process, a holder whose lease expires.
    */
   private final class LateHolder {
     private final @Nullable OtherProcess process;
@@ -578,10 +588,10 @@ public abstract class FencingRules extends RuleTest {
     LateHolder(String name, Kind kind) throws Exception {
       if (cannotHappen(Fault.CLIENT_KILLED)) {
         process = null;
-        token = acquireNow(kind.of(client(passing()), name)).fencingToken();
+        token = acquireNow(kind.of(client(unrenewed()), name)).fencingToken();
       } else {
         requireSignals();
-        process = process(passing());
+        process = process(unrenewed());
         Duration limit = bound().multipliedBy(2);
         String answer = process.call(limit, CheckBeforeWriting.class, name, kind.name());
         token = Long.parseLong(answer);
@@ -601,8 +611,8 @@ public abstract class FencingRules extends RuleTest {
     }
   }
 
-  private Duration untilGivesWay() {
-    return passing().ttl().multipliedBy(2).plus(bound());
+  private Duration expiryTimeout() {
+    return unrenewed().ttl().multipliedBy(2).plus(bound());
   }
 
   @Rule("FENCE-08")
@@ -615,21 +625,21 @@ public abstract class FencingRules extends RuleTest {
     writer.stop(); // between its claim and its write
     Lease one =
         acquireWithin(
-            untilGivesWay(),
+            expiryTimeout(),
             client().readWriteLock(name).readLock(),
             "the stopped process still holds the lock");
     Lease two = acquireNow(client().readWriteLock(name).readLock());
     long earlier = Math.min(one.fencingToken(), two.fencingToken());
     long later = Math.max(one.fencingToken(), two.fencingToken());
     assertHigher(earlier, writer.token, "from a stopped writer to the readers after it");
-    // The later reader is the quicker one.
+    // The reader with the later token comes first.
     assertEquals(
         List.of(true, true, true), lists.stream().map(list -> list.admitsReader(later)).toList());
     assertEquals(
         List.of(true, false, true),
         lists.stream().map(list -> list.admitsReader(earlier)).toList(),
         "whether the earlier of two readers may read after the later");
-    writer.resume(); // now its write arrives
+    writer.resume(); // its write arrives
     assertEquals(
         List.of(false, false, true),
         lists.stream().map(list -> list.write(1, writer.token)).toList(),
@@ -658,12 +668,12 @@ public abstract class FencingRules extends RuleTest {
     reader.stop(); // between its two reads
     Lease writer =
         acquireWithin(
-            untilGivesWay(),
+            expiryTimeout(),
             client().readWriteLock(name).writeLock(),
             "the stopped process still holds the lock");
     lists.forEach(
         list -> assertTrue(list.write(1, writer.fencingToken()), "the writer was refused"));
-    reader.resume(); // now it reads the second part
+    reader.resume(); // it reads the second part
     List<Boolean> halves = new ArrayList<>();
     for (int i = 0; i < lists.size(); i++) {
       PriceList list = lists.get(i);

@@ -7,8 +7,8 @@ import dev.interlock.tck.process.RemoteTask;
 import dev.interlock.tck.process.Worker;
 import java.util.List;
 
-/** What can be acquired under a name, also by another process. */
-enum Kind implements RuleTest.Way {
+/** The kinds of acquirables that tests use, also in another process. */
+enum Kind implements RuleTest.AcquirableFactory {
   LOCK,
   READER,
   WRITER,
@@ -28,8 +28,8 @@ enum Kind implements RuleTest.Way {
     };
   }
 
-  /** Acquires a name in the way of a kind, keeps the lease, and returns its effective TTL. */
-  static final class Take implements RemoteTask {
+  /** Acquires a name as a kind, keeps the lease, and returns its effective TTL. */
+  static final class Acquire implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
       String name = arguments.get(0);

@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 
 /**
- * Records leases for the history checker. No lease is recorded as held for longer than it was; see
- * {@link Event} for the order in which times are read.
+ * Records leases for the history checker. It never records a lease as held for longer than it was;
+ * {@link Event} describes the order in which it reads the times.
  */
 final class LeaseRecorder {
   private final String process;
@@ -23,42 +23,41 @@ final class LeaseRecorder {
     this.sink = sink;
   }
 
-  /** A recorded lease. */
   record Recorded(LeaseRecorder recorder, String id) {
-    /** Records the end. Call it before the lease is released. */
-    void ends() {
+    /** Records the end of the lease; to be called before its release. */
+    void end() {
       recorder.sink.accept(new Event.Ended(id, System.nanoTime()));
     }
 
-    /** Records the present validity. Call it now and then while the lease is used. */
+    /** Records the current validity; to be called repeatedly while the lease is used. */
     void extend(Lease lease) {
       long now = System.nanoTime();
       recorder.sink.accept(new Event.Extended(id, now, validUntil(lease, now)));
     }
   }
 
-  /** Does something with an exclusive lock, and records its lease. */
+  /** Works under an exclusive lock, and records its lease. */
   void holding(Acquirable<Lease> lock, RuleTest.Work work) throws Exception {
     holding(lock, 1, 1, work);
   }
 
-  /** Does something with some of a name, and records its lease. */
+  /** Works under a share of a name, and records its lease. */
   void holding(Acquirable<Lease> lock, int weight, int capacity, RuleTest.Work work)
       throws Exception {
     long requestedAt = System.nanoTime();
     try (Lease lease = lock.acquire()) {
       Recorded recorded = granted(lease, requestedAt, weight, capacity);
       work.run();
-      recorded.ends();
+      recorded.end();
     }
   }
 
-  /** Records the grant of an exclusive lock. Call it when the acquisition has returned. */
+  /** Records the grant of an exclusive lock; to be called after the acquisition. */
   Recorded granted(Lease lease, long requestedAt) {
     return granted(lease, requestedAt, 1, 1);
   }
 
-  /** Records a grant of some of a name. Call it when the acquisition has returned. */
+  /** Records the grant of a share of a name; to be called after the acquisition. */
   Recorded granted(Lease lease, long requestedAt, int weight, int capacity) {
     String id = process + "/" + leases.incrementAndGet();
     long now = System.nanoTime();
@@ -77,8 +76,8 @@ final class LeaseRecorder {
   }
 
   /**
-   * {@return when the validity is over, as the holder must see it} A lock that has no notion of
-   * validity tells its holder nothing but that it is held until it is released.
+   * {@return the end of the validity} For the holder of a lock without validity, the lease lasts
+   * until its release.
    */
   private static long validUntil(Lease lease, long now) {
     try {

@@ -51,42 +51,45 @@ public abstract class LeaseRules extends RuleTest {
     // A lease on a session ends earlier if the store is silent for a while.
     assertTrue(
         anyOfThree(isLast -> lastsForHalfItsTtlAndEnds()),
-        "the store freed the lock far too early");
+        "the store freed the lock before half of its TTL had passed");
   }
 
   private boolean lastsForHalfItsTtlAndEnds() throws Exception {
     String name = newName();
     long before = System.nanoTime();
-    Lease lease = acquireNow(client(passing()).lock(name));
+    Lease lease = acquireNow(client(unrenewed()).lock(name));
     Duration ttl = lease.effectiveTtl();
     assertTrue(
-        ttl.compareTo(passing().ttl()) >= 0,
-        () -> "the effective TTL " + ttl + " is shorter than the TTL asked for");
+        ttl.compareTo(unrenewed().ttl()) >= 0,
+        () -> "the effective TTL is " + text(ttl) + ", shorter than the requested TTL");
     long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
-    DistributedLock other = client(passing()).lock(name);
+    DistributedLock other = client(unrenewed()).lock(name);
     Lease next =
         acquireWithin(ttl.plus(bound()), other, "the store did not free the lock after the TTL");
     long acquired = System.nanoTime();
     assertTrue(
         acquired - validUntil >= 0, "another client acquired the lock while the lease was valid");
-    assertFalse(lease.isHeld(), "the lease is held although another one is");
-    assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the end");
+    assertFalse(lease.isHeld(), "the lease is still held after another client acquired the lock");
+    assertEquals(
+        Duration.ZERO,
+        lease.remainingValidity(),
+        "the validity that is left after the end of the lease");
     assertThrows(LeaseLostException.class, lease::ensureHeld);
     next.release();
-    return acquired - before >= passing().ttl().toNanos() / 2;
+    return acquired - before >= unrenewed().ttl().toNanos() / 2;
   }
 
   @Rule({"LEASE-01", "FENCE-01"})
   void theClocksOfTheClientsMachinesDoNotMatter() throws Exception {
-    LockClient ahead = client(passing(), new ShiftedClock(() -> Duration.ofHours(1)));
-    LockClient behind = client(passing(), new ShiftedClock(() -> Duration.ofHours(-1)));
+    LockClient ahead = client(unrenewed(), new ShiftedClock(() -> Duration.ofHours(1)));
+    LockClient behind = client(unrenewed(), new ShiftedClock(() -> Duration.ofHours(-1)));
     for (LockClient first : List.of(ahead, behind)) {
       String name = newName();
       Lease lease = acquireNow(first.lock(name));
       long validUntil = System.nanoTime() + lease.remainingValidity().toNanos();
       Lease next =
           acquireAtOnce(
-              untilEnd(lease),
+              maxLifetime(lease),
               (first == ahead ? behind : ahead).lock(name),
               "the store did not free the lock after the TTL for a client with another clock");
       assertTrue(
@@ -113,8 +116,8 @@ public abstract class LeaseRules extends RuleTest {
     DistributedLock other = client().lock(name);
     Duration several = lease.effectiveTtl().multipliedBy(2);
     Optional<Lease> taken = answer(() -> other.tryAcquire(several));
-    boolean held = lease.isHeld();
-    if (!held
+    boolean stillHeld = lease.isHeld();
+    if (!stillHeld
         && !lastAttempt
         && within(lease.onLoss(), "the loss was not reported").reason() == LossReason.EXPIRED) {
       taken.ifPresent(Lease::release);
@@ -122,7 +125,7 @@ public abstract class LeaseRules extends RuleTest {
     }
     assertTrue(
         taken.isEmpty(), () -> "another client acquired the lock of a renewed lease: " + events);
-    assertTrue(held, () -> "a renewed lease was lost: " + events);
+    assertTrue(stillHeld, () -> "a renewed lease was lost: " + events);
     assertTrue(
         events.stream().anyMatch(LockEvent.Renewed.class::isInstance),
         "no renewal was reported in several TTLs");
@@ -136,17 +139,17 @@ public abstract class LeaseRules extends RuleTest {
     Network network = network();
     Duration latency = timing().requestTimeout().dividedBy(4);
     DistributedLock other = client().lock(name);
-    Lease lease = acquireNow(client(network, lasting()).lock(name));
+    Lease lease = acquireNow(client(network, longLived()).lock(name));
     try (Disturbance delay = network.delay(Direction.SERVER_TO_CLIENT, latency)) {
       Future<?> renewal = doInThread(() -> renewNow(lease, bound()));
       while (!renewal.isDone()) {
         assertRefused(other, "another client acquired the lock during its renewal");
-        letPass(Duration.ofMillis(20));
+        sleep(Duration.ofMillis(20));
       }
       within(bound().multipliedBy(2), renewal, "the renewal did not end");
       assertStruck(delay);
     }
-    assertTrue(lease.isHeld(), "the lease was lost by its renewal");
+    assertTrue(lease.isHeld(), "a lease was lost during its renewal");
     assertReleased(lease, "the store had freed the lock");
   }
 
@@ -179,28 +182,28 @@ public abstract class LeaseRules extends RuleTest {
   }
 
   private static void assertCountedFromSend(Lease lease, Duration remaining, Duration latency) {
-    Duration most = lease.effectiveTtl().minus(latency);
+    Duration maxRemaining = lease.effectiveTtl().minus(latency);
     assertTrue(
-        remaining.compareTo(most) <= 0,
+        remaining.compareTo(maxRemaining) <= 0,
         () ->
             "after an answer that took "
                 + text(latency)
                 + " the validity is "
                 + text(remaining)
                 + ", more than "
-                + text(most)
+                + text(maxRemaining)
                 + ": it was counted from the answer");
   }
 
   @Rule("LEASE-03")
   void validityDoesNotCountTheWait() throws Exception {
-    // Long enough for what a slow machine takes away from it after the wait.
+    // Long enough for some validity to be left on a slow machine.
     LockOptions options = options(timing().renewedTtl(), false);
     DistributedLock lock = client(options).lock(newName());
-    Lease held = acquireNow(client().lock(lock.name()));
+    Lease blocker = acquireNow(client().lock(lock.name()));
     CompletableFuture<Lease> waiter = lock.acquireAsync();
-    letPass(options.ttl().multipliedBy(5).dividedBy(4));
-    held.release();
+    sleep(options.ttl().multipliedBy(5).dividedBy(4));
+    blocker.release();
     Lease lease = within(waiter, "a waiter was not served");
     assertTrue(lease.isHeld(), "no validity was left after a wait for longer than the TTL");
     assertReleased(lease, "the store had freed the lock");
@@ -208,14 +211,14 @@ public abstract class LeaseRules extends RuleTest {
 
   @Rule("LEASE-03")
   void validityNeverExceedsTheTtlAndOnlyARenewalExtendsIt() throws Exception {
-    Lease lease = acquireNow(client(passing()).lock(newName()));
+    Lease lease = acquireNow(client(unrenewed()).lock(newName()));
     long ttlEnd = System.nanoTime() + lease.effectiveTtl().toNanos();
     AtomicInteger renewals = new AtomicInteger();
     onRenewal(lease, renewals::incrementAndGet);
     int moves = 0;
     long last = Long.MAX_VALUE;
-    boolean held = true;
-    while (held) {
+    boolean stillHeld;
+    do {
       long now = System.nanoTime();
       Duration remaining = lease.remainingValidity();
       assertTrue(
@@ -230,14 +233,15 @@ public abstract class LeaseRules extends RuleTest {
       }
       // Read the clock last, so that a pause in between does not look like a later end.
       last = lease.remainingValidity().toNanos() + System.nanoTime();
-      held = lease.isHeld();
-      letPass(Duration.ofMillis(20));
-    }
+      stillHeld = lease.isHeld();
+      sleep(Duration.ofMillis(20));
+    } while (stillHeld);
     // On a session each heartbeat confirms a part of the TTL.
     int moved = moves;
     eventually(() -> renewals.get() >= moved, "the end of validity moved without a renewal");
-    assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left, but not held");
-    assertFalse(lease.isHeld(), "a lease came back");
+    assertEquals(
+        Duration.ZERO, lease.remainingValidity(), "the validity of a lease that is no longer held");
+    assertFalse(lease.isHeld(), "a lease that had ended is held again");
   }
 
   @Rule("LEASE-03")
@@ -255,34 +259,35 @@ public abstract class LeaseRules extends RuleTest {
     Lease lease = acquireNow(client(network, renewed()).lock(newName()));
     Disturbance partition = fault.apply(network);
     // A renewal in flight when the network fell silent can still move the end once.
-    eventually(untilEnd(lease), () -> !lease.isHeld(), "without the store the lease did not end");
+    eventually(
+        maxLifetime(lease), () -> !lease.isHeld(), "without the store the lease did not end");
     assertEquals(Duration.ZERO, lease.remainingValidity());
     assumeTestable(partition.hits() > 0, "nothing was sent during the partition");
   }
 
-  /** Brings a lease to the point at which its holder is cut off. */
-  private interface Life {
-    Lease until(LockClient client, String name) throws Exception;
+  /** Acquires a lease, and brings it to the point at which its holder is cut off. */
+  private interface Scenario {
+    Lease run(LockClient client, String name) throws Exception;
   }
 
   @Rule("LEASE-03")
   void aHolderThatIsCutOffIsSafeUntilItsValidityEnds() throws Exception {
-    Map<String, Life> lives = new LinkedHashMap<>();
+    Map<String, Scenario> scenarios = new LinkedHashMap<>();
     for (int times : new int[] {0, 1, 2, 3, 12}) {
       int count = times;
-      lives.put(times + " renewals", (client, name) -> renewedTimes(count, client.lock(name)));
+      scenarios.put(times + " renewals", (client, name) -> renewedTimes(count, client.lock(name)));
     }
-    lives.put("a handoff", (client, name) -> handedOff(acquireNow(client.lock(name)), client));
-    lives.put(
+    scenarios.put("a handoff", (client, name) -> handedOff(acquireNow(client.lock(name)), client));
+    scenarios.put(
         "a handoff of a renewed lease",
         (client, name) -> handedOff(renewedTimes(1, client.lock(name)), client));
-    assertSafeWhenCutOff(passing(), lives);
+    assertSafeWhenCutOff(unrenewed(), scenarios);
   }
 
   private Lease renewedTimes(int times, DistributedLock lock) throws Exception {
     Lease lease = acquireNow(lock);
     for (int i = 0; i < times; i++) {
-      letPass(passing().ttl().dividedBy(8));
+      sleep(unrenewed().ttl().dividedBy(8));
       renewNow(lease, bound());
     }
     return lease;
@@ -290,55 +295,60 @@ public abstract class LeaseRules extends RuleTest {
 
   private Lease handedOff(Lease first, LockClient client) throws Exception {
     CompletableFuture<Lease> next = client.lock(first.name()).acquireAsync();
-    letPass(passing().ttl().dividedBy(10));
+    sleep(unrenewed().ttl().dividedBy(10));
     first.release();
     return within(next, "a released lock was not granted to a waiter");
   }
 
   @Rule("LEASE-03")
   void aHolderThatIsCutOffAfterARenewalInTheBackgroundIsSafe() throws Exception {
-    Map<String, Life> lives = new LinkedHashMap<>();
+    Map<String, Scenario> scenarios = new LinkedHashMap<>();
     for (int times = 1; times <= 2; times++) {
       int count = times;
-      lives.put(
+      scenarios.put(
           "renewal number " + times + " in the background",
           (client, name) -> {
             Lease lease = acquireNow(client.lock(name));
             CountDownLatch renewals = new CountDownLatch(count);
             onRenewal(lease, renewals::countDown);
             boolean unused =
-                renewals.await(untilEnd(lease).multipliedBy(2).toMillis(), TimeUnit.MILLISECONDS);
+                renewals.await(
+                    maxLifetime(lease).multipliedBy(2).toMillis(), TimeUnit.MILLISECONDS);
             return lease;
           });
     }
-    assertSafeWhenCutOff(renewed(), lives);
+    assertSafeWhenCutOff(renewed(), scenarios);
   }
 
-  /** Lives them at the same time, so that all together take about one TTL. */
-  private void assertSafeWhenCutOff(LockOptions options, Map<String, Life> lives) throws Exception {
+  /** Tests all scenarios at once, so that together they take about one TTL. */
+  private void assertSafeWhenCutOff(LockOptions options, Map<String, Scenario> scenarios)
+      throws Exception {
     List<Future<Boolean>> tested = new ArrayList<>();
-    for (Map.Entry<String, Life> life : lives.entrySet()) {
+    for (Map.Entry<String, Scenario> scenario : scenarios.entrySet()) {
       Network network = network();
       LockClient client = client(network, options);
       LockClient other = client();
       tested.add(
           inThread(
-              // A stall of the machine may end a lease before its time, but not each time.
-              () -> anyOfThree(isLast -> isSafeWhenCutOff(life, network, client, other))));
+              // A stall of the machine may end a lease early, but not every time.
+              () -> anyOfThree(isLast -> isSafeWhenCutOff(scenario, network, client, other))));
     }
     for (Future<Boolean> test : tested) {
       assumeTestable(
-          within(timing().longTtl(), test, "a holder was not cut off and succeeded"),
+          within(
+              timing().longTtl(),
+              test,
+              "the lock of a holder that was cut off did not pass to another client"),
           "a lease was lost each time before its holder was cut off");
     }
   }
 
   private boolean isSafeWhenCutOff(
-      Map.Entry<String, Life> life, Network network, LockClient client, LockClient other)
+      Map.Entry<String, Scenario> scenario, Network network, LockClient client, LockClient other)
       throws Exception {
     String name = newName();
     Optional<Lease> reached =
-        unless(LeaseLostException.class, () -> life.getValue().until(client, name));
+        emptyOn(LeaseLostException.class, () -> scenario.getValue().run(client, name));
     if (reached.isEmpty()) {
       return false;
     }
@@ -348,12 +358,14 @@ public abstract class LeaseRules extends RuleTest {
     long validUntil = now + lease.remainingValidity().toNanos();
     Lease next =
         acquireAtOnce(
-            untilEnd(lease),
+            maxLifetime(lease),
             other.lock(name),
-            "the store did not free the lock of a holder that was cut off after " + life.getKey());
+            "the store did not free the lock of a holder that was cut off after "
+                + scenario.getKey());
     Duration early = Duration.ofNanos(validUntil - System.nanoTime());
     if (early.isNegative()) {
-      early = lease.remainingValidity(); // a renewal that was in flight may have moved the end
+      early =
+          lease.remainingValidity(); // a renewal that was in flight may have extended the validity
     }
     Duration overlap = early;
     assertTrue(
@@ -362,7 +374,7 @@ public abstract class LeaseRules extends RuleTest {
             "another client acquired the lock "
                 + text(overlap)
                 + " before the end of the validity of a holder that was cut off after "
-                + life.getKey());
+                + scenario.getKey());
     next.release();
     return true;
   }
@@ -372,8 +384,8 @@ public abstract class LeaseRules extends RuleTest {
   @Rule("LEASE-04")
   void anExpiredLeaseCannotBeRenewed() throws Exception {
     String name = newName();
-    Lease lease = acquireNow(client(passing()).lock(name));
-    outlive(lease);
+    Lease lease = acquireNow(client(unrenewed()).lock(name));
+    awaitExpiry(lease);
     assertStaysLost(name, lease);
   }
 
@@ -392,7 +404,7 @@ public abstract class LeaseRules extends RuleTest {
           LeaseLostException.class,
           () -> renewNow(lease, bound()),
           "a lost lease was renewed, with the lock free");
-      assertFalse(lease.isHeld(), "a lost lease came back");
+      assertFalse(lease.isHeld(), "a lost lease is held again");
     }
     acquireWithin(other.lock(name), "renewing a lost lease took the lock again").release();
   }
@@ -418,14 +430,15 @@ public abstract class LeaseRules extends RuleTest {
       if (i % 2 == 0) {
         Thread.onSpinWait();
       } else {
-        letPass(Duration.ofMillis(1));
+        sleep(Duration.ofMillis(1));
       }
       ReleaseOutcome released = lease.release();
       if (released == ReleaseOutcome.ALREADY_LOST && hasExpired(lease)) {
-        continue; // on a machine that stood still
+        continue; // after a stall of the machine
       }
       tested++;
-      assertNotEquals(ReleaseOutcome.ALREADY_LOST, released, "a release that met a renewal");
+      assertNotEquals(
+          ReleaseOutcome.ALREADY_LOST, released, "the outcome of a release during a renewal");
       assertTrue(
           within(renewal, "the renewals did not end"),
           "a released lease is reported as lost by renew");
@@ -442,7 +455,8 @@ public abstract class LeaseRules extends RuleTest {
   }
 
   private boolean hasExpired(Lease lease) throws Exception {
-    return within(lease.onLoss(), "a lost lease has no loss").reason() == LossReason.EXPIRED;
+    return within(lease.onLoss(), "a lease was reported as lost without a loss signal").reason()
+        == LossReason.EXPIRED;
   }
 
   @Rule("LEASE-05")
@@ -462,7 +476,7 @@ public abstract class LeaseRules extends RuleTest {
           () -> events.stream().anyMatch(LockEvent.Released.class::isInstance),
           "no release was reported");
     }
-    letPass(renewed().ttl()); // long enough for several renewals
+    sleep(renewed().ttl()); // long enough for several renewals
     for (Queue<LockEvent> events : all) {
       List<LockEvent> inOrder = List.copyOf(events);
       assertTrue(
@@ -476,19 +490,19 @@ public abstract class LeaseRules extends RuleTest {
   @Rule("LEASE-06")
   void theMaximumHoldTimeEndsARenewedLease() throws Exception {
     String name = newName();
-    Duration most = timing().renewedTtl().plusMillis(500);
-    LockOptions limited = renewed().toBuilder().maxHold(most).build();
+    Duration maxHold = timing().renewedTtl().plusMillis(500);
+    LockOptions limited = renewed().toBuilder().maxHold(maxHold).build();
     long before = System.nanoTime();
     Lease lease = acquireNow(client(limited).lock(name));
     LeaseLostException loss =
-        within(most.plus(bound()), lease.onLoss(), "the maximum hold time did not end the lease");
+        within(
+            maxHold.plus(bound()), lease.onLoss(), "the maximum hold time did not end the lease");
     assertTrue(
-        since(before).compareTo(most) >= 0,
+        since(before).compareTo(maxHold) >= 0,
         () -> "the lease ended before its maximum hold time: " + loss);
     assertEquals(LossReason.MAX_HOLD, loss.reason());
     assertFalse(lease.isHeld());
-    acquireWithin(client().lock(name), "the lock was not given up at the maximum hold time")
-        .release();
+    acquireWithin(client().lock(name), "the lock was not freed at the maximum hold time").release();
   }
 
   @Rule("LEASE-06")
@@ -501,29 +515,29 @@ public abstract class LeaseRules extends RuleTest {
 
   /** {@return false if the lease expired before it could be renewed} */
   private boolean isRenewedToTheMaximumAndNoFurther() throws Exception {
-    Duration most = timing().ttl().multipliedBy(2);
-    LockOptions limited = passing().toBuilder().maxHold(most).build();
+    Duration maxHold = timing().ttl().multipliedBy(2);
+    LockOptions limited = unrenewed().toBuilder().maxHold(maxHold).build();
     long before = System.nanoTime();
     Lease lease = acquireNow(client(limited).lock(newName()));
     long acquired = System.nanoTime();
-    long end = acquired + lease.remainingValidity().toNanos(); // as the lease told last
+    long end = acquired + lease.remainingValidity().toNanos(); // as reported last
     try {
       while (true) {
-        boolean over = since(acquired).compareTo(most.plus(bound())) >= 0;
+        boolean over = since(acquired).compareTo(maxHold.plus(bound())) >= 0;
         renewNow(lease, bound());
         assertFalse(over, "the lease was renewed for longer than its maximum hold time");
         end = System.nanoTime() + lease.remainingValidity().toNanos();
         assertTrue(
-            end - acquired <= most.toNanos() + 50_000_000,
+            end - acquired <= maxHold.toNanos() + 50_000_000,
             "a renewal moved the end beyond the maximum hold time");
-        letPass(Duration.ofMillis(50));
+        sleep(Duration.ofMillis(50));
       }
     } catch (LeaseLostException e) {
-      if (since(before).compareTo(most) >= 0) {
+      if (since(before).compareTo(maxHold) >= 0) {
         return true;
       }
       if (e.reason() == LossReason.MAX_HOLD || System.nanoTime() - end < 0) {
-        fail("ended too early: " + e);
+        fail("the lease ended before its maximum hold time: " + e);
       }
       return false;
     }
@@ -534,13 +548,13 @@ public abstract class LeaseRules extends RuleTest {
   @Rule("LEASE-11")
   void aLockThatIsReleasedEarlyIsKeptForItsMinimumHold() throws Exception {
     String name = newName();
-    Duration least = timing().renewedTtl().plusMillis(500);
-    LockOptions kept = renewed().toBuilder().minHold(least).build();
+    Duration minHold = timing().renewedTtl().plusMillis(500);
+    LockOptions kept = renewed().toBuilder().minHold(minHold).build();
     long before = System.nanoTime();
     Lease lease = acquireNow(client(kept).lock(name));
     assertEquals(ReleaseOutcome.DEFERRED, lease.release(), "an early release was not deferred");
     assertFalse(lease.isHeld());
-    assertKept(least, before, client().lock(name).acquireAsync());
+    assertKept(minHold, before, client().lock(name).acquireAsync());
   }
 
   private void assertKept(Duration minHold, long before, CompletableFuture<Lease> waiting)
@@ -557,7 +571,7 @@ public abstract class LeaseRules extends RuleTest {
 
   private static final Duration MIN_HOLD = Duration.ofSeconds(3);
 
-  /** A lock whose TTL is far longer than its minimum hold. */
+  /** {@return a lock whose TTL is far longer than its minimum hold} */
   private static DistributedLock heldBriefly(LockClient client, String name) {
     return client.lock(name, options -> options.minHold(MIN_HOLD));
   }
@@ -575,7 +589,7 @@ public abstract class LeaseRules extends RuleTest {
     assertKept(MIN_HOLD, before, waiting);
   }
 
-  /** Releases a lock early. */
+  /** Releases a lock before its minimum hold has passed, and returns the outcome. */
   static final class ReleaseEarly implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -587,7 +601,7 @@ public abstract class LeaseRules extends RuleTest {
   @Requires(Capability.DEFERRED_RELEASE)
   void theStoreKeepsAMinimumHoldWhenTheProcessIsKilled() throws Exception {
     String name = newName();
-    OtherProcess holder = process(lasting());
+    OtherProcess holder = process(longLived());
     long before = System.nanoTime();
     requireDeferred(holder.call(timing().longTtl(), ReleaseEarly.class, name), before);
     holder.kill();
@@ -603,7 +617,7 @@ public abstract class LeaseRules extends RuleTest {
 
   @Rule("LEASE-12")
   @Requires(value = Capability.DEFERRED_RELEASE, absent = true)
-  void aClosedClientFreesALockThatItKeeps() throws Exception {
+  void aClosedClientFreesALockThatItKeptForAMinimumHold() throws Exception {
     String name = newName();
     LockClient closed = client();
     DistributedLock lock = closed.lock(name, options -> options.minHold(timing().longTtl()));
@@ -624,16 +638,16 @@ public abstract class LeaseRules extends RuleTest {
     Duration ttl = bound().plus(outage).plusSeconds(1).multipliedBy(3).dividedBy(2);
     LockClient client = client(network, options(ttl, true));
     Lease lease = acquireNow(client.lock(name));
-    letPass(lease.effectiveTtl().dividedBy(4)); // a renewal is due during the outage or soon after
+    sleep(lease.effectiveTtl().dividedBy(4)); // a renewal is due during the outage or soon after
     try (Disturbance cut = network.cut()) {
       assumeTestable(cut.hits() > 0, "the client has no connection through the proxy");
-      letPass(outage);
+      sleep(outage);
     }
     CompletableFuture<Object> renewed = new CompletableFuture<>();
     onRenewal(lease, () -> renewed.complete("renewed"));
     Object outcome =
         within(
-            untilEnd(lease),
+            maxLifetime(lease),
             CompletableFuture.anyOf(renewed, lease.onLoss()),
             "the lease was never renewed");
     assertTrue(outcome == renewed.getNow(null), () -> "a short outage cost the lease: " + outcome);
@@ -641,8 +655,8 @@ public abstract class LeaseRules extends RuleTest {
   }
 
   /**
-   * Holds many leases while callbacks of the program block the threads that the JVM has for all,
-   * and returns how many more threads they need than one, and how many were lost.
+   * Holds many leases while callbacks block the JVM's common threads. Returns how many more threads
+   * many leases need than one, and how many leases were lost.
    */
   static final class HoldMany implements RemoteTask {
     @Override
@@ -665,7 +679,7 @@ public abstract class LeaseRules extends RuleTest {
       return threads + " " + lost;
     }
 
-    /** {@return the number of threads without those that the JVM has for all} */
+    /** {@return the number of threads other than the JVM's common threads} */
     private static int ownThreads() {
       return (int)
           Thread.getAllStackTraces().keySet().stream()
@@ -674,11 +688,11 @@ public abstract class LeaseRules extends RuleTest {
               .count();
     }
 
-    /** Blocks the thread for the time-outs of futures, and the common pool. */
+    /** Blocks the common pool, and the thread that times futures out. */
     private static void blockTheCommonThreads(CountDownLatch until) throws InterruptedException {
       CountDownLatch reached = new CountDownLatch(1);
       CompletableFuture<Object> timedOut = new CompletableFuture<>();
-      // Before the time-out, or this thread would run it.
+      // Registered before the time-out, since otherwise this thread would run it.
       var unused =
           timedOut.exceptionally(
               timeout -> {
@@ -688,7 +702,7 @@ public abstract class LeaseRules extends RuleTest {
               });
       timedOut.orTimeout(1, TimeUnit.MILLISECONDS);
       reached.await();
-      // Before JDK 25 the former thread is not in the pool.
+      // Before JDK 25 the thread that times futures out does not belong to the pool.
       for (int i = 0; i < ForkJoinPool.getCommonPoolParallelism(); i++) {
         ForkJoinPool.commonPool().execute(() -> awaitQuietly(until));
       }
@@ -707,7 +721,7 @@ public abstract class LeaseRules extends RuleTest {
                 newName(),
                 Integer.toString(count))
             .split(" ");
-    // Checked first: too many threads also delay renewals.
+    // Checked first, since too many threads also delay renewals.
     assertTrue(
         Integer.parseInt(answer[0]) < count / 10,
         () -> count + " leases need " + answer[0] + " more threads than one lease");
@@ -729,10 +743,10 @@ public abstract class LeaseRules extends RuleTest {
       renewNow(slow, bound()); // notifies the listener, which then blocks
       within(doInThread(reached::await), "the listener was not called");
       Lease other = acquireNow(client.lock(newName()));
-      never(
+      assertNever(
           other.effectiveTtl().multipliedBy(3).dividedBy(2),
           CompletableFuture.anyOf(other.onLoss(), slow.onLoss()),
-          "a blocked listener cost a lease");
+          "a lease was lost because a listener blocked");
       assertTrue(other.isHeld() && slow.isHeld());
     } finally {
       blocked.countDown();
@@ -760,14 +774,14 @@ public abstract class LeaseRules extends RuleTest {
       long end = System.nanoTime() + Duration.parse(arguments.get(1)).toNanos();
       while (!reported.isDone() && System.nanoTime() - end < 0) {
         System.gc();
-        Thread.sleep(100); // more often would keep the client from its work on a busy machine
+        Thread.sleep(100); // more often would delay the client on a busy machine
       }
       return String.valueOf(reported.getNow(null));
     }
 
     private static void acquireAndForget(DistributedLock lock) throws InterruptedException {
       if (!lock.acquire().isHeld()) {
-        throw new IllegalStateException("not held");
+        throw new IllegalStateException("a new lease is not held");
       }
     }
   }
@@ -796,11 +810,11 @@ public abstract class LeaseRules extends RuleTest {
 
   @Rule("LEASE-09")
   void aViewWhoseThreadHasEndedIsNotRenewed() throws Exception {
-    // On a busy machine the first look may come after the lease has ended.
+    // On a busy machine the first check may come after the lease has ended.
     assertTrue(anyOfThree(this::isHeldAndThenEnds));
   }
 
-  /** {@return whether the view was seen to hold the lock before its lease ended} */
+  /** {@return false if the lease ended before the first check} */
   private boolean isHeldAndThenEnds(boolean lastAttempt) throws Exception {
     String name = newName();
     LockClient client = client(renewed());
@@ -825,7 +839,7 @@ public abstract class LeaseRules extends RuleTest {
   @Rule("LEASE-10")
   void isHeldIsFalseAfterTheMachineSlept() throws Exception {
     AtomicReference<Duration> slept = new AtomicReference<>(Duration.ZERO);
-    LockClient client = client(lasting(), new ShiftedClock(slept::get));
+    LockClient client = client(longLived(), new ShiftedClock(slept::get));
     Lease lease = acquireNow(client.lock(newName()));
     Lease renewedAfterwards = acquireNow(client.lock(newName()));
     // On a session the validity may be less than half of the TTL.

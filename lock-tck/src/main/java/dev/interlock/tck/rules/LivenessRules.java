@@ -43,9 +43,6 @@ import java.util.function.Function;
 public abstract class LivenessRules extends RuleTest {
   private static final int WAITERS = 6;
 
-  /** Long enough for a waiter to enter the queue, or to poll again. */
-  private static final Duration MOMENT = Duration.ofMillis(200);
-
   // --- WAIT-01, WAIT-02 ---
 
   @Rule("WAIT-01")
@@ -76,23 +73,23 @@ public abstract class LivenessRules extends RuleTest {
     String name = newName();
     LockClient holder = client();
     Lease lease = acquireNow(holder.lock(name));
-    Duration patience = Duration.ofMillis(700);
+    Duration timeout = Duration.ofMillis(700);
     for (LockClient client : List.of(holder, client())) {
       DistributedLock lock = client.lock(name);
-      assertEndsInTime(patience, () -> lock.tryAcquire(patience));
+      assertEndsInTime(timeout, () -> lock.tryAcquire(timeout));
       assertEndsInTime(
-          patience,
+          timeout,
           () ->
               within(
-                  patience.plus(bound()),
-                  lock.tryAcquireAsync(patience),
+                  timeout.plus(bound()),
+                  lock.tryAcquireAsync(timeout),
                   "tryAcquireAsync did not end"));
     }
     lease.release();
   }
 
   /** Repeats the attempt, and checks its time, while the store is too busy to answer. */
-  private void assertEndsInTime(Duration patience, Question<Optional<Lease>, Exception> attempt)
+  private void assertEndsInTime(Duration timeout, Question<Optional<Lease>, Exception> attempt)
       throws Exception {
     Optional<Lease> acquired =
         answer(
@@ -100,54 +97,58 @@ public abstract class LivenessRules extends RuleTest {
               long start = System.nanoTime();
               try {
                 Optional<Lease> answer = attempt.ask();
-                assertInTime(patience, since(start));
+                assertInTime(timeout, since(start));
                 return answer;
               } catch (LockUnavailableException e) {
-                assertInTime(patience, since(start));
+                assertInTime(timeout, since(start));
                 throw e;
               }
             });
     assertTrue(acquired.isEmpty(), "a held lock was acquired");
   }
 
-  private void assertInTime(Duration patience, Duration took) {
+  private void assertInTime(Duration timeout, Duration took) {
     assertTrue(
-        took.compareTo(patience) >= 0,
-        () -> "gave up after " + text(took) + ", earlier than " + text(patience));
+        took.compareTo(timeout) >= 0,
+        () -> "the attempt ended after " + text(took) + ", earlier than its " + text(timeout));
     assertTrue(
-        took.compareTo(patience.plus(bound())) <= 0,
-        () -> "gave up after " + text(took) + ", later than " + text(patience.plus(bound())));
+        took.compareTo(timeout.plus(bound())) <= 0,
+        () ->
+            "the attempt ended after "
+                + text(took)
+                + ", later than "
+                + text(timeout.plus(bound())));
   }
 
-  private void assertGivesUp(DistributedLock lock, Duration patience, String fault) {
+  private void assertGivesUp(DistributedLock lock, Duration timeout, String fault) {
     long start = System.nanoTime();
     assertThrows(
         LockUnavailableException.class,
-        () -> lock.tryAcquire(patience),
+        () -> lock.tryAcquire(timeout),
         "an attempt that never reached the store must fail: " + fault);
-    assertInTime(patience, since(start));
+    assertInTime(timeout, since(start));
   }
 
   @Rule("WAIT-02")
   void aTimedAttemptEndsInTimeDuringAPartition() throws Exception {
-    timedAttemptDuring(FaultProxy::partition);
+    testUnreachableStore(FaultProxy::partition);
   }
 
   @Rule("WAIT-02")
   void aTimedAttemptEndsInTimeWhileConnectionsAreRefused() throws Exception {
-    timedAttemptDuring(FaultProxy::cut);
+    testUnreachableStore(FaultProxy::cut);
   }
 
-  private void timedAttemptDuring(Function<FaultProxy, NetworkFault> fault) throws Exception {
+  private void testUnreachableStore(Function<FaultProxy, NetworkFault> fault) throws Exception {
     Network network = network();
-    LockClient client = client(network, lasting());
+    LockClient client = client(network, longLived());
     acquireNow(client.lock(newName())).release();
     assumeTestable(
         network.traffic().toServer().received() > 0, "the client's requests do not pass the proxy");
-    Duration patience = Duration.ofSeconds(1);
+    Duration timeout = Duration.ofSeconds(1);
     DistributedLock lock = client.lock(newName());
     try (Disturbance unreachable = network.everywhere(fault)) {
-      assertGivesUp(lock, patience, unreachable.toString());
+      assertGivesUp(lock, timeout, unreachable.toString());
       assertFailsInTime(lock::tryAcquire, "tryAcquire()");
     }
     acquireWithin(lock, "the client did not recover after the fault").release();
@@ -156,39 +157,40 @@ public abstract class LivenessRules extends RuleTest {
   @Rule("WAIT-02")
   void aTimedAttemptEndsInTimeWhileTheServerIsPaused() throws Exception {
     Server server = ownServerWithNodes();
-    LockClient client = client(server.uri(), lasting());
+    LockClient client = client(server.uri(), longLived());
     DistributedLock lock = client.lock(newName());
     acquireNow(lock).release();
-    Duration patience = Duration.ofSeconds(1);
+    Duration timeout = Duration.ofSeconds(1);
     each(server.nodes(), ServerNode::pause);
     try {
-      assertGivesUp(lock, patience, "the server is paused");
+      assertGivesUp(lock, timeout, "the server is paused");
     } finally {
       each(server.nodes(), ServerNode::resume);
     }
-    acquireWithin(lasting().ttl().plus(bound()), lock, "the client did not recover after the pause")
+    acquireWithin(
+            longLived().ttl().plus(bound()), lock, "the client did not recover after the pause")
         .release();
   }
 
   @Rule("WAIT-02")
-  void aShortOutageIsRiddenOut() throws Exception {
-    timedAttemptRidesOut(FaultProxy::cut);
+  void aTimedAttemptRidesOutAShortOutage() throws Exception {
+    testOutage(FaultProxy::cut);
   }
 
   @Rule("WAIT-02")
-  void connectionsThatAreClosedAtOnceAreRiddenOut() throws Exception {
-    timedAttemptRidesOut(FaultProxy::hangUp);
+  void aTimedAttemptRidesOutConnectionsThatAreClosedAtOnce() throws Exception {
+    testOutage(FaultProxy::hangUp);
   }
 
-  private void timedAttemptRidesOut(Function<FaultProxy, NetworkFault> fault) throws Exception {
+  private void testOutage(Function<FaultProxy, NetworkFault> fault) throws Exception {
     Network network = network();
-    LockClient client = client(network, lasting());
+    LockClient client = client(network, longLived());
     DistributedLock lock = client.lock(newName());
     acquireNow(lock).release();
     Future<Optional<Lease>> attempt;
     try (Disturbance outage = network.everywhere(fault)) {
       attempt = inThread(() -> lock.tryAcquire(timing().longTtl()));
-      never(Duration.ofMillis(500), attempt, "a timed attempt did not ride out the outage");
+      assertNever(Duration.ofMillis(500), attempt, "a timed attempt ended during a short outage");
       assertStruck(bound(), outage);
     }
     assertTrue(
@@ -204,11 +206,11 @@ public abstract class LivenessRules extends RuleTest {
     String name = newName();
     LockClient client = client();
     for (LockClient waiting : List.of(client, client())) {
-      Lease held = acquireNow(client.lock(name));
+      Lease blocker = acquireNow(client.lock(name));
       Waiter<Lease> waiter = new Waiter<>(() -> waiting.lock(name).acquire());
-      eventually(waiter::isBlocked, "the waiter does not wait");
-      never(MOMENT, waiter.outcome, "the lock was acquired while it was held");
-      held.release();
+      eventually(waiter::isBlocked, "the thread of a waiter did not block");
+      assertNever(SHORT_WAIT, waiter.outcome, "a held lock was acquired");
+      blocker.release();
       within(waiter.outcome, "the waiter did not get the lock after the release")
           .orElseThrow()
           .release();
@@ -219,10 +221,10 @@ public abstract class LivenessRules extends RuleTest {
   void aKilledProcessLosesItsLock() throws Exception {
     String name = newName();
     OtherProcess holder = process(renewed());
-    Duration ttl = take(holder, Kind.LOCK, name);
+    Duration ttl = acquireIn(holder, Kind.LOCK, name);
     DistributedLock lock = client().lock(name);
     Future<Lease> waiter = inThread(lock::acquire);
-    never(MOMENT, waiter, "the lock was acquired while another process held it");
+    assertNever(SHORT_WAIT, waiter, "the lock was acquired while another process held it");
     holder.kill();
     within(ttl.plus(bound()), waiter, "the waiter did not get the killed process's lock").release();
   }
@@ -231,8 +233,8 @@ public abstract class LivenessRules extends RuleTest {
   void anUnrenewedLeaseExpiresWhileOthersKeepTrying() throws Exception {
     String name = newName();
     DistributedLock lock = client().lock(name);
-    DistributedLock impatient = client(passing()).lock(name);
-    Lease passing = acquireNow(client(passing()).lock(name));
+    DistributedLock impatient = client(unrenewed()).lock(name);
+    Lease unrenewed = acquireNow(client(unrenewed()).lock(name));
     Future<Lease> waiter = inThread(lock::acquire);
     AtomicBoolean served = new AtomicBoolean();
     Future<?> asking =
@@ -240,38 +242,38 @@ public abstract class LivenessRules extends RuleTest {
             () -> {
               while (!served.get()) {
                 answer(impatient::tryAcquire).ifPresent(Lease::release);
-                letPass(Duration.ofMillis(20));
+                sleep(Duration.ofMillis(20));
               }
             });
     Lease lease =
         within(
-            untilEnd(passing),
+            maxLifetime(unrenewed),
             waiter,
             "the waiter did not get the lock after the TTL of a lease that nobody renewed");
-    assertFalse(passing.isHeld(), "the lock was acquired while the former lease was valid");
+    assertFalse(unrenewed.isHeld(), "the lock was acquired while the former lease was valid");
     served.set(true);
-    within(asking, "an attempt did not end");
+    within(asking, "an attempt without a time-out did not end");
     lease.release();
   }
 
   @Rule("WAIT-06")
   void aWaiterWhoseConnectionWasResetIsServed() throws Exception {
-    Lease held = acquireNow(client().lock(newName()));
+    Lease blocker = acquireNow(client().lock(newName()));
     Network network = network();
-    Future<Lease> waiter = waitBehind(held, client(network, lasting()));
+    Future<Lease> waiter = waitBehind(blocker, client(network, longLived()));
     assumeTestable(network.reset() > 0, "the waiter has no connection through the proxy");
-    held.release();
+    blocker.release();
     within(waiter, "a waiter whose connection was reset did not get the lock").release();
   }
 
   @Rule("WAIT-06")
   void aWaiterWhoseConnectionFellSilentIsServed() throws Exception {
-    Lease held = acquireNow(client().lock(newName()));
+    Lease blocker = acquireNow(client().lock(newName()));
     Network network = network();
     LockClient waiting = client(network, renewed());
-    Future<Lease> waiter = waitBehind(held, waiting);
+    Future<Lease> waiter = waitBehind(blocker, waiting);
     try (Disturbance silence = network.everywhere(FaultProxy::silenceOpenConnections)) {
-      held.release();
+      blocker.release();
       assumeTestable(silence.awaitHit(bound()), "nothing was dropped on the waiter's connections");
       within(
               sessionTtl(waiting).plus(bound()),
@@ -281,10 +283,10 @@ public abstract class LivenessRules extends RuleTest {
     }
   }
 
-  private Future<Lease> waitBehind(Lease held, LockClient client) throws Exception {
-    Future<Lease> waiter = inThread(client.lock(held.name())::acquire);
-    awaitQueued(client(), held.name(), 1);
-    never(MOMENT, waiter, "the lock was acquired while it was held");
+  private Future<Lease> waitBehind(Lease blocker, LockClient client) throws Exception {
+    Future<Lease> waiter = inThread(client.lock(blocker.name())::acquire);
+    awaitQueued(client(), blocker.name(), 1);
+    assertNever(SHORT_WAIT, waiter, "a held lock was acquired");
     return waiter;
   }
 
@@ -299,21 +301,21 @@ public abstract class LivenessRules extends RuleTest {
   @Rule("WAIT-07")
   void anInterruptedWaiterStopsAtOnceAndNeverAcquires() throws Exception {
     String name = newName();
-    Lease held = acquireNow(client().lock(name));
+    Lease blocker = acquireNow(client().lock(name));
     LockClient waiting = client();
     DistributedLock lock = waiting.lock(name);
     for (Waiter<Lease> waiter :
         List.of(
             new Waiter<>(lock::acquire),
             new Waiter<>(() -> lock.tryAcquire(timing().longTtl()).orElseThrow()))) {
-      never(MOMENT, waiter.outcome, "the lock was acquired while it was held");
+      assertNever(SHORT_WAIT, waiter.outcome, "a held lock was acquired");
       waiter.interrupt();
       assertEquals(
           Optional.empty(),
           within(waiter.outcome, "the interrupted waiter did not leave"),
           "what an interrupted waiter acquired");
     }
-    held.release();
+    blocker.release();
     acquireWithin(client().lock(name), "an interrupted waiter became the holder").release();
   }
 
@@ -329,7 +331,9 @@ public abstract class LivenessRules extends RuleTest {
               assertThrows(InterruptedException.class, () -> lock.tryAcquire(bound()));
               return Thread.interrupted();
             });
-    assertFalse(within(thread, "not done"), "the interrupt status was not cleared");
+    assertFalse(
+        within(thread, "interrupted calls did not return"),
+        "InterruptedException was thrown without clearing the interrupt status");
     acquireWithin(lock, "an interrupted attempt got the lock").release();
   }
 
@@ -340,16 +344,17 @@ public abstract class LivenessRules extends RuleTest {
     LockClient waiting = client();
     for (int i = 0; i < 30; i++) {
       // the queue entry of an interrupted attempt may remain for a moment
-      Lease held = acquireWithin(holding.lock(name), "an interrupted waiter became the holder");
+      Lease blocker = acquireWithin(holding.lock(name), "an interrupted waiter became the holder");
       Waiter<Lease> waiter = new Waiter<>(waiting.lock(name)::acquire);
       if (i % 2 == 0) {
-        held.release();
+        blocker.release();
         waiter.interrupt();
       } else {
         waiter.interrupt();
-        held.release();
+        blocker.release();
       }
-      within(waiter.outcome, "the waiter ended neither way").ifPresent(Lease::release);
+      within(waiter.outcome, "an interrupted waiter neither acquired the lock nor returned")
+          .ifPresent(Lease::release);
       acquireWithin(holding.lock(name), "an interrupted waiter became the holder").release();
     }
   }
@@ -358,7 +363,7 @@ public abstract class LivenessRules extends RuleTest {
   void anInterruptHarmsNoOtherThread() throws Exception {
     LockClient client = client();
     String busy = newName();
-    Lease held = acquireNow(client().lock(busy));
+    Lease blocker = acquireNow(client().lock(busy));
     AtomicBoolean stop = new AtomicBoolean();
     AtomicLong done = new AtomicLong();
     List<Future<?>> workers = new ArrayList<>();
@@ -383,26 +388,28 @@ public abstract class LivenessRules extends RuleTest {
     eventually(() -> done.get() > before, "threads that were not interrupted are stuck");
     stop.set(true);
     allWithin(bound(), workers, "a thread that was not interrupted is stuck");
-    held.release();
+    blocker.release();
   }
 
   @Rule("WAIT-08")
   void acquisitionsThatWereCancelledOrTimedOutNeverBecomeTheHolder() throws Exception {
     String name = newName();
-    Lease held = acquireNow(client().lock(name));
+    Lease blocker = acquireNow(client().lock(name));
     LockClient waiting = client();
     List<CompletableFuture<?>> cancelled = new ArrayList<>();
     List<Future<Optional<Lease>>> timedOut = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
       cancelled.add(waiting.lock(name).acquireAsync());
       cancelled.add(waiting.lock(name).tryAcquireAsync(timing().longTtl()));
-      timedOut.add(waiting.lock(name).tryAcquireAsync(MOMENT));
+      timedOut.add(waiting.lock(name).tryAcquireAsync(SHORT_WAIT));
     }
     for (Future<Optional<Lease>> future : timedOut) {
-      assertNotAcquired(future, MOMENT);
+      assertNotAcquired(future, SHORT_WAIT);
     }
-    cancelled.forEach(future -> assertTrue(future.cancel(true), "it was done already"));
-    held.release();
+    cancelled.forEach(
+        future ->
+            assertTrue(future.cancel(true), "an acquisition had ended while the lock was held"));
+    blocker.release();
     acquireWithin(client().lock(name), "a cancelled acquisition became the holder").release();
     cancelled.forEach(
         future -> assertThrows(CancellationException.class, future::join, "cancelled"));
@@ -415,16 +422,17 @@ public abstract class LivenessRules extends RuleTest {
     LockClient waiting = client();
     for (int i = 0; i < 30; i++) {
       // the clean-up of the last cancellation may still be in flight
-      Lease held = acquireWithin(holding.lock(name), "not free");
+      Lease blocker =
+          acquireWithin(holding.lock(name), "a cancelled acquisition still holds the lock");
       CompletableFuture<Lease> waiter = waiting.lock(name).acquireAsync();
       if (i % 2 == 0) {
-        held.release();
+        blocker.release();
         if (!waiter.cancel(true)) {
           waiter.join().release();
         }
       } else {
         waiter.cancel(true);
-        held.release();
+        blocker.release();
       }
       acquireWithin(holding.lock(name), "a cancelled acquisition became the holder").release();
     }
@@ -443,7 +451,7 @@ public abstract class LivenessRules extends RuleTest {
     }
     Semaphore served = new Semaphore(0);
     AtomicInteger inside = new AtomicInteger();
-    Lease held = acquireNow(opened.get(0).lock(name));
+    Lease blocker = acquireNow(opened.get(0).lock(name));
     for (int i = 0; i < waiters; i++) {
       var unused =
           opened
@@ -459,13 +467,17 @@ public abstract class LivenessRules extends RuleTest {
                     lease.release();
                   });
     }
-    held.release();
-    // No limit on the whole: on a slow store it is enough that one waiter after the other is
-    // served.
+    blocker.release();
+    // Limits each grant, not their sum, so that a slow store may serve them slowly.
     Duration limit = bound().multipliedBy(2);
-    for (int left = waiters; left > 0; left--) {
+    for (int remaining = waiters; remaining > 0; remaining--) {
       if (!served.tryAcquire(limit.toMillis(), TimeUnit.MILLISECONDS)) {
-        fail(left + " of " + waiters + " waiters were not served, and none of them " + text(limit));
+        fail(
+            remaining
+                + " of "
+                + waiters
+                + " waiters were not served: none acquired the lock for "
+                + text(limit));
       }
     }
   }
@@ -483,26 +495,27 @@ public abstract class LivenessRules extends RuleTest {
     assertNoHerd(Kind.READER, Kind.WRITER);
   }
 
-  private void assertNoHerd(Way holder, Way waiter) throws Exception {
-    long few = requestsOfWaiters(3, holder, waiter);
-    long many = requestsOfWaiters(15, holder, waiter);
-    for (int again = 0; again < 2 && many > few + 6; again++) {
-      // A driver's heartbeat comes by chance; a herd wakes each time.
-      many = Math.min(many, requestsOfWaiters(15, holder, waiter));
+  private void assertNoHerd(AcquirableFactory holder, AcquirableFactory waiter) throws Exception {
+    long requestsOfFew = requestsOfWaiters(3, holder, waiter);
+    long requestsOfMany = requestsOfWaiters(15, holder, waiter);
+    for (int again = 0; again < 2 && requestsOfMany > requestsOfFew + 6; again++) {
+      // A driver may send a heartbeat by chance; a herd wakes every time.
+      requestsOfMany = Math.min(requestsOfMany, requestsOfWaiters(15, holder, waiter));
     }
     assertTrue(
-        many <= few + 6,
+        requestsOfMany <= requestsOfFew + 6,
         "a release made 3 waiting clients send "
-            + few
-            + " requests, and 15 send "
-            + many
+            + requestsOfFew
+            + " requests, and 15 waiting clients "
+            + requestsOfMany
             + ": all of them are woken");
   }
 
-  /** {@return the requests that waiting clients send because of one release} */
-  private long requestsOfWaiters(int count, Way holder, Way waiter) throws Exception {
+  /** {@return the number of requests that waiting clients send because of one release} */
+  private long requestsOfWaiters(int count, AcquirableFactory holder, AcquirableFactory waiter)
+      throws Exception {
     String name = newName();
-    Lease held = acquireNow(holder.of(client(), name));
+    Lease blocker = acquireNow(holder.of(client(), name));
     List<Network> networks = networks(count);
     List<CompletableFuture<Lease>> waiters = new ArrayList<>();
     for (Network network : networks) {
@@ -511,7 +524,7 @@ public abstract class LivenessRules extends RuleTest {
     awaitQueued(client(), name, count);
     awaitQuiet(networks);
     long before = requests(networks);
-    held.release();
+    blocker.release();
     CompletableFuture<Object> first =
         CompletableFuture.anyOf(waiters.toArray(CompletableFuture[]::new));
     Lease lease = (Lease) within(first, "no waiter got the lock after the release");
@@ -523,14 +536,14 @@ public abstract class LivenessRules extends RuleTest {
   }
 
   private LockOptions quiet() {
-    return lasting().toBuilder().pollInterval(timing().longTtl()).build();
+    return longLived().toBuilder().pollInterval(timing().longTtl()).build();
   }
 
   private static long requests(List<Network> networks) {
     return networks.stream().mapToLong(network -> network.traffic().toServer().chunks()).sum();
   }
 
-  /** Waits until no requests have been sent for a while. */
+  /** Waits until the clients have stopped sending. */
   private void awaitQuiet(List<Network> networks) {
     AtomicLong seen = new AtomicLong(-1);
     assumeTestable(
@@ -547,8 +560,9 @@ public abstract class LivenessRules extends RuleTest {
   @Rule("WAIT-10")
   @Requires(value = Capability.SINGLE_WAKEUP, absent = true)
   void waitersDoNotPollAndAllAreServed() throws Exception {
-    Lease held = acquireNow(client().lock(newName()));
-    assertQuietAndServed(held, networks(cannotHappen(Fault.PARTITION) ? 0 : WAITERS), way -> {});
+    Lease blocker = acquireNow(client().lock(newName()));
+    assertQuietAndServed(
+        blocker, networks(cannotHappen(Fault.PARTITION) ? 0 : WAITERS), network -> {});
   }
 
   @Rule("WAIT-10")
@@ -556,18 +570,18 @@ public abstract class LivenessRules extends RuleTest {
     Network holders = network();
     requireSeveral(holders);
     loseMinority(holders);
-    Lease held =
+    Lease blocker =
         acquireWithin(
-            client(holders, lasting()).lock(newName()),
+            client(holders, longLived()).lock(newName()),
             "no lock was acquired with a minority of the nodes out of reach");
-    assertQuietAndServed(held, networks(WAITERS), way -> {});
+    assertQuietAndServed(blocker, networks(WAITERS), network -> {});
   }
 
   @Rule("WAIT-10")
   void waitersDoNotPollWithAMinorityOutOfReach() throws Exception {
     requireSeveral(network());
-    Lease held = acquireNow(client().lock(newName()));
-    assertQuietAndServed(held, networks(WAITERS), LivenessRules::loseMinority);
+    Lease blocker = acquireNow(client().lock(newName()));
+    assertQuietAndServed(blocker, networks(WAITERS), LivenessRules::loseMinority);
   }
 
   private List<Network> networks(int count) throws Exception {
@@ -579,22 +593,22 @@ public abstract class LivenessRules extends RuleTest {
   }
 
   /**
-   * Lets a client wait behind each network, in which something happens then, and further clients
-   * without a network, and checks that they are quiet until they are served.
+   * Makes one client wait behind each network, in which the event then happens, and further clients
+   * without proxies. Checks that they send nothing until they are served.
    */
-  private void assertQuietAndServed(Lease held, List<Network> networks, Consumer<Network> event)
+  private void assertQuietAndServed(Lease blocker, List<Network> networks, Consumer<Network> event)
       throws Exception {
     List<CompletableFuture<Lease>> waiters = new ArrayList<>();
     for (Network network : networks) {
-      LockClient waiting = client(network, lasting());
+      LockClient waiting = client(network, longLived());
       event.accept(network);
-      waiters.add(waiting.lock(held.name()).acquireAsync());
+      waiters.add(waiting.lock(blocker.name()).acquireAsync());
     }
     while (waiters.size() < WAITERS) {
-      waiters.add(client().lock(held.name()).acquireAsync());
+      waiters.add(client().lock(blocker.name()).acquireAsync());
     }
     assertQuiet(networks);
-    held.release();
+    blocker.release();
     assertAllServed(waiters);
   }
 
@@ -607,35 +621,41 @@ public abstract class LivenessRules extends RuleTest {
     proxies.subList(0, (proxies.size() - 1) / 2).forEach(FaultProxy::cut);
   }
 
-  /** Checks that waiting clients send nothing between polls but their sessions' heartbeats. */
+  /** Checks that between polls waiting clients send only the heartbeats of their sessions. */
   private void assertQuiet(List<Network> networks) throws InterruptedException {
-    letPass(Duration.ofSeconds(1)); // until they are connected and in the queue
-    int ways = networks.stream().mapToInt(network -> network.proxies().size()).sum();
+    sleep(Duration.ofSeconds(1)); // time to connect and to enter the queue
+    int paths = networks.stream().mapToInt(network -> network.proxies().size()).sum();
     for (int again = 0; ; again++) {
       long start = System.nanoTime();
       long before = requests(networks);
-      letPass(Duration.ofSeconds(2));
+      sleep(Duration.ofSeconds(2));
       long sent = requests(networks) - before;
       Duration watched = Duration.ofNanos(System.nanoTime() - start);
-      long pollIntervals = 1 + watched.toMillis() / lasting().pollInterval().toMillis();
-      if (sent <= 4L * ways * (pollIntervals + 1)) {
+      long pollIntervals = 1 + watched.toMillis() / longLived().pollInterval().toMillis();
+      if (sent <= 4L * paths * (pollIntervals + 1)) {
         return;
       }
-      // A slow client may still send the requests that start its wait; a polling one continues.
+      // A slow client may still be starting its wait; a client that polls goes on sending.
       assertTrue(
           again < 2,
-          () -> WAITERS + " waiting clients sent " + sent + " requests in " + text(watched));
+          () ->
+              WAITERS
+                  + " waiting clients sent "
+                  + sent
+                  + " requests in "
+                  + text(watched)
+                  + " while the lock was held");
     }
   }
 
   private void assertAllServed(List<CompletableFuture<Lease>> waiters) throws Exception {
     for (int i = 0; i < waiters.size(); i++) {
-      List<CompletableFuture<Lease>> left =
+      List<CompletableFuture<Lease>> remaining =
           waiters.stream().filter(waiter -> !waiter.isDone() || stillHeld(waiter)).toList();
       Lease lease =
           (Lease)
               within(
-                  CompletableFuture.anyOf(left.toArray(CompletableFuture[]::new)),
+                  CompletableFuture.anyOf(remaining.toArray(CompletableFuture[]::new)),
                   "a waiter was not served");
       lease.release();
     }

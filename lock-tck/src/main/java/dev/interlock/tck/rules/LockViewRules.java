@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.Lock;
 
 /** JUC: the view behaves as code written for {@link Lock} expects. */
-// the tests are about unlocking itself, so unlocking in finally would hide failures
+// the tests are about unlock itself; a call in finally would hide failures
 @SuppressWarnings("LockNotBeforeTry")
 public abstract class LockViewRules extends RuleTest {
 
@@ -85,7 +85,7 @@ public abstract class LockViewRules extends RuleTest {
               return interrupted;
             });
     waiter.interrupt();
-    never(
+    assertNever(
         Duration.ofMillis(500), waiter.outcome, "lock returned while another client held the lock");
     lease.close();
     assertEquals(
@@ -133,13 +133,16 @@ public abstract class LockViewRules extends RuleTest {
               assertThrows(InterruptedException.class, view::lockInterruptibly);
               Thread.currentThread().interrupt();
               assertThrows(InterruptedException.class, () -> view.tryLock(1, TimeUnit.SECONDS));
-              assertFalse(Thread.interrupted(), "the status must be cleared by the exception");
+              assertFalse(
+                  Thread.interrupted(),
+                  "InterruptedException was thrown without clearing the interrupt status");
               Thread.currentThread().interrupt();
               Deque<Lock> tried = new ArrayDeque<>();
               assertTrue(
                   answer(
                       () -> {
-                        // After an unanswered attempt use another lock, as that one may be held.
+                        // After an unanswered attempt use another lock, since the first may be
+                        // held.
                         tried.push(tried.isEmpty() ? view : client.lock(newName()).asLock());
                         return tried.element().tryLock();
                       }),
@@ -164,9 +167,9 @@ public abstract class LockViewRules extends RuleTest {
       Future<Duration> timed =
           inThread(
               () -> {
-                long begun = System.nanoTime();
+                long start = System.nanoTime();
                 assertFalse(answer(() -> view.tryLock(time.toMillis(), TimeUnit.MILLISECONDS)));
-                return since(begun);
+                return since(start);
               });
       Future<Boolean> untimed = inThread(() -> answer(() -> view.tryLock()));
       assertFalse(within(untimed, "tryLock waited"));
@@ -174,8 +177,10 @@ public abstract class LockViewRules extends RuleTest {
           within(
               inThread(() -> answer(() -> view.tryLock(0, TimeUnit.SECONDS))),
               "tryLock with a time of 0 waited"));
-      Duration waited = within(bound().plus(time), timed, "the time passed and tryLock waited on");
-      assertTrue(waited.compareTo(time) >= 0, () -> "gave up after " + text(waited));
+      Duration waited = within(bound().plus(time), timed, "tryLock did not return after its time");
+      assertTrue(
+          waited.compareTo(time) >= 0,
+          () -> "tryLock returned after " + text(waited) + ", earlier than its time");
       assertTrue(lease.isHeld());
     }
   }
@@ -192,7 +197,7 @@ public abstract class LockViewRules extends RuleTest {
     LockClient client = client();
     LeasedLock view = client.lock(name).asLock();
     LeasedLock sameLock = client.lock(name).asLock();
-    assertEquals(Optional.empty(), view.lease(), "a lease of a lock that is not held");
+    assertEquals(Optional.empty(), view.lease(), "lease() of a lock that is not held");
     view.lock();
     Lease lease = view.lease().orElseThrow();
     assertEquals(name, lease.name());
@@ -201,13 +206,13 @@ public abstract class LockViewRules extends RuleTest {
     assertSame(lease, sameLock.lease().orElseThrow(), "a nested hold has a lease of its own");
     assertEquals(
         Optional.empty(),
-        within(inThread(view::lease), "lease did not return"),
+        within(inThread(view::lease), "lease() did not return"),
         "a thread that does not hold the lock has a lease of it");
     sameLock.unlock();
-    assertSame(lease, view.lease().orElseThrow(), "the lease has changed");
+    assertSame(lease, view.lease().orElseThrow(), "the lease has changed within one hold");
     view.unlock();
-    assertEquals(Optional.empty(), view.lease(), "a lease after the last unlock");
-    assertFalse(lease.isHeld(), "held after the last unlock");
+    assertEquals(Optional.empty(), view.lease(), "lease() after the last unlock");
+    assertFalse(lease.isHeld(), "the lease is still held after the last unlock");
     view.lock();
     assertTrue(view.lease().orElseThrow().isHeld(), "the next hold has a lease that is not held");
     view.unlock();
@@ -215,10 +220,10 @@ public abstract class LockViewRules extends RuleTest {
 
   @Rule("JUC-05")
   void theHolderHasItsLeaseAfterALoss() throws Exception {
-    LeasedLock view = client(passing()).lock(newName()).asLock();
+    LeasedLock view = client(unrenewed()).lock(newName()).asLock();
     view.lock();
     Lease lease = view.lease().orElseThrow();
-    eventually(passing().ttl().plus(bound()), () -> !lease.isHeld(), "the lease did not expire");
+    eventually(unrenewed().ttl().plus(bound()), () -> !lease.isHeld(), "the lease did not expire");
     assertSame(
         lease, view.lease().orElse(null), "the holder has no lease from which to learn of a loss");
     try {
@@ -226,6 +231,6 @@ public abstract class LockViewRules extends RuleTest {
     } catch (LeaseLostException e) {
       // JUC-04 is about that.
     }
-    assertEquals(Optional.empty(), view.lease(), "a lease after the last unlock");
+    assertEquals(Optional.empty(), view.lease(), "lease() after the last unlock");
   }
 }

@@ -33,7 +33,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** LOSS: losses are reported once and in time. */
 public abstract class LossRules extends RuleTest {
 
-  /** Counts how often a lease is reported as lost, by event and by future. */
+  /** Counts the reports of one lease's loss, by event and by future. */
   private static final class Signals {
     final AtomicInteger future = new AtomicInteger();
     final Queue<LockEvent> events = new ConcurrentLinkedQueue<>();
@@ -60,29 +60,33 @@ public abstract class LossRules extends RuleTest {
     takeAway(name);
     LeaseLostException loss =
         within(
-            untilEnd(lease), lease.onLoss(), "the loss was not reported within a renewal interval");
+            maxLifetime(lease),
+            lease.onLoss(),
+            "the loss was not reported within a renewal interval");
     assertEquals(name, loss.name());
     assertTrue(
         loss.reason() == LossReason.TAKEN || loss.reason() == LossReason.SESSION_ENDED,
-        () -> "the store said that the lease is gone, and the reason given is " + loss.reason());
-    assertFalse(lease.isHeld(), "held although its loss was reported");
+        () -> "the store reported that the lease is gone, but the reason is " + loss.reason());
+    assertFalse(lease.isHeld(), "a lease is still held after its loss was reported");
     assertReportedOnce(lease, signals);
   }
 
   @Rule("LOSS-01")
   void anExpiredLeaseIsReportedOnce() throws Exception {
-    Lease lease = acquireNow(client(passing()).lock(newName()));
+    Lease lease = acquireNow(client(unrenewed()).lock(newName()));
     Signals signals = new Signals(lease);
     LeaseLostException loss =
         within(
-            untilEnd(lease), lease.onLoss(), "the end of a lease without renewal was not reported");
+            maxLifetime(lease),
+            lease.onLoss(),
+            "the end of a lease without renewal was not reported");
     assertEquals(LossReason.EXPIRED, loss.reason());
-    assertFalse(lease.isHeld(), "held although its loss was reported");
+    assertFalse(lease.isHeld(), "a lease is still held after its loss was reported");
     assertReportedOnce(lease, signals);
   }
 
   @Rule("LOSS-01")
-  void theLossOfOneLeaseIsNoneOfTheOthers() throws Exception {
+  void theLossOfOneLeaseIsNotThatOfAnother() throws Exception {
     LockClient client = client();
     Lease taken = acquireNow(client.lock(newName()));
     Lease kept = acquireNow(client.lock(newName()));
@@ -95,7 +99,7 @@ public abstract class LossRules extends RuleTest {
 
   @Rule("LOSS-02")
   void workUnderAnExpiringLeaseIsInterrupted() throws Exception {
-    Lease lease = acquireNow(client(passing()).lock(newName()));
+    Lease lease = acquireNow(client(unrenewed()).lock(newName()));
     Future<Boolean> work =
         inThread(
             () -> {
@@ -111,8 +115,8 @@ public abstract class LossRules extends RuleTest {
               return Thread.currentThread().isInterrupted();
             });
     assertFalse(
-        within(untilEnd(lease), work, "a loss did not interrupt the work"),
-        "the interrupt status was left set");
+        within(maxLifetime(lease), work, "a loss did not interrupt the work"),
+        "the interrupt status was still set after callWhileHeld");
   }
 
   @Rule("LOSS-01")
@@ -141,12 +145,15 @@ public abstract class LossRules extends RuleTest {
     eventually(() -> signals.lostEvents() > 0, "listeners were not notified of the loss");
     lease.release();
     lease.close();
-    letPass(renewed().ttl()); // time for a second report
+    sleep(renewed().ttl()); // time for a second report
     assertEquals(1, signals.lostEvents(), () -> "the loss was reported: " + signals.events);
-    assertEquals(1, signals.future.get(), "lost() completed more than once, or never");
+    assertEquals(1, signals.future.get(), "completions of onLoss()");
     Signals late = new Signals(lease);
-    eventually(() -> late.lostEvents() == 1, "a late listener was not notified of the loss");
-    eventually(() -> late.future.get() == 1, "a late lost() did not complete");
+    eventually(
+        () -> late.lostEvents() == 1, "a listener that was added after the loss was not notified");
+    eventually(
+        () -> late.future.get() == 1,
+        "onLoss() did not complete when it was called after the loss");
   }
 
   // --- LOSS-02 ---
@@ -161,9 +168,9 @@ public abstract class LossRules extends RuleTest {
   }
 
   @Rule("LOSS-02")
-  void theLossOfManyIsReportedByTheEndOfTheLastOne() throws Exception {
+  void theLossesOfManyLeasesAreReportedByTheEndOfTheLast() throws Exception {
     Network network = network();
-    LockClient client = client(network, passing());
+    LockClient client = client(network, unrenewed());
     List<CompletableFuture<LeaseLostException>> losses = new ArrayList<>();
     for (int i = 0; i < 60; i++) {
       losses.add(acquireNow(client.lock(newName())).onLoss());
@@ -171,7 +178,7 @@ public abstract class LossRules extends RuleTest {
     Lease last = acquireNow(client.lock(newName()));
     network.partition();
     within(
-        untilEnd(last),
+        maxLifetime(last),
         CompletableFuture.allOf(losses.toArray(CompletableFuture[]::new)),
         "not all losses were reported by the end of validity");
   }
@@ -191,9 +198,11 @@ public abstract class LossRules extends RuleTest {
   /** Checks the loss of a lease that can no longer be renewed. */
   private void assertReportedAtTheEnd(Lease lease) throws Exception {
     LeaseLostException loss =
-        within(untilEnd(lease), lease.onLoss(), "the loss was not reported by the end of validity");
-    assertFalse(lease.isHeld(), () -> "held after " + loss);
-    assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the loss");
+        within(
+            maxLifetime(lease), lease.onLoss(), "the loss was not reported by the end of validity");
+    assertFalse(lease.isHeld(), () -> "a lease is still held after its loss was reported: " + loss);
+    assertEquals(
+        Duration.ZERO, lease.remainingValidity(), "the validity that is left after the loss");
   }
 
   // --- LOSS-03, LOSS-04 ---
@@ -207,7 +216,7 @@ public abstract class LossRules extends RuleTest {
       Signals signals = new Signals(lease);
       all.add(signals);
       if (i % 4 == 3) {
-        letPass(Duration.ofMillis(i * 10L));
+        sleep(Duration.ofMillis(i * 10L));
         renewNow(lease, bound());
       }
       if (i % 2 == 0) {
@@ -217,10 +226,10 @@ public abstract class LossRules extends RuleTest {
       }
     }
     client.close();
-    letPass(renewed().ttl().plus(Duration.ofSeconds(1)));
+    sleep(renewed().ttl().plus(Duration.ofSeconds(1)));
     for (Signals signals : all) {
       assertEquals(0, signals.lostEvents(), () -> "a release was reported as: " + signals.events);
-      assertEquals(0, signals.future.get(), "lost() completed for a lease that was released");
+      assertEquals(0, signals.future.get(), "onLoss() completed for a lease that was released");
     }
   }
 
@@ -256,7 +265,7 @@ public abstract class LossRules extends RuleTest {
       Signals signals = new Signals(lease);
       takeAway(name);
       within(
-          untilEnd(lease),
+          maxLifetime(lease),
           lease.onLoss(),
           "the loss of a lease was not reported because another one has bad listeners");
       eventually(() -> signals.lostEvents() == 1, "listeners were not notified of the loss");
@@ -276,15 +285,15 @@ public abstract class LossRules extends RuleTest {
     public String run(Worker worker, List<String> arguments) throws Exception {
       Lease lease = worker.client().lock(arguments.get(0)).acquire();
       worker.keep(arguments.get(0), lease);
-      // In this order, so that a pause in between makes the end later, never earlier.
-      long left = lease.remainingValidity().toNanos();
-      return Long.toString(System.nanoTime() + left);
+      // The clock is read last, so that a pause in between makes the end later, never earlier.
+      long remaining = lease.remainingValidity().toNanos();
+      return Long.toString(System.nanoTime() + remaining);
     }
   }
 
   /**
-   * Calls {@code isHeld()} until it returns false, and returns whether it was true in a call that
-   * began after the given time.
+   * Calls {@code isHeld()} until it returns false. Returns whether a call that began after the
+   * given time returned true.
    */
   static final class AskUntilLost implements RemoteTask {
     @Override
@@ -307,14 +316,14 @@ public abstract class LossRules extends RuleTest {
   void aStoppedProcessFindsItsLeaseLostOnTheFirstCall() throws Exception {
     requireSignals();
     String name = newName();
-    OtherProcess holder = process(passing());
+    OtherProcess holder = process(unrenewed());
     long validUntil = Long.parseLong(holder.call(bound().multipliedBy(2), TakeUntil.class, name));
     holder.order(AskUntilLost.class, name, Long.toString(validUntil));
     holder.stop();
-    LockOptions options = lasting();
+    LockOptions options = longLived();
     Lease successor =
         acquireWithin(
-            passing().ttl().multipliedBy(2).plus(bound()),
+            unrenewed().ttl().multipliedBy(2).plus(bound()),
             client(options).lock(name),
             "the stopped process still holds the lock");
     eventually(() -> System.nanoTime() - validUntil > 0, "the clock did not advance");

@@ -16,12 +16,12 @@ import javax.management.JMException;
 import javax.management.ObjectName;
 
 /**
- * Lets leases of many names expire, in three rounds, each after a renewal. Returns how many more
- * threads there are, and the classes whose number of objects grew in each round by about the number
- * of leases.
+ * Lets leases of many names expire in three rounds, each lease after one renewal. Returns the
+ * number of additional threads, and the classes whose number of objects grew in every round by
+ * about the number of leases.
  *
- * <p>The first round loads classes and fills caches. Objects are counted instead of bytes: a
- * client's heap varies by more than what so few leases can leave.
+ * <p>The first round loads classes and fills caches. The task counts objects instead of bytes,
+ * because a client's heap varies by more than so few leases can leave behind.
  */
 final class ManyLeasesThatExpire implements RemoteTask {
   static final int LEASES = 300;
@@ -30,7 +30,7 @@ final class ManyLeasesThatExpire implements RemoteTask {
   static final String NOT_COUNTED = "not counted";
 
   private static final int ROUNDS = 3;
-  private static final Duration LATE_ANSWERS = Duration.ofSeconds(30);
+  private static final Duration ACQUIRE_TIMEOUT = Duration.ofSeconds(30);
   private static final Pattern BLANKS = Pattern.compile("\\s+");
 
   /** The number of objects of each class after each round. */
@@ -43,15 +43,16 @@ final class ManyLeasesThatExpire implements RemoteTask {
     letExpire(worker, prefix);
     int threads = Thread.getAllStackTraces().size();
     count(0);
-    count(0); // again, now that the table itself exists
+    count(0); // again, since the first count created the table
     for (int round = 1; round < ROUNDS; round++) {
       letExpire(worker, prefix);
-      // Objects that live for longer than a moment are in the count before, too.
+      // Objects that live for a while are part of the previous count, too.
       countAtRest(round, round == ROUNDS - 1 ? limit : Duration.ofSeconds(1));
     }
-    Map<String, Long> left = grownSinceTheFirst(ROUNDS - 1);
-    int more = UseManyNames.threadsAtRest(threads + UseManyNames.MORE_THREADS) - threads;
-    return more + " " + (objects.isEmpty() ? NOT_COUNTED : left);
+    Map<String, Long> grown = grownSinceTheFirst(ROUNDS - 1);
+    int addedThreads =
+        UseManyNames.threadsAtRest(threads + UseManyNames.MAX_ADDED_THREADS) - threads;
+    return addedThreads + " " + (objects.isEmpty() ? NOT_COUNTED : grown);
   }
 
   private static void letExpire(Worker worker, String prefix) throws Exception {
@@ -62,18 +63,18 @@ final class ManyLeasesThatExpire implements RemoteTask {
     }
   }
 
-  /** Asks again if the answer came after the TTL, from a busy machine or a slow store. */
+  /** Acquires, and renews once. Repeats the acquisition if its answer came after the TTL. */
   private static Lease renewed(DistributedLock lock) throws Exception {
-    Lease lease = RuleTest.answer(LATE_ANSWERS, lock::acquire);
+    Lease lease = RuleTest.answer(ACQUIRE_TIMEOUT, lock::acquire);
     try {
       lease.renew();
     } catch (LockException e) {
-      // a busy machine was late, or the store
+      // the machine or the store was too slow
     }
     return lease;
   }
 
-  /** Counts until nothing has grown, or the limit has passed. */
+  /** Counts until no class has grown, or the limit has passed. */
   private void countAtRest(int round, Duration limit) {
     RuleTest.poll(
         limit,
@@ -97,20 +98,20 @@ final class ManyLeasesThatExpire implements RemoteTask {
     Map<String, Long> grown = new TreeMap<>();
     objects.forEach(
         (type, counts) -> {
-          long more = counts[round] - counts[round - 1];
-          if (more >= LEASES * 3 / 4 && !isOfTheJdksCollections(type)) {
-            grown.put(type, more);
+          long growth = counts[round] - counts[round - 1];
+          if (growth >= LEASES * 3 / 4 && !isOfTheJdksCollections(type)) {
+            grown.put(type, growth);
           }
         });
     return grown;
   }
 
-  /** Growth in these alone proves nothing: drivers, for instance, cache per connection in them. */
+  /** Collections that grow alone prove nothing: drivers use them as caches per connection. */
   private static boolean isOfTheJdksCollections(String type) {
     return type.startsWith("java.util.") || type.startsWith("[");
   }
 
-  /** Counts reachable objects; nothing if this JVM does not support it. */
+  /** Counts reachable objects, if this JVM can. */
   private void count(int round) {
     try {
       String histogram =
@@ -131,7 +132,7 @@ final class ManyLeasesThatExpire implements RemoteTask {
         }
       }
     } catch (JMException e) {
-      // not HotSpot; the result says so
+      // not HotSpot; the result reports it
     }
   }
 }

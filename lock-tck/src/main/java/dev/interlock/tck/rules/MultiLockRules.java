@@ -38,7 +38,8 @@ public abstract class MultiLockRules extends RuleTest {
       assertEquals(List.of(letter, ligature, padlock), lease.names());
       assertTrue(lease.isHeld());
       for (String name : lease.names()) {
-        assertRefused(client().lock(name), "a member of the set was free");
+        assertRefused(
+            client().lock(name), "another client acquired a member of a set that is held");
       }
     }
   }
@@ -67,8 +68,9 @@ public abstract class MultiLockRules extends RuleTest {
   @Rule("MULTI-01")
   void aSetNotAcquiredInTimeLeavesItsMembersFree() throws Exception {
     LockClient client = client();
-    assertGivesBack(set -> answer(client.multiLock(set)::tryAcquire));
-    assertGivesBack(set -> answer(() -> client.multiLock(set).tryAcquire(Duration.ofMillis(300))));
+    assertFreesMembers(set -> answer(client.multiLock(set)::tryAcquire));
+    assertFreesMembers(
+        set -> answer(() -> client.multiLock(set).tryAcquire(Duration.ofMillis(300))));
   }
 
   private interface SetAttempt {
@@ -76,10 +78,10 @@ public abstract class MultiLockRules extends RuleTest {
   }
 
   /**
-   * Checks that the members are free when the attempt has ended. A busy store may execute the
-   * release of a member later, so the check is tried up to three times.
+   * Checks that the members are free after the attempt. A busy store may execute the release of a
+   * member later, so the check runs up to three times.
    */
-  private void assertGivesBack(SetAttempt attempt) throws InterruptedException {
+  private void assertFreesMembers(SetAttempt attempt) throws InterruptedException {
     int free = 0;
     for (int attempts = 3; free == 0 && attempts > 0; attempts--) {
       String base = newName();
@@ -87,9 +89,9 @@ public abstract class MultiLockRules extends RuleTest {
       String second = base + "-2";
       try (Lease taken = client().lock(second).acquire()) {
         assertTrue(attempt.on(List.of(first, second)).isEmpty());
-        Optional<Lease> back = answer(client().lock(first)::tryAcquire);
-        free += back.isPresent() ? 1 : 0;
-        back.ifPresent(Lease::release);
+        Optional<Lease> acquired = answer(client().lock(first)::tryAcquire);
+        free += acquired.isPresent() ? 1 : 0;
+        acquired.ifPresent(Lease::release);
         assertTrue(taken.isHeld());
       }
     }
@@ -98,16 +100,16 @@ public abstract class MultiLockRules extends RuleTest {
 
   @Rule("MULTI-02")
   void membersAreRenewedDuringTheWaitAndBeforeTheGrant() throws Exception {
-    // A busy store may leave renewals unanswered, or confirm less.
+    // A busy store may leave renewals unanswered, or confirm a shorter validity.
     assertTrue(anyOfThree(this::areMembersRenewed));
   }
 
-  /** {@return false if the store left renewals unanswered, or less of the validity than usual} */
+  /** {@return false if a busy store did not answer renewals, or confirmed a shorter validity} */
   private boolean areMembersRenewed(boolean lastAttempt) throws Exception {
     String base = newName();
     String first = base + "-1";
     String second = base + "-2";
-    Lease inTheWay = client().lock(second).acquire();
+    Lease blocker = client().lock(second).acquire();
     // Without auto-renewal, so only the acquisition of the set renews the first member.
     LockClient client = client(options(timing().renewedTtl(), false));
     AtomicBoolean unanswered = new AtomicBoolean();
@@ -119,9 +121,9 @@ public abstract class MultiLockRules extends RuleTest {
         });
     // On a session the validity after each answer is shorter than the TTL.
     Lease fresh = acquireNow(client.lock(newName()));
-    Duration whole = fresh.remainingValidity();
+    Duration fullValidity = fresh.remainingValidity();
     fresh.release();
-    Future<MultiLease> gathering =
+    Future<MultiLease> acquisition =
         inThread(() -> client.multiLock(List.of(first, second)).acquire());
     DistributedLock prober = client().lock(first);
     eventually(
@@ -130,30 +132,37 @@ public abstract class MultiLockRules extends RuleTest {
           free.ifPresent(Lease::release);
           return free.isEmpty();
         },
-        "the first member was not taken");
+        "the first member of the set was not acquired");
     long end = System.nanoTime() + timing().renewedTtl().multipliedBy(3).dividedBy(2).toNanos();
     while (System.nanoTime() - end < 0) {
       var free = answer(prober::tryAcquire);
       if (free.isPresent()) {
         free.get().release();
-        inTheWay.close();
-        within(gathering, "the set was not acquired after the release").release();
+        blocker.close();
+        within(acquisition, "the set was not acquired after the release").release();
         assertTrue(
             unanswered.get(), "the first member was freed while the set waited for the second");
         assumeTestable(!lastAttempt, "the store left renewals unanswered each time");
         return false;
       }
-      letPass(Duration.ofMillis(100));
+      sleep(Duration.ofMillis(100));
     }
     long released = System.nanoTime();
-    inTheWay.close();
-    MultiLease lease = within(gathering, "the set was not acquired after the release");
-    Duration left = lease.remainingValidity();
-    Duration least = whole.minus(since(released)).minus(whole.dividedBy(10));
+    blocker.close();
+    MultiLease lease = within(acquisition, "the set was not acquired after the release");
+    Duration remaining = lease.remainingValidity();
+    Duration minRemaining = fullValidity.minus(since(released)).minus(fullValidity.dividedBy(10));
     // On a session a renewal may count from an earlier contact, by up to a quarter of the validity.
-    if (left.compareTo(least) < 0) {
+    if (remaining.compareTo(minRemaining) < 0) {
       lease.release();
-      assertFalse(lastAttempt, () -> "only " + text(left) + " of " + text(whole) + " were left");
+      assertFalse(
+          lastAttempt,
+          () ->
+              "only "
+                  + text(remaining)
+                  + " of a validity of "
+                  + text(fullValidity)
+                  + " were left after the grant");
       return false;
     }
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
@@ -171,7 +180,7 @@ public abstract class MultiLockRules extends RuleTest {
     LockClient other = client();
     forceRelease(other, second, "forceRelease did not see the member");
     within(
-        untilEnd(lease),
+        maxLifetime(lease),
         lease.onLoss(),
         "the loss of a member was not reported as the loss of the set");
     assertFalse(lease.isHeld(), "a set that has lost a member is still held");

@@ -4,29 +4,29 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 
 /**
- * The clocks of a process that is stopped for a while when one of its threads comes to a certain
- * reading of the monotonic clock: for all of its threads that time passes at once.
+ * The clocks of a process that is stopped for a while at a given reading of the monotonic clock.
+ * For all threads the time of the stop passes at once.
  */
 final class PausingClock implements TimeSource {
   private final Thread thread = Thread.currentThread();
-  private int left;
+  private int readingsLeft;
   private Duration pause = Duration.ZERO;
   private volatile Duration paused = Duration.ZERO;
 
-  /** Pauses when the thread that has made this clock has read it as many times. */
-  void pauseAfter(int readings, Duration howLong) {
-    left = readings;
-    pause = howLong;
+  /** Pauses after this many further readings by the thread that created the clock. */
+  void pauseAfter(int readings, Duration duration) {
+    readingsLeft = readings;
+    pause = duration;
   }
 
-  /** Whether that pause is over. */
+  /** {@return whether the pause has taken place} */
   boolean hasPaused() {
     return pause.isZero();
   }
 
   @Override
   public long nanoTime() {
-    if (Thread.currentThread() == thread && left-- == 0) {
+    if (Thread.currentThread() == thread && readingsLeft-- == 0) {
       paused = paused.plus(pause);
       pause = Duration.ZERO;
     }

@@ -32,7 +32,7 @@ import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.LockSupport;
 
 /** RW: read-write locks. */
-@SuppressWarnings("LockNotBeforeTry") // each step is looked at
+@SuppressWarnings("LockNotBeforeTry") // each step is checked
 @Requires(Capability.READ_WRITE)
 @Section("RW-")
 public abstract class ReadWriteRules extends SharedRuleTest {
@@ -72,7 +72,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
       for (LockClient client : clients) {
         assertRefused(writer(client, name), "a writer was granted beside a reader");
       }
-      assertTrue(lease.isHeld(), "a reader's lease ended");
+      assertTrue(lease.isHeld(), "a reader's lease ended while it was held");
       released = lease.release();
     }
     Lease writer = acquireAfter(released, writer(clients.get(2), name));
@@ -92,7 +92,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     void write() {
       int next = first + 1;
       first = next;
-      LockSupport.parkNanos(50_000); // lets others run between the two
+      LockSupport.parkNanos(50_000); // so that others can run between the two writes
       second = next;
     }
 
@@ -129,7 +129,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
                 () -> {
                   for (int read = 0; read < rounds || writing.get() > 0; read++) {
                     recorder.holding(reader(client, name), 1, Share.UNLIMITED, halves::assertEqual);
-                    letPass(Duration.ofMillis(1));
+                    sleep(Duration.ofMillis(1));
                   }
                 }));
       }
@@ -158,7 +158,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     Lease two = within(waiters.get(1), "a reader behind another was not served with it");
     assertTrue(one.isHeld(), "the first of two readers was ended by the second");
     one.release();
-    never(MOMENT, waiters.get(2), "a writer was granted beside a reader");
+    assertNever(SHORT_WAIT, waiters.get(2), "a writer was granted beside a reader");
     two.release();
     Lease writer = within(waiters.get(2), "a writer was not served after the readers before it");
     assertFalse(waiters.get(3).isDone(), "a reader overtook a waiting writer");
@@ -179,7 +179,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
       view.lock();
       view.lock();
       LockState state = answer(() -> observer.admin().inspect(name));
-      assertEquals(1, state.holders().size(), "the holds on the store");
+      assertEquals(1, state.holders().size(), "the number of holders that the store shows");
       view.unlock();
       view.unlock();
     }
@@ -195,7 +195,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
               assertNoChange(lock.readLock().asLock(), lock.writeLock().asLock());
               assertNoChange(lock.writeLock().asLock(), lock.readLock().asLock());
             });
-    within(bound().multipliedBy(2), checks, "a thread waits for itself");
+    within(bound().multipliedBy(2), checks, "a call of a thread that changes sides did not return");
     acquireWithin(writer(client(), name), "a refused change of sides left a hold").release();
   }
 
@@ -209,8 +209,8 @@ public abstract class ReadWriteRules extends SharedRuleTest {
       assertThrows(
           IllegalStateException.class, () -> other.tryLock(1, TimeUnit.SECONDS), otherwise);
       assertThrows(IllegalMonitorStateException.class, other::unlock);
-      assertEquals(Optional.empty(), other.lease(), "a lease of the other side");
-      assertTrue(held.lease().isPresent(), "the holder has no lease");
+      assertEquals(Optional.empty(), other.lease(), "lease() of the other side");
+      assertTrue(held.lease().isPresent(), "lease() of the side that is held is empty");
     } finally {
       held.unlock();
     }
@@ -227,14 +227,14 @@ public abstract class ReadWriteRules extends SharedRuleTest {
 
   @Rule("RW-09")
   void anExclusiveLockIsNoReadWriteLock() throws Exception {
-    testDisagreement(Kind.LOCK, Kind.READER);
-    testDisagreement(Kind.LOCK, Kind.WRITER);
+    testKindConflict(Kind.LOCK, Kind.READER);
+    testKindConflict(Kind.LOCK, Kind.WRITER);
   }
 
   @Rule("RW-09")
   void aReadWriteLockIsNoExclusiveLock() throws Exception {
-    testDisagreement(Kind.READER, Kind.LOCK);
-    testDisagreement(Kind.WRITER, Kind.LOCK);
-    testDisagreementWithAWaiter(Kind.READER, Kind.LOCK);
+    testKindConflict(Kind.READER, Kind.LOCK);
+    testKindConflict(Kind.WRITER, Kind.LOCK);
+    testKindConflictWithAWaiter(Kind.READER, Kind.LOCK);
   }
 }

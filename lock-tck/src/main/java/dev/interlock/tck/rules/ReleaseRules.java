@@ -60,8 +60,9 @@ public abstract class ReleaseRules extends RuleTest {
       assertEquals(ReleaseOutcome.RELEASED, lease.release(), "release number " + i);
     }
     lease.close();
-    assertFalse(lease.isHeld(), "held after its release");
-    assertEquals(Duration.ZERO, lease.remainingValidity(), "validity left after the release");
+    assertFalse(lease.isHeld(), "a lease is still held after its release");
+    assertEquals(
+        Duration.ZERO, lease.remainingValidity(), "the validity that is left after the release");
     assertThrows(IllegalStateException.class, lease::ensureHeld);
     assertThrows(IllegalStateException.class, lease::renew);
     acquireNow(client().lock(lease.name())).release();
@@ -71,11 +72,14 @@ public abstract class ReleaseRules extends RuleTest {
   void anAsynchronousReleaseReturnsTheSameOutcome() throws Exception {
     Lease lease = acquireNow(client().lock(newName()));
     CompletableFuture<ReleaseOutcome> release = lease.releaseAsync();
-    assertFalse(lease.isHeld(), "held although its release had begun");
+    assertFalse(lease.isHeld(), "a lease is still held after its release has started");
     ReleaseOutcome outcome = within(release, "a release did not end");
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "the outcome of releasing a held lease");
-    assertEquals(outcome, within(lease.releaseAsync(), "a repeated release did not end"), "again");
-    assertEquals(outcome, lease.release(), "again");
+    assertEquals(
+        outcome,
+        within(lease.releaseAsync(), "a repeated release did not end"),
+        "the outcome of a repeated release");
+    assertEquals(outcome, lease.release(), "the outcome of a repeated release");
   }
 
   @Rule("REL-01")
@@ -83,7 +87,7 @@ public abstract class ReleaseRules extends RuleTest {
     DistributedLock lock = client().lock(newName());
     Lease before = acquireNow(client().lock(lock.name()));
     CompletableFuture<Lease> first = lock.acquireAsync();
-    // queued before the first was granted, so that the lock may be handed off to it
+    // queued before the first grant, so that the lock may be handed off to it
     CompletableFuture<Lease> second = lock.acquireAsync();
     before.release();
     Lease lease = within(first, "a released lock was not granted to a waiter");
@@ -106,7 +110,7 @@ public abstract class ReleaseRules extends RuleTest {
     Lease lease = acquireNow(client().lock(newName()));
     lease.releaseAsync().cancel(true);
     acquireWithin(
-            lasting().ttl().dividedBy(2),
+            longLived().ttl().dividedBy(2),
             client().lock(lease.name()),
             "a release whose future was cancelled did not take place")
         .release();
@@ -114,11 +118,11 @@ public abstract class ReleaseRules extends RuleTest {
 
   @Rule("REL-01")
   void theReleaseOfALostLeaseReportsTheLossAndCloseDoesNotThrow() throws Exception {
-    Lease expired = acquireNow(client(passing()).lock(newName()));
-    outlive(expired);
-    Lease taken = taken();
+    Lease expired = acquireNow(client(unrenewed()).lock(newName()));
+    awaitExpiry(expired);
+    Lease taken = takenAway();
     for (int again = 0; again < 2 && taken.release() == ReleaseOutcome.UNKNOWN; again++) {
-      taken = taken(); // a busy store did not answer in time
+      taken = takenAway(); // a busy store did not answer in time
     }
     for (Lease lost : List.of(expired, taken)) {
       for (int i = 0; i < 2; i++) {
@@ -129,7 +133,7 @@ public abstract class ReleaseRules extends RuleTest {
     }
   }
 
-  private Lease taken() throws Exception {
+  private Lease takenAway() throws Exception {
     String name = newName();
     Lease taken = acquireNow(client().lock(name));
     takeAway(name);
@@ -140,19 +144,19 @@ public abstract class ReleaseRules extends RuleTest {
   void aReleaseDuringAPartitionIsCompletedAfterIt() throws Exception {
     String name = newName();
     Network network = network();
-    Lease lease = acquireNow(client(network, lasting()).lock(name));
+    Lease lease = acquireNow(client(network, longLived()).lock(name));
     ReleaseOutcome outcome;
     try (Disturbance partition = network.partition()) {
       Future<ReleaseOutcome> release = inThread(lease::release);
-      outcome = within(release, "a release with the store out of reach did not return");
+      outcome = within(release, "a release did not return while the store was out of reach");
       assertStruck(partition);
       assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store was out of reach");
       lease.close();
-      assertFalse(lease.isHeld(), "held after its release");
+      assertFalse(lease.isHeld(), "a lease is still held after its release");
     }
-    assertEquals(outcome, lease.release(), "a repeated release says something else");
+    assertEquals(outcome, lease.release(), "the outcome of a repeated release");
     acquireWithin(
-            lasting().ttl().dividedBy(2),
+            longLived().ttl().dividedBy(2),
             client().lock(name),
             "a release during a partition was not completed after it")
         .release();
@@ -187,10 +191,11 @@ public abstract class ReleaseRules extends RuleTest {
     pauseAtAnyStep(Kind.ONE_PERMIT, Kind.ALL_PERMITS, Duration.ZERO);
   }
 
-  private void pauseAtAnyStep(Way way, Way whole, Duration wait) throws Exception {
+  private void pauseAtAnyStep(AcquirableFactory way, AcquirableFactory whole, Duration wait)
+      throws Exception {
     String name = newName();
-    Lease first = acquireNow(client(lasting()).lock(newName()));
-    // Longer than an attempt may take, and the store has not ended what it granted.
+    Lease first = acquireNow(client(longLived()).lock(newName()));
+    // Longer than an attempt may take, but shorter than the life of a grant.
     Duration pause = first.effectiveTtl().multipliedBy(9).dividedBy(10);
     first.release();
     Acquirable<Lease> others = whole.of(client(), name);
@@ -198,12 +203,12 @@ public abstract class ReleaseRules extends RuleTest {
     int step = 0;
     do {
       clock = new PausingClock();
-      LockClient client = client(lasting(), clock);
+      LockClient client = client(longLived(), clock);
       clock.pauseAfter(step, pause);
-      // If it fails, nothing is known of the attempt.
-      unless(LockException.class, () -> way.of(client, name).tryAcquire(wait))
+      // If the attempt fails, its outcome is unknown.
+      emptyOn(LockException.class, () -> way.of(client, name).tryAcquire(wait))
           .ifPresent(lease -> lease.ifPresent(Lease::release));
-      String what = "an attempt holds the lock that was paused at its reading %d of the clock";
+      String what = "an attempt that was paused at reading %d of its clock still holds the lock";
       acquireWithin(others, what.formatted(step)).release();
       step++;
     } while (clock.hasPaused());
@@ -216,23 +221,23 @@ public abstract class ReleaseRules extends RuleTest {
     String name = newName();
     LockClient waiting = client();
     abandonAttempts(waiting, client().lock(name));
-    awaitNothing(view, name, "abandoned attempts left something on the store");
+    awaitNoResidue(view, name, "abandoned attempts left something on the store");
   }
 
   @Rule("REL-03")
-  @ResourceLock(MANY_NAMES)
+  @ResourceLock(STORE_ENTRIES)
   void attemptsReleasesAndQueriesAddNothingToTheStore() throws Exception {
     int attempts = 400;
     String name = newName();
-    Lease held = acquireNow(client().lock(name));
+    Lease blocker = acquireNow(client().lock(name));
     LockClient client = client();
     DistributedLock free = client.lock(newName());
     List<String> names = List.of(name, free.name());
     OptionalLong before = kit().countEntries(names);
     assumeTestable(
         before.isPresent(),
-        "the harness has no view of the store's contents, and the address alone does not allow"
-            + " to count them");
+        "the entries on the store cannot be counted: the harness has no view of its contents, and"
+            + " it does not speak the Redis protocol");
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < attempts; i++) {
       assertRefused(client.lock(name), "a held lock was acquired");
@@ -247,36 +252,36 @@ public abstract class ReleaseRules extends RuleTest {
         before.getAsLong(),
         attempts / 2,
         attempts + " attempts on a held lock, queries, leases and lost leases");
-    held.release();
+    blocker.release();
   }
 
-  /** If all keys are counted, those of other tests are among them, which are not so many. */
-  private void assertFewMore(List<String> names, long before, long most, String what)
+  /** Tolerates a few entries: without a view, keys of other tests are counted, too. */
+  private void assertFewMore(List<String> names, long before, long maxAdded, String what)
       throws Exception {
-    AtomicLong more = new AtomicLong();
+    AtomicLong added = new AtomicLong();
     assertTrue(
         poll(
             bound(),
             Duration.ofMillis(50),
             () -> {
-              more.set(kit().countEntries(names).orElse(0) - before);
-              return more.get() < most;
+              added.set(kit().countEntries(names).orElse(0) - before);
+              return added.get() < maxAdded;
             }),
-        () -> what + " left " + more + " entries on the store");
+        () -> what + " left " + added + " entries on the store");
   }
 
   private void abandonAttempts(LockClient waiting, DistributedLock holding) throws Exception {
     String name = holding.name();
-    Lease held = acquireNow(holding);
+    Lease blocker = acquireNow(holding);
     List<CompletableFuture<?>> cancelled = new ArrayList<>();
     List<Future<Optional<Lease>>> timedOut = new ArrayList<>();
     List<Waiter<Lease>> interrupted = new ArrayList<>();
     for (int i = 0; i < 6; i++) {
-      LockClient other = client(); // contends on the store, not in the local queue
+      LockClient other = client(); // contends on the store instead of in the local queue
       for (LockClient client : List.of(waiting, other)) {
         assertRefused(client.lock(name), "a held lock was acquired");
         for (int pause = 0; pause < 4; pause++) {
-          // roughly while its first request is in flight
+          // cancelled roughly while its first request is in flight
           CompletableFuture<Lease> attempt = client.lock(name).acquireAsync();
           LockSupport.parkNanos(pause * 300_000L);
           attempt.cancel(true);
@@ -294,33 +299,33 @@ public abstract class ReleaseRules extends RuleTest {
       waiter.interrupt();
       within(waiter.outcome, "an interrupted thread did not return").ifPresent(Lease::release);
     }
-    assertReleased(held, "waiters freed a held lock");
+    assertReleased(blocker, "waiters freed a held lock");
   }
 
   @Rule("REL-03")
   void aWaiterThatWasKilledLeavesNothingOnTheStore() throws Exception {
     StoreView view = view(kit().server());
     String name = newName();
-    Lease held = acquireNow(client().lock(name));
-    OtherProcess waiter = process(passing());
+    Lease blocker = acquireNow(client().lock(name));
+    OtherProcess waiter = process(unrenewed());
     var unused =
-        inThread(() -> waiter.call(lasting().ttl(), FairnessRules.WaitForTurn.class, name));
+        inThread(() -> waiter.call(longLived().ttl(), FairnessRules.WaitForTurn.class, name));
     awaitQueued(client(), name, 1);
     waiter.kill();
-    held.release();
-    letPass(passing().ttl()); // for which a dead waiter may be taken for alive
-    awaitNothing(view, name, "a waiter that was killed left something on the store");
+    blocker.release();
+    sleep(unrenewed().ttl()); // the store may count a dead waiter until its TTL has passed
+    awaitNoResidue(view, name, "a waiter that was killed left something on the store");
   }
 
   // --- REL-04 ---
 
   @Rule("REL-04")
   @Timeout(value = 8, unit = TimeUnit.MINUTES)
-  @ResourceLock(MANY_NAMES)
+  @ResourceLock(STORE_ENTRIES)
   void tenThousandNamesLeaveNothingInTheClientOrOnTheStore() throws Exception {
     int names = 10_000;
     String prefix = newName();
-    OtherProcess user = separateProcess(lasting());
+    OtherProcess user = separateProcess(longLived());
     String[] answer =
         user.call(Duration.ofMinutes(5), UseManyNames.class, prefix, Integer.toString(names))
             .split(" ");
@@ -329,28 +334,28 @@ public abstract class ReleaseRules extends RuleTest {
         heap < names * 100L,
         () -> names + " names that were used and released keep " + heap + " bytes of heap");
     assertTrue(
-        Integer.parseInt(answer[1]) <= UseManyNames.MORE_THREADS,
-        () -> "and " + answer[1] + " more threads than before");
+        Integer.parseInt(answer[1]) <= UseManyNames.MAX_ADDED_THREADS,
+        () -> names + " names that were used and released keep " + answer[1] + " more threads");
     Optional<StoreView> view = kit().server().view();
     if (view.isPresent()) {
-      awaitNothing(view.get(), prefix, "names that were used and released left something");
-      assertNoneLasting(view.get(), prefix);
+      awaitNoResidue(view.get(), prefix, "names that were used and released left something");
+      assertAllExpire(view.get(), prefix);
     }
   }
 
   @Rule("REL-04")
-  void releasedNamesLeaveNothingLastingOnTheStore() throws Exception {
+  void releasedNamesLeaveNothingOnTheStoreThatNeverExpires() throws Exception {
     StoreView view = view(kit().server());
     String prefix = newName();
     LockClient client = client();
     for (int i = 0; i < 50; i++) {
       acquireNow(client.lock(prefix + "-" + i)).release();
     }
-    awaitNothing(view, prefix, "names that were used and released left something");
-    assertNoneLasting(view, prefix);
+    awaitNoResidue(view, prefix, "names that were used and released left something");
+    assertAllExpire(view, prefix);
   }
 
-  private static void assertNoneLasting(StoreView view, String prefix) {
+  private static void assertAllExpire(StoreView view, String prefix) {
     assertEquals(
         List.of(),
         entries(view).stream()
@@ -363,17 +368,17 @@ public abstract class ReleaseRules extends RuleTest {
 
   @Rule("REL-05")
   void closingAClientReleasesItsLeasesAndEndsItsWaits() throws Exception {
-    String held = newName();
-    String busy = newName();
+    String heldName = newName();
+    String busyName = newName();
     LockClient other = client();
-    Lease others = acquireNow(other.lock(busy));
+    Lease others = acquireNow(other.lock(busyName));
     LockClient closing = client();
-    DistributedLock lock = closing.lock(held);
+    DistributedLock lock = closing.lock(heldName);
     Lease lease = acquireNow(lock);
-    Future<Lease> blocked = inThread(() -> closing.lock(busy).acquire());
-    Future<Lease> localBlocked = inThread(() -> closing.lock(held).acquire());
-    CompletableFuture<Lease> async = closing.lock(busy).acquireAsync();
-    never(Duration.ofMillis(200), blocked, "a held lock was acquired");
+    Future<Lease> blocked = inThread(() -> closing.lock(busyName).acquire());
+    Future<Lease> localBlocked = inThread(() -> closing.lock(heldName).acquire());
+    CompletableFuture<Lease> async = closing.lock(busyName).acquireAsync();
+    assertNever(Duration.ofMillis(200), blocked, "a held lock was acquired");
 
     Future<?> close =
         doInThread(
@@ -390,12 +395,12 @@ public abstract class ReleaseRules extends RuleTest {
     assertThrows(
         IllegalStateException.class,
         () -> within(async, "an asynchronous wait did not end"),
-        "an asynchronous wait");
+        "an asynchronous wait did not end with IllegalStateException when its client was closed");
     assertFalse(lease.isHeld(), "a lease is held after its client was closed");
     assertEquals(
         LossReason.CLOSED,
         within(lease.onLoss(), "the holder was not notified that its client was closed").reason());
-    acquireWithin(other.lock(held), "closing the client did not release its lease").release();
+    acquireWithin(other.lock(heldName), "closing the client did not release its lease").release();
     others.release();
 
     assertThrows(IllegalStateException.class, () -> closing.lock(newName()));
@@ -403,32 +408,35 @@ public abstract class ReleaseRules extends RuleTest {
     assertThrows(IllegalStateException.class, lock::tryAcquire);
     assertThrows(IllegalStateException.class, lock::acquire);
     assertThrows(IllegalStateException.class, () -> lock.tryAcquire(Duration.ofSeconds(1)));
-    assertThrows(IllegalStateException.class, () -> closing.admin().inspect(held));
-    assertThrows(IllegalStateException.class, () -> closing.admin().forceRelease(held));
+    assertThrows(IllegalStateException.class, () -> closing.admin().inspect(heldName));
+    assertThrows(IllegalStateException.class, () -> closing.admin().forceRelease(heldName));
     lease.release();
-    acquireWithin(other.lock(busy), "a wait of the closed client became the holder").release();
+    acquireWithin(other.lock(busyName), "a wait of the closed client became the holder").release();
   }
 
   @Rule("REL-05")
   void closingAClientClosesItsConnections() throws Exception {
     Network network = network();
-    LockClient client = client(network, lasting());
+    LockClient client = client(network, longLived());
     acquireNow(client.lock(newName())).release();
     long open = network.traffic().open();
     assertTrue(open > 0, "there is no connection through the proxy");
     client.close();
     eventually(
         () -> network.traffic().open() == 0,
-        "a closed client keeps connections open: it had " + open);
+        "a closed client keeps some of its " + open + " connections open");
   }
 
   @Rule("REL-05")
-  @ResourceLock(MANY_NAMES)
+  @ResourceLock(STORE_ENTRIES)
   void closedClientsLeaveNothingOnTheStore() throws Exception {
     int clients = 60;
     String name = newName();
     OptionalLong before = kit().countEntries(List.of(name));
-    assumeTestable(before.isPresent(), "nothing counts the entries on the store");
+    assumeTestable(
+        before.isPresent(),
+        "the entries on the store cannot be counted: the harness has no view of its contents, and"
+            + " it does not speak the Redis protocol");
     ReleaseOutcome released = ReleaseOutcome.RELEASED;
     for (int i = 0; i < clients; i++) {
       try (LockClient client = client()) {
@@ -442,11 +450,11 @@ public abstract class ReleaseRules extends RuleTest {
   // --- REL-06 ---
 
   @Rule("REL-06")
-  @ResourceLock(MANY_NAMES)
+  @ResourceLock(STORE_ENTRIES)
   void leasesThatExpireLeaveNothingInTheClientOrOnTheStore() throws Exception {
     String prefix = newName();
     Optional<StoreView> view = kit().server().view();
-    OtherProcess user = separateProcess(passing());
+    OtherProcess user = separateProcess(unrenewed());
     String[] answer =
         user.call(
                 Duration.ofMinutes(4),
@@ -459,15 +467,19 @@ public abstract class ReleaseRules extends RuleTest {
         !counted || answer[1].equals("{}"),
         () ->
             ManyLeasesThatExpire.LEASES
-                + " leases that expired have left objects in the client, each time: "
+                + " leases that expired have left objects in the client, in every round: "
                 + answer[1]);
     assertTrue(
-        Integer.parseInt(answer[0]) <= UseManyNames.MORE_THREADS,
-        () -> "and " + answer[0] + " more threads than before");
+        Integer.parseInt(answer[0]) <= UseManyNames.MAX_ADDED_THREADS,
+        () ->
+            ManyLeasesThatExpire.LEASES
+                + " leases that expired keep "
+                + answer[0]
+                + " more threads");
     if (view.isPresent()) {
       // A store may clean up when it is used next.
       acquireUndoubted(client()).release();
-      awaitNothing(view.get(), prefix, "leases that expired left something on the store");
+      awaitNoResidue(view.get(), prefix, "leases that expired left something on the store");
     }
     if (!counted) {
       throw new NotTestedException(

@@ -89,28 +89,28 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 @Timeout(value = 5, unit = TimeUnit.MINUTES)
 public abstract class RuleTest {
 
-  /**
-   * Limits what loads and compiles a driver in another JVM, even on a machine that does much else.
-   */
-  static final Duration IN_ANOTHER_JVM = Duration.ofMinutes(2);
+  /** Time for another JVM to load and compile a driver, even on a busy machine. */
+  static final Duration OTHER_JVM_TIMEOUT = Duration.ofMinutes(2);
 
-  /** Held by tests that count the store's entries, and by those that make very many. */
-  static final String MANY_NAMES = "entries on the store";
+  /** The resource of tests that count the store's entries, and of those that make very many. */
+  static final String STORE_ENTRIES = "entries on the store";
+
+  /** Time for a waiter to enter the queue, or to poll again. */
+  static final Duration SHORT_WAIT = Duration.ofMillis(200);
 
   private static final Set<Thread.State> BLOCKED =
       Set.of(Thread.State.WAITING, Thread.State.TIMED_WAITING);
 
-  /** For a store that was too busy to answer. */
-  private static final Duration BREATH = Duration.ofMillis(20);
+  private static final Duration RETRY_PAUSE = Duration.ofMillis(20);
 
   private @Nullable Kit kit;
   private final Deque<AutoCloseable> resources = new ArrayDeque<>();
   private final List<Network> networks = new CopyOnWriteArrayList<>();
   private final List<Thread> threads = new CopyOnWriteArrayList<>();
 
-  /** Called by {@link dev.interlock.tck.LockTck} before each test. */
-  public final void use(Kit ofRun) {
-    this.kit = ofRun;
+  /** Sets the kit of this run. {@link dev.interlock.tck.LockTck} calls this before each test. */
+  public final void setKit(Kit kit) {
+    this.kit = kit;
   }
 
   @BeforeEach
@@ -141,7 +141,8 @@ public abstract class RuleTest {
     for (Thread thread : threads) {
       thread.join(bound().toMillis());
       if (thread.isAlive()) {
-        AssertionError stuck = new AssertionError(thread.getName() + " is still blocked");
+        AssertionError stuck =
+            new AssertionError(thread.getName() + " is still blocked after the test");
         stuck.setStackTrace(thread.getStackTrace());
         throw stuck;
       }
@@ -173,15 +174,15 @@ public abstract class RuleTest {
     return info().has(capability);
   }
 
-  static void assumeTestable(boolean condition, String otherwise) {
+  static void assumeTestable(boolean condition, String reason) {
     if (!condition) {
-      throw new NotTestedException(otherwise);
+      throw new NotTestedException(reason);
     }
   }
 
-  static void assumeApplicable(boolean condition, String otherwise) {
+  static void assumeApplicable(boolean condition, String reason) {
     if (!condition) {
-      throw new NotApplicableException(otherwise);
+      throw new NotApplicableException(reason);
     }
   }
 
@@ -203,22 +204,22 @@ public abstract class RuleTest {
 
   // --- options ---
 
-  /** {@return options for leases that neither expire nor need renewal during a test} */
-  final LockOptions lasting() {
+  /** {@return options for leases whose TTL is longer than any test} */
+  final LockOptions longLived() {
     return options(timing().longTtl(), true);
   }
 
-  /** {@return options for leases without renewal, which expire} */
-  final LockOptions passing() {
+  /** {@return options for leases with a short TTL and without renewal} */
+  final LockOptions unrenewed() {
     return options(timing().ttl(), false);
   }
 
-  /** {@return options for leases that renewal keeps alive, and that end soon without it} */
+  /** {@return options for leases with a short TTL and with renewal} */
   final LockOptions renewed() {
     return options(timing().renewedTtl(), true);
   }
 
-  /** {@return a customizer that sets the TTL of one lock, and renewal} */
+  /** {@return a change of one lock's options: this TTL, with renewal} */
   static Consumer<LockOptions.Builder> renewed(Duration ttl) {
     return options -> options.ttl(ttl).autoRenew(true);
   }
@@ -234,7 +235,7 @@ public abstract class RuleTest {
   // --- clients, networks, servers, processes ---
 
   final LockClient client() {
-    return client(lasting());
+    return client(longLived());
   }
 
   final LockClient client(LockOptions options) {
@@ -253,27 +254,26 @@ public abstract class RuleTest {
     return closing(kit().open(uri, options));
   }
 
-  /** {@return a client whose store no longer answers, unless it needs no network} */
+  /** {@return a client whose store no longer answers, if it reaches the store over a network} */
   final LockClient clientOfASilentStore() throws Exception {
     if (cannotHappen(Fault.PARTITION)) {
       return client();
     }
     Network network = network();
-    LockClient client = client(network, lasting());
+    LockClient client = client(network, longLived());
     network.partition();
     return client;
   }
 
-  /** {@return a client with a label} */
   final LockClient labelled(String holder) {
-    return client(lasting().toBuilder().label(holder).build());
+    return client(longLived().toBuilder().label(holder).build());
   }
 
   final LeaseRecorder recorder(String process, Collection<Event> history) {
     return new LeaseRecorder(process, has(Capability.FENCING), history::add);
   }
 
-  /** Closes the resource after the test, in reverse order of the calls. */
+  /** Closes the resource after the test; the last resource is closed first. */
   final <T extends AutoCloseable> T closing(T resource) {
     synchronized (resources) {
       resources.push(resource);
@@ -288,29 +288,29 @@ public abstract class RuleTest {
 
   final Network network(Server server) throws Exception {
     assumeApplicable(!cannotHappen(Fault.PARTITION), info().name() + " has no network");
-    Network network = throughProxies(kit().network(server.uri()));
+    Network network = requireProxies(kit().network(server.uri()));
     networks.add(network);
     return network;
   }
 
   /** Checks that clients cannot bypass the proxies. */
-  private <T extends AutoCloseable> T throughProxies(Optional<T> way) throws Exception {
-    assumeTestable(way.isPresent(), "the URI has no host and port for a proxy");
-    closing(way.get());
+  private <T extends AutoCloseable> T requireProxies(Optional<T> proxies) throws Exception {
+    assumeTestable(proxies.isPresent(), "the URI has no host and port for a proxy");
+    closing(proxies.get());
     assumeTestable(
         kit().staysBehindProxies(),
         "the servers direct clients to their own addresses, past the kit's proxies");
-    return way.get();
+    return proxies.get();
   }
 
   /** {@return proxies in front of the shared server that can refuse Redis commands} */
   final RedisErrors redisErrors() throws Exception {
     assumeApplicable(!cannotHappen(Fault.PARTITION), info().name() + " has no network");
-    RedisErrors way = throughProxies(kit().redisErrors(kit().server().uri()));
-    acquireNow(client(way.uri(), lasting()).lock(newName())).release();
-    assumeTestable(!way.encrypted(), "the kit's proxies cannot answer encrypted requests");
-    assumeApplicable(way.speaksRedis(), info().name() + " does not speak the Redis protocol");
-    return way;
+    RedisErrors proxies = requireProxies(kit().redisErrors(kit().server().uri()));
+    acquireNow(client(proxies.uri(), longLived()).lock(newName())).release();
+    assumeTestable(!proxies.encrypted(), "the kit's proxies cannot answer encrypted requests");
+    assumeApplicable(proxies.speaksRedis(), info().name() + " does not speak the Redis protocol");
+    return proxies;
   }
 
   /** {@return a server that no other test uses} */
@@ -321,7 +321,7 @@ public abstract class RuleTest {
     return closing(kit().harness().start());
   }
 
-  /** {@return a server that no other test uses, and whose processes may be stopped} */
+  /** {@return a server that no other test uses and whose processes the kit may stop} */
   final Server ownServerWithNodes() throws Exception {
     Server server = ownServer();
     assumeTestable(!server.nodes().isEmpty(), "the harness cannot stop and kill its servers");
@@ -333,10 +333,10 @@ public abstract class RuleTest {
     return separateProcess(options);
   }
 
-  /** Makes another process acquire a name and keep it, and returns the effective TTL. */
-  final Duration take(OtherProcess process, Kind kind, String name) throws Exception {
+  /** Makes another process acquire a name and keep the lease, and returns its effective TTL. */
+  final Duration acquireIn(OtherProcess process, Kind kind, String name) throws Exception {
     return Duration.parse(
-        process.call(bound().multipliedBy(2), Kind.Take.class, name, kind.name()));
+        process.call(bound().multipliedBy(2), Kind.Acquire.class, name, kind.name()));
   }
 
   final void requireOtherProcesses() {
@@ -349,7 +349,9 @@ public abstract class RuleTest {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
       // The first call opens the client, which loads and connects it.
-      answer(IN_ANOTHER_JVM.dividedBy(2), () -> worker.client().lock(arguments.get(0)).tryAcquire())
+      answer(
+              OTHER_JVM_TIMEOUT.dividedBy(2),
+              () -> worker.client().lock(arguments.get(0)).tryAcquire())
           .ifPresent(Lease::release);
       return "";
     }
@@ -358,7 +360,7 @@ public abstract class RuleTest {
   /** Like {@link #process}, but also for backends that share nothing between processes. */
   final OtherProcess separateProcess(LockOptions options) throws Exception {
     OtherProcess process = anyProcess(kit().server().uri(), options, false);
-    process.call(IN_ANOTHER_JVM, WarmUp.class, newName());
+    process.call(OTHER_JVM_TIMEOUT, WarmUp.class, newName());
     return process;
   }
 
@@ -391,17 +393,17 @@ public abstract class RuleTest {
     return task;
   }
 
-  /** Something to do on a thread of its own. */
+  /** Work that may throw. */
   interface Work {
     void run() throws Exception;
   }
 
-  /** Something to do with or to something. */
+  /** An action on a target, which may throw. */
   interface Action<T> {
     void on(T target) throws Exception;
   }
 
-  /** Does something on a thread that is interrupted when the test ends. */
+  /** Runs work without a result on a thread that is interrupted when the test ends. */
   final Future<?> doInThread(Work work) {
     return inThread(
         () -> {
@@ -410,11 +412,11 @@ public abstract class RuleTest {
         });
   }
 
-  /** A thread that waits for something, and that a test can interrupt. */
+  /** A thread that waits, and that a test can interrupt. */
   final class Waiter<T> {
     private final CompletableFuture<Thread> self = new CompletableFuture<>();
 
-    /** What it got; empty if it was interrupted. */
+    /** The result of the wait; empty if the thread was interrupted. */
     final Future<Optional<T>> outcome;
 
     Waiter(Callable<T> wait) {
@@ -447,19 +449,18 @@ public abstract class RuleTest {
     return thread;
   }
 
-  /** Threads that acquire and release without a break, until they are stopped. */
-  final class Busy {
+  /** Threads that acquire and release without a pause until they are stopped. */
+  final class BusyThreads {
     final AtomicInteger grants = new AtomicInteger();
     private final AtomicBoolean stopped = new AtomicBoolean();
     private final List<Future<?>> threads = new ArrayList<>();
     private volatile Work whileHeld;
 
-    Busy(Work whileHeld) {
+    BusyThreads(Work whileHeld) {
       this.whileHeld = whileHeld;
     }
 
-    /** Starts some threads. */
-    void acquire(Acquirable<Lease> lock, int count) {
+    void start(Acquirable<Lease> lock, int count) {
       for (int i = 0; i < count; i++) {
         threads.add(
             doInThread(
@@ -476,31 +477,37 @@ public abstract class RuleTest {
     }
 
     void awaitGrants(int count) {
-      eventually(timing().longTtl(), () -> grants.get() >= count, "nothing is granted");
+      eventually(
+          timing().longTtl(),
+          () -> grants.get() >= count,
+          "threads that acquire and release got fewer than " + count + " grants");
     }
 
-    /** Makes the next thread keep its lock until the returned latch is opened. */
+    /** Makes the next holder keep its lock until the returned latch is opened. */
     CountDownLatch hold() {
-      CountDownLatch held = new CountDownLatch(1);
-      CountDownLatch goOn = new CountDownLatch(1);
+      CountDownLatch reached = new CountDownLatch(1);
+      CountDownLatch resume = new CountDownLatch(1);
       whileHeld =
           () -> {
-            held.countDown();
-            goOn.await();
+            reached.countDown();
+            resume.await();
           };
-      eventually(timing().longTtl(), () -> held.getCount() == 0, "no thread is busy any more");
-      return goOn;
+      eventually(
+          timing().longTtl(),
+          () -> reached.getCount() == 0,
+          "threads that acquire and release got no further grant");
+      return resume;
     }
 
     void stop() throws Exception {
       stopped.set(true);
-      allWithin(timing().longTtl(), threads, "a busy thread is stuck");
+      allWithin(timing().longTtl(), threads, "a thread that acquires and releases did not end");
     }
   }
 
   // --- waiting ---
 
-  /** {@return the future's result, which must be available within the limit} */
+  /** {@return the result of a future, which must complete within the limit} */
   final <T> T within(Duration limit, Future<T> future, String otherwise) throws Exception {
     try {
       return future.get(limit.toMillis(), TimeUnit.MILLISECONDS);
@@ -514,12 +521,12 @@ public abstract class RuleTest {
     }
   }
 
-  /** {@return the future's result, which must be available within the usual bound} */
+  /** {@return the result of a future, which must complete within the bound} */
   final <T> T within(Future<T> future, String otherwise) throws Exception {
     return within(bound(), future, otherwise);
   }
 
-  /** Waits until all have ended, each within the limit. */
+  /** Waits for each future in turn, for at most the limit. */
   final void allWithin(Duration limit, Iterable<? extends Future<?>> futures, String otherwise)
       throws Exception {
     for (Future<?> future : futures) {
@@ -527,7 +534,7 @@ public abstract class RuleTest {
     }
   }
 
-  /** Waits like a callback that does not end. */
+  /** Waits without throwing, as a callback does. */
   static void awaitQuietly(CountDownLatch latch) {
     try {
       latch.await();
@@ -536,34 +543,34 @@ public abstract class RuleTest {
     }
   }
 
-  /** A check that a stall of the machine or of the store may spoil. */
-  interface Try {
+  /** A check that a stall of the machine or of the store may disturb. */
+  interface FragileCheck {
     boolean succeeds(boolean isLast) throws Exception;
   }
 
   /** {@return whether one of three tries succeeded} */
-  static boolean anyOfThree(Try attempt) throws Exception {
+  static boolean anyOfThree(FragileCheck check) throws Exception {
     for (int tries = 1; tries <= 3; tries++) {
-      if (attempt.succeeds(tries == 3)) {
+      if (check.succeeds(tries == 3)) {
         return true;
       }
     }
     return false;
   }
 
-  /** Polls until the condition holds, within the usual bound. */
+  /** Polls until the condition holds; fails after the bound. */
   final void eventually(BooleanSupplier condition, String otherwise) {
     eventually(bound(), condition, otherwise);
   }
 
-  /** Polls until the condition holds. */
+  /** Polls until the condition holds; fails after the limit. */
   final void eventually(Duration limit, BooleanSupplier condition, String otherwise) {
     assertTrue(
         poll(limit, Duration.ofMillis(2), condition::getAsBoolean),
         () -> otherwise + " within " + text(limit));
   }
 
-  /** Polls until the condition holds or the time is over, and returns whether it holds. */
+  /** Polls until the condition holds or the limit has passed, and returns whether it holds. */
   static <E extends Exception> boolean poll(
       Duration limit, Duration pause, Question<Boolean, E> condition) throws E {
     return retry(
@@ -590,11 +597,14 @@ public abstract class RuleTest {
 
   static <T, E extends Exception> T answer(Duration limit, Question<T, E> question) throws E {
     return retry(
-        limit, BREATH, () -> Optional.of(question.ask()), () -> fail("the store gave no answer"));
+        limit,
+        RETRY_PAUSE,
+        () -> Optional.of(question.ask()),
+        () -> fail("the store gave no answer"));
   }
 
-  /** {@return the result of a call; empty if it failed in a way in which it may fail} */
-  static <T> Optional<T> unless(Class<? extends LockException> failure, Callable<T> call)
+  /** {@return the result of a call; empty if it threw an exception of the given class} */
+  static <T> Optional<T> emptyOn(Class<? extends LockException> failure, Callable<T> call)
       throws Exception {
     try {
       return Optional.of(call.call());
@@ -607,9 +617,9 @@ public abstract class RuleTest {
   }
 
   /**
-   * Repeats a question until it has an answer. An unavailable store counts as no answer; at the end
-   * the test fails by its exception. The last attempt begins after the limit, so a slow one cannot
-   * fail the test too early.
+   * Repeats a question until it has an answer. An unavailable store counts as no answer, but the
+   * exception of the last attempt is thrown. The last attempt begins after the limit, so a slow
+   * attempt cannot fail the test too early.
    */
   private static <T, E extends Exception> T retry(
       Duration limit, Duration pause, Question<Optional<T>, E> question, Supplier<T> otherwise)
@@ -631,8 +641,8 @@ public abstract class RuleTest {
     }
   }
 
-  /** Fails if the event happens within the duration. */
-  final void never(Duration duration, Future<?> event, String otherwise) throws Exception {
+  /** Fails if the future completes within the duration. */
+  final void assertNever(Duration duration, Future<?> event, String otherwise) throws Exception {
     try {
       Object happened = event.get(duration.toMillis(), TimeUnit.MILLISECONDS);
       fail(otherwise + ": " + happened);
@@ -641,17 +651,17 @@ public abstract class RuleTest {
     }
   }
 
-  /** Waits for a duration in which there is no event to wait for. */
-  static void letPass(Duration duration) throws InterruptedException {
+  /** Waits where there is no event to wait for. */
+  static void sleep(Duration duration) throws InterruptedException {
     TimeUnit.NANOSECONDS.sleep(duration.toNanos());
   }
 
-  /** Waits until the lease reports that its validity is over. */
-  final void outlive(Lease lease) {
-    eventually(untilEnd(lease), () -> !lease.isHeld(), "the lease did not end");
+  /** Waits until the validity of a lease has ended. */
+  final void awaitExpiry(Lease lease) {
+    eventually(maxLifetime(lease), () -> !lease.isHeld(), "the lease did not end");
   }
 
-  /** Waits until the queue has that many waiters, if the store shows its queue. */
+  /** Waits until the queue has at least that many waiters, if the store keeps a queue. */
   final void awaitQueued(LockClient observer, String name, int count) {
     if (has(Capability.FIFO)) {
       eventually(
@@ -670,19 +680,17 @@ public abstract class RuleTest {
             () -> new NotTestedException("the harness has no view of the store's contents"));
   }
 
-  /**
-   * Waits until no entry of a holder or waiter of the name is left, long before it would expire.
-   */
-  final void awaitNothing(StoreView view, String name, String otherwise) {
-    Question<List<Entry>, RuntimeException> left =
+  /** Waits until no holder or waiter of the name has an entry, long before one would expire. */
+  final void awaitNoResidue(StoreView view, String name, String otherwise) {
+    Question<List<Entry>, RuntimeException> residue =
         () ->
             entries(view).stream()
                 .filter(entry -> entry.kind() != StoreView.Kind.FENCE)
                 .filter(entry -> entry.description().contains(name))
                 .toList();
     assertTrue(
-        poll(bound().multipliedBy(2), BREATH, () -> left.ask().isEmpty()),
-        () -> otherwise + ": " + left.ask());
+        poll(bound().multipliedBy(2), RETRY_PAUSE, () -> residue.ask().isEmpty()),
+        () -> otherwise + ": " + residue.ask());
   }
 
   static List<Entry> entries(StoreView view) {
@@ -696,27 +704,29 @@ public abstract class RuleTest {
   // --- views ---
 
   /** Checks that two views of one lock count their holds together. */
-  @SuppressWarnings("LockNotBeforeTry") // each step is looked at
+  @SuppressWarnings("LockNotBeforeTry") // each step is checked
   final void testReentrancy(Lock one, Lock two, Acquirable<Lease> whole) throws Exception {
     one.lock();
     assertTrue(two.tryLock(), "a nested tryLock through another view failed");
     two.lockInterruptibly();
     assertTrue(one.tryLock(1, TimeUnit.SECONDS), "a nested timed tryLock failed");
-    for (int held = 4; held > 0; held--) {
-      assertRefused(whole, "another client acquired the lock with " + held + " unlocks to go");
+    for (int holds = 4; holds > 0; holds--) {
+      assertRefused(
+          whole, "another client acquired the lock although " + holds + " unlocks were missing");
       one.unlock();
     }
     assertThrows(IllegalMonitorStateException.class, two::unlock);
-    acquireWithin(whole, "not free after the last unlock").release();
+    acquireWithin(whole, "another client could not acquire the lock after the last unlock")
+        .release();
   }
 
-  /** {@return options for a view whose lease expires, but not before its first unlock} */
+  /** {@return options for a lease that expires, but not before the first unlock of its view} */
   final LockOptions expiring() {
     return options(timing().renewedTtl(), false);
   }
 
   /** Checks that every call of a view reports a loss until the last unlock. */
-  @SuppressWarnings("LockNotBeforeTry") // each step is looked at
+  @SuppressWarnings("LockNotBeforeTry") // each step is checked
   final void testLossInView(Lock view, Acquirable<Lease> whole) throws Exception {
     Duration ttl = expiring().ttl();
     Future<?> checks =
@@ -738,27 +748,30 @@ public abstract class RuleTest {
               view.lock();
               view.unlock();
             });
-    within(ttl.multipliedBy(2).plus(bound().multipliedBy(2)), checks, "the calls did not end");
+    within(
+        ttl.multipliedBy(2).plus(bound().multipliedBy(2)),
+        checks,
+        "the calls of a view whose lease was lost did not return");
   }
 
   // --- lost answers ---
 
   /**
-   * Loses the answer to an attempt of a client that is back at once.
+   * Loses the answer to an attempt of a client that can reach the store again at once.
    *
-   * @param whole what is free only if the attempt holds nothing
+   * @param whole what can be acquired only if the attempt holds nothing
    */
-  final void testLostAnswer(Way way, Way whole) throws Exception {
+  final void testLostAnswer(AcquirableFactory way, AcquirableFactory whole) throws Exception {
     String name = newName();
     Network network = network();
-    LockClient unlucky = client(network, lasting()); // so that no expiry frees the lock in time
+    LockClient unlucky = client(network, longLived()); // so that no expiry frees the lock in time
     acquireNow(unlucky.lock(newName())).release();
     Future<Optional<Lease>> attempt;
     try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
       attempt = inThread(way.of(unlucky, name)::tryAcquire);
       assertAnswerLost(lost);
     } // resets the connection, so that the client may try again
-    unless(LockUnavailableException.class, () -> within(attempt, "the attempt did not end"))
+    emptyOn(LockUnavailableException.class, () -> within(attempt, "the attempt did not end"))
         .ifPresent(lease -> lease.ifPresent(Lease::release));
     acquireWithin(
             bound().multipliedBy(2),
@@ -767,15 +780,15 @@ public abstract class RuleTest {
         .release();
   }
 
-  /** Loses the answer to an attempt of a client that never comes back. */
-  final void testLostClient(Way way, Way whole) throws Exception {
-    for (Duration patience : List.of(Duration.ZERO, bound())) { // it gets in line only to wait
+  /** Loses the answer to an attempt of a client that never reaches the store again. */
+  final void testLostClient(AcquirableFactory way, AcquirableFactory whole) throws Exception {
+    for (Duration timeout : List.of(Duration.ZERO, bound())) { // only the second is queued
       String name = newName();
       Network network = network();
-      LockClient unlucky = client(network, passing());
+      LockClient unlucky = client(network, unrenewed());
       acquireNow(unlucky.lock(newName())).release();
       try (Disturbance lost = network.everywhere(proxy -> proxy.loseReplies(name))) {
-        var unused = inThread(() -> way.of(unlucky, name).tryAcquire(patience));
+        var unused = inThread(() -> way.of(unlucky, name).tryAcquire(timeout));
         assertAnswerLost(lost);
         Disturbance gone = network.partition(); // the client can neither continue nor undo
         acquireWithin(
@@ -791,15 +804,16 @@ public abstract class RuleTest {
   /** Waits until a request that names the lock has lost its answer. */
   final void assertAnswerLost(Disturbance lost) throws InterruptedException {
     assumeTestable(
-        lost.awaitHit(bound()), "the lock's name was not seen in any request of the client");
+        lost.awaitHit(bound()),
+        "no request of the client shows the lock's name, by which the proxy finds the answer");
   }
 
-  /** How somebody acquires a name. */
-  interface Way {
+  /** Gets what a test acquires from a client. */
+  interface AcquirableFactory {
     Acquirable<Lease> of(LockClient client, String name);
   }
 
-  /** Acquires something on a thread, and tells whether others were held together with it. */
+  /** Acquires on a thread, and returns whether others were still held then. */
   final Future<Boolean> overlap(Callable<Lease> acquisition, BooleanSupplier othersHeld) {
     return inThread(
         () -> {
@@ -809,8 +823,8 @@ public abstract class RuleTest {
         });
   }
 
-  /** {@return how long a lease that is not renewed can last, and the usual bound} */
-  final Duration untilEnd(Lease lease) {
+  /** {@return the effective TTL and the bound: by then a lease without renewal has ended} */
+  final Duration maxLifetime(Lease lease) {
     return lease.effectiveTtl().plus(bound());
   }
 
@@ -818,13 +832,13 @@ public abstract class RuleTest {
     return acquireWithin(bound(), lock, otherwise);
   }
 
-  /** Acquires a lock that must be free, or become free within the limit. */
+  /** Acquires a lock that must be free or become free within the limit. */
   final Lease acquireWithin(Duration limit, Acquirable<Lease> lock, String otherwise)
       throws InterruptedException {
     return lock.tryAcquire(limit).orElseGet(() -> fail(otherwise + " within " + text(limit)));
   }
 
-  /** Like {@link #acquireWithin}, asking so often that the time of the grant is well known. */
+  /** Like {@link #acquireWithin}, but polls often, so that the time of the grant is exact. */
   final Lease acquireAtOnce(Duration limit, Acquirable<Lease> lock, String otherwise) {
     return retry(
         limit,
@@ -844,18 +858,18 @@ public abstract class RuleTest {
             });
   }
 
-  /** Renews a lease that must be held, where programs can renew. */
+  /** Renews a lease that must be held, if the lock offers renewal. */
   static void renewIfOffered(Lease lease, Duration limit) throws InterruptedException {
     try {
       renewNow(lease, limit);
     } catch (NotOfferedException e) {
-      // the rest of the test says enough
+      // the other checks of the test remain
     }
   }
 
   /**
-   * Acquires a lock that must be free now. Retries while the store is too busy to answer; until an
-   * attempt in doubt is undone, it may block the next one.
+   * Acquires a lock that must be free now. Retries while the store is too busy to answer. After an
+   * attempt in doubt an empty answer is no failure, since that attempt may still hold the lock.
    */
   final Lease acquireNow(Acquirable<Lease> lock) {
     return acquireNow(lock, "an attempt on a free lock returned empty");
@@ -865,7 +879,7 @@ public abstract class RuleTest {
     AtomicBoolean inDoubt = new AtomicBoolean();
     return retry(
         bound().multipliedBy(2),
-        BREATH,
+        RETRY_PAUSE,
         () -> {
           boolean first = !inDoubt.getAndSet(true);
           Optional<Lease> acquired = lock.tryAcquire();
@@ -889,7 +903,7 @@ public abstract class RuleTest {
 
   /**
    * Acquires a lock with a new name. After an attempt in doubt it tries another name, so that no
-   * request of this client in flight can interfere.
+   * request of this client that is still in flight can interfere.
    */
   final Lease acquireUndoubted(LockClient client) {
     return answer(
@@ -902,14 +916,14 @@ public abstract class RuleTest {
   }
 
   /**
-   * Checks that a timed attempt on a held lock failed, even if the store was too busy to answer.
+   * Checks that a timed attempt did not acquire a held lock. It may throw if the store was too busy
+   * to answer.
    */
-  final void assertNotAcquired(Future<Optional<Lease>> attempt, Duration patience)
-      throws Exception {
+  final void assertNotAcquired(Future<Optional<Lease>> attempt, Duration timeout) throws Exception {
     Optional<Optional<Lease>> outcome =
-        unless( // the time may be over before the store answers
+        emptyOn( // the time-out may pass before the store answers
             LockUnavailableException.class,
-            () -> within(patience.plus(bound()), attempt, "a timed attempt did not end"));
+            () -> within(timeout.plus(bound()), attempt, "a timed attempt did not end"));
     assertTrue(outcome.flatMap(lease -> lease).isEmpty(), "a held lock was acquired");
   }
 
@@ -923,7 +937,7 @@ public abstract class RuleTest {
             });
   }
 
-  /** Renews a lease that must be held, where programs can renew. */
+  /** Checks that a lease can be renewed, if the lock offers renewal. */
   final void assertRenewed(Lease lease, String otherwise) throws InterruptedException {
     try {
       renewIfOffered(lease, bound());
@@ -932,7 +946,7 @@ public abstract class RuleTest {
     }
   }
 
-  /** Checks what the store shows of a lease; it need not show everything. */
+  /** Checks the label and token that the store shows of a lease, if it shows them. */
   final void assertShown(Optional<String> label, OptionalLong token, String holder, Lease lease) {
     label.ifPresent(shown -> assertEquals(holder, shown, "the holder shown"));
     if (has(Capability.FENCING)) {
@@ -940,8 +954,11 @@ public abstract class RuleTest {
     }
   }
 
-  /** Checks that a forced release ends all holds of a name, which then cannot touch the next. */
-  final void testForcedRelease(Way some, Way whole, int holders) throws Exception {
+  /**
+   * Checks that a forced release ends all holds of a name, and that these cannot touch the next.
+   */
+  final void testForcedRelease(AcquirableFactory some, AcquirableFactory whole, int holders)
+      throws Exception {
     String name = newName();
     LockClient operator = client();
     assertFalse(
@@ -951,19 +968,24 @@ public abstract class RuleTest {
       forced.add(acquireNow(some.of(client(), name)));
     }
     forceRelease(operator, name, "a held lock was reported as free");
-    Lease next = acquireNow(whole.of(operator, name), "not free after the forced release");
+    Lease next =
+        acquireNow(whole.of(operator, name), "the lock is not free after the forced release");
     for (Lease lease : forced) {
-      assertHigherToken(next, lease, "the token does not tell them apart");
+      assertHigherToken(
+          next,
+          lease,
+          "the successor of a forced lease has no higher token: the token does not tell them apart");
       lease.release();
     }
-    assertTrue(next.isHeld(), "the forced lease's release touched its successor");
-    assertRefused(some.of(client(), name), "the forced lease's release touched its successor");
-    assertRenewed(next, "the forced lease's release touched its successor");
+    assertTrue(next.isHeld(), "the release of a forced lease touched its successor");
+    assertRefused(some.of(client(), name), "the release of a forced lease touched its successor");
+    assertRenewed(next, "the release of a forced lease touched its successor");
     next.release();
   }
 
-  /** Checks that a revocation ends all holds of a name, and that nothing is granted before. */
-  final void testRevocation(Way some, Way whole, int holders) throws Exception {
+  /** Checks that a revocation ends all holds of a name, and that nothing is granted before that. */
+  final void testRevocation(AcquirableFactory some, AcquirableFactory whole, int holders)
+      throws Exception {
     String name = newName();
     LockClient operator = client();
     assertFalse(answer(() -> operator.admin().revoke(name)), "a free lock was reported as held");
@@ -976,21 +998,21 @@ public abstract class RuleTest {
     revoke(operator, name);
     assertFalse(
         within(
-            untilEnd(revoked.get(0)),
+            maxLifetime(revoked.get(0)),
             overlap,
             "no waiter acquired the lock after the revoked lease had ended"),
         "the successor acquired the lock while the revoked lease was still valid");
     revoked.forEach(lease -> assertFalse(lease.isHeld(), "a revoked lease was renewed"));
   }
 
-  /** Releases the lease, which the store must still have held. */
+  /** Releases a lease, and checks that the store had not freed its lock before. */
   static void assertReleased(Lease lease, String otherwise) {
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release(), otherwise);
   }
 
   /**
-   * Checks that the lock is shown as free: at once, if the store confirmed its release. While one
-   * of several nodes does not answer, the others may not be able to tell.
+   * Checks that the lock is shown as free: at once if the store confirmed the release. If one of
+   * several nodes does not answer, the others may need longer to know.
    */
   final void assertSeenFree(LockClient observer, String name, ReleaseOutcome outcome) {
     if (outcome == ReleaseOutcome.RELEASED && !has(Capability.REPLICATED)) {
@@ -999,7 +1021,8 @@ public abstract class RuleTest {
           () -> "shown as held after its release: " + name);
     } else {
       eventually(
-          () -> !observer.admin().inspect(name).isHeld(), "the release did not arrive: " + name);
+          () -> !observer.admin().inspect(name).isHeld(),
+          "shown as held long after its release: " + name);
     }
   }
 
@@ -1023,7 +1046,7 @@ public abstract class RuleTest {
     intervene(() -> client.admin().revoke(name), "a held lock was reported as free");
   }
 
-  /** Ends a hold. A repeated request may find nothing held. */
+  /** Sends a request that ends a hold. If it is repeated, it may find nothing held. */
   private void intervene(Question<Boolean, RuntimeException> request, String otherwise) {
     AtomicBoolean inDoubt = new AtomicBoolean();
     assertTrue(
@@ -1035,13 +1058,13 @@ public abstract class RuleTest {
         otherwise);
   }
 
-  /** Checks that the later lease has the higher token, if there are tokens. */
+  /** Checks that the later lease has the higher token, if the backend has tokens. */
   final void assertHigherToken(Lease later, Lease earlier, String otherwise) {
     assertTrue(
         !has(Capability.FENCING) || later.fencingToken() > earlier.fencingToken(), otherwise);
   }
 
-  /** Fails if the history shows a violation. All of its faults must be within the failure model. */
+  /** Checks a history whose faults are all within the failure model. */
   static void assertExclusive(Collection<Event> history) {
     List<Violation> violations = HistoryChecker.withinFailureModel().check(history);
     if (!violations.isEmpty()) {
@@ -1049,7 +1072,6 @@ public abstract class RuleTest {
     }
   }
 
-  /** Does something to each of some nodes. */
   static void each(List<ServerNode> nodes, Action<ServerNode> fault) throws Exception {
     for (ServerNode node : nodes) {
       fault.on(node);

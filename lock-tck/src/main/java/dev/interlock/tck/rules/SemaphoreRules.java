@@ -33,8 +33,8 @@ public abstract class SemaphoreRules extends SharedRuleTest {
     return new Sharing(LockKind.SEMAPHORE, Kind.ONE_PERMIT, Kind.ALL_PERMITS);
   }
 
-  private static final Way ONE_OF_THREE = (client, name) -> client.semaphore(name, 3);
-  private static final Way ONE_OF_ONE = (client, name) -> client.semaphore(name, 1);
+  private static final AcquirableFactory ONE_OF_THREE = (client, name) -> client.semaphore(name, 3);
+  private static final AcquirableFactory ONE_OF_ONE = (client, name) -> client.semaphore(name, 1);
 
   // --- SEM-01 ---
 
@@ -72,7 +72,7 @@ public abstract class SemaphoreRules extends SharedRuleTest {
       assertRefused(semaphore, "more permits were granted than there are");
     }
     for (Lease lease : List.of(one, another, last)) {
-      assertTrue(lease.isHeld(), "a lease ended");
+      assertTrue(lease.isHeld(), "a lease ended while it was held");
       outcome = lease.release();
     }
     acquireAfter(outcome, clients.get(0).permits(3)).release();
@@ -85,7 +85,7 @@ public abstract class SemaphoreRules extends SharedRuleTest {
     int limit = 4;
     Queue<Event> history = new ConcurrentLinkedQueue<>();
     AtomicInteger inUse = new AtomicInteger();
-    AtomicInteger most = new AtomicInteger();
+    AtomicInteger maxInUse = new AtomicInteger();
     List<Future<?>> workers = new ArrayList<>();
     for (int c = 0; c < 3; c++) {
       DistributedSemaphore semaphore = client().semaphore(name, limit);
@@ -100,8 +100,8 @@ public abstract class SemaphoreRules extends SharedRuleTest {
                         permits,
                         limit,
                         () -> {
-                          most.accumulateAndGet(inUse.addAndGet(permits), Math::max);
-                          LockSupport.parkNanos(500_000); // lets others come in
+                          maxInUse.accumulateAndGet(inUse.addAndGet(permits), Math::max);
+                          LockSupport.parkNanos(500_000); // gives others time to exceed the limit
                           inUse.addAndGet(-permits);
                         });
                   }
@@ -110,39 +110,40 @@ public abstract class SemaphoreRules extends SharedRuleTest {
     }
     allWithin(Duration.ofSeconds(100), workers, "not all threads acquired their permits");
     assertExclusive(history);
-    assertTrue(most.get() <= limit, () -> most + " of " + limit + " permits were in use at once");
+    assertTrue(
+        maxInUse.get() <= limit, () -> maxInUse + " of " + limit + " permits were in use at once");
   }
 
   // --- SEM-07, SEM-08 ---
 
   @Rule("SEM-07")
   void otherKindsAreNoSemaphore() throws Exception {
-    testDisagreement(Kind.LOCK, Kind.ONE_PERMIT);
-    // Both are 1 of 1 to the store.
-    testDisagreement(Kind.LOCK, ONE_OF_ONE);
+    testKindConflict(Kind.LOCK, Kind.ONE_PERMIT);
+    // To the store both are 1 of 1.
+    testKindConflict(Kind.LOCK, ONE_OF_ONE);
     if (has(Capability.READ_WRITE)) {
-      testDisagreement(Kind.READER, Kind.ONE_PERMIT);
-      testDisagreement(Kind.WRITER, Kind.ALL_PERMITS);
+      testKindConflict(Kind.READER, Kind.ONE_PERMIT);
+      testKindConflict(Kind.WRITER, Kind.ALL_PERMITS);
     }
   }
 
   @Rule("SEM-07")
   void aSemaphoreIsNothingElse() throws Exception {
-    testDisagreement(Kind.ONE_PERMIT, Kind.LOCK);
-    testDisagreement(ONE_OF_ONE, Kind.LOCK);
-    testDisagreementWithAWaiter(Kind.ONE_PERMIT, Kind.LOCK);
+    testKindConflict(Kind.ONE_PERMIT, Kind.LOCK);
+    testKindConflict(ONE_OF_ONE, Kind.LOCK);
+    testKindConflictWithAWaiter(Kind.ONE_PERMIT, Kind.LOCK);
     if (has(Capability.READ_WRITE)) {
-      testDisagreement(Kind.ONE_PERMIT, Kind.READER);
-      testDisagreement(Kind.ALL_PERMITS, Kind.WRITER);
+      testKindConflict(Kind.ONE_PERMIT, Kind.READER);
+      testKindConflict(Kind.ALL_PERMITS, Kind.WRITER);
     }
   }
 
   @Rule("SEM-07")
   void aSemaphoreHasOneLimit() throws Exception {
-    testDisagreement(Kind.ONE_PERMIT, ONE_OF_THREE);
-    testDisagreement(Kind.ONE_PERMIT, ONE_OF_ONE);
-    testDisagreement(ONE_OF_THREE, Kind.ALL_PERMITS);
-    testDisagreementWithAWaiter(Kind.ONE_PERMIT, ONE_OF_THREE);
+    testKindConflict(Kind.ONE_PERMIT, ONE_OF_THREE);
+    testKindConflict(Kind.ONE_PERMIT, ONE_OF_ONE);
+    testKindConflict(ONE_OF_THREE, Kind.ALL_PERMITS);
+    testKindConflictWithAWaiter(Kind.ONE_PERMIT, ONE_OF_THREE);
   }
 
   @Rule("SEM-08")

@@ -32,23 +32,20 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 import java.util.stream.Stream;
 
-/** Base of the rules about names that several can hold together. */
+/** Base of the rules about locks that several leases can hold together. */
 abstract class SharedRuleTest extends RuleTest {
-
-  /** Long enough for a waiter to enter the queue, or to poll again. */
-  static final Duration MOMENT = Duration.ofMillis(200);
 
   private static final String OVERTAKEN = "a small request overtook one for the whole";
 
   /**
-   * A kind of lock that several can hold together.
+   * A kind of lock that several leases can hold together.
    *
-   * @param some what two can hold together
-   * @param whole what excludes all others
+   * @param some a share that two leases can hold together
+   * @param whole the share that excludes all others
    */
   record Sharing(LockKind kind, Kind some, Kind whole) {}
 
-  /** {@return the kind of this section} */
+  /** {@return the kind of lock under test} */
   abstract Sharing sharing();
 
   final Acquirable<Lease> some(LockClient client, String name) {
@@ -61,13 +58,15 @@ abstract class SharedRuleTest extends RuleTest {
 
   // --- without the capability ---
 
-  /** Checks that a client refuses what its backend cannot do, without asking the store. */
-  final void assertNotOffered(Way way) throws Exception {
+  /**
+   * Checks that a client refuses a kind of lock that its backend lacks, without asking the store.
+   */
+  final void assertNotOffered(AcquirableFactory way) throws Exception {
     LockClient client = clientOfASilentStore();
     assertThrows(
         UnsupportedOperationException.class,
         () -> way.of(client, newName()),
-        "a backend offers what it does not declare");
+        "the backend accepts a kind of lock that it does not declare");
   }
 
   // --- who comes first ---
@@ -88,10 +87,12 @@ abstract class SharedRuleTest extends RuleTest {
       small.add(inThread(some(client(), name)::acquire));
       awaitQueued(observer, name, 2 + i);
     }
-    never(MOMENT, small.get(0), OVERTAKEN);
+    assertNever(SHORT_WAIT, small.get(0), OVERTAKEN);
     first.release();
     Lease all = within(large, "a request for the whole was not served");
-    small.forEach(waiter -> assertFalse(waiter.isDone(), "granted beside the whole"));
+    small.forEach(
+        waiter ->
+            assertFalse(waiter.isDone(), "a small request was granted beside one for the whole"));
     all.release();
     List<Lease> together = new ArrayList<>();
     for (Future<Lease> waiter : small) {
@@ -118,22 +119,23 @@ abstract class SharedRuleTest extends RuleTest {
         "requests for the whole starved a small one");
   }
 
-  /** Three clients, each with two threads, come and go; another has to be served all the same. */
-  private void testStarvation(Way acquired, Duration hold, Way other, String otherwise)
+  /** Checks that a client is served while six threads of three others acquire and release. */
+  private void testStarvation(
+      AcquirableFactory busyKind, Duration hold, AcquirableFactory otherKind, String otherwise)
       throws Exception {
     String name = newName();
-    Busy busy = new Busy(() -> letPass(hold));
+    BusyThreads busy = new BusyThreads(() -> sleep(hold));
     for (int c = 0; c < 3; c++) {
-      busy.acquire(acquired.of(client(renewed()), name), 2);
+      busy.start(busyKind.of(client(renewed()), name), 2);
     }
     busy.awaitGrants(6);
     Duration limit = renewed().ttl().multipliedBy(3).plus(bound());
-    Lease served = acquireWithin(limit, other.of(client(renewed()), name), otherwise);
+    Lease served = acquireWithin(limit, otherKind.of(client(renewed()), name), otherwise);
     served.release();
     busy.stop();
   }
 
-  // --- each hold by itself ---
+  // --- independent holds ---
 
   @Rule({"RW-03", "SEM-03"})
   void aHoldThatExpiresDoesNotShortenAnEarlierOne() throws Exception {
@@ -146,30 +148,31 @@ abstract class SharedRuleTest extends RuleTest {
   }
 
   /**
-   * Of two that hold together one is renewed, and the other expires.
+   * Lets one of two holds expire while the other is renewed.
    *
    * @param expiringFirst whether the one that expires is granted first
    */
   private void testExpiryOfOne(boolean expiringFirst) throws Exception {
     String name = newName();
     LockClient lasting = client();
-    LockClient expiring = client(passing());
+    LockClient expiring = client(unrenewed());
     Lease before = acquireNow(some(expiringFirst ? expiring : lasting, name));
     Lease after = acquireNow(some(expiringFirst ? lasting : expiring, name));
     Lease renewed = expiringFirst ? after : before;
-    Lease passing = expiringFirst ? before : after;
+    Lease unrenewed = expiringFirst ? before : after;
     LockClient observer = client();
     eventually(
-        untilEnd(passing),
+        maxLifetime(unrenewed),
         () -> observer.admin().inspect(name).holders().size() <= 1,
         "one of two holds did not end at its own TTL");
-    assertFalse(passing.isHeld(), "the store ended a hold that was valid");
+    assertFalse(unrenewed.isHeld(), "the store ended a hold that was valid");
     assertTrue(renewed.isHeld(), "the end of one hold ended another");
     assertRefused(whole(observer, name), "the expiry of one hold freed the others");
     assertRenewed(renewed, "the end of one hold ended another");
     ReleaseOutcome outcome = renewed.release();
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "the end of one hold ended another");
-    acquireAfter(outcome, whole(observer, name), "something is held after the last hold has ended")
+    acquireAfter(
+            outcome, whole(observer, name), "the name is still held after its last hold has ended")
         .release();
   }
 
@@ -184,10 +187,10 @@ abstract class SharedRuleTest extends RuleTest {
         outcome == ReleaseOutcome.UNKNOWN ? null : acquireAfter(outcome, some(client, name));
     assertEquals(outcome, released.release(), "the outcome of a repeated release");
     released.close();
-    assertFalse(released.isHeld(), "held after its release");
-    for (Lease held : replacing == null ? List.of(other) : List.of(other, replacing)) {
-      assertTrue(held.isHeld(), "a release ended the hold of another");
-      assertRenewed(held, "a release ended the hold of another");
+    assertFalse(released.isHeld(), "a lease is still held after its release");
+    for (Lease lease : replacing == null ? List.of(other) : List.of(other, replacing)) {
+      assertTrue(lease.isHeld(), "a release ended the hold of another");
+      assertRenewed(lease, "a release ended the hold of another");
     }
     LockClient observer = client();
     assertRefused(whole(observer, name), "a release freed the holds of others");
@@ -197,15 +200,16 @@ abstract class SharedRuleTest extends RuleTest {
     }
     outcome = other.release();
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "a release freed the holds of others");
-    acquireAfter(outcome, whole(observer, name), "not free after the last release").release();
+    acquireAfter(outcome, whole(observer, name), "the lock is not free after the last release")
+        .release();
   }
 
   @Rule({"RW-04", "SEM-04"})
   void anEndedHoldCannotTouchItsSuccessor() throws Exception {
     String name = newName();
-    Lease stale = acquireNow(some(client(passing()), name));
+    Lease stale = acquireNow(some(client(unrenewed()), name));
     Lease successor =
-        acquireWithin(untilEnd(stale), whole(client(), name), "a hold did not expire");
+        acquireWithin(maxLifetime(stale), whole(client(), name), "a hold did not expire");
     assertThrows(
         LeaseLostException.class,
         () -> renewNow(stale, bound()),
@@ -214,18 +218,18 @@ abstract class SharedRuleTest extends RuleTest {
     stale.close();
     assertTrue(successor.isHeld(), "an ended hold ended its successor");
     assertRenewed(successor, "an ended hold ended its successor");
-    assertRefused(some(client(), name), "an ended hold freed its successor's");
-    assertReleased(successor, "an ended hold freed its successor's");
+    assertRefused(some(client(), name), "an ended hold freed the hold of its successor");
+    assertReleased(successor, "an ended hold freed the hold of its successor");
   }
 
   @Rule({"RW-03", "SEM-03"})
   void theHoldOfAKilledProcessEnds() throws Exception {
     String name = newName();
     OtherProcess process = process(renewed());
-    Duration ttl = take(process, sharing().some(), name);
+    Duration ttl = acquireIn(process, sharing().some(), name);
     Lease survivor = acquireNow(some(client(), name));
     Future<Lease> waiter = inThread(whole(client(), name)::acquire);
-    never(MOMENT, waiter, "the whole was granted while others held a part");
+    assertNever(SHORT_WAIT, waiter, "the whole was granted while others held some of it");
     process.kill();
     LockClient observer = client();
     eventually(
@@ -254,34 +258,35 @@ abstract class SharedRuleTest extends RuleTest {
     }
   }
 
-  /** How long a store without a queue may remember a waiter that has left. */
-  final Duration reserved() {
+  /** {@return how long the store may still count a waiter that has left} */
+  final Duration waiterTimeout() {
     return has(Capability.FIFO)
         ? bound()
-        : lasting().pollInterval().plus(lasting().requestTimeout()).plus(bound());
+        : longLived().pollInterval().plus(longLived().requestTimeout()).plus(bound());
   }
 
   @Rule({"RW-05", "SEM-05"})
-  void waitersThatGiveUpLeaveNothingBehind() throws Exception {
+  void abandonedWaitsLeaveNothingBehind() throws Exception {
     String name = newName();
     LockClient waiting = client();
     Lease some = acquireNow(some(client(), name));
-    giveUpInEachWay(waiting, whole(waiting, name));
+    abandonInEveryWay(waiting, whole(waiting, name));
     Lease beside =
-        acquireWithin(reserved(), some(client(), name), "a waiter that gave up keeps others out");
+        acquireWithin(
+            waiterTimeout(), some(client(), name), "a waiter that gave up keeps others out");
     beside.release();
     ReleaseOutcome outcome = some.release();
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "a waiter that gave up freed a hold");
     Lease all = acquireWithin(whole(client(), name), "a waiter that gave up became the holder");
-    giveUpInEachWay(waiting, some(waiting, name));
+    abandonInEveryWay(waiting, some(waiting, name));
     assertReleased(all, "a waiter that gave up freed a hold");
-    acquireWithin(reserved(), whole(client(), name), "a waiter that gave up became the holder")
+    acquireWithin(waiterTimeout(), whole(client(), name), "a waiter that gave up became the holder")
         .release();
     eventually(
         () -> waiting.admin().inspect(name).waiters().isEmpty(),
         "a waiter that gave up is in the queue");
     if (kit().server().view().isPresent()) {
-      awaitNothing(view(kit().server()), name, "waiters that gave up left something on the store");
+      awaitNoResidue(view(kit().server()), name, "waiters that gave up left entries on the store");
     }
   }
 
@@ -290,38 +295,40 @@ abstract class SharedRuleTest extends RuleTest {
     for (boolean closed : List.of(false, true)) {
       String name = newName();
       LockClient observer = client();
-      Lease held = acquireNow(some(observer, name));
+      Lease holding = acquireNow(some(observer, name));
       LockClient leaving = client();
-      CompletableFuture<Lease> inTheWay = whole(leaving, name).acquireAsync();
+      CompletableFuture<Lease> waiterForWhole = whole(leaving, name).acquireAsync();
       awaitQueued(observer, name, 1);
-      never(MOMENT, inTheWay, "granted beside a holder that excludes it");
+      assertNever(
+          SHORT_WAIT, waiterForWhole, "a request was granted beside a holder that excludes it");
       Future<Lease> behind = inThread(some(client(), name)::acquire);
       awaitQueued(observer, name, 2);
       if (closed) {
         leaving.close();
       } else {
-        inTheWay.cancel(true);
+        waiterForWhole.cancel(true);
       }
       Lease served =
-          within(reserved(), behind, "a waiter that left the queue still keeps others waiting");
-      assertTrue(held.isHeld(), "a holder was ended by one who came later");
+          within(
+              waiterTimeout(), behind, "a waiter that left the queue still keeps others waiting");
+      assertTrue(holding.isHeld(), "a later request ended the lease of a holder");
       served.release();
-      held.release();
+      holding.release();
     }
   }
 
-  private void giveUpInEachWay(LockClient waiting, Acquirable<Lease> wanted) throws Exception {
-    assertRefused(wanted, "granted beside a holder that excludes it");
+  private void abandonInEveryWay(LockClient waiting, Acquirable<Lease> wanted) throws Exception {
+    assertRefused(wanted, "a request was granted beside a holder that excludes it");
     CompletableFuture<Lease> cancelled = wanted.acquireAsync();
     Waiter<Lease> interrupted = new Waiter<>(wanted::acquire);
-    assertNotAcquired(wanted.tryAcquireAsync(MOMENT), MOMENT);
+    assertNotAcquired(wanted.tryAcquireAsync(SHORT_WAIT), SHORT_WAIT);
     interrupted.interrupt();
     assertEquals(
         Optional.empty(),
         within(interrupted.outcome, "an interrupted waiter did not leave"),
-        "acquired meanwhile");
-    assertTrue(cancelled.cancel(true), "acquired meanwhile");
-    assertTrue(waiting.leases().isEmpty(), "a client holds what it gave up");
+        "what an interrupted waiter acquired");
+    assertTrue(cancelled.cancel(true), "a waiter acquired although a holder excludes it");
+    assertTrue(waiting.leases().isEmpty(), "a client has a lease of an abandoned attempt");
   }
 
   // --- losses ---
@@ -339,23 +346,23 @@ abstract class SharedRuleTest extends RuleTest {
       LeaseLostException loss =
           within(limit, lease.onLoss(), "the loss of one of several holders was not signalled");
       assertNotEquals(LossReason.CLOSED, loss.reason());
-      assertFalse(lease.isHeld(), "held after its loss");
+      assertFalse(lease.isHeld(), "a lease is still held after its loss was reported");
       assertThrows(
           LeaseLostException.class, lease::renew, "a hold that was taken away was renewed");
     }
-    acquireWithin(whole(client(), name), "not free after it was taken away").release();
+    acquireWithin(whole(client(), name), "the lock is not free after it was taken away").release();
   }
 
   @Rule({"RW-06", "SEM-06"})
   void theEndOfAHoldIsReportedToNoOther() throws Exception {
     String name = newName();
     Lease stays = acquireNow(some(client(), name));
-    Lease passing = acquireNow(some(client(passing()), name));
+    Lease unrenewed = acquireNow(some(client(unrenewed()), name));
     LeaseLostException loss =
-        within(untilEnd(passing), passing.onLoss(), "the end of a hold was not reported");
+        within(maxLifetime(unrenewed), unrenewed.onLoss(), "the end of a hold was not reported");
     assertEquals(LossReason.EXPIRED, loss.reason());
     assertTrue(stays.isHeld(), "the end of one hold ended another");
-    never(MOMENT, stays.onLoss(), "the end of one hold was reported to another");
+    assertNever(SHORT_WAIT, stays.onLoss(), "the end of one hold was reported to another");
     stays.release();
   }
 
@@ -365,15 +372,15 @@ abstract class SharedRuleTest extends RuleTest {
     Network network = network();
     Lease cutOff = acquireNow(some(client(network, renewed()), name));
     Future<Boolean> overlap = overlap(whole(client(), name)::acquire, cutOff::isHeld);
-    never(MOMENT, overlap, "the whole was granted while another held a part");
+    assertNever(SHORT_WAIT, overlap, "the whole was granted while another held some of it");
     Disturbance partition = network.partition();
     within(
-        untilEnd(cutOff),
+        maxLifetime(cutOff),
         cutOff.onLoss(),
         "the loss of a holder that is cut off was not signalled");
     assertFalse(
-        within(untilEnd(cutOff), overlap, "the hold of a client that is cut off did not end"),
-        "the whole was granted while another held a part");
+        within(maxLifetime(cutOff), overlap, "the hold of a client that is cut off did not end"),
+        "the whole was granted while another held some of it");
     assertStruck(partition);
   }
 
@@ -385,7 +392,7 @@ abstract class SharedRuleTest extends RuleTest {
     LockClient observer = client();
     List<Lease> leases = new ArrayList<>();
     for (String label : List.of("the first holder", "the second holder")) {
-      leases.add(acquireNow(some(client(lasting().toBuilder().label(label).build()), name)));
+      leases.add(acquireNow(some(client(longLived().toBuilder().label(label).build()), name)));
     }
     List<LockState> seen = new ArrayList<>(List.of(answer(() -> observer.admin().inspect(name))));
     if (has(Capability.LIST)) {
@@ -402,10 +409,11 @@ abstract class SharedRuleTest extends RuleTest {
       }
     }
     ReleaseOutcome outcome = leases.get(0).release();
-    LockState rest = answer(() -> observer.admin().inspect(name));
+    LockState remaining = answer(() -> observer.admin().inspect(name));
     if (outcome == ReleaseOutcome.RELEASED) {
-      assertEquals(1, rest.holders().size(), () -> "the holders shown: " + rest.holders());
-      assertShown(rest.holders().get(0), leases.get(1), "the second");
+      assertEquals(
+          1, remaining.holders().size(), () -> "the holders shown: " + remaining.holders());
+      assertShown(remaining.holders().get(0), leases.get(1), "the second");
     }
     assertSeenFree(observer, name, leases.get(1).release());
   }
@@ -422,7 +430,11 @@ abstract class SharedRuleTest extends RuleTest {
                 assertTrue(
                     remaining.toNanos() > 0
                         && remaining.compareTo(lease.effectiveTtl().plusSeconds(2)) <= 0,
-                    () -> "remaining " + text(remaining) + " of " + lease.effectiveTtl()));
+                    () ->
+                        "remaining time shown: "
+                            + text(remaining)
+                            + ", with a TTL of "
+                            + lease.effectiveTtl()));
   }
 
   @Rule({"RW-08", "SEM-06"})
@@ -436,23 +448,24 @@ abstract class SharedRuleTest extends RuleTest {
     testRevocation(sharing().some(), sharing().whole(), 2);
   }
 
-  // --- one kind ---
+  // --- one kind at a time ---
 
   /**
-   * Checks that a name that is held in one way cannot be acquired in another, by whichever method,
-   * and that the attempts have no effect.
+   * Checks that a name that is held as one kind cannot be acquired as another by any method, and
+   * that the attempts have no effect.
    */
-  final void testDisagreement(Way present, Way other) throws Exception {
+  final void testKindConflict(AcquirableFactory currentKind, AcquirableFactory otherKind)
+      throws Exception {
     String name = newName();
     LockClient holder = client();
-    Lease held = acquireNow(present.of(holder, name));
+    Lease current = acquireNow(currentKind.of(holder, name));
     for (LockClient client : List.of(holder, client())) {
-      Acquirable<Lease> wrong = other.of(client, name);
-      assertDisagrees(wrong::tryAcquire);
-      assertDisagrees(() -> wrong.tryAcquire(bound()));
-      assertDisagrees(wrong::acquire);
-      assertDisagrees(() -> within(wrong.acquireAsync(), "a refused attempt waited"));
-      assertDisagrees(() -> within(wrong.tryAcquireAsync(), "a refused attempt waited"));
+      Acquirable<Lease> wrong = otherKind.of(client, name);
+      assertKindConflict(wrong::tryAcquire);
+      assertKindConflict(() -> wrong.tryAcquire(bound()));
+      assertKindConflict(wrong::acquire);
+      assertKindConflict(() -> within(wrong.acquireAsync(), "a refused attempt waited"));
+      assertKindConflict(() -> within(wrong.tryAcquireAsync(), "a refused attempt waited"));
     }
     LockClient observer = client();
     LockState state = answer(() -> observer.admin().inspect(name));
@@ -460,40 +473,42 @@ abstract class SharedRuleTest extends RuleTest {
     eventually(
         () -> observer.admin().inspect(name).waiters().isEmpty(),
         "a refused attempt is in the queue");
-    assertRenewed(held, "a refused attempt freed what was held");
-    ReleaseOutcome outcome = held.release();
+    assertRenewed(current, "a refused attempt freed what was held");
+    ReleaseOutcome outcome = current.release();
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "a refused attempt freed what was held");
-    // Free, so it may be used as anything.
+    // A free name may become any kind of lock.
     Lease next =
-        acquireAfter(outcome, other.of(observer, name), "a refused attempt left something");
-    assertDisagrees(present.of(holder, name)::tryAcquire);
+        acquireAfter(
+            outcome, otherKind.of(observer, name), "the name is not free after a refused attempt");
+    assertKindConflict(currentKind.of(holder, name)::tryAcquire);
     assertSeenFree(observer, name, next.release());
     if (kit().server().view().isPresent()) {
-      awaitNothing(view(kit().server()), name, "a refused attempt left something on the store");
+      awaitNoResidue(view(kit().server()), name, "a refused attempt left entries on the store");
     }
   }
 
-  /** Checks that somebody who only waits cannot be joined in another way. */
-  final void testDisagreementWithAWaiter(Way present, Way other) throws Exception {
+  /** Checks that a name with a waiter of one kind cannot be acquired as another. */
+  final void testKindConflictWithAWaiter(AcquirableFactory currentKind, AcquirableFactory otherKind)
+      throws Exception {
     String name = newName();
-    Lease held = acquireNow(present.of(client(), name));
+    Lease current = acquireNow(currentKind.of(client(), name));
     LockClient waiting = client();
     Future<Lease> waiter = inThread(whole(waiting, name)::acquire);
     awaitQueued(client(), name, 1);
-    never(MOMENT, waiter, "granted beside a holder that excludes it");
-    assertDisagrees(() -> other.of(client(), name).tryAcquire(bound()));
-    assertReleased(held, "a refused attempt freed what was held");
+    assertNever(SHORT_WAIT, waiter, "a request was granted beside a holder that excludes it");
+    assertKindConflict(() -> otherKind.of(client(), name).tryAcquire(bound()));
+    assertReleased(current, "a refused attempt freed what was held");
     within(waiter, "a refused attempt kept a waiter waiting").release();
   }
 
-  private void assertDisagrees(Question<?, Exception> attempt) throws Exception {
+  private void assertKindConflict(Question<?, Exception> attempt) throws Exception {
     try {
       Object granted = answer(attempt);
-      fail("a name was acquired in two ways, which exclude each other by chance only: " + granted);
+      fail("a name was acquired in two ways, which need not exclude each other: " + granted);
     } catch (LockConfigurationException e) {
       assertTrue(
           String.valueOf(e.getMessage()).contains("in use"),
-          () -> "the message does not say what is wrong: " + e.getMessage());
+          () -> "the message does not say what the name is in use as: " + e.getMessage());
     } catch (LockException e) {
       fail("another kind of lock was reported as a failure of the store: " + e, e);
     }

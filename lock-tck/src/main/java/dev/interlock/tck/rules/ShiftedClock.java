@@ -5,8 +5,8 @@ import java.time.Duration;
 import java.util.function.Supplier;
 
 /**
- * The clocks of a machine whose wall clock is ahead of the others'. If it gets ahead, the machine
- * has slept: its monotonic clock stops meanwhile.
+ * The clocks of a machine whose wall clock is ahead of the others'. If the difference grows, the
+ * machine has slept: its monotonic clock did not advance.
  */
 record ShiftedClock(Supplier<Duration> ahead) implements TimeSource {
   @Override

@@ -31,29 +31,29 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Scenarios in which one answer of the store is lost or replaced by an error. Each checks what the
- * client reports afterwards, and what is left on the store.
+ * Scenarios in which one answer of the store is lost or replaced by an error. Each checks the
+ * client's reports afterwards, and that nothing is left on the store.
  */
 final class SpoiledAnswers {
-  /** How many of the answers to one call are spoiled, each in a separate run. */
-  static final int ANSWERS = 3;
+  /** Number of answers to one call that are spoiled, each in a run of its own. */
+  static final int ANSWERS_PER_CALL = 3;
 
-  private static final Duration PATIENCE = Duration.ofMillis(300);
+  private static final Duration SHORT_TIMEOUT = Duration.ofMillis(300);
 
-  /** Within this time a waiter has sent its further requests, if it sends any. */
-  private static final Duration FURTHER_REQUESTS = Duration.ofSeconds(1);
+  /** Time for a waiter to send its further requests, if it sends any. */
+  private static final Duration FURTHER_REQUEST_TIME = Duration.ofSeconds(1);
 
   /** Time for late false reports after the last scenario. */
-  private static final Duration AFTERMATH = Duration.ofSeconds(1);
+  private static final Duration LATE_REPORT_TIME = Duration.ofSeconds(1);
 
   private final RuleTest test;
   private final Spoiler spoiler;
   private final LockClient client;
   private final LockClient other;
   private final Queue<LockEvent.Lost> losses = new ConcurrentLinkedQueue<>();
-  private final Set<String> ranOut = new HashSet<>();
+  private final Set<String> expiredNames = new HashSet<>();
   private final List<CompletableFuture<LeaseLostException>> released = new ArrayList<>();
-  private int earlier;
+  private int answersBefore;
   private String name = "";
 
   private SpoiledAnswers(RuleTest test, Spoiler spoiler) {
@@ -64,46 +64,46 @@ final class SpoiledAnswers {
   }
 
   /**
-   * Plays a scenario once for each of the first answers to a call, with the same client throughout.
-   * Several proxies are used concurrently.
+   * Runs a scenario once for each of the first answers to a call, with the same client throughout.
+   * The proxies are used concurrently.
    */
-  static void each(RuleTest test, List<Spoiler> ways, RuleTest.Action<SpoiledAnswers> scenario)
+  static void each(RuleTest test, List<Spoiler> spoilers, RuleTest.Action<SpoiledAnswers> scenario)
       throws Exception {
-    List<Future<Boolean>> plays = new ArrayList<>();
-    for (Spoiler way : ways) {
-      plays.add(test.inThread(() -> new SpoiledAnswers(test, way).playAll(scenario)));
+    List<Future<Boolean>> runs = new ArrayList<>();
+    for (Spoiler spoiler : spoilers) {
+      runs.add(test.inThread(() -> new SpoiledAnswers(test, spoiler).runAll(scenario)));
     }
-    for (Future<Boolean> play : plays) {
+    for (Future<Boolean> run : runs) {
       test.within(
-          Duration.ofMinutes(4), play, "the lock did not work again after a spoiled answer");
+          Duration.ofMinutes(4), run, "a scenario with a lost or refused answer did not end");
     }
   }
 
-  private boolean playAll(RuleTest.Action<SpoiledAnswers> scenario) throws Exception {
-    for (earlier = 0; earlier < ANSWERS; earlier++) {
-      int attempts = 3; // on a busy machine a lease may run out in the middle
-      while (!isPlayed(scenario, attempts == 1)) {
-        ranOut.add(name);
+  private boolean runAll(RuleTest.Action<SpoiledAnswers> scenario) throws Exception {
+    for (answersBefore = 0; answersBefore < ANSWERS_PER_CALL; answersBefore++) {
+      int attempts = 3; // on a busy machine a lease may expire during the scenario
+      while (!isTested(scenario, attempts == 1)) {
+        expiredNames.add(name);
         attempts--;
       }
     }
-    RuleTest.letPass(AFTERMATH);
+    RuleTest.sleep(LATE_REPORT_TIME);
     for (CompletableFuture<LeaseLostException> lost : released) {
       assertFalse(
-          lost.isDone(), () -> "lost() completed for a lease that was released: " + lost.join());
+          lost.isDone(), () -> "onLoss() completed for a lease that was released: " + lost.join());
     }
-    losses.removeIf(lost -> ranOut.contains(lost.name()));
+    losses.removeIf(lost -> expiredNames.contains(lost.name()));
     assertEquals(List.of(), List.copyOf(losses), "leases that were not lost were reported as lost");
     return true;
   }
 
-  /** {@return false if a lease ran out meanwhile} */
-  private boolean isPlayed(RuleTest.Action<SpoiledAnswers> scenario, boolean required)
+  /** {@return false if a lease expired during the scenario} */
+  private boolean isTested(RuleTest.Action<SpoiledAnswers> scenario, boolean required)
       throws Exception {
     name = test.newName();
     try {
       scenario.on(this);
-      return required || !hasRunOut();
+      return required || !hasExpired();
     } catch (AssertionError | LockException e) {
       if (!required
           && e instanceof LeaseLostException lost
@@ -111,12 +111,12 @@ final class SpoiledAnswers {
         return false;
       }
       throw new AssertionError(
-          "answer " + (earlier + 1) + " " + spoiler.how() + ": " + e.getMessage(), e);
+          "answer " + (answersBefore + 1) + " " + spoiler.effect() + ": " + e.getMessage(), e);
     }
   }
 
-  /** Whether a lease has run out without the scenario noticing. */
-  private boolean hasRunOut() {
+  /** {@return whether a lease expired and the scenario did not notice} */
+  private boolean hasExpired() {
     return losses.stream()
         .anyMatch(lost -> lost.name().equals(name) && lost.loss().reason() == LossReason.EXPIRED);
   }
@@ -132,7 +132,7 @@ final class SpoiledAnswers {
     return test.timing().renewedTtl().multipliedBy(2).plus(test.bound());
   }
 
-  /** {@return a client behind the spoiler that is connected and has loaded its classes} */
+  /** {@return a client behind the spoiler, connected and with its classes loaded} */
   private LockClient open() {
     LockClient opened = test.client(spoiler.uri(), options());
     test.acquireNow(opened.lock(test.newName())).release();
@@ -146,20 +146,20 @@ final class SpoiledAnswers {
   }
 
   private ActiveFault spoil() {
-    return spoiler.spoils().apply(earlier);
+    return spoiler.start().apply(answersBefore);
   }
 
-  /** Checks that the first answer was spoiled; whether there are more depends on the backend. */
+  /** Checks that the first answer was spoiled. The backend decides whether there are more. */
   private void assertStruck(ActiveFault spoil) throws InterruptedException {
     RuleTest.assumeTestable(
-        earlier > 0 || spoil.awaitHit(Duration.ofMillis(1)),
-        "the client's requests do not pass the proxy that spoils their answers");
+        answersBefore > 0 || spoil.awaitHit(Duration.ofMillis(1)),
+        "the fault had no effect: the client's requests do not pass the proxy");
   }
 
-  /** Spoils an answer to a call, and returns its result; empty if it failed. */
+  /** Spoils an answer to a call. Returns the call's result, or empty if it failed. */
   private <T> Optional<T> spoiled(Callable<T> call) throws Exception {
     try (ActiveFault spoil = spoil()) {
-      Optional<T> result = RuleTest.unless(LockException.class, call);
+      Optional<T> result = RuleTest.emptyOn(LockException.class, call);
       assertStruck(spoil);
       return result;
     }
@@ -170,7 +170,8 @@ final class SpoiledAnswers {
   }
 
   private void assertFreeInTime(Duration limit) throws InterruptedException {
-    test.acquireWithin(limit, other.lock(name), "no other client acquired the lock").release();
+    test.acquireWithin(limit, other.lock(name), "no other client acquired the lock afterwards")
+        .release();
   }
 
   private void assertNobodyElse(String otherwise) {
@@ -183,7 +184,7 @@ final class SpoiledAnswers {
       assertTrue(lease.isHeld(), "the lease is no longer held");
       assertNobodyElse("another client acquired the lock of a lease that is held");
       RuleTest.renewNow(lease, test.bound());
-      RuleTest.assertReleased(lease, "the lease was gone");
+      RuleTest.assertReleased(lease, "the store had freed the lock of a lease that is held");
     } catch (AssertionError e) {
       if (lease.isHeld()) {
         throw e;
@@ -217,39 +218,41 @@ final class SpoiledAnswers {
         .release();
   }
 
-  void attemptInVain() throws Exception {
-    playInVain(client.lock(name)::tryAcquire);
+  void attemptOnHeldLock() throws Exception {
+    checkNotGranted(client.lock(name)::tryAcquire);
   }
 
-  void waitingInVain() throws Exception {
-    playInVain(() -> client.lock(name).tryAcquire(PATIENCE));
+  void waitingForHeldLock() throws Exception {
+    checkNotGranted(() -> client.lock(name).tryAcquire(SHORT_TIMEOUT));
   }
 
-  private void playInVain(Callable<Optional<Lease>> attempt) throws Exception {
-    Lease held = longHeldBy(other);
+  private void checkNotGranted(Callable<Optional<Lease>> attempt) throws Exception {
+    Lease blocker = longHeldBy(other);
     Optional<Optional<Lease>> outcome = spoiled(attempt);
     assertTrue(outcome.flatMap(lease -> lease).isEmpty(), "a lock that is held was granted");
-    RuleTest.assertReleased(held, "a lease was gone because another client had tried or waited");
+    RuleTest.assertReleased(blocker, "a lease was gone because another client had tried or waited");
     assertFreeInTime(untilExpired());
   }
 
   void waiting() throws Exception {
-    Lease held = longHeldBy(other);
+    Lease blocker = longHeldBy(other);
     ActiveFault spoil = spoil();
     CompletableFuture<Optional<Lease>> waiter =
         client.lock(name).tryAcquireAsync(untilExpired().multipliedBy(2));
     try (spoil) {
-      boolean unused = spoil.awaitHit(earlier == 0 ? test.bound().dividedBy(2) : FURTHER_REQUESTS);
+      boolean unused =
+          spoil.awaitHit(answersBefore == 0 ? test.bound().dividedBy(2) : FURTHER_REQUEST_TIME);
       assertFalse(waiter.isDone() && granted(waiter), "a lock that is held was granted");
-      RuleTest.assertReleased(held, "a lease was gone because another client was waiting");
+      RuleTest.assertReleased(blocker, "a lease was gone because another client was waiting");
       assertStruck(spoil);
     }
     Optional<Optional<Lease>> served =
-        RuleTest.unless( // a permanent failure ends a wait at once
+        RuleTest.emptyOn( // a permanent failure ends a wait at once
             LockException.class,
             () -> test.within(untilExpired(), waiter, "the waiter was not served"));
     if (served.isPresent()) {
-      assertWorks(served.get().orElseGet(() -> fail("the waiter gave up before its time")));
+      assertWorks(
+          served.get().orElseGet(() -> fail("the waiter returned before its time-out had passed")));
     } else {
       assertFreeInTime(untilExpired());
     }
@@ -286,7 +289,9 @@ final class SpoiledAnswers {
     }
     try {
       LeaseLostException loss = lost.get(500, TimeUnit.MILLISECONDS);
-      assertTrue(System.nanoTime() - validUntil >= 0, () -> "lost too early: " + loss.getMessage());
+      assertTrue(
+          System.nanoTime() - validUntil >= 0,
+          () -> "a lease was lost before its validity had ended: " + loss.getMessage());
       throw loss;
     } catch (TimeoutException e) {
       assertWorks(lease);
@@ -302,9 +307,9 @@ final class SpoiledAnswers {
       assertStruck(spoil);
     }
     assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "the outcome of releasing a held lease");
-    assertFalse(lease.isHeld(), "held after its release");
-    assertFreeInTime(test.lasting().ttl().dividedBy(2));
-    assertEquals(outcome, lease.release(), "a repeated release says something else");
+    assertFalse(lease.isHeld(), "a lease is still held after its release");
+    assertFreeInTime(test.longLived().ttl().dividedBy(2));
+    assertEquals(outcome, lease.release(), "the outcome of a repeated release");
     lease.close();
   }
 
@@ -323,13 +328,15 @@ final class SpoiledAnswers {
 
   void inspection() throws Exception {
     Lease lease = longHeldBy(other);
-    for (boolean held : new boolean[] {true, false}) {
-      boolean seen = spoiled(() -> client.admin().inspect(name).isHeld()).orElse(held);
-      assertEquals(held, seen, "whether inspection showed the lock as held");
-      if (held) {
+    for (boolean expected : new boolean[] {true, false}) {
+      boolean seen = spoiled(() -> client.admin().inspect(name).isHeld()).orElse(expected);
+      assertEquals(expected, seen, "whether inspection showed the lock as held");
+      if (expected) {
         RuleTest.assertReleased(lease, "a lease was gone because its lock was inspected");
         test.eventually(
-            untilExpired(), () -> !other.admin().inspect(name).isHeld(), "the lock is still held");
+            untilExpired(),
+            () -> !other.admin().inspect(name).isHeld(),
+            "the lock is still shown as held after its release");
       }
     }
     test.answer(() -> client.admin().inspect(name));
@@ -341,9 +348,9 @@ final class SpoiledAnswers {
         acquireAfter(
             () -> client.admin().forceRelease(name),
             test.bound(),
-            "not free after its forced release");
+            "the lock is not free after its forced release");
     forced.release();
-    assertTrue(next.isHeld(), "the release of a force-released lease touched its successor");
+    assertTrue(next.isHeld(), "the release of a forced lease touched its successor");
     next.release();
   }
 
@@ -354,13 +361,15 @@ final class SpoiledAnswers {
     Lease revoked = test.acquireNow(other.lock(name));
     Lease next =
         acquireAfter(
-            () -> client.admin().revoke(name), untilExpired(), "not free after it was revoked");
+            () -> client.admin().revoke(name),
+            untilExpired(),
+            "the lock is not free after it was revoked");
     assertFalse(
         revoked.isHeld(), "the successor acquired the lock while the lease was still valid");
     next.release();
   }
 
-  /** Frees the lock with an answer spoiled, and returns the lease of a third client. */
+  /** Frees the lock while an answer is spoiled, and returns a third client's lease. */
   private Lease acquireAfter(Callable<Boolean> intervention, Duration limit, String otherwise)
       throws Exception {
     Optional<Boolean> seen = spoiled(intervention);
@@ -371,44 +380,48 @@ final class SpoiledAnswers {
     return test.acquireWithin(limit, test.client(options()).lock(name), otherwise);
   }
 
-  /** All answers are spoiled for a while. */
-  void aWhile() throws Exception {
-    if (earlier > 0) {
+  /** Every request is refused for a while. */
+  void refusedForAWhile() throws Exception {
+    if (answersBefore > 0) {
       return;
     }
-    Lease held = longHeldBy(client);
+    Lease kept = longHeldBy(client);
     String second = test.newName();
-    Lease given = test.acquireNow(client.lock(second, RuleTest.renewed(test.timing().longTtl())));
-    released.add(given.onLoss());
+    Lease releasedMeanwhile =
+        test.acquireNow(client.lock(second, RuleTest.renewed(test.timing().longTtl())));
+    released.add(releasedMeanwhile.onLoss());
     String third = test.newName();
     Lease others = test.acquireNow(other.lock(third, RuleTest.renewed(test.timing().longTtl())));
     CompletableFuture<Optional<Lease>> waiter =
         client.lock(third).tryAcquireAsync(untilExpired().multipliedBy(2));
     ReleaseOutcome outcome;
     try (ActiveFault spoil = spoil()) {
-      outcome = given.release();
+      outcome = releasedMeanwhile.release();
       for (String each : List.of(name, third, test.newName())) {
         Optional<Optional<Lease>> granted =
-            RuleTest.unless(LockException.class, client.lock(each)::tryAcquire);
-        assertTrue(granted.flatMap(lease -> lease).isEmpty(), "granted without the store");
+            RuleTest.emptyOn(LockException.class, client.lock(each)::tryAcquire);
+        assertTrue(
+            granted.flatMap(lease -> lease).isEmpty(),
+            "a lock was granted although the store refused every request");
       }
-      RuleTest.letPass(PATIENCE);
-      assertTrue(held.isHeld(), "a lease was lost before its validity was over");
+      RuleTest.sleep(SHORT_TIMEOUT);
+      assertTrue(kept.isHeld(), "a lease was lost before its validity was over");
       assertStruck(spoil);
     }
-    assertEquals(ReleaseOutcome.UNKNOWN, outcome, "the store refused the release");
+    assertEquals(
+        ReleaseOutcome.UNKNOWN, outcome, "the outcome of a release that the store refused");
     RuleTest.assertReleased(others, "a lease was gone because another client was waiting");
-    RuleTest.unless( // a permanent failure ends a wait at once
+    RuleTest.emptyOn( // a permanent failure ends a wait at once
             LockException.class,
             () -> test.within(untilExpired(), waiter, "the waiter was not served"))
         .ifPresent(lease -> lease.ifPresent(Lease::release));
     test.acquireWithin(
-            test.lasting().ttl().dividedBy(2),
+            test.longLived().ttl().dividedBy(2),
             other.lock(second),
-            "a refused release was not completed")
+            "a refused release was not repeated until it succeeded")
         .release();
-    RuleTest.renewNow(held, test.bound());
-    RuleTest.assertReleased(held, "the lease was gone");
+    RuleTest.renewNow(kept, test.bound());
+    RuleTest.assertReleased(kept, "the store had freed the lock of a lease that is held");
     assertFreeInTime(untilExpired());
   }
 }

@@ -9,11 +9,11 @@ import java.util.function.IntFunction;
 /**
  * A proxy between a client and the store that can spoil an answer.
  *
- * @param uri where the client connects to
- * @param how what happens to the answer, for failure messages
- * @param spoils starts to spoil one answer, after the given number of earlier ones has passed
+ * @param uri the URI for the client
+ * @param effect what happens to the answer, for failure messages
+ * @param start starts to spoil the answer that follows the given number of others
  */
-record Spoiler(String uri, String how, IntFunction<ActiveFault> spoils) {
+record Spoiler(String uri, String effect, IntFunction<ActiveFault> start) {
 
   /** {@return a proxy that cuts the connection instead of passing the answer} */
   static Spoiler losing(Network network) {
@@ -22,8 +22,8 @@ record Spoiler(String uri, String how, IntFunction<ActiveFault> spoils) {
   }
 
   /** {@return a proxy that answers with an error and does not forward the request} */
-  static Spoiler refusing(RedisErrors way, RedisError error, int count) {
+  static Spoiler refusing(RedisErrors proxies, RedisError error, int count) {
     return new Spoiler(
-        way.uri(), "replaced by " + error, earlier -> way.answer(error, earlier, count));
+        proxies.uri(), "replaced by " + error, earlier -> proxies.answer(error, earlier, count));
   }
 }

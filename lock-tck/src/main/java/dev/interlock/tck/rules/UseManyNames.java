@@ -15,12 +15,10 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 
-/**
- * Uses many names, and returns how much more heap and how many more threads are in use afterwards.
- */
+/** Uses many names, and returns the growth of the heap, and of the number of threads. */
 final class UseManyNames implements RemoteTask {
   private static final int THREADS = 16;
-  static final int MORE_THREADS = 10;
+  static final int MAX_ADDED_THREADS = 10;
 
   @Override
   public String run(Worker worker, List<String> arguments) throws Exception {
@@ -31,7 +29,7 @@ final class UseManyNames implements RemoteTask {
     int threadsBefore = Thread.getAllStackTraces().size();
     use(worker.client(), prefix, names);
     long heap = usedHeap() - heapBefore;
-    int threads = threadsAtRest(threadsBefore + MORE_THREADS) - threadsBefore;
+    int threads = threadsAtRest(threadsBefore + MAX_ADDED_THREADS) - threadsBefore;
     return heap + " " + threads;
   }
 
@@ -44,17 +42,17 @@ final class UseManyNames implements RemoteTask {
         });
   }
 
-  /** Does something with a number. */
+  /** Work on a numbered item. */
   interface NumberedWork<T> {
-    T with(int number) throws Exception;
+    T on(int number) throws Exception;
   }
 
-  /** Does something with each number below a limit, on some threads, which end. */
+  /** Works on each number below a limit, on threads that end with the call. */
   static <T> List<T> forEach(int limit, NumberedWork<T> work) throws Exception {
     ExecutorService executor = Executors.newFixedThreadPool(THREADS);
     List<Future<T>> futures =
         executor.invokeAll(
-            IntStream.range(0, limit).<Callable<T>>mapToObj(i -> () -> work.with(i)).toList());
+            IntStream.range(0, limit).<Callable<T>>mapToObj(i -> () -> work.on(i)).toList());
     List<T> results = new ArrayList<>();
     for (Future<T> future : futures) {
       results.add(future.get());
@@ -65,25 +63,25 @@ final class UseManyNames implements RemoteTask {
   }
 
   /**
-   * {@return the number of threads, once the idle ones that a client keeps for a while have ended}
+   * {@return the number of threads after the idle ones that a client keeps for a while have ended}
    */
-  static int threadsAtRest(int most) {
+  static int threadsAtRest(int expected) {
     RuleTest.poll(
         Duration.ofSeconds(30),
         Duration.ofMillis(50),
-        () -> Thread.getAllStackTraces().size() <= most);
+        () -> Thread.getAllStackTraces().size() <= expected);
     return Thread.getAllStackTraces().size();
   }
 
-  /** {@return the least of several measurements, since garbage collection is not deterministic} */
+  /** {@return the smallest of several measurements, since garbage collection varies} */
   private static long usedHeap() throws InterruptedException {
-    long least = Long.MAX_VALUE;
+    long min = Long.MAX_VALUE;
     for (int i = 0; i < 5; i++) {
       System.gc();
       Thread.sleep(50);
       Runtime runtime = Runtime.getRuntime();
-      least = Math.min(least, runtime.totalMemory() - runtime.freeMemory());
+      min = Math.min(min, runtime.totalMemory() - runtime.freeMemory());
     }
-    return least;
+    return min;
   }
 }

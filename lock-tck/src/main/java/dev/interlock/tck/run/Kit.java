@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * declarations, and the durations for it. Thread-safe.
  */
 public final class Kit implements AutoCloseable {
-  private static final int MOST_TRIES = 10;
+  private static final int MAX_OPEN_ATTEMPTS = 10;
   private static final Pattern PORT = Pattern.compile("://[^/?]*:(\\d{1,5})");
 
   private final Harness harness;
@@ -132,11 +132,11 @@ public final class Kit implements AutoCloseable {
   }
 
   private static LockClient open(Supplier<LockClient> opening) {
-    for (int tries = 1; ; tries++) {
+    for (int attempt = 1; ; attempt++) {
       try {
         return opening.get();
       } catch (LockUnavailableException e) {
-        if (tries == MOST_TRIES) {
+        if (attempt == MAX_OPEN_ATTEMPTS) {
           throw e;
         }
       }

@@ -19,86 +19,86 @@ import org.jspecify.annotations.Nullable;
  * only {@link ForwardingQueue} forwards the queue of the other backend.
  */
 public abstract class ForwardingBackend implements LockBackend {
-  private final LockBackend right;
+  private final LockBackend delegate;
 
   /**
    * For subclasses.
    *
-   * @param right the right backend
+   * @param delegate the delegate backend
    */
-  protected ForwardingBackend(LockBackend right) {
-    this.right = right;
+  protected ForwardingBackend(LockBackend delegate) {
+    this.delegate = delegate;
   }
 
   @Override
   public BackendInfo info() {
-    return right.info();
+    return delegate.info();
   }
 
   @Override
   public String endpoint() {
-    return right.endpoint();
+    return delegate.endpoint();
   }
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    return right.tryAcquire(claim, deadline);
+    return delegate.tryAcquire(claim, deadline);
   }
 
   @Override
   public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-    return right.renew(grant, deadline);
+    return delegate.renew(grant, deadline);
   }
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    return right.release(claim, deadline);
+    return delegate.release(claim, deadline);
   }
 
   @Override
   public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
       throws InterruptedException {
-    return right.releaseAfter(claim, delay, deadline);
+    return delegate.releaseAfter(claim, delay, deadline);
   }
 
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
-    return right.watch(name, wakeUp);
+    return delegate.watch(name, wakeUp);
   }
 
   @Override
   public LockState inspect(String name, Deadline deadline) throws InterruptedException {
-    return right.inspect(name, deadline);
+    return delegate.inspect(name, deadline);
   }
 
   @Override
   public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-    return right.forceRelease(name, deadline);
+    return delegate.forceRelease(name, deadline);
   }
 
   @Override
   public boolean revoke(String name, Deadline deadline) throws InterruptedException {
-    return right.revoke(name, deadline);
+    return delegate.revoke(name, deadline);
   }
 
   @Override
   public LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
-    return right.list(prefix, cursor, limit, deadline);
+    return delegate.list(prefix, cursor, limit, deadline);
   }
 
   @Override
   public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
-    return right.endSession(claim, refusedFor, refusal);
+    return delegate.endSession(claim, refusedFor, refusal);
   }
 
   @Override
   public void forget(Claim claim) {
-    right.forget(claim);
+    delegate.forget(claim);
   }
 
   @Override
   public void close() {
-    right.close();
+    delegate.close();
   }
 }

@@ -20,22 +20,22 @@ import java.util.function.Consumer;
 
 /** Forwards every call to another client. */
 public abstract class ForwardingClient implements LockClient {
-  private final LockClient right;
+  private final LockClient delegate;
 
   /**
    * For subclasses.
    *
-   * @param right the right client
+   * @param delegate the delegate client
    */
-  protected ForwardingClient(LockClient right) {
-    this.right = right;
+  protected ForwardingClient(LockClient delegate) {
+    this.delegate = delegate;
   }
 
   /**
-   * {@return what {@link #lock(String)} and {@link #lock(String, Consumer)} return; the right lock
-   * by default}
+   * {@return what {@link #lock(String)} and {@link #lock(String, Consumer)} return; the delegate
+   * lock by default}
    *
-   * @param lock the right lock
+   * @param lock the delegate lock
    */
   protected DistributedLock altered(DistributedLock lock) {
     return lock;
@@ -43,9 +43,9 @@ public abstract class ForwardingClient implements LockClient {
 
   /**
    * {@return what {@link #readWriteLock(String)} and {@link #readWriteLock(String, Consumer)}
-   * return; the right lock by default}
+   * return; the delegate lock by default}
    *
-   * @param lock the right lock
+   * @param lock the delegate lock
    */
   protected DistributedReadWriteLock altered(DistributedReadWriteLock lock) {
     return lock;
@@ -53,9 +53,9 @@ public abstract class ForwardingClient implements LockClient {
 
   /**
    * {@return what {@link #semaphore(String, int)} and {@link #semaphore(String, int, Consumer)}
-   * return; the right semaphore by default}
+   * return; the delegate semaphore by default}
    *
-   * @param semaphore the right semaphore
+   * @param semaphore the delegate semaphore
    */
   protected DistributedSemaphore altered(DistributedSemaphore semaphore) {
     return semaphore;
@@ -63,9 +63,9 @@ public abstract class ForwardingClient implements LockClient {
 
   /**
    * {@return what {@link #election(String)} and {@link #election(String, Consumer)} return; the
-   * right election by default}
+   * delegate election by default}
    *
-   * @param election the right election
+   * @param election the delegate election
    */
   protected LeaderElection altered(LeaderElection election) {
     return election;
@@ -73,69 +73,69 @@ public abstract class ForwardingClient implements LockClient {
 
   @Override
   public LockOptions options() {
-    return right.options();
+    return delegate.options();
   }
 
   @Override
   public DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change) {
-    return altered(right.lock(name, change));
+    return altered(delegate.lock(name, change));
   }
 
   @Override
   public DistributedReadWriteLock readWriteLock(
       String name, Consumer<? super LockOptions.Builder> change) {
-    return altered(right.readWriteLock(name, change));
+    return altered(delegate.readWriteLock(name, change));
   }
 
   @Override
   public DistributedSemaphore semaphore(
       String name, int limit, Consumer<? super LockOptions.Builder> change) {
-    return altered(right.semaphore(name, limit, change));
+    return altered(delegate.semaphore(name, limit, change));
   }
 
   @Override
   public LeaderElection election(String name, Consumer<? super LockOptions.Builder> change) {
-    return altered(right.election(name, change));
+    return altered(delegate.election(name, change));
   }
 
   @Override
   public MultiLock multiLock(
       Collection<String> names, Consumer<? super LockOptions.Builder> change) {
-    return right.multiLock(names, change);
+    return delegate.multiLock(names, change);
   }
 
   @Override
   public LockAdmin admin() {
-    return right.admin();
+    return delegate.admin();
   }
 
   @Override
   public BackendInfo backend() {
-    return right.backend();
+    return delegate.backend();
   }
 
   @Override
   public String endpoint() {
-    return right.endpoint();
+    return delegate.endpoint();
   }
 
   @Override
   public List<LeaseInfo> leases() {
-    return right.leases();
+    return delegate.leases();
   }
 
   @Override
   public List<WaiterInfo> waiters() {
-    return right.waiters();
+    return delegate.waiters();
   }
 
   @Override
   public Registration onEvent(Consumer<? super LockEvent> listener) {
-    return right.onEvent(listener);
+    return delegate.onEvent(listener);
   }
 
   @Override
   public void close(Duration drain) {
-    right.close(drain);
+    delegate.close(drain);
   }
 }

@@ -9,12 +9,12 @@ import java.util.function.UnaryOperator;
  * it is cancelled or completed itself.
  */
 final class ForwardingFuture<T> extends CompletableFuture<T> {
-  private final CompletableFuture<T> right;
+  private final CompletableFuture<T> delegate;
 
-  ForwardingFuture(CompletableFuture<T> right, UnaryOperator<T> alteration) {
-    this.right = right;
+  ForwardingFuture(CompletableFuture<T> delegate, UnaryOperator<T> alteration) {
+    this.delegate = delegate;
     var unused =
-        right.whenComplete(
+        delegate.whenComplete(
             (value, failure) -> {
               if (failure != null) {
                 completeExceptionally(cause(failure));
@@ -22,7 +22,7 @@ final class ForwardingFuture<T> extends CompletableFuture<T> {
                 complete(alteration.apply(value));
               }
             });
-    var unusedToo = whenComplete((value, failure) -> right.cancel(true));
+    var unusedToo = whenComplete((value, failure) -> delegate.cancel(true));
   }
 
   private static Throwable cause(Throwable failure) {
@@ -33,7 +33,7 @@ final class ForwardingFuture<T> extends CompletableFuture<T> {
 
   @Override
   public boolean cancel(boolean mayInterruptIfRunning) {
-    var unused = right.cancel(mayInterruptIfRunning);
+    var unused = delegate.cancel(mayInterruptIfRunning);
     return isCancelled();
   }
 }

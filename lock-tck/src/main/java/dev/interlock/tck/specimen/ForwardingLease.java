@@ -13,84 +13,84 @@ import org.jspecify.annotations.Nullable;
 
 /** Forwards every call to another lease. */
 public abstract class ForwardingLease implements Lease {
-  private final Lease right;
+  private final Lease delegate;
 
   /**
    * For subclasses.
    *
-   * @param right the right lease
+   * @param delegate the delegate lease
    */
-  protected ForwardingLease(Lease right) {
-    this.right = right;
+  protected ForwardingLease(Lease delegate) {
+    this.delegate = delegate;
   }
 
   @Override
   public String name() {
-    return right.name();
+    return delegate.name();
   }
 
   @Override
   public long fencingToken() {
-    return right.fencingToken();
+    return delegate.fencingToken();
   }
 
   @Override
   public boolean isHeld() {
-    return right.isHeld();
+    return delegate.isHeld();
   }
 
   @Override
   public Duration remainingValidity() {
-    return right.remainingValidity();
+    return delegate.remainingValidity();
   }
 
   @Override
   public Duration effectiveTtl() {
-    return right.effectiveTtl();
+    return delegate.effectiveTtl();
   }
 
   @Override
   public void ensureHeld() {
-    right.ensureHeld();
+    delegate.ensureHeld();
   }
 
   @Override
   public void renew() throws InterruptedException {
-    right.renew();
+    delegate.renew();
   }
 
   @Override
   public ReleaseOutcome release() {
-    return right.release();
+    return delegate.release();
   }
 
   @Override
   public CompletableFuture<@Nullable Void> renewAsync() {
-    return right.renewAsync();
+    return delegate.renewAsync();
   }
 
   @Override
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
-    return right.releaseAsync();
+    return delegate.releaseAsync();
   }
 
   @Override
   public void close() {
-    right.close();
+    delegate.close();
   }
 
   @Override
   public <T> T callWhileHeld(Callable<T> work) throws Exception {
-    return right.callWhileHeld(work);
+    return delegate.callWhileHeld(work);
   }
 
   @Override
   public CompletableFuture<LeaseLostException> onLoss() {
-    return right.onLoss();
+    return delegate.onLoss();
   }
 
   @Override
   public Registration onEvent(Consumer<? super LockEvent> listener) {
-    return right.onEvent(listener);
+    return delegate.onEvent(listener);
   }
 }

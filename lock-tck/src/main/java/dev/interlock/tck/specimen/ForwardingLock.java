@@ -9,21 +9,21 @@ import java.util.concurrent.CompletableFuture;
 
 /** Forwards every call to another lock. */
 public abstract class ForwardingLock implements DistributedLock {
-  private final DistributedLock right;
+  private final DistributedLock delegate;
 
   /**
    * For subclasses.
    *
-   * @param right the right lock
+   * @param delegate the delegate lock
    */
-  protected ForwardingLock(DistributedLock right) {
-    this.right = right;
+  protected ForwardingLock(DistributedLock delegate) {
+    this.delegate = delegate;
   }
 
   /**
-   * {@return the lease that an acquisition returns; the right one by default}
+   * {@return the lease that an acquisition returns; the delegate one by default}
    *
-   * @param lease the right lease
+   * @param lease the delegate lease
    */
   protected Lease altered(Lease lease) {
     return lease;
@@ -31,42 +31,42 @@ public abstract class ForwardingLock implements DistributedLock {
 
   @Override
   public String name() {
-    return right.name();
+    return delegate.name();
   }
 
   @Override
   public Lease acquire() throws InterruptedException {
-    return altered(right.acquire());
+    return altered(delegate.acquire());
   }
 
   @Override
   public Optional<Lease> tryAcquire() {
-    return right.tryAcquire().map(this::altered);
+    return delegate.tryAcquire().map(this::altered);
   }
 
   @Override
   public Optional<Lease> tryAcquire(Duration timeout) throws InterruptedException {
-    return right.tryAcquire(timeout).map(this::altered);
+    return delegate.tryAcquire(timeout).map(this::altered);
   }
 
   @Override
   public CompletableFuture<Lease> acquireAsync() {
-    return new ForwardingFuture<>(right.acquireAsync(), this::altered);
+    return new ForwardingFuture<>(delegate.acquireAsync(), this::altered);
   }
 
   @Override
   public CompletableFuture<Optional<Lease>> tryAcquireAsync() {
-    return new ForwardingFuture<>(right.tryAcquireAsync(), lease -> lease.map(this::altered));
+    return new ForwardingFuture<>(delegate.tryAcquireAsync(), lease -> lease.map(this::altered));
   }
 
   @Override
   public CompletableFuture<Optional<Lease>> tryAcquireAsync(Duration timeout) {
     return new ForwardingFuture<>(
-        right.tryAcquireAsync(timeout), lease -> lease.map(this::altered));
+        delegate.tryAcquireAsync(timeout), lease -> lease.map(this::altered));
   }
 
   @Override
   public LeasedLock asLock() {
-    return right.asLock();
+    return delegate.asLock();
   }
 }

@@ -6,20 +6,20 @@ import dev.interlock.spi.QueueingBackend;
 
 /** Forwards every call to another backend, including its queue. */
 public abstract class ForwardingQueue extends ForwardingBackend implements QueueingBackend {
-  private final QueueingBackend right;
+  private final QueueingBackend delegate;
 
   /**
    * For subclasses.
    *
-   * @param right the right backend
+   * @param delegate the delegate backend
    */
-  protected ForwardingQueue(QueueingBackend right) {
-    super(right);
-    this.right = right;
+  protected ForwardingQueue(QueueingBackend delegate) {
+    super(delegate);
+    this.delegate = delegate;
   }
 
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
-    return right.join(claim, deadline);
+    return delegate.join(claim, deadline);
   }
 }

@@ -16,7 +16,7 @@ import java.util.TreeMap;
 /** The kit's results for one specimen. */
 final class SpecimenRun {
   /** The maximum number of runs of a rule that does not refuse a specimen in the expected words. */
-  private static final int MOST_RUNS = 3;
+  private static final int MAX_RUNS = 3;
 
   private final Specimen specimen;
   private Duration took = Duration.ZERO;
@@ -65,7 +65,7 @@ final class SpecimenRun {
     SpecimenRun result = new SpecimenRun(specimen);
     List<String> rules =
         System.getProperty(WHOLE) == null ? specimen.refusedBy() : specimen.rules();
-    while (!rules.isEmpty() && result.runs < MOST_RUNS) {
+    while (!rules.isEmpty() && result.runs < MAX_RUNS) {
       result.run(rules);
       rules = result.missed();
     }

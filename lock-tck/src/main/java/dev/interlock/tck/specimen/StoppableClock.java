@@ -8,39 +8,39 @@ import java.util.concurrent.atomic.AtomicLong;
  * validity from the answer instead of from the request.
  */
 public final class StoppableClock implements TimeSource {
-  private final TimeSource right;
+  private final TimeSource delegate;
   private final AtomicLong stopped = new AtomicLong();
 
   /**
-   * Creates a clock that is right until it is stopped.
+   * Creates a clock that is delegate until it is stopped.
    *
-   * @param right the right clock
+   * @param delegate the delegate clock
    */
-  public StoppableClock(TimeSource right) {
-    this.right = right;
+  public StoppableClock(TimeSource delegate) {
+    this.delegate = delegate;
   }
 
   /**
    * Sets the clock back to a moment.
    *
-   * @param nanos the moment, by the right clock's {@link TimeSource#nanoTime()}
+   * @param nanos the moment, by the delegate clock's {@link TimeSource#nanoTime()}
    */
-  public void stoodStillSince(long nanos) {
-    stopped.addAndGet(right.nanoTime() - nanos);
+  public void setBackTo(long nanos) {
+    stopped.addAndGet(delegate.nanoTime() - nanos);
   }
 
   @Override
   public long nanoTime() {
-    return right.nanoTime() - stopped.get();
+    return delegate.nanoTime() - stopped.get();
   }
 
   @Override
   public long wallMillis() {
-    return right.wallMillis() - stopped.get() / 1_000_000;
+    return delegate.wallMillis() - stopped.get() / 1_000_000;
   }
 
   @Override
   public void parkUntil(Object blocker, long untilNanos) {
-    right.parkUntil(blocker, untilNanos + stopped.get());
+    delegate.parkUntil(blocker, untilNanos + stopped.get());
   }
 }

@@ -43,10 +43,10 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 
 /**
- * Injects random faults for a while, against clients that lock and release. It uses only faults
- * that exclusion survives according to the failure model, and counts only those that take effect.
+ * Clients that lock and release while random faults are injected. All faults are of kinds that
+ * exclusion survives according to the failure model. A fault counts only if it took effect.
  */
-final class Storm {
+final class RandomFaults {
   private static final int CLIENTS = 3;
   private static final int THREADS_PER_CLIENT = 2;
   private static final List<Function<FaultProxy, NetworkFault>> NETWORK_FAULTS =
@@ -67,18 +67,18 @@ final class Storm {
   private final Random random;
   private final Server server;
   private final List<String> names;
-  private final List<Kind> kinds;
+  private final List<Target> targets;
   private final List<Network> networks = new ArrayList<>();
   private final List<LockClient> clients = new ArrayList<>();
   private final List<Future<?>> workers = new ArrayList<>();
   private final Queue<Event> history = new ConcurrentLinkedQueue<>();
   private final List<Path> logs = new ArrayList<>();
-  private final AtomicBoolean over = new AtomicBoolean();
+  private final AtomicBoolean stopped = new AtomicBoolean();
   private final AtomicReference<Throwable> failure = new AtomicReference<>();
-  private final Map<String, Integer> struck = new TreeMap<>();
+  private final Map<String, Integer> strikes = new TreeMap<>();
   private Optional<OtherProcess> process = Optional.empty();
 
-  Storm(RuleTest test, Path folder, long seed) throws Exception {
+  RandomFaults(RuleTest test, Path folder, long seed) throws Exception {
     this.test = test;
     this.folder = folder;
     this.seed = seed;
@@ -93,11 +93,11 @@ final class Storm {
       }
       clients.add(test.client(uri, test.renewed()));
     }
-    this.kinds = kinds();
+    this.targets = targets();
   }
 
   /** The targets of faults. */
-  private enum Kind {
+  private enum Target {
     NETWORK,
     RESET,
     PROCESS,
@@ -105,21 +105,21 @@ final class Storm {
     CALLER
   }
 
-  /** {@return the possible targets; one that is listed twice is chosen twice as often} */
-  private List<Kind> kinds() {
-    List<Kind> can = new ArrayList<>(List.of(Kind.CALLER));
+  /** {@return the possible targets; one that occurs twice is chosen twice as often} */
+  private List<Target> targets() {
+    List<Target> targets = new ArrayList<>(List.of(Target.CALLER));
     if (!networks.isEmpty()) {
-      can.addAll(List.of(Kind.NETWORK, Kind.NETWORK, Kind.RESET));
+      targets.addAll(List.of(Target.NETWORK, Target.NETWORK, Target.RESET));
     }
     if (survives(Fault.CLIENT_KILLED)
         && OtherProcess.canMake(test.kit().harness())
         && ProcessSignals.supported()) {
-      can.add(Kind.PROCESS);
+      targets.add(Target.PROCESS);
     }
     if (test.kit().harness().startsServers() && !server.nodes().isEmpty()) {
-      can.add(Kind.SERVER);
+      targets.add(Target.SERVER);
     }
-    return can;
+    return targets;
   }
 
   private boolean survives(Fault fault) {
@@ -130,16 +130,16 @@ final class Storm {
     return survives(Fault.PARTITION) && survives(Fault.CONNECTION_LOST);
   }
 
-  /** Locks and releases until the storm is over. */
+  /** Locks and releases until told to stop. */
   private record Work(
       DistributedLock lock,
       LeaseRecorder recorder,
       Random random,
       Duration bound,
-      BooleanSupplier over) {
+      BooleanSupplier stopped) {
 
     void run() throws Exception {
-      while (!over.getAsBoolean()) {
+      while (!stopped.getAsBoolean()) {
         try {
           long requestedAt = System.nanoTime();
           Optional<Lease> acquired =
@@ -155,7 +155,7 @@ final class Storm {
 
     private void use(Lease lease, LeaseRecorder.Recorded recorded) throws Exception {
       if (random.nextInt(10) == 0) {
-        for (int i = 0; i < 20 && lease.isHeld() && !over.getAsBoolean(); i++) {
+        for (int i = 0; i < 20 && lease.isHeld() && !stopped.getAsBoolean(); i++) {
           recorded.extend(lease);
           TimeUnit.MILLISECONDS.sleep(50);
         }
@@ -165,7 +165,7 @@ final class Storm {
       } else {
         TimeUnit.MICROSECONDS.sleep(random.nextInt(2_000));
       }
-      recorded.ends();
+      recorded.end();
       lease.release();
     }
 
@@ -173,13 +173,14 @@ final class Storm {
       try {
         lease.onLoss().get(bound.toMillis(), TimeUnit.MILLISECONDS);
       } catch (TimeoutException | ExecutionException e) {
-        throw new AssertionError("a lease ended in the storm, and its loss was not reported", e);
+        throw new AssertionError(
+            "a lease ended during the random faults, and its loss was not reported", e);
       }
     }
   }
 
   /** Locks and releases in another process until its time is over or it is killed. */
-  static final class LockInAStorm implements RemoteTask {
+  static final class LockDuringFaults implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
       boolean fenced = worker.client().backend().has(Capability.FENCING);
@@ -208,7 +209,7 @@ final class Storm {
                 recorder,
                 new Random(random.nextLong()),
                 test.bound(),
-                over::get);
+                stopped::get);
         workers.add(
             test.doInThread(
                 () -> {
@@ -222,38 +223,38 @@ final class Storm {
     }
     long end = System.nanoTime() + duration.toNanos();
     while (System.nanoTime() - end < 0 && failure.get() == null) {
-      strike(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
+      injectOne(Duration.ofNanos(Math.max(0, end - System.nanoTime())));
     }
     networks.forEach(Network::heal);
-    over.set(true);
+    stopped.set(true);
     Duration limit = test.renewed().ttl().plus(test.bound().multipliedBy(3));
-    test.allWithin(limit, workers, "a thread is stuck after the storm: " + this);
+    test.allWithin(limit, workers, "a thread is stuck after " + this);
     process.ifPresent(OtherProcess::kill);
     if (failure.get() != null) {
-      fail("in the storm: " + failure.get() + System.lineSeparator() + this, failure.get());
+      fail("during random faults: " + failure.get() + System.lineSeparator() + this, failure.get());
     }
-    RuleTest.assumeTestable(!struck.isEmpty(), "no fault took effect");
+    RuleTest.assumeTestable(!strikes.isEmpty(), "none of the random faults took effect");
   }
 
   /** Injects one fault for a while. */
-  private void strike(Duration left) throws Exception {
-    Duration lasting = Duration.ofMillis(200 + random.nextInt(1_500));
-    switch (kinds.get(random.nextInt(kinds.size()))) {
-      case NETWORK -> networkFault(lasting);
+  private void injectOne(Duration remaining) throws Exception {
+    Duration duration = Duration.ofMillis(200 + random.nextInt(1_500));
+    switch (targets.get(random.nextInt(targets.size()))) {
+      case NETWORK -> networkFault(duration);
       case RESET -> resetConnections();
-      case PROCESS -> processFault(lasting, left);
-      case SERVER -> serverFault(lasting);
+      case PROCESS -> processFault(duration, remaining);
+      case SERVER -> serverFault(duration);
       case CALLER -> abandonAttempts();
     }
     TimeUnit.MILLISECONDS.sleep(random.nextInt(300));
   }
 
-  private void networkFault(Duration lasting) throws InterruptedException {
+  private void networkFault(Duration duration) throws InterruptedException {
     Network network = networks.get(random.nextInt(networks.size()));
     Function<FaultProxy, NetworkFault> fault =
         NETWORK_FAULTS.get(random.nextInt(NETWORK_FAULTS.size()));
     try (Disturbance disturbance = network.everywhere(fault)) {
-      TimeUnit.NANOSECONDS.sleep(lasting.toNanos());
+      TimeUnit.NANOSECONDS.sleep(duration.toNanos());
       count(disturbance.hits() > 0, "network");
     }
   }
@@ -262,21 +263,21 @@ final class Storm {
     count(networks.get(random.nextInt(networks.size())).reset() > 0, "connections reset");
   }
 
-  private void processFault(Duration lasting, Duration left) throws Exception {
+  private void processFault(Duration duration, Duration remaining) throws Exception {
     if (process.isEmpty()) {
       OtherProcess started = test.anyProcess(server.uri(), test.renewed(), false);
       Path log = folder.resolve("process-" + logs.size());
       logs.add(log);
       started.order(
-          LockInAStorm.class,
+          LockDuringFaults.class,
           names.get(random.nextInt(names.size())),
           log.toString(),
-          Long.toString(left.toNanos()),
+          Long.toString(remaining.toNanos()),
           test.bound().toString());
       process = Optional.of(started);
     } else if (random.nextBoolean() && survives(Fault.CLIENT_STOPPED)) {
       process.get().stop();
-      TimeUnit.NANOSECONDS.sleep(lasting.toNanos());
+      TimeUnit.NANOSECONDS.sleep(duration.toNanos());
       process.get().resume();
       count(true, "process stopped");
     } else {
@@ -286,11 +287,11 @@ final class Storm {
     }
   }
 
-  private void serverFault(Duration lasting) throws Exception {
+  private void serverFault(Duration duration) throws Exception {
     ServerNode node = server.nodes().get(random.nextInt(server.nodes().size()));
     if (random.nextInt(3) > 0 && survives(Fault.SERVER_STOPPED)) {
       node.pause();
-      TimeUnit.NANOSECONDS.sleep(lasting.toNanos());
+      TimeUnit.NANOSECONDS.sleep(duration.toNanos());
       node.resume();
       count(true, "server stopped");
     } else if (survives(Fault.SERVER_RESTARTED)) {
@@ -318,15 +319,15 @@ final class Storm {
 
   private void count(boolean happened, String what) {
     if (happened) {
-      struck.merge(what, 1, Integer::sum);
+      strikes.merge(what, 1, Integer::sum);
     }
   }
 
-  void assertEverybodyWorksAgain() throws Exception {
+  void assertEveryClientRecovers() throws Exception {
     Duration limit = test.renewed().ttl().multipliedBy(2).plus(test.bound().multipliedBy(2));
     for (LockClient client : clients) {
       for (String name : names) {
-        test.acquireWithin(limit, client.lock(name), "a client does not work after " + this)
+        test.acquireWithin(limit, client.lock(name), "a client cannot acquire a lock after " + this)
             .release();
       }
     }
@@ -346,6 +347,6 @@ final class Storm {
 
   @Override
   public String toString() {
-    return "a storm with seed " + seed + " and faults " + struck;
+    return "random faults with seed " + seed + ": " + strikes;
   }
 }
