@@ -259,7 +259,7 @@ final class RedisMutants {
                     throws InterruptedException {
                   long sentAt = time.nanoTime();
                   Attempt attempt = super.tryAcquire(claim, deadline);
-                  clock.stoodStillSince(sentAt);
+                  clock.setBackTo(sentAt);
                   return attempt;
                 }
 
@@ -267,7 +267,7 @@ final class RedisMutants {
                 public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
                   long sentAt = time.nanoTime();
                   Renewal renewal = super.renew(grant, deadline);
-                  clock.stoodStillSince(sentAt);
+                  clock.setBackTo(sentAt);
                   return renewal;
                 }
               },

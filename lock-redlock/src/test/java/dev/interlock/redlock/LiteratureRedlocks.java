@@ -67,7 +67,7 @@ final class LiteratureRedlocks {
                     throws InterruptedException {
                   long askedAt = time.nanoTime();
                   Attempt attempt = super.tryAcquire(claim, deadline);
-                  clock.stoodStillSince(askedAt);
+                  clock.setBackTo(askedAt);
                   return attempt;
                 }
               },

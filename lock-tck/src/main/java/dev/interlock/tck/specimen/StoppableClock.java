@@ -4,43 +4,43 @@ import dev.interlock.spi.TimeSource;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A clock that a specimen stops while it waits for an answer. A client with this clock counts
- * validity from the answer instead of from the request.
+ * A clock that a specimen sets back after it has waited for an answer. A client with this clock
+ * counts validity from the answer instead of from the request.
  */
 public final class StoppableClock implements TimeSource {
   private final TimeSource delegate;
-  private final AtomicLong stopped = new AtomicLong();
+  private final AtomicLong behindNanos = new AtomicLong();
 
   /**
-   * Creates a clock that is delegate until it is stopped.
+   * Creates a clock that agrees with a correct one until it is set back.
    *
-   * @param delegate the delegate clock
+   * @param delegate the correct clock
    */
   public StoppableClock(TimeSource delegate) {
     this.delegate = delegate;
   }
 
   /**
-   * Sets the clock back to a moment.
+   * Sets the clock back.
    *
-   * @param nanos the moment, by the delegate clock's {@link TimeSource#nanoTime()}
+   * @param nanos the time to show, by the {@link TimeSource#nanoTime()} of the correct clock
    */
   public void setBackTo(long nanos) {
-    stopped.addAndGet(delegate.nanoTime() - nanos);
+    behindNanos.addAndGet(delegate.nanoTime() - nanos);
   }
 
   @Override
   public long nanoTime() {
-    return delegate.nanoTime() - stopped.get();
+    return delegate.nanoTime() - behindNanos.get();
   }
 
   @Override
   public long wallMillis() {
-    return delegate.wallMillis() - stopped.get() / 1_000_000;
+    return delegate.wallMillis() - behindNanos.get() / 1_000_000;
   }
 
   @Override
   public void parkUntil(Object blocker, long untilNanos) {
-    delegate.parkUntil(blocker, untilNanos + stopped.get());
+    delegate.parkUntil(blocker, untilNanos + behindNanos.get());
   }
 }
