@@ -95,7 +95,7 @@ final class EtcdUnderTest extends EtcdStore {
   @Override
   public Optional<Permissions> permissions() throws IOException {
     return asUser
-        ? Optional.of(permissionsOf(USER, type -> Backends.permit(etcd.leader(), USER, type)))
+        ? Optional.of(userPermissions(USER, type -> Backends.permit(etcd.leader(), USER, type)))
         : Optional.empty();
   }
 }

@@ -42,6 +42,6 @@ final class DatabaseUnderTest extends DatabaseStore {
   @Override
   public Optional<Permissions> permissions() throws IOException {
     server.execute(JdbcLocks.schema(database, JdbcSettings.defaults()).split(";\n"));
-    return Optional.of(permissionsOn("interlock_lock"));
+    return Optional.of(userPermissions("interlock_lock"));
   }
 }

@@ -26,6 +26,6 @@ final class RedisUnderTest extends RedisStore {
 
   @Override
   public Optional<Permissions> permissions() throws IOException {
-    return Optional.of(permissionsOfUser());
+    return Optional.of(userPermissions());
   }
 }

@@ -33,6 +33,6 @@ final class RedlockUnderTest extends RedisStore {
 
   @Override
   public Optional<Permissions> permissions() throws IOException {
-    return Optional.of(permissionsOfUser());
+    return Optional.of(userPermissions());
   }
 }

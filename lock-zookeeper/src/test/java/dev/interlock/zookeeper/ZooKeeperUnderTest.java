@@ -98,13 +98,13 @@ final class ZooKeeperUnderTest extends ZooKeeperStore {
 
           @Override
           public void deny() throws Exception {
-            allowEverywhere(
+            setAccess(
                 Collections.singletonList(new ACL(Perms.READ | Perms.ADMIN, Ids.ANYONE_ID_UNSAFE)));
           }
 
           @Override
           public void allow() throws Exception {
-            allowEverywhere(onLocks);
+            setAccess(onLocks);
             if (onLocks.equals(Ids.CREATOR_ALL_ACL)) {
               DocumentedRights.giveBack(observer());
             }

@@ -13,7 +13,7 @@ import java.util.Objects;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
-/** A database, in which locks have the rows of one table. */
+/** A database that keeps locks as rows of one table. */
 public class DatabaseStore extends StoreUnderTest {
   private final DatabaseServer server;
   private final Table table;
@@ -21,10 +21,10 @@ public class DatabaseStore extends StoreUnderTest {
   /**
    * The table of locks.
    *
-   * @param query asks for the key of each row, and whether somebody holds its lock
-   * @param expires whether rows that nobody holds are removed at some time
-   * @param name the name of the lock with a key; see {@link #fromHex}
-   * @param deletion a statement that deletes the row of the lock with a name
+   * @param query a query for the key of each row, and whether its lock is held
+   * @param expires whether rows of free locks are removed at some time
+   * @param name returns the lock's name for a key; see {@link #fromHex}
+   * @param deletion returns the statement that deletes the row of a lock, by the lock's name
    */
   public record Table(
       String query, boolean expires, UnaryOperator<String> name, UnaryOperator<String> deletion) {}
@@ -35,17 +35,17 @@ public class DatabaseStore extends StoreUnderTest {
   }
 
   /**
-   * {@return the hexadecimal digits of a name's bytes} Names of locks may have characters that are
-   * not allowed in every text.
+   * {@return the hexadecimal digits of a name's bytes} Names may contain characters that SQL
+   * strings cannot.
    */
   public static String toHex(String name) {
     return HexFormat.of().formatHex(name.getBytes(UTF_8));
   }
 
   /**
-   * Makes a store.
+   * Creates a store.
    *
-   * @param uri where clients connect
+   * @param uri the URI for clients
    */
   public DatabaseStore(DatabaseServer server, String uri, Table table) {
     super(server, uri);
@@ -64,15 +64,15 @@ public class DatabaseStore extends StoreUnderTest {
     List<Entry> entries = new ArrayList<>();
     for (List<@Nullable String> row : server.query(table.query())) {
       String name = table.name().apply(Objects.requireNonNull(row.get(0)));
-      // As PostgreSQL and MariaDB show what is true.
+      // PostgreSQL and MariaDB show true as these values.
       Kind kind = "t".equals(row.get(1)) || "1".equals(row.get(1)) ? Kind.HOLDER : Kind.FENCE;
       entries.add(new Entry(kind, "row " + name, table.expires()));
     }
     return entries;
   }
 
-  /** Makes a user who may read and change the rows of a table. */
-  protected final Permissions permissionsOn(String tableName) throws IOException {
+  /** Creates a user who may read and change the rows of a table. */
+  protected final Permissions userPermissions(String tableName) throws IOException {
     User user = new User(tableName);
     user.allow();
     return user;
@@ -105,7 +105,7 @@ public class DatabaseStore extends StoreUnderTest {
 
     @Override
     public boolean changePassword() throws IOException {
-      file.change(); // first: a database has one password of a user
+      file.change(); // first, since a database knows only one password of a user
       server.execute(
           "ALTER USER locker" + identifiedBy(),
           isPostgres

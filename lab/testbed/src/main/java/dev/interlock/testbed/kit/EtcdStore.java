@@ -12,14 +12,14 @@ import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** An etcd cluster, on which the queue of each lock has its keys below a prefix. */
+/** An etcd cluster that keeps the queue of each lock as keys below a prefix. */
 public class EtcdStore extends StoreUnderTest {
   private static final Pattern KEY = Pattern.compile("\"key\":\"([^\"]+)\"");
 
   private final EtcdCluster etcd;
   private final UnaryOperator<String> prefix;
 
-  /** Changes the permission of a user for the keys of locks. */
+  /** Changes a user's permission for the keys of locks. */
   @FunctionalInterface
   protected interface Grant {
     /**
@@ -31,10 +31,10 @@ public class EtcdStore extends StoreUnderTest {
   }
 
   /**
-   * Makes a store of servers of ours.
+   * Creates a store.
    *
-   * @param uri where clients connect
-   * @param prefix the prefix of the keys of the lock with a name; ends with a slash
+   * @param uri the URI for clients
+   * @param prefix returns the prefix of a lock's keys, by the lock's name; ends with a slash
    */
   public EtcdStore(EtcdCluster etcd, String uri, UnaryOperator<String> prefix) {
     super(etcd, uri);
@@ -42,13 +42,13 @@ public class EtcdStore extends StoreUnderTest {
     this.prefix = prefix;
   }
 
-  /** Deletes the holders' keys, and those of all who wait. */
+  /** Deletes the keys of all holders and waiters. */
   @Override
   public boolean delete(String name) throws IOException {
     return call("/v3/kv/deleterange", range(name) + "}").contains("\"deleted\"");
   }
 
-  /** Deletes the oldest key of a lock, which is the holder's if there can be only one. */
+  /** Deletes the oldest key of a lock: that of the holder, if there can be only one. */
   protected final boolean deleteOldest(String name) throws IOException {
     String oldest = ",\"limit\":1,\"sort_order\":\"ASCEND\",\"sort_target\":\"CREATE\"}";
     Matcher key = KEY.matcher(call("/v3/kv/range", range(name) + oldest));
@@ -69,7 +69,7 @@ public class EtcdStore extends StoreUnderTest {
     return etcd.leader().call(path, json);
   }
 
-  /** The beginning of a request for the keys of a lock. */
+  /** {@return the beginning of a request for the keys of a lock} */
   private String range(String name) {
     String from = prefix.apply(name);
     String to = from.substring(0, from.length() - 1) + '0';
@@ -80,8 +80,8 @@ public class EtcdStore extends StoreUnderTest {
     return Base64.getEncoder().encodeToString(text.getBytes(UTF_8));
   }
 
-  /** Makes permissions of a user that exists; from now on the password is one of a file. */
-  protected final Permissions permissionsOf(String user, Grant grant) throws IOException {
+  /** Manages the permissions of an existing user, whose password is from now on in a file. */
+  protected final Permissions userPermissions(String user, Grant grant) throws IOException {
     return new User(user, grant);
   }
 
@@ -104,10 +104,10 @@ public class EtcdStore extends StoreUnderTest {
       grant.replaceBy("READWRITE");
     }
 
-    /** Ends the tokens of the user as well. */
+    /** Also invalidates the user's tokens. */
     @Override
     public boolean changePassword() throws IOException {
-      file.change(); // first: etcd has one password of a user
+      file.change(); // first, since etcd knows only one password of a user
       setPassword();
       return true;
     }

@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
 
-/** Independent Redis servers, of which a lock uses one or all. */
+/** One Redis server or several independent ones, of which a lock uses all. */
 public class RedisStore extends StoreUnderTest {
   private final List<RedisServer> servers;
   private final Keys keys;
@@ -20,29 +20,29 @@ public class RedisStore extends StoreUnderTest {
   /**
    * The keys of locks.
    *
-   * @param ofLock the key of the lock with a name
-   * @param isFence whether a key is the source of fencing tokens; the others are of holders
+   * @param ofLock returns the key of a lock, by the lock's name
+   * @param isFence whether a key is the source of fencing tokens; other keys belong to holders
    */
   public record Keys(UnaryOperator<String> ofLock, Predicate<String> isFence) {}
 
   /**
-   * Makes a store of one server.
+   * Creates a store of one server.
    *
-   * @param userInfo the login of clients who must be refused nothing until {@link #close}, as a URI
-   *     has it, with an {@code @}; empty if they do not log in
-   * @param path what follows the server's address in the URI
+   * @param userInfo {@code user:password@}, or empty. {@link #close} fails if the server refused
+   *     this user anything
+   * @param path the part of the URI after the server's address
    */
   public RedisStore(RedisServer redis, String userInfo, String path, Keys keys) {
     this(redis, List.of(redis), redis.uri() + path, userInfo, keys);
   }
 
   /**
-   * Makes a store of several servers.
+   * Creates a store of several servers.
    *
-   * @param store has the servers
-   * @param uri where clients connect who do not log in
-   * @param userInfo the login of clients who must be refused nothing until {@link #close}, as a URI
-   *     has it, with an {@code @}; empty if they do not log in
+   * @param store the deployment of the servers
+   * @param uri the URI for clients, without a user
+   * @param userInfo {@code user:password@}, or empty. {@link #close} fails if a server refused this
+   *     user anything
    */
   public RedisStore(
       Deployment store, List<RedisServer> servers, String uri, String userInfo, Keys keys) {
@@ -68,9 +68,9 @@ public class RedisStore extends StoreUnderTest {
       server
           .keys()
           .forEach(
-              (key, left) -> {
+              (key, ttlMillis) -> {
                 Kind kind = keys.isFence().test(key) ? Kind.FENCE : Kind.HOLDER;
-                entries.add(new Entry(kind, server.name() + " key " + key, left >= 0));
+                entries.add(new Entry(kind, server.name() + " key " + key, ttlMillis >= 0));
               });
       if (server.call("PUBSUB", "CHANNELS") instanceof List<?> channels) {
         for (Object channel : channels) {
@@ -82,8 +82,8 @@ public class RedisStore extends StoreUnderTest {
     return entries;
   }
 
-  /** Makes a user who may do everything, and can be forbidden everything. */
-  protected final Permissions permissionsOfUser() throws IOException {
+  /** Creates a user with all permissions. */
+  protected final Permissions userPermissions() throws IOException {
     return new AclUser();
   }
 
@@ -106,10 +106,10 @@ public class RedisStore extends StoreUnderTest {
 
     @Override
     public boolean changePassword() throws IOException {
-      String former = file.password();
+      String previous = file.password();
       set(">" + file.next());
       file.change();
-      set("<" + former);
+      set("<" + previous);
       callAll("CLIENT", "KILL", "USER", user);
       return true;
     }
@@ -130,8 +130,7 @@ public class RedisStore extends StoreUnderTest {
   /**
    * Ends the servers.
    *
-   * @throws IllegalStateException if a server has refused something to a user who must be refused
-   *     nothing
+   * @throws IllegalStateException if a server refused the user of the URI anything
    */
   @Override
   public void close() {
@@ -143,12 +142,13 @@ public class RedisStore extends StoreUnderTest {
         }
       }
     } catch (IOException e) {
-      // A server that was hurt.
+      // a test has stopped this server
     } finally {
       super.close();
     }
     if (!refusals.isEmpty()) {
-      throw new IllegalStateException("refused: " + refusals);
+      throw new IllegalStateException(
+          "the servers refused commands of the URI's user: " + refusals);
     }
   }
 }

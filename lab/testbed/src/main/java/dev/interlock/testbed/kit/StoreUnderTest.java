@@ -12,9 +12,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A disposable store, with its processes and its contents. Closes the servers when it is closed.
- */
+/** A disposable store, with its processes and its contents. {@link #close} ends its servers. */
 abstract class StoreUnderTest implements Server, StoreView {
   private final Deployment store;
   private final String uri;
@@ -40,14 +38,14 @@ abstract class StoreUnderTest implements Server, StoreView {
     return Optional.of(this);
   }
 
-  /** Waits until a server that was restarted, and answers, serves clients. */
+  /** Waits until a restarted server, which already answers, serves clients. */
   void awaitService(DisposableServer restarted) throws Exception {}
 
   @Override
   public void close() {
     try (store;
         PasswordFile unused = password) {
-      // Both end, whatever the other one does.
+      // closes both, even if one of them fails
     }
   }
 

@@ -16,9 +16,11 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.data.ACL;
 
-/** A ZooKeeper ensemble, on which each lock has a node below one root, and its queue below that. */
+/**
+ * A ZooKeeper ensemble with a node for each lock, below one root, and the lock's queue below it.
+ */
 public class ZooKeeperStore extends StoreUnderTest {
-  private static final Duration SESSION = Duration.ofSeconds(30);
+  private static final Duration SESSION_TIMEOUT = Duration.ofSeconds(30);
 
   private final ZooKeeperEnsemble ensemble;
   private final Nodes nodes;
@@ -27,10 +29,10 @@ public class ZooKeeperStore extends StoreUnderTest {
   /**
    * The nodes of locks.
    *
-   * @param root the path of the node that has the nodes of all locks
-   * @param ofLock the node of the lock with a name, below the root
-   * @param lockOf the name of the lock that has a node, as far as people need it
-   * @param holders those of a lock's children that are the holders'
+   * @param root the path of the parent of all locks' nodes
+   * @param ofLock returns the node of a lock, below the root, by the lock's name
+   * @param lockOf returns the name of a node's lock, for messages
+   * @param holders returns the holders' nodes among a lock's children
    */
   public record Nodes(
       String root,
@@ -39,24 +41,27 @@ public class ZooKeeperStore extends StoreUnderTest {
       UnaryOperator<List<String>> holders) {}
 
   /**
-   * Makes a store, with a session of its own.
+   * Creates a store, with a session of its own.
    *
-   * @param uri where clients connect
-   * @throws IOException if there can be no session
+   * @param uri the URI for clients
+   * @throws IOException if the session cannot be started
    */
   public ZooKeeperStore(ZooKeeperEnsemble ensemble, String uri, Nodes nodes) throws IOException {
     super(ensemble, uri);
     this.ensemble = ensemble;
     this.nodes = nodes;
     ZKClientConfig config = new ZKClientConfig();
-    // With SASL a driver asks the name service before it connects, which may take long.
+    // With SASL the driver resolves the host's name before it connects, which may take long.
     config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
     this.observer =
         new ZooKeeper(
-            ensemble.connectString(), Math.toIntExact(SESSION.toMillis()), event -> {}, config);
+            ensemble.connectString(),
+            Math.toIntExact(SESSION_TIMEOUT.toMillis()),
+            event -> {},
+            config);
   }
 
-  /** {@return the session that sees and deletes nodes} */
+  /** {@return the session that reads and deletes nodes} */
   protected final ZooKeeper observer() {
     return observer;
   }
@@ -71,7 +76,7 @@ public class ZooKeeperStore extends StoreUnderTest {
         observer.delete(lock + "/" + holder, -1);
         isDeleted = true;
       } catch (KeeperException.NoNodeException e) {
-        // It has left meanwhile.
+        // the holder has left
       }
     }
     return isDeleted;
@@ -83,7 +88,7 @@ public class ZooKeeperStore extends StoreUnderTest {
     List<Entry> entries = new ArrayList<>();
     for (String lock : childrenOf(nodes.root())) {
       String name = nodes.lockOf().apply(lock);
-      // A container is removed by the servers some time after its last child.
+      // The servers remove a container some time after its last child.
       entries.add(new Entry(Kind.FENCE, "container " + name, true));
       List<String> queue = childrenOf(nodes.root() + "/" + lock);
       List<String> holders = nodes.holders().apply(queue);
@@ -102,13 +107,14 @@ public class ZooKeeperStore extends StoreUnderTest {
     return entries;
   }
 
-  /** Changes the access to all nodes of locks. */
-  protected final void allowEverywhere(List<ACL> access) throws Exception {
-    allow(nodes.root(), access);
+  /** Sets the access control list of all locks' nodes. */
+  protected final void setAccess(List<ACL> access) throws Exception {
+    setAccess(nodes.root(), access);
   }
 
-  /** From the given node on. */
-  private void allow(String path, List<ACL> access) throws KeeperException, InterruptedException {
+  /** Sets the access control list of a node and its descendants. */
+  private void setAccess(String path, List<ACL> access)
+      throws KeeperException, InterruptedException {
     catchUp();
     try {
       observer.setACL(path, access, -1);
@@ -116,11 +122,11 @@ public class ZooKeeperStore extends StoreUnderTest {
       return;
     }
     for (String child : childrenOf(path)) {
-      allow(path + "/" + child, access);
+      setAccess(path + "/" + child, access);
     }
   }
 
-  /** Lets the following reads see what any client knows to be done, on any server. */
+  /** Synchronizes, so that later reads show every change that any client has seen. */
   private void catchUp() throws KeeperException, InterruptedException {
     observer.multi(List.of(Op.check("/", -1)));
   }
@@ -129,7 +135,7 @@ public class ZooKeeperStore extends StoreUnderTest {
     try {
       return observer.getChildren(path, false);
     } catch (KeeperException.NoNodeException | KeeperException.NoAuthException e) {
-      return List.of(); // gone, or a user's own
+      return List.of(); // deleted, or not readable
     }
   }
 
@@ -146,7 +152,7 @@ public class ZooKeeperStore extends StoreUnderTest {
     try {
       return server.ask("srvr").contains("Mode: ");
     } catch (IOException e) {
-      return false; // it may hang up while it looks for the others
+      return false; // it may close connections while it looks for its peers
     }
   }
 

@@ -1,7 +1,7 @@
 /**
- * The testbed's servers as the kit wants to see them: {@link dev.interlock.tck.Server}s that it can
- * stop, look into and take permissions from. The one package that knows the kit; of locks it knows
- * only what it is told about their keys.
+ * The testbed's servers as {@link dev.interlock.tck.Server}s, which the kit can stop and inspect,
+ * and whose permissions it can take away. No other package of the testbed uses the kit. The package
+ * knows nothing of a backend's keys but what its callers pass.
  */
 @NullMarked
 package dev.interlock.testbed.kit;
