@@ -64,7 +64,7 @@ final class Restart extends Scenario {
     List<? extends DisposableServer> leaders = deployment.leaders();
     List<? extends DisposableServer> all = leaders.isEmpty() ? deployment.members() : leaders;
     return all.stream()
-        .filter(DisposableServer::canBeHurt)
+        .filter(DisposableServer::acceptsFaults)
         .map(server -> (DisposableServer) server)
         .findFirst();
   }

@@ -6,7 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 
-/** A file with a password that is changed while clients use it. */
+/** A file with a password, which a test changes while clients use it. */
 public final class PasswordFile implements AutoCloseable {
 
   private final Path file;
@@ -17,7 +17,7 @@ public final class PasswordFile implements AutoCloseable {
   }
 
   /**
-   * Makes one, with a password.
+   * Creates a file with a password.
    *
    * @return the file
    * @throws IOException if it cannot be written
@@ -28,12 +28,12 @@ public final class PasswordFile implements AutoCloseable {
     return created;
   }
 
-  /** {@return where it is} */
+  /** {@return the path of the file} */
   public Path path() {
     return file;
   }
 
-  /** {@return the password that is in it} */
+  /** {@return the password in the file} */
   public String password() {
     return "secret" + changes;
   }
@@ -44,7 +44,7 @@ public final class PasswordFile implements AutoCloseable {
   }
 
   /**
-   * Replaces the file, in one step, by one with the next password.
+   * Replaces the file atomically by one with the next password.
    *
    * @throws IOException if it cannot be written
    */

@@ -31,82 +31,80 @@ import dev.interlock.testbed.zookeeper.ZooKeeperEnsemble;
  * <p>Servers listen on 127.0.0.1 only, on free ports, and keep their files below the temporary
  * directory. They end with {@code close()}, with the JVM, and also when the JVM is killed.
  *
- * <p>Where a server comes from is tried in the order of {@link Way}; settings are read from system
- * properties ({@code interlock.redis.uri}) or else the environment ({@code INTERLOCK_REDIS_URI}).
+ * <p>Sources of servers are tried in the order of {@link Way}. Settings are system properties
+ * ({@code interlock.redis.uri}) or environment variables ({@code INTERLOCK_REDIS_URI}).
  */
 public final class Testbed {
   private Testbed() {}
 
   /**
-   * Whether all that tests need must be there, so that a missing server is a failure and never a
-   * reason to skip: {@code INTERLOCK_REQUIRE_ALL=true}.
+   * {@return whether a missing server must fail a test instead of skipping it, as {@code
+   * INTERLOCK_REQUIRE_ALL=true} says}
    */
   public static boolean requiresAll() {
     return Settings.get("interlock.require.all").map(Boolean::parseBoolean).orElse(false);
   }
 
   /**
-   * Reserves a local port on which nothing listens, for a server that a test starts, or for none.
-   * It is below those that systems give to outgoing connections, and no testbed on this machine
-   * hands it out again while this JVM runs.
+   * Reserves a local port on which nothing listens. It is below the ephemeral range, and no other
+   * testbed on this machine uses it while this JVM runs.
    *
-   * @throws TestbedException if there is none
+   * @throws TestbedException if there is no free port
    */
   public static int freePort() {
     return Ports.reserve();
   }
 
   /**
-   * Starts one deployment or, where none of its ways can serve, another: one that asks less of the
-   * machine.
+   * Starts one deployment or, if that is not available, another one that requires less.
    *
-   * @throws NoServerException if the other one cannot be started either
+   * @throws NoServerException if neither is available
    */
   public static <D extends Deployment> D firstAvailable(
-      DeploymentBuilder<?, ? extends D> wanted, DeploymentBuilder<?, ? extends D> otherwise) {
+      DeploymentBuilder<?, ? extends D> preferred, DeploymentBuilder<?, ? extends D> fallback) {
     try {
-      return wanted.start();
+      return preferred.start();
     } catch (NoServerException e) {
-      return otherwise.start();
+      return fallback.start();
     }
   }
 
-  /** One Redis server. */
+  /** {@return a builder of one Redis server} */
   public static RedisServer.Builder redis() {
     return new RedisServer.Builder();
   }
 
-  /** A Redis Cluster of 3 masters and 3 replicas. */
+  /** {@return a builder of a Redis Cluster of 3 masters and 3 replicas} */
   public static RedisCluster.Builder redisCluster() {
     return new RedisCluster.Builder();
   }
 
-  /** A Redis master and its replica, watched by 3 sentinels. */
+  /** {@return a builder of a Redis master and its replica, watched by 3 sentinels} */
   public static RedisSentinels.Builder redisSentinels() {
     return new RedisSentinels.Builder();
   }
 
-  /** Five independent Redis masters. */
+  /** {@return a builder of five independent Redis masters} */
   public static RedlockNodes.Builder redlockNodes() {
     return new RedlockNodes.Builder();
   }
 
-  /** A ZooKeeper ensemble, of one member by default. */
+  /** {@return a builder of a ZooKeeper ensemble, of one member by default} */
   public static ZooKeeperEnsemble.Builder zookeeper() {
     return new ZooKeeperEnsemble.Builder();
   }
 
-  /** An etcd cluster, of one member by default. */
+  /** {@return a builder of an etcd cluster, of one member by default} */
   public static EtcdCluster.Builder etcd() {
     return new EtcdCluster.Builder();
   }
 
-  /** One PostgreSQL server. */
+  /** {@return a builder of one PostgreSQL server} */
   public static PostgresServer.Builder postgresql() {
     return new PostgresServer.Builder();
   }
 
-  /** One MariaDB server. */
+  /** {@return a builder of one MariaDB server} */
   public static MariaDbServer.Builder mariadb() {
     return new MariaDbServer.Builder();
   }

@@ -1,6 +1,6 @@
 /**
- * Disposable real servers for tests, comparisons and demonstrations: Redis, ZooKeeper and etcd,
- * alone and as ensembles, which can be paused, killed and restarted while clients use them.
+ * Disposable real servers for tests, comparisons and demonstrations. They can be paused, killed and
+ * restarted while clients use them.
  *
  * <p>Start at {@link dev.interlock.testbed.Testbed}.
  */

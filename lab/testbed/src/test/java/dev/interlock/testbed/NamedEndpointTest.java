@@ -62,7 +62,7 @@ class NamedEndpointTest {
     try (RedisServer users = Testbed.redis().using(Way.BINARY).start()) {
       System.setProperty("interlock.redis.uri", users.uri());
       try (RedisServer redis = Testbed.redis().start()) {
-        assertFalse(redis.canBeHurt());
+        assertFalse(redis.acceptsFaults());
         List<Runnable> faults =
             List.of(redis::pause, redis::resume, redis::kill, redis::restart, redis::restartEmpty);
         for (Runnable fault : faults) {
@@ -81,14 +81,14 @@ class NamedEndpointTest {
     try (RedisServer users = Testbed.redis().using(Way.BINARY).start()) {
       System.setProperty("interlock.redis.uri", users.uri());
       try (RedisServer ours = Testbed.redis().using(Way.ENDPOINT, Way.BINARY).forFaults().start()) {
-        assertTrue(ours.canBeHurt());
+        assertTrue(ours.acceptsFaults());
       }
       try (RedisServer ours =
           Testbed.redis()
               .using(Way.ENDPOINT, Way.BINARY)
               .appendOnly(RedisBuilder.AppendOnly.OFF)
               .start()) {
-        assertTrue(ours.canBeHurt());
+        assertTrue(ours.acceptsFaults());
       }
     }
   }

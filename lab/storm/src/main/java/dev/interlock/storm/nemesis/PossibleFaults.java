@@ -71,7 +71,7 @@ record PossibleFaults(FailureModel model, List<FaultKind> store, List<List<Fault
     if (kind == FaultKind.DELETE) {
       return ours;
     }
-    if (!ours || deployment.isEmpty() || !canBeHurt(deployment.get())) {
+    if (!ours || deployment.isEmpty() || !acceptsFaults(deployment.get())) {
       return false;
     }
     Deployment servers = deployment.get();
@@ -89,9 +89,9 @@ record PossibleFaults(FailureModel model, List<FaultKind> store, List<List<Fault
     };
   }
 
-  private static boolean canBeHurt(Deployment servers) {
+  private static boolean acceptsFaults(Deployment servers) {
     return !servers.members().isEmpty()
-        && servers.members().stream().allMatch(DisposableServer::canBeHurt);
+        && servers.members().stream().allMatch(DisposableServer::acceptsFaults);
   }
 
   /** How many of the members can be missing with a majority left. */

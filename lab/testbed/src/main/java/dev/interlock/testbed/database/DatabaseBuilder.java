@@ -24,10 +24,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What is wanted of a database server before it is started.
+ * The settings of a database server before it is started.
  *
  * @param <B> the type of this builder, returned by its own methods
- * @param <S> what {@link #start()} gives
+ * @param <S> the type of the server
  */
 public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends DatabaseServer>
     extends DeploymentBuilder<B, S> {
@@ -37,17 +37,17 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
   private final Factory<S> servers;
   private @Nullable Duration ahead;
 
-  /** Makes a server that has yet to be started. */
+  /** Creates a server without starting it. */
   interface Factory<S> {
     S server(String how, DatabaseServer.Access access, DisposableServer.@Nullable Parts parts);
   }
 
   /**
-   * Wants the defaults.
+   * Creates a builder with the default settings.
    *
-   * @param scheme of URIs; the script that runs a server is called so, too
-   * @param defaultPort the port of a named endpoint that names none
-   * @param administrator the user who may do everything on a server of ours
+   * @param scheme the scheme of URIs, and the name of the script that runs a server
+   * @param defaultPort the port of a named endpoint without a port
+   * @param administrator the superuser of a server that the testbed starts
    */
   DatabaseBuilder(
       String kind, String scheme, int defaultPort, String administrator, Factory<S> servers) {
@@ -59,10 +59,10 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
   }
 
   /**
-   * Gives the server a clock of its own, which {@link DatabaseServer#setClock} sets. Takes Linux, a
-   * C compiler, and a server program of this machine.
+   * Gives the server a clock of its own, which {@link DatabaseServer#setClock} sets. Requires
+   * Linux, a C compiler, and a server program on this machine.
    *
-   * @param ahead by how much it is ahead at first, in whole seconds; negative for behind
+   * @param ahead the first difference to the correct time, in whole seconds; negative for behind
    */
   public final B clockAhead(Duration ahead) {
     this.ahead = ahead;
@@ -70,8 +70,8 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
   }
 
   /**
-   * Lets the server answer before the disk has what it has committed. All of it survives a kill of
-   * the server, though not of the machine, and a slow disk does not delay those who measure time.
+   * Makes the server confirm commits before they are on disk, so that a slow disk does not disturb
+   * measurements. Commits survive a kill of the server, but not a crash of the machine.
    */
   public final B withoutSync() {
     return config(withoutSyncSettings());
@@ -88,10 +88,10 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
   abstract BinaryInstallation find() throws UnsuitableWayException;
 
   /**
-   * The files that the script reads, with their lines.
+   * {@return the files that the script reads, by name, with their lines}
    *
-   * @param port where the server is to listen
-   * @param more lines to add to the settings
+   * @param port the port for the server
+   * @param more further lines of the settings
    */
   abstract Map<String, List<String>> files(int port, List<String> more);
 
@@ -100,13 +100,14 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
     EndpointUri uri = EndpointUri.parse(text, scheme, defaultPort);
     DatabaseEndpoint endpoint = DatabaseEndpoint.of(uri, scheme);
     DatabaseServer.Access access = new DatabaseServer.Access(endpoint, endpoint, text);
-    return started(servers.server("endpoint " + uri, access, null));
+    return start(servers.server("endpoint " + uri, access, null));
   }
 
   @Override
   protected final S launch(Way way) throws UnsuitableWayException {
     if (way != Way.BINARY) {
-      throw new UnsuitableWayException("databases are programs of this machine only");
+      throw new UnsuitableWayException(
+          "the testbed starts databases only from programs on this machine");
     }
     BinaryInstallation found = find();
     Installation script =
@@ -149,13 +150,13 @@ public abstract class DatabaseBuilder<B extends DatabaseBuilder<B, S>, S extends
               clients,
               clients.as(administrator, DatabaseServer.ADMINISTRATORS_PASSWORD),
               clients.uri());
-      return started(servers.server(shell.how(), access, parts));
+      return start(servers.server(shell.how(), access, parts));
     } catch (IOException e) {
       throw new UncheckedIOException("cannot write below " + directory, e);
     }
   }
 
-  private S started(S server) {
+  private S start(S server) {
     server.awaitStart();
     return server;
   }

@@ -11,14 +11,14 @@ import java.time.Duration;
 import java.util.Properties;
 
 /**
- * Where a user reaches one database.
+ * The address of one database, with the login of a user.
  *
- * @param scheme of the URI, and of JDBC's after {@code jdbc:}
+ * @param scheme the scheme of the URI, and of JDBC's URL after {@code jdbc:}
  */
 record DatabaseEndpoint(
     String scheme, String host, int port, String database, String user, String password) {
 
-  /** What a URI of the user names. */
+  /** {@return the endpoint that a URI of the user names} */
   static DatabaseEndpoint of(EndpointUri uri, String scheme) {
     String login = uri.user();
     String password = uri.password();
@@ -35,7 +35,7 @@ record DatabaseEndpoint(
     return new DatabaseEndpoint(scheme, host, port, database, otherUser, otherPassword);
   }
 
-  /** As lock clients take it, password included. */
+  /** {@return the URI for lock clients, with the password} */
   String uri() {
     return "%s://%s:%s@%s:%s/%s"
         .formatted(
@@ -52,7 +52,7 @@ record DatabaseEndpoint(
   }
 
   Connection connect(Duration limit) throws SQLException {
-    // One driver counts in seconds, the other one in milliseconds.
+    // PostgreSQL's driver takes seconds, MariaDB's takes milliseconds.
     long time = scheme.equals(PostgresServer.SCHEME) ? limit.toSeconds() : limit.toMillis();
     Properties properties = new Properties();
     properties.setProperty("user", user);
@@ -62,7 +62,7 @@ record DatabaseEndpoint(
     return DriverManager.getConnection(jdbcUrl(), properties);
   }
 
-  /** A bare connection, past the driver, for a question whose answer may not come. */
+  /** Connects without the driver, with a time-out. */
   Socket socket(Duration limit) throws IOException {
     return Sockets.connect(host, port, limit);
   }

@@ -16,24 +16,25 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One database server. Clients come to the database {@value #DATABASE} as the user {@value #USER},
- * who may do everything there and nothing elsewhere; the testbed itself comes as one who may do
- * everything.
+ * One database server. Clients use the database {@value #DATABASE} as the user {@value #USER}, who
+ * has all permissions there and none elsewhere. The testbed itself connects as a superuser.
  *
- * <p>What was committed is on disk before the client knows: the servers' own default, and the one
- * here. It survives a machine that loses power, so all the more a killed process.
+ * <p>By default a commit is on disk before it is confirmed, so it survives a power failure and a
+ * killed process.
  */
 public abstract class DatabaseServer extends DisposableServer implements Deployment {
   /** The database of the clients. */
   public static final String DATABASE = "interlock";
 
-  /** The user that clients come as. */
+  /** The user of the clients. */
   public static final String USER = "interlock";
 
   /** The password of that user. */
   public static final String PASSWORD = "secret";
 
-  /** Protects nothing: the server listens on this machine only, and holds data of tests. */
+  /**
+   * Protects nothing, since the server listens only on this machine, and has only data of tests.
+   */
   static final String ADMINISTRATORS_PASSWORD = "of the administrator";
 
   private static final Pattern VERSION = Pattern.compile("\\d+(\\.\\d+)+");
@@ -41,9 +42,9 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
   private final Access access;
 
   /**
-   * How a server is reached.
+   * The endpoints of a server.
    *
-   * @param uri where clients connect, password included
+   * @param uri the URI for clients, with the password
    */
   record Access(DatabaseEndpoint clients, DatabaseEndpoint administrator, String uri) {}
 
@@ -53,25 +54,25 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
   }
 
   /**
-   * Where clients connect, for example {@code
-   * postgresql://interlock:secret@127.0.0.1:15432/interlock}.
+   * {@return the URI for clients, for example {@code
+   * postgresql://interlock:secret@127.0.0.1:15432/interlock}}
    */
   @Override
   public final String uri() {
     return access.uri();
   }
 
-  /** {@return where clients connect as another user} */
+  /** {@return the URI for another user} */
   public final String uri(String user, String password) {
     return access.clients().as(user, password).uri();
   }
 
-  /** {@return where clients connect, as JDBC takes it: without user and password} */
+  /** {@return the JDBC URL, without user and password} */
   public final String jdbcUrl() {
     return access.clients().jdbcUrl();
   }
 
-  /** {@return the user that clients come as: {@value #USER}, or the one of a named endpoint} */
+  /** {@return the user of the clients: {@value #USER}, or the one of a named endpoint} */
   public final String user() {
     return access.clients().user();
   }
@@ -82,13 +83,13 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
   }
 
   /**
-   * Executes statements in the clients' database, one after the other, as one who may do
-   * everything; at a named endpoint as the user that it names. Each is committed by itself.
+   * Executes statements in the clients' database one after the other, each in a transaction of its
+   * own. The user is the superuser or, at a named endpoint, the user of its URI.
    *
-   * @throws IOException if the server refuses one, or does not answer within 5 seconds
+   * @throws IOException if the server refuses a statement, or does not answer within 5 seconds
    */
   public final void execute(String... statements) throws IOException {
-    try (Connection connection = access.administrator().connect(ANSWER);
+    try (Connection connection = access.administrator().connect(ANSWER_TIMEOUT);
         Statement statement = connection.createStatement()) {
       for (String sql : statements) {
         statement.execute(sql);
@@ -99,13 +100,13 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
   }
 
   /**
-   * Asks as {@link #execute} does.
+   * Runs a query as the user of {@link #execute}.
    *
-   * @return the rows, each as the texts of its columns, null for NULL
-   * @throws IOException if the server refuses, or does not answer within 5 seconds
+   * @return the rows, each as the strings of its columns, null for NULL
+   * @throws IOException if the server refuses the query, or does not answer within 5 seconds
    */
   public final List<List<@Nullable String>> query(String sql) throws IOException {
-    try (Connection connection = access.administrator().connect(ANSWER);
+    try (Connection connection = access.administrator().connect(ANSWER_TIMEOUT);
         Statement statement = connection.createStatement();
         ResultSet result = statement.executeQuery(sql)) {
       int columns = result.getMetaData().getColumnCount();
@@ -123,38 +124,38 @@ public abstract class DatabaseServer extends DisposableServer implements Deploym
     }
   }
 
-  private String only(String sql) throws IOException {
+  private String singleValue(String sql) throws IOException {
     return Objects.requireNonNull(query(sql).get(0).get(0));
   }
 
   @Override
   protected final String askVersion() throws IOException {
-    String told = only("SELECT version()");
-    Matcher version = VERSION.matcher(told);
-    return version.find() ? version.group() : told;
+    String reported = singleValue("SELECT version()");
+    Matcher version = VERSION.matcher(reported);
+    return version.find() ? version.group() : reported;
   }
 
-  /** {@return a question for the seconds since 1970} */
-  abstract String timeQuestion();
+  /** {@return a query for the seconds since 1970} */
+  abstract String timeQuery();
 
   @Override
   protected final long askTime() throws IOException {
-    return Long.parseLong(only(timeQuestion()));
+    return Long.parseLong(singleValue(timeQuery()));
   }
 
-  /** This server itself; empty if it is a named endpoint. */
+  /** {@return this server; empty for a named endpoint} */
   @Override
   public final List<DatabaseServer> members() {
-    return canBeHurt() ? List.of(this) : List.of();
+    return acceptsFaults() ? List.of(this) : List.of();
   }
 
-  /** This server itself; empty if it is a named endpoint. */
+  /** {@return this server; empty for a named endpoint} */
   @Override
   public final List<DatabaseServer> leaders() {
     return members();
   }
 
-  /** Starts the server, or asks one of the user for its version. */
+  /** Starts the server, or asks a named endpoint for its version. */
   final void awaitStart() {
     start();
   }

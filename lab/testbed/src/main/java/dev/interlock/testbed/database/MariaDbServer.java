@@ -15,27 +15,27 @@ import org.jspecify.annotations.Nullable;
 public final class MariaDbServer extends DatabaseServer {
   private static final String SCHEME = "mariadb";
   private static final String ADMINISTRATOR = "administrator";
-  private static final int PROTOCOL = 10;
+  private static final int PROTOCOL_VERSION = 10;
 
   private MariaDbServer(String how, Access access, @Nullable Parts parts) {
     super("mariadbd", how, access, limit -> ready(access.clients(), limit), parts);
   }
 
-  /** The server speaks first: of its protocol, or of an error, such as too many clients. */
+  /** {@return whether the server greets with its protocol instead of an error} */
   private static boolean ready(DatabaseEndpoint endpoint, Duration limit) throws IOException {
     try (Socket socket = endpoint.socket(limit)) {
       DataInputStream in = new DataInputStream(socket.getInputStream());
       in.readInt(); // the packet's length and number
-      return in.readByte() == PROTOCOL;
+      return in.readByte() == PROTOCOL_VERSION;
     }
   }
 
   @Override
-  String timeQuestion() {
+  String timeQuery() {
     return "SELECT floor(unix_timestamp(sysdate(6)))";
   }
 
-  /** What is wanted of a MariaDB server before it is started. */
+  /** The settings of a MariaDB server before it is started. */
   public static final class Builder extends DatabaseBuilder<Builder, MariaDbServer> {
     public Builder() {
       super("MariaDB", SCHEME, 3306, ADMINISTRATOR, MariaDbServer::new);
@@ -43,7 +43,7 @@ public final class MariaDbServer extends DatabaseServer {
 
     @Override
     String[] withoutSyncSettings() {
-      // With 0 in place of 2 a kill of the server would lose the last second.
+      // With 0 instead of 2, a kill of the server would lose the last second.
       return new String[] {
         "innodb_flush_log_at_trx_commit = 2", "innodb_flush_method = nosync", "sync_binlog = 0"
       };
@@ -62,7 +62,7 @@ public final class MariaDbServer extends DatabaseServer {
                   "[server]",
                   "bind-address = 127.0.0.1",
                   "port = " + port,
-                  // In the directory of the data, as all that is relative.
+                  // Relative paths are below the data directory.
                   "socket = server.sock",
                   "pid-file = server.pid",
                   "skip-name-resolve",

@@ -14,8 +14,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One PostgreSQL server. It refuses to run as root, so that it runs as the user 65534 (nobody)
- * where this JVM is root's.
+ * One PostgreSQL server. Since it refuses to run as root, it runs as the user 65534 (nobody) if
+ * this JVM runs as root.
  */
 public final class PostgresServer extends DatabaseServer {
   static final String SCHEME = "postgresql";
@@ -27,8 +27,8 @@ public final class PostgresServer extends DatabaseServer {
   }
 
   /**
-   * Begins to log in, as far as the question for the password: a server that starts or ends, or has
-   * too many clients, answers by an error instead.
+   * {@return whether the server asks for a password} A server that is starting or stopping, or has
+   * too many clients, answers with an error instead.
    */
   private static boolean ready(DatabaseEndpoint endpoint, Duration limit) throws IOException {
     String user = "user\0" + endpoint.user() + "\0database\0" + endpoint.database() + "\0\0";
@@ -44,11 +44,11 @@ public final class PostgresServer extends DatabaseServer {
   }
 
   @Override
-  String timeQuestion() {
+  String timeQuery() {
     return "SELECT floor(extract(epoch FROM clock_timestamp()))::bigint";
   }
 
-  /** What is wanted of a PostgreSQL server before it is started. */
+  /** The settings of a PostgreSQL server before it is started. */
   public static final class Builder extends DatabaseBuilder<Builder, PostgresServer> {
     public Builder() {
       super("PostgreSQL", SCHEME, 5432, ADMINISTRATOR, PostgresServer::new);
@@ -75,7 +75,7 @@ public final class PostgresServer extends DatabaseServer {
                   "unix_socket_directories = ''",
                   "max_connections = 200"));
       settings.addAll(more);
-      // One line is one statement.
+      // one statement per line
       List<String> users =
           List.of(
               "CREATE ROLE " + USER + " LOGIN PASSWORD '" + PASSWORD + "';",

@@ -27,7 +27,7 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * An etcd cluster, of one member or more. Its URI is, for example, {@code
+ * An etcd cluster of one or more members. Its URI is, for example, {@code
  * etcd://127.0.0.1:10001,127.0.0.1:10002}.
  */
 public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
@@ -87,7 +87,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     return findLeader().isPresent() && leaders.size() == 1;
   }
 
-  /** Hands the lead over to the next member. */
+  /** Transfers the leadership to the next member. */
   @Override
   protected void depose(EtcdServer leader) throws IOException {
     EtcdServer next = followers().get(0);
@@ -96,7 +96,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     awaitLeaderOtherThan(leader);
   }
 
-  /** Every lease counts, whatever it is for. */
+  /** {@return all leases} */
   @Override
   protected List<String> sessions(EtcdServer server) throws IOException {
     List<String> leases = EtcdEndpoint.fields(server.call("/v3/lease/leases", "{}"), "ID");
@@ -108,7 +108,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     String unused = server.call("/v3/lease/revoke", "{\"ID\":\"" + session + "\"}");
   }
 
-  /** What is wanted of a cluster before it is started. */
+  /** The settings of a cluster before it is started. */
   public static final class Builder extends ElectedEnsemble.Builder<Builder, EtcdCluster> {
     private boolean tls;
     private @Nullable TlsIdentity identity;
@@ -121,22 +121,22 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     }
 
     /**
-     * Has the members speak TLS, and nothing else, to clients. They share a certificate for
-     * 127.0.0.1, in {@link Deployment#caCertificate()}, that clients must trust; clients need none.
+     * Makes the members speak only TLS to clients. They share a certificate for 127.0.0.1; see
+     * {@link Deployment#caCertificate()}. Clients need no certificate.
      */
     public Builder tls() {
       this.tls = true;
       return this;
     }
 
-    /** Like {@link #tls()}, with an identity whose files the test may replace. */
+    /** Makes the members speak only TLS, with an identity whose files the test may replace. */
     public Builder tls(TlsIdentity identity) {
       this.identity = identity;
       return tls();
     }
 
     /**
-     * Has the members speak TLS, and serve only clients that show a certificate. The URI names one
+     * Makes the members speak only TLS, and require a certificate of clients. The URI names one
      * that they trust.
      */
     public Builder clientCertificates() {
@@ -145,8 +145,8 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     }
 
     /**
-     * Has the members ask for a user: {@code root}, with this password. The data of a single server
-     * include its users, so that they go with {@link DisposableServer#restartEmpty()}.
+     * Enables authentication, with this password of {@code root}. A single server loses its users
+     * with its other data in {@link DisposableServer#restartEmpty()}.
      */
     public Builder password(String password) {
       this.password = password;
@@ -154,8 +154,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     }
 
     /**
-     * Sets how long followers wait for a sign of the leader, 1 s by default; the leader gives ten
-     * in that time.
+     * Sets the election time-out, 1 s by default. The leader sends ten heartbeats in that time.
      *
      * @throws IllegalArgumentException if it is less than 10 ms
      */
@@ -184,7 +183,7 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
     protected EtcdCluster launch(Way way) throws UnsuitableWayException {
       Installation installation =
           switch (way) {
-            // etcd 3.4 demands this on 64-bit ARM; elsewhere it is ignored.
+            // etcd 3.4 requires this on 64-bit ARM, and ignores it elsewhere.
             case BINARY ->
                 BinaryInstallation.find("etcd", "interlock.etcd.binary")
                     .with(Map.of("ETCD_UNSUPPORTED_ARCH", "arm64"));
@@ -198,13 +197,13 @@ public final class EtcdCluster extends ElectedEnsemble<EtcdServer> {
       return retryOnBindConflict(() -> launch(installation));
     }
 
-    /** Every member's configuration has all ports, so a conflict of one is a new start of all. */
+    /** Starts all members, since each one's configuration contains the ports of all. */
     private EtcdCluster launch(Installation installation) {
       List<EtcdConfig.Member> places =
           IntStream.rangeClosed(1, members)
               .mapToObj(number -> EtcdConfig.Member.reserve(number, separable))
               .toList();
-      Workspace workspace = Workspace.join(); // until the members keep it open
+      Workspace workspace = Workspace.join(); // in use until the members use it
       try {
         EtcdConfig config =
             new EtcdConfig(

@@ -11,12 +11,12 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The configuration that the members of one etcd cluster have in common.
+ * The common configuration of the members of one etcd cluster.
  *
- * @param token tells them from the members of another cluster that had the same ports
- * @param tls what they prove themselves with to clients, if they speak TLS
- * @param clientCertificates whether clients have to show a certificate
- * @param password the password of the user {@code root}, if authentication is wanted
+ * @param token distinguishes the members from those of earlier clusters on the same ports
+ * @param tls the certificate of the members, or null without TLS
+ * @param clientCertificates whether clients must present a certificate
+ * @param password the password of the user {@code root}, or null without authentication
  */
 record EtcdConfig(
     String token,
@@ -28,7 +28,7 @@ record EtcdConfig(
     List<String> extra) {
   private static final String DATA = "data";
 
-  /** The name and ports of one member; the others look for it at its gate. */
+  /** The name and ports of one member. Its peers connect to its gate. */
   record Member(String name, int client, int peer, int gate) {
     static Member reserve(int number, boolean gated) {
       int peer = Ports.reserve();
@@ -43,24 +43,24 @@ record EtcdConfig(
       return new int[] {client, peer, gate};
     }
 
-    /** {@return where it listens to the others} */
+    /** {@return the URL at which it listens to its peers} */
     String listenUrl() {
       return "http://127.0.0.1:" + peer;
     }
 
-    /** {@return where the others look for it} */
+    /** {@return the URL to which its peers connect} */
     String peerUrl() {
       return "http://127.0.0.1:" + gate;
     }
   }
 
-  /** Whether a member that starts without data makes a cluster or joins one. */
+  /** Whether a member without data forms a new cluster or joins an existing one. */
   enum Start {
     NEW,
     EXISTING
   }
 
-  /** Where clients and the testbed reach a member. */
+  /** {@return the endpoint of a member for clients and the testbed} */
   EtcdEndpoint client(Member member) {
     return new EtcdEndpoint(clientUrl(member), tls == null ? null : tls.trust(), password);
   }
@@ -69,7 +69,7 @@ record EtcdConfig(
     return (tls == null ? "http" : "https") + "://127.0.0.1:" + member.client();
   }
 
-  /** Writes the configuration of one member and returns its path. */
+  /** Writes the configuration of one member, and returns its path. */
   Path write(Path directory, Member member, Start start) {
     return Directories.write(directory.resolve("etcd.yml"), lines(directory, member, start));
   }
@@ -89,9 +89,9 @@ record EtcdConfig(
                 "initial-cluster: " + all,
                 "initial-cluster-state: " + (start == Start.NEW ? "new" : "existing"),
                 "initial-cluster-token: " + token,
-                // On by default, but not for etcd 3.4 with a configuration file.
+                // on by default, except in etcd 3.4 with a configuration file
                 "enable-grpc-gateway: true",
-                // The cheapest that it takes: tests log in often.
+                // the lowest cost, since tests log in often
                 "bcrypt-cost: 4",
                 "heartbeat-interval: " + Math.max(1, electionTimeout.toMillis() / 10),
                 "election-timeout: " + electionTimeout.toMillis()));
@@ -108,7 +108,7 @@ record EtcdConfig(
     return lines;
   }
 
-  /** Removes a member's data while it is down, and its old identity if others know it. */
+  /** Removes a member's data while it is down, and its identity in a larger cluster. */
   void forget(Path directory, Member member) {
     if (members.size() > 1) {
       new EtcdMembership(this, member).renew();

@@ -16,37 +16,37 @@ import javax.net.ssl.HttpsURLConnection;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One etcd server as HTTP sees it: its own pages, and the <a
- * href="https://etcd.io/docs/latest/dev-guide/api_grpc_gateway/">JSON gateway</a> to its API, so
- * that the testbed judges servers without the driver that is under test.
+ * One etcd server, over HTTP: its own pages, and the <a
+ * href="https://etcd.io/docs/latest/dev-guide/api_grpc_gateway/">JSON gateway</a> to its API. So
+ * the testbed does not depend on the driver that is under test.
  *
- * @param url the beginning of all addresses, for example {@code http://127.0.0.1:2379}
- * @param tls what is trusted if the URL is {@code https}
- * @param password the password of the user {@code root}, if the API asks for one
+ * @param url the base URL, for example {@code http://127.0.0.1:2379}
+ * @param tls the trusted certificates if the URL is {@code https}
+ * @param password the password of the user {@code root}, or null without authentication
  */
 record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String password) {
-  private static final int OK = 200;
+  private static final int HTTP_OK = 200;
 
-  /** How long each answer is waited for, but that of {@link #ready}. */
-  private static final Duration ANSWER = Duration.ofSeconds(5);
+  /** The time-out of all requests but {@link #ready}. */
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(5);
 
-  /** Whether the process is up and serves this port. */
+  /** {@return true} Throws an exception if the process does not serve this port. */
   boolean ready(Duration limit) throws IOException {
     get("/version", limit);
     return true;
   }
 
   String version() throws IOException {
-    return field(get("/version", ANSWER), "etcdserver")
-        .orElseThrow(() -> new IOException("the server does not tell its version"));
+    return field(get("/version", ANSWER_TIMEOUT), "etcdserver")
+        .orElseThrow(() -> new IOException("the server does not report its version"));
   }
 
-  /** Whether a read through the quorum succeeds. */
+  /** {@return whether a quorum read succeeds} */
   boolean healthy() throws IOException {
-    return field(get("/health", ANSWER), "health").equals(Optional.of("true"));
+    return field(get("/health", ANSWER_TIMEOUT), "health").equals(Optional.of("true"));
   }
 
-  /** What a member says of itself and its leader; ids are unsigned 64-bit numbers as text. */
+  /** The status of a member by its own report. Identifiers are unsigned 64-bit numbers as text. */
   record Status(String member, String leader, String version) {
     boolean leads() {
       return member.equals(leader);
@@ -57,7 +57,7 @@ record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String passwor
     String answer = post("/v3/maintenance/status", "{}", null);
     return new Status(
         field(answer, "member_id").orElse(""),
-        // Absent, as every zero, when there is no leader.
+        // Without a leader the field is zero, which JSON leaves out.
         field(answer, "leader").orElse("none"),
         field(answer, "version").orElse(""));
   }
@@ -66,12 +66,12 @@ record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String passwor
     return answer(open(path, limit));
   }
 
-  /** Calls the gateway, as root if there is a password. */
+  /** Calls the gateway, as root if authentication is enabled. */
   String call(String path, String json) throws IOException {
     return post(path, json, password == null ? null : token(password));
   }
 
-  /** Has the API demand the password from now on, for everything but the status. */
+  /** Enables authentication for everything but the status. */
   void enableAuthentication(String rootPassword) throws IOException {
     post("/v3/auth/user/add", credentials(rootPassword), null);
     post("/v3/auth/role/add", "{\"name\":\"root\"}", null);
@@ -85,11 +85,11 @@ record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String passwor
 
   private String token(String rootPassword) throws IOException {
     String answer = post("/v3/auth/authenticate", credentials(rootPassword), null);
-    return field(answer, "token").orElseThrow(() -> new IOException("etcd gave no token"));
+    return field(answer, "token").orElseThrow(() -> new IOException("etcd returned no token"));
   }
 
   private String post(String path, String json, @Nullable String token) throws IOException {
-    HttpURLConnection connection = open(path, ANSWER);
+    HttpURLConnection connection = open(path, ANSWER_TIMEOUT);
     if (token != null) {
       connection.setRequestProperty("Authorization", token);
     }
@@ -98,12 +98,12 @@ record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String passwor
     return answer(connection);
   }
 
-  /** As a JSON string. */
+  /** {@return the text as a JSON string} */
   private static String quote(String text) {
     return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
   }
 
-  /** The first field of that name in a JSON text, whose value is a word, a number or a boolean. */
+  /** {@return the first field of that name, whose value is a word, a number or a boolean} */
   static Optional<String> field(String json, String name) {
     return fields(json, name).stream().findFirst();
   }
@@ -127,7 +127,7 @@ record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String passwor
     int millis = Math.toIntExact(Math.max(1, limit.toMillis()));
     connection.setConnectTimeout(millis);
     connection.setReadTimeout(millis);
-    // A connection kept from before would not show that a new one is refused.
+    // A connection that was kept open would not show that new ones are refused.
     connection.setRequestProperty("Connection", "close");
     return connection;
   }
@@ -141,11 +141,12 @@ record EtcdEndpoint(String url, @Nullable TlsTrust tls, @Nullable String passwor
   private static String answer(HttpURLConnection connection) throws IOException {
     try {
       int code = connection.getResponseCode();
-      InputStream body = code == OK ? connection.getInputStream() : connection.getErrorStream();
+      InputStream body =
+          code == HTTP_OK ? connection.getInputStream() : connection.getErrorStream();
       String text =
           body == null ? "" : new String(body.readAllBytes(), StandardCharsets.UTF_8).strip();
-      if (code != OK) {
-        throw new IOException("etcd answers " + code + ": " + text);
+      if (code != HTTP_OK) {
+        throw new IOException("etcd answered with HTTP status " + code + ": " + text);
       }
       return text;
     } finally {

@@ -9,14 +9,14 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** One member's entry in its cluster's list of members, as the others keep it. */
+/** One member's entry in its cluster's list of members. */
 final class EtcdMembership {
   private static final Pattern MEMBER =
       Pattern.compile("\"ID\":\"(\\d+)\"[^}]*?\"peerURLs\":\\[\"([^\"]+)\"");
 
   private final EtcdConfig config;
   private final EtcdConfig.Member member;
-  private @Nullable String old;
+  private @Nullable String previousId;
 
   EtcdMembership(EtcdConfig config, EtcdConfig.Member member) {
     this.config = config;
@@ -24,31 +24,31 @@ final class EtcdMembership {
   }
 
   /**
-   * Replaces the entry by a fresh one with the same address.
+   * Replaces the entry by a new one with the same address.
    *
-   * @throws TestbedException if the others do not, within half a minute
+   * @throws TestbedException if the other members do not accept it within half a minute
    */
   void renew() {
-    // etcd refuses while members have not been connected for 5 seconds, as after a start.
+    // etcd refuses it until its members have been connected for 5 seconds.
     Waiting.demandThat(
         DisposableServer.LIMIT,
-        "the other members did not take " + member.name() + " anew",
+        "the other members did not accept " + member.name() + " as a new member",
         this::isRenewed);
   }
 
-  /** Does the next step, as the list shows it; a step whose reply was lost is not done twice. */
+  /** Does the next step that the list shows to be missing, so a lost reply does no harm. */
   private boolean isRenewed() throws IOException {
     EtcdEndpoint other = serving();
     String listed = identity(other).orElse(null);
-    if (old == null) {
-      old = listed;
+    if (previousId == null) {
+      previousId = listed;
     }
     if (listed == null) {
       String address = "{\"peerURLs\":[\"" + member.peerUrl() + "\"]}";
       other.call("/v3/cluster/member/add", address);
       return false;
     }
-    if (listed.equals(old)) {
+    if (listed.equals(previousId)) {
       other.call("/v3/cluster/member/remove", "{\"ID\":\"" + listed + "\"}");
       return false;
     }
@@ -73,9 +73,9 @@ final class EtcdMembership {
           return endpoint;
         }
       } catch (IOException silent) {
-        // the next one may serve
+        // the next member may answer
       }
     }
-    throw new IOException("none of them serves");
+    throw new IOException("none of the other members serves");
   }
 }

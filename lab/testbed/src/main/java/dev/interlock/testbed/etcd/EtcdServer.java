@@ -17,20 +17,20 @@ import java.util.regex.Pattern;
 /**
  * One etcd server, alone or as a member of a cluster.
  *
- * <p>The server of a single-member cluster just starts with nothing on {@link #restartEmpty()}. A
- * member of a larger one may not come back under its old identity without its data (etcd relies on
- * what it has voted for): it is removed through the others and joins as a new member under its name
- * and addresses, for which they must have a quorum.
+ * <p>With {@link #restartEmpty()} the server of a single-member cluster starts without data. A
+ * member of a larger cluster may not return under its old identity without its data, since etcd
+ * relies on its earlier votes. The other members, which need a quorum, remove it, and add it as a
+ * new member with the same name and addresses.
  */
 public final class EtcdServer extends DisposableServer {
   /**
-   * In every request that matters the sender names its own address, which is its gate:
-   * setPeerURLsHeader in etcdserver/api/rafthttp/util.go, as Go writes names of headers.
+   * The header with which the sender names its address, that of its gate; see setPeerURLsHeader in
+   * etcdserver/api/rafthttp/util.go.
    */
   private static final Pattern SENDER =
       Pattern.compile("X-Peerurls: http://127\\.0\\.0\\.1:(\\d+)\r\n");
 
-  // Of a key in the gateway's answer; what is zero, such as no lease, is left out.
+  // A key in the gateway's answer, which leaves out zero values, such as no lease.
   private static final Pattern KEY =
       Pattern.compile(
           "\\{\"key\":\"([^\"]+)\"(?:(?!\"lease\")[^{}])*(\"lease\":\"\\d+\")?[^{}]*\\}");
@@ -46,8 +46,8 @@ public final class EtcdServer extends DisposableServer {
   }
 
   /**
-   * Starts a server and waits until its process answers, with or without a quorum: until there is
-   * one, etcd serves only its peers, on their port.
+   * Starts a server, and waits until its process answers on the port for peers. Without a quorum
+   * etcd does not answer clients.
    */
   static EtcdServer launch(
       Installation installation, EtcdConfig config, EtcdConfig.Member member, PeerGates gates) {
@@ -55,7 +55,7 @@ public final class EtcdServer extends DisposableServer {
         member.name(),
         place -> {
           if (member.isGated()) {
-            place.keep(
+            place.closeOnRelease(
                 gates.open(
                     member.gate(), member.peer(), member.client(), text -> sender(text, config)));
           }
@@ -94,22 +94,21 @@ public final class EtcdServer extends DisposableServer {
   }
 
   /**
-   * Calls the JSON gateway to the server's API, past every driver: how a test asks the server
-   * itself.
+   * Calls the JSON gateway to the server's API, without a driver.
    *
-   * @param path for example {@code /v3/kv/range}; keys and values are Base64
+   * @param path the path, for example {@code /v3/kv/range}; keys and values are Base64
    * @param json the request
    * @return the answer
-   * @throws IOException if the server answers with an error, or not within 5 seconds
+   * @throws IOException if the server answers with an error, or does not answer within 5 seconds
    */
   public String call(String path, String json) throws IOException {
     return endpoint.call(path, json);
   }
 
   /**
-   * All keys, each with whether it ends with a lease.
+   * Returns all keys, each with whether it is bound to a lease.
    *
-   * @throws IOException if the server answers with an error, or not within 5 seconds
+   * @throws IOException if the server answers with an error, or does not answer within 5 seconds
    */
   public Map<String, Boolean> keys() throws IOException {
     Map<String, Boolean> keys = new LinkedHashMap<>();
@@ -122,7 +121,7 @@ public final class EtcdServer extends DisposableServer {
     return keys;
   }
 
-  /** To be called once, on a server that serves. */
+  /** Enables authentication; to be called once, when the cluster serves. */
   void enableAuthentication(String rootPassword) throws IOException {
     endpoint.enableAuthentication(rootPassword);
   }

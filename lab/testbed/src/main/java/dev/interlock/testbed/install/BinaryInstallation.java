@@ -20,24 +20,25 @@ import java.util.stream.Stream;
 /**
  * A server program on this machine.
  *
- * @param how how it was found
- * @param environment what has to be added to the environment for it to run
+ * @param how the origin of the program, for messages
+ * @param environment the variables that the program needs in its environment
  */
 public record BinaryInstallation(String how, Path program, Map<String, String> environment)
     implements Installation {
 
-  /** The folder of the project in which server packages are unpacked without being installed. */
+  /** The project's folder of server packages that are unpacked but not installed. */
   private static final Path SERVERS = Path.of(".interlock", "servers");
 
   /**
-   * Looks for a program: where the user's setting says, on the {@code PATH}, in the project's
-   * servers folder.
+   * Looks for a program: by the user's setting, on the {@code PATH}, and in the project's servers
+   * folder.
    *
    * @param program the program's file name
    * @param setting the setting that may name its path
-   * @param versions a directory, below the root or the servers folder, that has one for each
-   *     version with the program in its {@code bin}; of these the newest is taken
-   * @throws UnsuitableWayException if it is in none of these places, with their list
+   * @param versions a directory, below the root or the servers folder, with a directory for each
+   *     version, whose {@code bin} has the program; the newest version is used
+   * @throws UnsuitableWayException if the program is in none of these places; the message lists
+   *     them
    */
   public static BinaryInstallation find(String program, String setting, String... versions)
       throws UnsuitableWayException {
@@ -49,7 +50,10 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
       Path path = Path.of(named.get());
       if (!Files.isExecutable(path)) {
         throw new UnsuitableWayException(
-            Settings.environmentName(setting) + " names " + path + ", which is no program");
+            Settings.environmentName(setting)
+                + " names "
+                + path
+                + ", which is not an executable file");
       }
       return found(path, Map.of());
     }
@@ -61,7 +65,11 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
     Optional<Path> folder = serversFolder();
     if (folder.isEmpty()) {
       throw new UnsuitableWayException(
-          "no " + program + " on the PATH, and no folder " + SERVERS + " here or above");
+          "there is no "
+              + program
+              + " on the PATH, and no folder "
+              + SERVERS
+              + " in this directory or above");
     }
     Optional<Path> unpacked =
         Stream.of("bin", "usr/bin", "usr/sbin")
@@ -72,14 +80,15 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
     if (unpacked.isPresent()) {
       return found(unpacked.get(), libraries(folder.get()));
     }
-    throw new UnsuitableWayException("no " + program + " on the PATH or in " + folder.get());
+    throw new UnsuitableWayException(
+        "there is no " + program + " on the PATH or in " + folder.get());
   }
 
   private static BinaryInstallation found(Path program, Map<String, String> environment) {
     return new BinaryInstallation("binary " + program, program, environment);
   }
 
-  /** The same with more in the environment. */
+  /** {@return this installation with additional variables in its environment} */
   public BinaryInstallation with(Map<String, String> more) {
     Map<String, String> all = new HashMap<>(environment);
     all.putAll(more);
@@ -114,17 +123,17 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
             .filter(Files::isExecutable)
             .forEach(found::add);
       } catch (IOException absent) {
-        // as on most systems
+        // most systems lack it
       }
     }
-    // Numbers of one length are in the order of their texts, and a longer one is higher.
+    // The longer version number is newer; numbers of the same length compare as strings.
     return found.stream()
         .max(
             Comparator.comparingInt((Path path) -> path.toString().length())
                 .thenComparing(Comparator.naturalOrder()));
   }
 
-  /** The nearest servers folder at or above the working directory, or where the setting says. */
+  /** {@return the folder of the setting, or the nearest one in or above the working directory} */
   private static Optional<Path> serversFolder() {
     Optional<String> named = Settings.get("interlock.servers");
     if (named.isPresent()) {
@@ -137,8 +146,8 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
   }
 
   /**
-   * The environment in which a program finds the libraries of unpacked packages, which the system's
-   * loader does not know of; empty if no packages have been unpacked.
+   * {@return the environment in which the system's loader finds the libraries of unpacked packages;
+   * empty if there are none}
    */
   public static Map<String, String> unpackedLibraries() {
     return serversFolder().map(BinaryInstallation::libraries).orElse(Map.of());
@@ -146,13 +155,13 @@ public record BinaryInstallation(String how, Path program, Map<String, String> e
 
   private static Map<String, String> libraries(Path folder) {
     List<String> directories = new ArrayList<>();
-    for (String lib : List.of("usr/lib", "lib")) { // of Debian's packages some still use the latter
+    for (String lib : List.of("usr/lib", "lib")) { // some of Debian's packages still use the latter
       Path directory = folder.resolve(lib).toAbsolutePath();
       try (Stream<Path> below = Files.list(directory)) {
         below.filter(Files::isDirectory).map(Path::toString).forEach(directories::add);
         directories.add(directory.toString());
       } catch (NoSuchFileException absent) {
-        // no package has it
+        // no package has this directory
       } catch (IOException e) {
         throw new UncheckedIOException("cannot read " + directory, e);
       }

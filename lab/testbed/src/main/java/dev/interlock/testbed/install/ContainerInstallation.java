@@ -11,8 +11,8 @@ import java.util.List;
 /**
  * A server program in a container image.
  *
- * @param program the program's name in the image, run in place of the image's own entry point,
- *     which would choose user and configuration itself
+ * @param program the program's name in the image. It replaces the image's entry point, which would
+ *     choose user and configuration itself
  */
 public record ContainerInstallation(DockerClient docker, String image, String program)
     implements Installation {
@@ -21,8 +21,7 @@ public record ContainerInstallation(DockerClient docker, String image, String pr
    * Finds a program's image.
    *
    * @param setting the setting that may name another image
-   * @throws UnsuitableWayException if there is no daemon that will do, or the image is not
-   *     available
+   * @throws UnsuitableWayException if there is no suitable daemon, or no such image
    */
   public static ContainerInstallation find(String program, String setting, String officialImage)
       throws UnsuitableWayException {

@@ -24,16 +24,16 @@ import org.testcontainers.utility.ImageNameSubstitutor;
 /**
  * The Docker daemon of this machine, as Testcontainers finds it.
  *
- * <p>Servers in containers share the machine's network, so that a server has one address for its
- * clients, its peers and itself, and a killed one refuses connections, with no forwarding between.
- * That takes a daemon on this very Linux, run by root.
+ * <p>Servers in containers share the machine's network, so that a server has the same address for
+ * clients, peers and itself, and a killed one refuses connections. That requires a daemon on this
+ * Linux machine, run by root.
  *
- * <p>What was found out about the daemon and each image is kept for the life of the JVM, so that a
- * missing one costs its time once.
+ * <p>The results for the daemon and for each image are kept for the life of the JVM, so that a
+ * missing one costs its time-out only once.
  */
 final class DockerDaemon {
-  private static final Duration ANSWER = Duration.ofSeconds(30);
-  private static final Duration PULL = Duration.ofMinutes(5);
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(30);
+  private static final Duration PULL_TIMEOUT = Duration.ofMinutes(5);
 
   private static final Map<String, CompletableFuture<String>> IMAGES = new ConcurrentHashMap<>();
 
@@ -44,34 +44,32 @@ final class DockerDaemon {
   }
 
   /**
-   * The client of a daemon that will do.
+   * Returns the client of a suitable daemon.
    *
-   * @throws UnsuitableWayException if none answers, or none that will do, or not in time
+   * @throws UnsuitableWayException if no suitable daemon answers in time
    */
   static DockerClient client() throws UnsuitableWayException {
     if (!hasSocket()) {
-      throw new UnsuitableWayException("no Docker daemon: DOCKER_HOST is not set, and no socket");
+      throw new UnsuitableWayException(
+          "there is no Docker daemon: DOCKER_HOST is not set, and there is no /var/run/docker.sock");
     }
-    return await(Connection.CLIENT, ANSWER, "the Docker daemon does not serve");
+    return await(Connection.CLIENT, ANSWER_TIMEOUT, "the Docker daemon does not answer");
   }
 
   /**
-   * Pulls an image unless it is there.
+   * Pulls an image unless it is present.
    *
-   * @return its name, which Testcontainers may have been told to substitute
-   * @throws UnsuitableWayException if it is not there and cannot be pulled
+   * @return its name, or the substitute that Testcontainers is configured to use
+   * @throws UnsuitableWayException if it is missing and cannot be pulled
    */
   static String image(String name) throws UnsuitableWayException {
     client();
     CompletableFuture<String> image =
         IMAGES.computeIfAbsent(name, n -> inBackground(() -> pull(n)));
-    return await(image, PULL, "the image " + name + " is not there and cannot be pulled");
+    return await(image, PULL_TIMEOUT, "the image " + name + " is missing and cannot be pulled");
   }
 
-  /**
-   * In one attempt: where Testcontainers pulls for itself it goes on for minutes, and meanwhile the
-   * next way could have served.
-   */
+  /** Pulls an image, in one attempt: Testcontainers itself would retry for minutes. */
   private static String pull(String name) {
     DockerImageName image = ImageNameSubstitutor.instance().apply(DockerImageName.parse(name));
     String substitute = image.asCanonicalNameString();
@@ -90,7 +88,7 @@ final class DockerDaemon {
 
   private static DockerClient connect() {
     if (!System.getProperty("os.name", "").equals("Linux")) {
-      throw new IllegalStateException("containers share this machine's network on Linux only");
+      throw new IllegalStateException("containers share the machine's network only on Linux");
     }
     DockerClient client = DockerClientFactory.instance().client();
     String scheme = DockerClientFactory.instance().getTransportConfig().getDockerHost().getScheme();
@@ -100,13 +98,13 @@ final class DockerDaemon {
         || Optional.ofNullable(info.getSecurityOptions()).orElse(List.of()).stream()
             .anyMatch(option -> option.contains("rootless"))) {
       throw new IllegalStateException(
-          "the daemon is remote, in a virtual machine, or rootless: its containers do not share this"
-              + " machine's network");
+          "the daemon is remote, in a virtual machine, or rootless, so its containers do not share"
+              + " this machine's network");
     }
     return client;
   }
 
-  /** Asking Testcontainers where there is certainly none would log errors. */
+  /** {@return whether there may be a daemon} Without one, Testcontainers would log errors. */
   private static boolean hasSocket() {
     return System.getenv("DOCKER_HOST") != null
         || Stream.of(
@@ -115,7 +113,7 @@ final class DockerDaemon {
             .anyMatch(Files::exists);
   }
 
-  /** Works on a new thread, since the daemon or a registry may never answer. */
+  /** Runs work on a new thread, since the daemon or a registry may never answer. */
   private static <T> CompletableFuture<T> inBackground(Supplier<T> work) {
     return CompletableFuture.supplyAsync(
         work,

@@ -6,17 +6,17 @@ import dev.interlock.testbed.server.DisposableServer;
 import java.nio.file.Path;
 import java.util.List;
 
-/** A server program that was found, ready to be run as often as needed. */
+/** An available server program. */
 public interface Installation {
 
-  /** How it was found, as {@link DisposableServer#how()} says it. */
+  /** {@return the origin of the program, as in {@link DisposableServer#how()}} */
   String how();
 
   /**
-   * Prepares a process; nothing is started.
+   * Prepares a process, without starting it.
    *
-   * @param arguments what follows the program's name on its command line
-   * @param directory the directory of this one server, where it may write
+   * @param arguments the arguments of the program
+   * @param directory the server's own directory, which it may write
    */
   ServerProcess process(Workspace workspace, Path directory, List<String> arguments);
 }

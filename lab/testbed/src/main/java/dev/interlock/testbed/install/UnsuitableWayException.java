@@ -1,6 +1,6 @@
 package dev.interlock.testbed.install;
 
-/** One way of getting a server does not serve here, with the reason; the next one may. */
+/** Thrown with the reason if a way of getting a server is not available here. */
 public final class UnsuitableWayException extends Exception {
   private static final long serialVersionUID = 1L;
 

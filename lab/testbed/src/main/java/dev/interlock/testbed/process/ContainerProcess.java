@@ -20,15 +20,15 @@ import org.jspecify.annotations.Nullable;
 import org.testcontainers.DockerClientFactory;
 
 /**
- * A server as the first process of a container, which shares the machine's network and this one
- * server's directory. Each start is a new container: what is to last is in the directory.
+ * A server as the first process of a container. The container shares the machine's network and the
+ * server's directory. Each start creates a new container; only the directory persists.
  *
- * <p>It runs as the user of this JVM, so that its files can be removed. Signals go through the
- * daemon; a container that is frozen by the daemon instead could not be killed without being
- * thawed. Not thread-safe.
+ * <p>It runs as the user of this JVM, so that its files can be removed. It is paused by a signal,
+ * not by the daemon, because a container that the daemon has paused cannot be killed. Not
+ * thread-safe.
  */
 public final class ContainerProcess implements ServerProcess {
-  private static final Duration LIMIT = Duration.ofSeconds(10);
+  private static final Duration TIMEOUT = Duration.ofSeconds(10);
   private static final int OUTPUT_LINES = 200;
 
   private final DockerClient docker;
@@ -60,7 +60,7 @@ public final class ContainerProcess implements ServerProcess {
           Files.getAttribute(directory, "unix:uid")
               + ":"
               + Files.getAttribute(directory, "unix:gid");
-      // The whole workspace: servers share files in it, such as a TLS identity.
+      // the whole workspace, since servers share files in it, such as a TLS identity
       String shared = String.valueOf(directory.getParent());
       String created =
           docker
@@ -82,13 +82,14 @@ public final class ContainerProcess implements ServerProcess {
     } catch (DockerException e) {
       throw new IOException("Docker: " + e.getMessage(), e);
     }
-    if (pid != 0) { // else it has ended already
+    if (pid != 0) { // otherwise it has already ended
       if (Files.exists(Path.of("/proc", Long.toString(pid)))) {
-        workspace.started(pid);
+        workspace.register(pid);
       } else if (isRunning()) {
-        throw new IOException("the container does not run on this machine's Linux");
+        throw new IOException(
+            "the container does not run on this machine's kernel, so its process cannot be stopped");
       } else {
-        pid = 0; // it has ended since
+        pid = 0; // it has ended in the meantime
       }
     }
   }
@@ -105,7 +106,7 @@ public final class ContainerProcess implements ServerProcess {
   @Override
   public void pause() throws IOException {
     signal("SIGSTOP");
-    if (!Waiting.until(LIMIT, () -> ProcessSignals.isStopped(pid))) {
+    if (!Waiting.until(TIMEOUT, () -> ProcessSignals.isStopped(pid))) {
       throw new IOException("the container's process " + pid + " did not stop on SIGSTOP");
     }
   }
@@ -120,11 +121,11 @@ public final class ContainerProcess implements ServerProcess {
     if (isRunning()) {
       signal("SIGKILL");
     }
-    if (!Waiting.until(LIMIT, () -> !isRunning())) {
+    if (!Waiting.until(TIMEOUT, () -> !isRunning())) {
       throw new IOException("the container's process " + pid + " survived SIGKILL");
     }
     if (pid != 0) {
-      workspace.ended(pid);
+      workspace.unregister(pid);
       pid = 0;
     }
   }
@@ -150,7 +151,7 @@ public final class ContainerProcess implements ServerProcess {
           .withStdErr(true)
           .withTail(OUTPUT_LINES)
           .exec(callback)
-          .awaitCompletion(LIMIT.toSeconds(), TimeUnit.SECONDS);
+          .awaitCompletion(TIMEOUT.toSeconds(), TimeUnit.SECONDS);
     } catch (IOException | DockerException e) {
       return "(its output cannot be read: " + e.getMessage() + ")";
     } catch (InterruptedException e) {
@@ -174,7 +175,7 @@ public final class ContainerProcess implements ServerProcess {
     try {
       docker.removeContainerCmd(container).withForce(true).withRemoveVolumes(true).exec();
     } catch (NotFoundException gone) {
-      // as wanted
+      // already removed
     } catch (DockerException e) {
       throw new IOException("Docker: " + e.getMessage(), e);
     }
@@ -187,7 +188,7 @@ public final class ContainerProcess implements ServerProcess {
 
   private void signal(String name) throws IOException {
     if (container == null) {
-      throw new IOException("the container has gone");
+      throw new IOException("the container no longer exists");
     }
     try {
       docker.killContainerCmd(container).withSignal(name).exec();

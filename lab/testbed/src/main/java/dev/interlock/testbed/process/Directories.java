@@ -9,7 +9,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.stream.Stream;
 
-/** Writing and removal of a server's files. */
+/** Writes and deletes files of servers. */
 public final class Directories {
   private Directories() {}
 
@@ -22,7 +22,7 @@ public final class Directories {
     }
   }
 
-  /** Deletes a directory and all in it; links are deleted, not followed. Absent is fine. */
+  /** Deletes a directory with its contents, if it exists. Links are not followed. */
   public static void delete(Path directory) {
     try (Stream<Path> all = Files.walk(directory)) {
       List<Path> innermostFirst = all.sorted(Comparator.reverseOrder()).toList();
@@ -30,7 +30,7 @@ public final class Directories {
         Files.deleteIfExists(path);
       }
     } catch (NoSuchFileException absent) {
-      // as wanted
+      // already deleted
     } catch (IOException e) {
       throw new UncheckedIOException("cannot delete " + directory, e);
     }

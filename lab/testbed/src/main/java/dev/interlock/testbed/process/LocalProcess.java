@@ -14,7 +14,7 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server that runs as a child process of this JVM, with whatever processes it starts. Not
+ * A server that runs as a child process of this JVM, with the processes that it starts. Not
  * thread-safe.
  */
 public final class LocalProcess implements ServerProcess {
@@ -28,7 +28,7 @@ public final class LocalProcess implements ServerProcess {
   private final Path log;
   private @Nullable Process process;
 
-  /** Those below the process that would outlive it, as they stand still. */
+  /** Stopped descendants, which would outlive the process. */
   private List<ProcessHandle> stopped = List.of();
 
   private long logStart;
@@ -42,7 +42,7 @@ public final class LocalProcess implements ServerProcess {
     this.log = directory.resolve("output.log");
   }
 
-  /** Pausing takes the signals of a POSIX system. */
+  /** {@return whether this system has POSIX signals, which pausing needs} */
   public static boolean isSupported() {
     return !System.getProperty("os.name", "").toLowerCase(Locale.ROOT).contains("windows");
   }
@@ -50,7 +50,7 @@ public final class LocalProcess implements ServerProcess {
   @Override
   public void start() throws IOException {
     if (isRunning()) {
-      throw new IllegalStateException("already running: " + command);
+      throw new IllegalStateException("the process is already running: " + command);
     }
     logStart = Files.exists(log) ? Files.size(log) : 0;
     ProcessBuilder builder =
@@ -62,13 +62,13 @@ public final class LocalProcess implements ServerProcess {
     builder.environment().putAll(environment);
     Process started = builder.start();
     process = started;
-    workspace.started(started.pid());
+    workspace.register(started.pid());
   }
 
   /**
-   * Keeps Control-C, which a terminal sends to the whole group of processes, from ending the server
-   * before the program that uses it; where there is no setsid it does not. The process has the
-   * number of the one that was started, as only the head of a group would fork.
+   * Runs the command in a session of its own, if there is a setsid. So Control-C, which a terminal
+   * sends to the whole process group, does not end the server before the program that uses it. The
+   * process keeps its number, since setsid forks only in a group leader.
    */
   private static List<String> inItsOwnSession(List<String> command) {
     if (!Files.isExecutable(SETSID)) {
@@ -90,7 +90,7 @@ public final class LocalProcess implements ServerProcess {
     signal(
         tree -> {
           stopped = tree.stop();
-          stopped.forEach(each -> workspace.started(each.pid()));
+          stopped.forEach(each -> workspace.register(each.pid()));
         });
   }
 
@@ -105,13 +105,13 @@ public final class LocalProcess implements ServerProcess {
     if (process != null) {
       new ProcessTree(process.toHandle()).kill();
       forgetStopped();
-      workspace.ended(process.pid());
+      workspace.unregister(process.pid());
       process = null;
     }
   }
 
   private void forgetStopped() {
-    stopped.forEach(each -> workspace.ended(each.pid()));
+    stopped.forEach(each -> workspace.unregister(each.pid()));
     stopped = List.of();
   }
 

@@ -15,26 +15,27 @@ import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Local TCP ports that stay ours from the choice until the server is closed.
+ * Local TCP ports that are reserved until their server is closed.
  *
- * <p>A killed server must find its port free when it is restarted. So ports are taken from below
- * the range from which systems serve outgoing connections (32768 and up on Linux, 49152 on others):
- * there, a client that keeps dialling a dead server's port can even end up connected to itself. And
- * every port is held by a byte-range lock on one file, which the operating system gives up with the
- * JVM, so that another JVM's testbed does not take the port of a server that is down for the
- * moment. Programs that know nothing of the file are found out by the server's own bind, which is
- * then tried again on other ports.
+ * <p>A killed server must find its port free when it is restarted. Two measures ensure that. First,
+ * ports are chosen below the ephemeral range (from 32768 on Linux, 49152 on others); within it, a
+ * client that keeps connecting to a dead server's port could even connect to itself. Second, each
+ * port is reserved by a byte-range lock on one file, so that the testbed of another JVM does not
+ * take it while the server is down. The operating system releases these locks when the JVM ends.
+ *
+ * <p>If a program without the testbed takes a port, the server fails to bind, and is started again
+ * with other ports.
  */
 public final class Ports {
-  private static final int LOWEST = 10_000;
-  private static final int HIGHEST = 32_767;
+  private static final int MIN_PORT = 10_000;
+  private static final int MAX_PORT = 32_767;
 
-  /** Redis listens for its cluster peers this far above the port for clients, by default. */
+  /** The default distance of a Redis node's cluster bus port from its port for clients. */
   public static final int CLUSTER_BUS_OFFSET = 10_000;
 
-  // Both are touched only with this class's monitor held.
+  // Both are guarded by this class's monitor.
   private static @Nullable FileChannel reservations;
-  private static final Map<Integer, FileLock> held = new HashMap<>();
+  private static final Map<Integer, FileLock> locks = new HashMap<>();
 
   private Ports() {}
 
@@ -43,39 +44,38 @@ public final class Ports {
     return reserveWith(0);
   }
 
-  /** Reserves a free port together with the one that lies so far above it. */
-  public static synchronized int reserveWith(int companion) {
-    // Random, so that JVMs that start together rarely meet; bounded, so that a full machine is
-    // told.
+  /** Reserves a free port together with another one at a distance above it. */
+  public static synchronized int reserveWith(int distance) {
+    // Random, so that JVMs that start together rarely choose the same port.
     for (int attempt = 0; attempt < 1_000; attempt++) {
-      int port = ThreadLocalRandom.current().nextInt(LOWEST, HIGHEST + 1 - companion);
+      int port = ThreadLocalRandom.current().nextInt(MIN_PORT, MAX_PORT + 1 - distance);
       if (tryReserve(port)) {
-        if (companion == 0 || tryReserve(port + companion)) {
+        if (distance == 0 || tryReserve(port + distance)) {
           return port;
         }
         release(port);
       }
     }
     throw new TestbedException(
-        "no free TCP port found between " + LOWEST + " and " + HIGHEST + " on 127.0.0.1");
+        "there is no free TCP port between " + MIN_PORT + " and " + MAX_PORT + " on 127.0.0.1");
   }
 
-  /** Gives ports up; those that are not held are passed over. */
+  /** Releases ports; ports that are not reserved are ignored. */
   public static synchronized void release(int... ports) {
     for (int port : ports) {
-      FileLock lock = held.remove(port);
+      FileLock lock = locks.remove(port);
       if (lock != null) {
         try {
           lock.release();
         } catch (IOException e) {
-          throw new UncheckedIOException("cannot give up the reservation of port " + port, e);
+          throw new UncheckedIOException("cannot release port " + port, e);
         }
       }
     }
   }
 
   private static boolean tryReserve(int port) {
-    if (held.containsKey(port)) {
+    if (locks.containsKey(port)) {
       return false;
     }
     try {
@@ -87,7 +87,7 @@ public final class Ports {
         lock.release();
         return false;
       }
-      held.put(port, lock);
+      locks.put(port, lock);
       return true;
     } catch (IOException e) {
       throw new UncheckedIOException("cannot reserve a TCP port", e);
@@ -105,7 +105,7 @@ public final class Ports {
 
   private static FileChannel channel() throws IOException {
     if (reservations == null) {
-      // One file per user: another user's could not be opened. It stays, and it stays empty.
+      // One file per user, since other users' files cannot be opened. It is always empty.
       String user = System.getProperty("user.name", "user").replaceAll("[^A-Za-z0-9._-]", "_");
       Path file =
           Path.of(

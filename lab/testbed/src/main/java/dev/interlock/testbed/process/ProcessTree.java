@@ -11,70 +11,71 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * A process with those that it has started, as one server: PostgreSQL serves every connection by a
- * process of its own, which goes on when only the first one is stopped or killed.
+ * A process and its descendants, as one server. PostgreSQL, for example, has a process for every
+ * connection, which continues when only the first process is stopped or killed.
  *
- * @param root the first one
+ * @param root the first process
  */
 record ProcessTree(ProcessHandle root) {
-  private static final Duration LIMIT = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
   /**
-   * Stops all of them, and returns when they stand still.
+   * Stops all processes, and waits until they are stopped.
    *
-   * @return those below the root
+   * @return the descendants of the root
    */
   List<ProcessHandle> stop() throws IOException, InterruptedException {
-    ProcessSignals.stop(root); // first: it starts no more of them
-    List<ProcessHandle> below = below();
-    signal("STOP", below);
-    if (!Waiting.until(LIMIT, () -> below.stream().allMatch(each -> isIn("TZ", each)))) {
-      throw new IOException("a process below " + root.pid() + " did not stop: " + below);
+    ProcessSignals.stop(root); // first, so that it starts no further processes
+    List<ProcessHandle> descendants = descendants();
+    signal("STOP", descendants);
+    if (!Waiting.until(TIMEOUT, () -> descendants.stream().allMatch(each -> isIn("TZ", each)))) {
+      throw new IOException(
+          "a descendant of process " + root.pid() + " did not stop: " + descendants);
     }
-    return below;
+    return descendants;
   }
 
-  /** Lets all of them go on. */
+  /** Continues all processes. */
   void resume() throws IOException, InterruptedException {
-    signal("CONT", below());
+    signal("CONT", descendants());
     ProcessSignals.resume(root);
   }
 
-  /** Kills all of them, and returns when they have gone. */
+  /** Kills all processes, and waits until they have ended. */
   void kill() throws IOException {
-    List<ProcessHandle> below = List.of();
+    List<ProcessHandle> descendants = List.of();
     if (root.children().findAny().isPresent()) {
       signal("STOP", List.of(root));
-      below = below();
+      descendants = descendants();
     }
-    ProcessSignals.kill(root); // first: whoever adopts the others also clears them away
-    below.forEach(ProcessHandle::destroyForcibly);
-    for (ProcessHandle each : below) {
-      Waiting.demandThat(LIMIT, "process " + each.pid() + " did not end", () -> isIn("Z", each));
+    ProcessSignals.kill(root); // first, so that its children get a parent that reaps them
+    descendants.forEach(ProcessHandle::destroyForcibly);
+    for (ProcessHandle each : descendants) {
+      Waiting.demandThat(TIMEOUT, "process " + each.pid() + " did not end", () -> isIn("Z", each));
     }
   }
 
-  private List<ProcessHandle> below() {
+  private List<ProcessHandle> descendants() {
     try (Stream<ProcessHandle> all = root.descendants()) {
       return all.toList();
     }
   }
 
-  /** One that has ended meanwhile is passed over. */
+  /** Sends a signal to processes; those that have ended are ignored. */
   private static void signal(String name, List<ProcessHandle> processes) throws IOException {
     if (processes.isEmpty()) {
       return;
     }
     String numbers =
         processes.stream().map(each -> "" + each.pid()).collect(Collectors.joining(" "));
-    // The shell's built-in kill: minimal systems lack the program.
+    // The shell's built-in kill, since minimal systems lack the program.
     String kills = "for pid in " + numbers + "; do kill -" + name + " $pid; done";
     Process shell = new ProcessBuilder("sh", "-c", kills).redirectErrorStream(true).start();
-    // Until it ends. Not onExit(), which needs a thread of the JVM's common pool.
+    // Waits for the end of the output, since onExit() needs a thread of the JVM's common pool.
     shell.getInputStream().transferTo(OutputStream.nullOutputStream());
   }
 
-  /** Whether it has gone or is in one of these states of {@code /proc}, where there is that. */
+  /** {@return whether a process has ended or, on Linux, is in one of these states} */
   private static boolean isIn(String states, ProcessHandle process) {
     if (!ProcessSignals.supported()) {
       return states.contains("T") || !process.isAlive();

@@ -6,7 +6,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/** Programs that do their work and end. */
+/** Runs programs that end by themselves. */
 public final class Program {
   private Program() {}
 
@@ -14,8 +14,8 @@ public final class Program {
    * Runs a program to its end.
    *
    * @throws IOException if it cannot be started, takes longer than a minute, or fails; the message
-   *     has its output
-   * @throws TestbedException if the thread is interrupted; its interrupt flag is set again
+   *     shows its output
+   * @throws TestbedException if the thread is interrupted; its interrupt status is set again
    */
   public static void run(List<String> command) throws IOException {
     Path output = Files.createTempFile("interlock-testbed-", ".log");

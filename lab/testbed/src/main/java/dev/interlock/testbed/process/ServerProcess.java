@@ -2,27 +2,27 @@ package dev.interlock.testbed.process;
 
 import java.io.IOException;
 
-/** One server's process, on this machine or in a container: started, stopped, continued, killed. */
+/** The process of one server, on this machine or in a container. */
 public interface ServerProcess {
 
-  /** Starts the process and returns at once. It must not be running. */
+  /** Starts the process, which must not be running, and returns at once. */
   void start() throws IOException;
 
-  /** Whether the process runs (paused counts). */
+  /** {@return whether the process runs or is paused} */
   boolean isRunning();
 
-  /** Stops the process where it is, without its notice; returns when it stands still. */
+  /** Pauses the process (SIGSTOP), and waits until it is stopped. */
   void pause() throws IOException;
 
-  /** Lets a paused process go on. */
+  /** Continues a paused process (SIGCONT). */
   void resume() throws IOException;
 
-  /** Ends the process without its notice, paused or not; returns when it has gone. */
+  /** Kills the process (SIGKILL), paused or not, and waits until it has ended. */
   void kill() throws IOException;
 
-  /** What the process has written since it was last started, the end of it if that is long. */
+  /** {@return the end of the process's output since its last start} */
   String output();
 
-  /** Kills the process and forgets all that was kept for starting it again. */
+  /** Kills the process, and removes what another start would need. */
   void close() throws IOException;
 }

@@ -5,16 +5,16 @@ import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.time.Duration;
 
-/** Connections for questions whose answers may not come. */
+/** Connections with time-outs. */
 public final class Sockets {
   private Sockets() {}
 
   /**
    * Connects.
    *
-   * @param limit how long to wait for the connection, and later for each answer
+   * @param limit the time-out of the connection, and later of each read
    * @throws java.net.ConnectException if the connection is refused
-   * @throws IOException if there is none within the limit
+   * @throws IOException if the connection is not made within the limit
    */
   public static Socket connect(String host, int port, Duration limit) throws IOException {
     int millis = Math.toIntExact(Math.max(1, limit.toMillis()));

@@ -3,8 +3,8 @@ package dev.interlock.testbed.process;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server did not do what the testbed asked of it: it did not come up, did not stop answering when
- * it was paused, did not elect a leader in time.
+ * Thrown if a server does not do what the testbed requests: it does not start, still answers while
+ * it is paused, or elects no leader in time.
  */
 public class TestbedException extends RuntimeException {
   private static final long serialVersionUID = 1L;

@@ -15,23 +15,21 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The directory below which all servers of this JVM keep their files, and the process that cleans
- * up after the JVM however it ends.
+ * The directory for the files of all servers of this JVM, and a process that cleans up when the JVM
+ * ends, even if the JVM is killed.
  *
- * <p>The cleaner is a shell that reads from a pipe of which only this JVM holds the other end, and
- * which says what processes run. When the pipe closes (at the last server's close, at the JVM's
- * exit, or because the JVM was killed) it kills those that are left and removes the directory.
- * Linux's parent-death signal would not do: it follows the thread that started the process, and it
- * exists on Linux only.
+ * <p>The cleaner is a shell that reads the numbers of running processes from a pipe, of which only
+ * this JVM has the other end. When the pipe closes (with the last server, or at the end of the
+ * JVM), the shell kills the remaining processes, and removes the directory. Linux's parent-death
+ * signal is no alternative, since it is bound to the thread that started the process.
  *
- * <p>Other users can pass through the directory but not list it, so that a server that does not run
- * as root reaches its own directory within; only the owner of that one can read it.
+ * <p>Other users can traverse the directory but not list it, so that a server of another user can
+ * reach its own directory in it. Only that directory's owner can read it.
  *
- * <p>Opened by the first server, closed with the last: afterwards neither process nor directory is
- * left.
+ * <p>The first server opens the workspace, and the last one closes it.
  */
 public final class Workspace {
-  // The signals of a terminal reach the whole group; the cleaner has work to do after them.
+  // The signals of a terminal reach the whole group, but the cleaner must outlive the JVM.
   private static final String CLEANER =
       """
       trap '' INT HUP TERM
@@ -39,19 +37,19 @@ public final class Workspace {
       while read -r change pid; do
         case $change in
           +) running="$running $pid" ;;
-          -) left=
-             for other in $running; do [ "$other" = "$pid" ] || left="$left $other"; done
-             running=$left ;;
+          -) rest=
+             for other in $running; do [ "$other" = "$pid" ] || rest="$rest $other"; done
+             running=$rest ;;
         esac
       done
       [ -z "$running" ] || kill -KILL $running 2>/dev/null
       for try in 1 2 3 4 5; do
         rm -rf -- "$1" 2>/dev/null && break
-        sleep 1 # processes that the killed ones had started may still write
+        sleep 1 # children of killed processes may still write
       done
       """;
 
-  // This and the counts below are touched only with this class's monitor held.
+  // This and the counts below are guarded by this class's monitor.
   private static @Nullable Workspace current;
 
   private final Path root;
@@ -67,14 +65,14 @@ public final class Workspace {
     Runtime.getRuntime().addShutdownHook(atExit);
   }
 
-  /** Opens the workspace, or joins its other users; each call needs one {@link #leave}. */
+  /** Opens or shares the workspace. Each call needs one {@link #leave}. */
   public static Workspace join() {
     synchronized (Workspace.class) {
       if (current == null) {
         try {
           current = new Workspace();
         } catch (IOException e) {
-          throw new UncheckedIOException("cannot make a directory for test servers", e);
+          throw new UncheckedIOException("cannot create a directory for test servers", e);
         }
       }
       current.users++;
@@ -82,7 +80,7 @@ public final class Workspace {
     }
   }
 
-  /** Ends one use; the last one removes everything. */
+  /** Ends one use. The last one removes the workspace. */
   public void leave() {
     synchronized (Workspace.class) {
       users--;
@@ -93,13 +91,13 @@ public final class Workspace {
       try {
         Runtime.getRuntime().removeShutdownHook(atExit);
       } catch (IllegalStateException exiting) {
-        return; // the hook runs already
+        return; // the hook is already running
       }
       clean();
     }
   }
 
-  /** A new, empty directory that only this user can read: configurations hold passwords. */
+  /** Creates a directory that only this user can read, since configurations contain passwords. */
   public Path newDirectory(String name) {
     synchronized (Workspace.class) {
       directories++;
@@ -107,12 +105,12 @@ public final class Workspace {
         return Files.createDirectory(
             root.resolve(directories + "-" + name), permissions("rwx------"));
       } catch (IOException e) {
-        throw new UncheckedIOException("cannot make a directory for " + name, e);
+        throw new UncheckedIOException("cannot create a directory for " + name, e);
       }
     }
   }
 
-  /** A directory that all servers of the workspace share, created and filled on first use. */
+  /** {@return a directory that all servers share; the first call creates and fills it} */
   public Path sharedDirectory(String name, Consumer<Path> fill) {
     synchronized (Workspace.class) {
       Path directory = root.resolve(name);
@@ -120,7 +118,7 @@ public final class Workspace {
         try {
           fill.accept(Files.createDirectory(directory, permissions("rwx------")));
         } catch (IOException e) {
-          throw new UncheckedIOException("cannot make a directory for " + name, e);
+          throw new UncheckedIOException("cannot create a directory for " + name, e);
         } catch (RuntimeException e) {
           Directories.delete(directory);
           throw e;
@@ -130,13 +128,13 @@ public final class Workspace {
     }
   }
 
-  /** To be called as soon as the process runs. */
-  void started(long pid) {
+  /** Registers a process that has just been started, to be killed at the end of the JVM. */
+  void register(long pid) {
     tell("+ " + pid);
   }
 
-  /** To be called once the process has ended: its number may soon belong to another. */
-  void ended(long pid) {
+  /** Unregisters a process that has ended, since its number may soon belong to another. */
+  void unregister(long pid) {
     tell("- " + pid);
   }
 
@@ -149,7 +147,7 @@ public final class Workspace {
       pipe.write((line + "\n").getBytes(StandardCharsets.US_ASCII));
       pipe.flush();
     } catch (IOException e) {
-      throw new UncheckedIOException("the process that cleans up after test servers has gone", e);
+      throw new UncheckedIOException("the process that cleans up after test servers has ended", e);
     }
   }
 
@@ -164,7 +162,7 @@ public final class Workspace {
     } catch (IOException e) {
       throw new UncheckedIOException("cannot clean up after test servers", e);
     } catch (InterruptedException e) {
-      Thread.currentThread().interrupt(); // the cleaner goes on without us
+      Thread.currentThread().interrupt(); // the cleaner continues by itself
     }
   }
 

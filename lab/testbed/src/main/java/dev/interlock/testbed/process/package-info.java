@@ -1,4 +1,4 @@
-/** Processes of this machine and in containers, with what they occupy: directories and ports. */
+/** Processes on this machine and in containers, with their directories and ports. */
 @NullMarked
 package dev.interlock.testbed.process;
 

@@ -18,9 +18,8 @@ import redis.embedded.error.UnknownOSName;
 import redis.embedded.model.OsArchitecture;
 
 /**
- * The Redis program that <a href="https://github.com/codemonstur/embedded-redis">embedded-redis</a>
- * carries for the common systems, unpacked and run as any other program, so that it can be paused
- * and killed.
+ * The Redis program in <a href="https://github.com/codemonstur/embedded-redis">embedded-redis</a>.
+ * It is unpacked and run like any other program, so that it can be paused and killed.
  */
 final class EmbeddedRedis implements Installation {
   private static final String DIRECTORY = "embedded-redis";
@@ -28,9 +27,9 @@ final class EmbeddedRedis implements Installation {
   private EmbeddedRedis() {}
 
   /**
-   * Sees whether there is a program for this system.
+   * Finds the program for this system.
    *
-   * @throws UnsuitableWayException if there is none, or none that can be paused
+   * @throws UnsuitableWayException if there is none, or this system cannot pause it
    */
   static EmbeddedRedis find() throws UnsuitableWayException {
     if (!LocalProcess.isSupported()) {
@@ -60,12 +59,12 @@ final class EmbeddedRedis implements Installation {
 
   @Override
   public ServerProcess process(Workspace workspace, Path directory, List<String> arguments) {
-    // It needs OpenSSL, which a minimal system lacks.
+    // It needs OpenSSL, which minimal systems lack.
     return new BinaryInstallation(how(), program(workspace), BinaryInstallation.unpackedLibraries())
         .process(workspace, directory, arguments);
   }
 
-  /** Unpacked once for all servers: a program that runs cannot be written again. */
+  /** {@return the program, unpacked once, since a running program cannot be overwritten} */
   private static Path program(Workspace workspace) {
     Path directory = workspace.sharedDirectory(DIRECTORY, EmbeddedRedis::unpack);
     try (Stream<Path> files = Files.list(directory)) {

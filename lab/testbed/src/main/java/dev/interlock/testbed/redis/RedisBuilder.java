@@ -11,26 +11,26 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The settings that all Redis deployments share. An endpoint that the user names is taken as it is,
- * so it is passed over as soon as one of them is made.
+ * The settings of all Redis deployments. A named endpoint cannot be configured, so it is used only
+ * if none of these settings is made.
  *
  * @param <B> the type of this builder, returned by its own methods
- * @param <D> what {@link #start()} gives
+ * @param <D> the type of the deployment
  */
 public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deployment>
     extends DeploymentBuilder<B, D> {
 
-  /** What becomes of the data when a server is killed and restarted. */
+  /** The persistence of data when a server is killed and restarted. */
   public enum AppendOnly {
-    /** Nothing is written: every restart is an empty one. Redis's own default. */
+    /** Nothing is written, so every restart is empty. Redis's own default. */
     OFF,
     /**
-     * Written before every reply, and never forced to disk: survives a killed process. The default
-     * here. (Redis's own, to force it every second, may keep back what it has replied to for as
-     * long as a slow disk takes.)
+     * Written before every reply, but never forced to disk: survives a killed process. The default
+     * here. (Redis's own default forces it every second, and may delay replies while a disk is
+     * slow.)
      */
     WRITTEN,
-    /** Forced to disk before every reply: survives a machine that loses power, too. */
+    /** Forced to disk before every reply: also survives a power failure. */
     ALWAYS
   }
 
@@ -50,9 +50,8 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
   }
 
   /**
-   * Has the servers speak TLS, and nothing else, to clients and to each other. They share a
-   * certificate for 127.0.0.1 that {@link Deployment#caCertificate()} tells clients to trust;
-   * clients need none.
+   * Makes the servers speak only TLS, to clients and to each other. They share a certificate for
+   * 127.0.0.1; see {@link Deployment#caCertificate()}. Clients need no certificate.
    */
   public final B tls() {
     this.tls = true;
@@ -62,24 +61,25 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
   /**
    * Adds a user besides the default one, with an access control list.
    *
-   * @param rules as the {@code user} directive takes them, for example {@code ~lock:* &* +@all}
+   * @param rules the rules in the form of the {@code user} directive, for example {@code ~lock:* &*
+   *     +@all}
    */
   public final B user(String name, String password, String rules) {
     if (!name.matches("[^\\s\"']+")) {
       throw new IllegalArgumentException(
-          "a user's name must not be empty or hold blanks or quotes: \"" + name + "\"");
+          "a user's name must not be empty or contain blanks or quotes: \"" + name + "\"");
     }
     return config("user " + name + " on " + RedisConfig.quote(">" + password) + " " + rules);
   }
 
-  /** Sets what is kept on disk; {@link AppendOnly#WRITTEN} by default. */
+  /** Sets the persistence of data; {@link AppendOnly#WRITTEN} by default. */
   public final B appendOnly(AppendOnly appendOnly) {
     this.appendOnly = appendOnly;
     return self();
   }
 
-  /** The servers can be cut off from each other; those without peers then ask for a password. */
-  final B separated() {
+  /** Makes it possible to cut servers off from each other. Clients then need a password. */
+  final B makeSeparable() {
     separable = true;
     return password == null ? password("secret") : self();
   }
@@ -88,7 +88,7 @@ public abstract class RedisBuilder<B extends RedisBuilder<B, D>, D extends Deplo
     return separable;
   }
 
-  /** What starts the servers by a way of our own. */
+  /** {@return the starter of servers, by a way other than a named endpoint} */
   final RedisNodes nodes(Way way) throws UnsuitableWayException {
     Installation program =
         switch (way) {

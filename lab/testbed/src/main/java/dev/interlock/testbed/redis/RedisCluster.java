@@ -15,11 +15,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A Redis Cluster: three masters with one replica each. Its URI lists all nodes, for example {@code
- * redis-cluster://127.0.0.1:10001,127.0.0.1:10002,...}; its members are first those that began as
- * masters, then those that began as replicas.
+ * redis-cluster://127.0.0.1:10001,127.0.0.1:10002,...}. Its members are first those that started as
+ * masters, then those that started as replicas.
  *
- * <p>A shard's servers stay together for the cluster's life; which of them is its master changes.
- * {@link #masterFor} and {@link #masters} ask the servers.
+ * <p>The servers of a shard stay the same, but its master changes. {@link #masterFor} and {@link
+ * #masters} ask the servers.
  */
 public final class RedisCluster extends RedisDeployment {
   private static final String SCHEME = "redis-cluster";
@@ -37,7 +37,7 @@ public final class RedisCluster extends RedisDeployment {
   }
 
   /**
-   * The nodes that are masters now, shard by shard.
+   * Returns the current masters, in the order of their shards.
    *
    * @throws TestbedException if a shard has no running master within a minute
    */
@@ -51,7 +51,7 @@ public final class RedisCluster extends RedisDeployment {
   }
 
   /**
-   * The node that serves this key now.
+   * Returns the node that currently serves a key.
    *
    * @throws TestbedException if the key's shard has no running master within a minute
    */
@@ -60,7 +60,7 @@ public final class RedisCluster extends RedisDeployment {
     return view.awaitMaster(view.shardOf(key));
   }
 
-  /** The other nodes of this node's shard. */
+  /** {@return the other nodes of a node's shard} */
   public List<RedisServer> peersOf(RedisServer node) {
     List<RedisServer> peers = new ArrayList<>(view.shardWith(node));
     peers.remove(node);
@@ -68,10 +68,10 @@ public final class RedisCluster extends RedisDeployment {
   }
 
   /**
-   * Makes a replica the master of this master's shard in the orderly way ({@code CLUSTER
-   * FAILOVER}), in which no acknowledged write is lost.
+   * Makes a replica the master of this master's shard ({@code CLUSTER FAILOVER}). No acknowledged
+   * write is lost.
    *
-   * @return the new master, which all running nodes know by then
+   * @return the new master, which all running nodes know
    * @throws TestbedException if the shard has no running replica, or it takes longer than a minute
    */
   public RedisServer failOver(RedisServer master) {
@@ -81,14 +81,14 @@ public final class RedisCluster extends RedisDeployment {
   /**
    * Waits until the cluster has replaced a master that was paused or killed.
    *
-   * @return the new master, which all running nodes know by then
+   * @return the new master, which all running nodes know
    * @throws TestbedException if it takes longer than a minute
    */
   public RedisServer awaitFailOver(RedisServer lost) {
     return view.awaitSuccessor(lost);
   }
 
-  /** The masters of all shards; empty if the cluster is a named endpoint. */
+  /** {@return the masters of all shards; empty for a named endpoint} */
   @Override
   public List<RedisServer> leaders() {
     return members().isEmpty() ? List.of() : masters();
@@ -111,7 +111,7 @@ public final class RedisCluster extends RedisDeployment {
     view.awaitWhole();
   }
 
-  /** What is wanted of a cluster before it is started. */
+  /** The settings of a cluster before it is started. */
   public static final class Builder extends RedisBuilder<Builder, RedisCluster> {
     private Duration nodeTimeout = Duration.ofSeconds(2);
 
@@ -120,8 +120,8 @@ public final class RedisCluster extends RedisDeployment {
     }
 
     /**
-     * Sets how long a node is silent before the others call it failing ({@code
-     * cluster-node-timeout}), 2 s by default.
+     * Sets the time after which silent nodes count as failing ({@code cluster-node-timeout}), 2 s
+     * by default.
      *
      * @throws IllegalArgumentException if it is not positive
      */
@@ -134,11 +134,11 @@ public final class RedisCluster extends RedisDeployment {
     }
 
     /**
-     * Lets masters be {@linkplain Deployment#cutOff cut off} from the others. Clients then need a
-     * password, which the URI has. Not with TLS.
+     * Makes it possible to {@linkplain Deployment#cutOff cut off} masters from the others, but not
+     * with TLS. Clients then need a password, which the URI contains.
      */
     public Builder separable() {
-      return separated();
+      return makeSeparable();
     }
 
     @Override
@@ -169,8 +169,8 @@ public final class RedisCluster extends RedisDeployment {
           "cluster-config-file nodes.conf",
           "cluster-node-timeout " + nodeTimeout.toMillis(),
           "cluster-announce-ip 127.0.0.1",
-          // A replica must not wander off to another shard, nor stand back because its master's
-          // link has been down for a while: tests keep masters paused.
+          // A replica must not migrate to another shard. It must also stay eligible while its link
+          // to the master is down, since tests keep masters paused.
           "cluster-migration-barrier 1000",
           "cluster-replica-validity-factor 0");
     }

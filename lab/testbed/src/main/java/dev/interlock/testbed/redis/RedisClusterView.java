@@ -15,16 +15,16 @@ import java.util.StringJoiner;
 import java.util.concurrent.ConcurrentHashMap;
 
 /**
- * Forms a Redis Cluster and reads its state from the nodes' own {@code CLUSTER NODES}.
+ * Forms a Redis Cluster, and reads its state from its nodes with {@code CLUSTER NODES}.
  *
- * <p>Node {@code i} belongs to shard {@code i mod shards} for good.
+ * <p>Node {@code i} always belongs to shard {@code i mod shards}.
  *
  * <p>Commands: <a
  * href="https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/">Redis cluster
  * specification</a>.
  */
 final class RedisClusterView {
-  /** The number of masters, without which none could vote on a fail-over. */
+  /** The number of masters. A fail-over needs the votes of several. */
   static final int SHARDS = 3;
 
   private static final int SLOTS = 16_384;
@@ -32,20 +32,20 @@ final class RedisClusterView {
   private static final int LOG_LINES = 20;
 
   private final List<RedisServer> nodes;
-  private final Duration rest;
+  private final Duration voteLifetime;
   private final Map<Integer, RedisServer> masters = new ConcurrentHashMap<>();
   private final Map<RedisServer, Long> electedAt = new ConcurrentHashMap<>();
 
   /**
-   * Sees nothing yet.
+   * Creates a view of nodes, without asking them.
    *
    * @param nodes all nodes, in the order of their shards
    * @param nodeTimeout the nodes' {@code cluster-node-timeout}
    */
   RedisClusterView(List<RedisServer> nodes, Duration nodeTimeout) {
     this.nodes = nodes;
-    // For how long a node counts the votes of an election, the limits being those of cluster.c.
-    this.rest = Duration.ofMillis(Math.max(2_000, nodeTimeout.toMillis() * 2));
+    // How long a node counts the votes of an election, with the limits of cluster.c.
+    this.voteLifetime = Duration.ofMillis(Math.max(2_000, nodeTimeout.toMillis() * 2));
   }
 
   /** One line of CLUSTER NODES: {@code id address flags master ping pong epoch link slots...}. */
@@ -67,16 +67,16 @@ final class RedisClusterView {
       return flags.contains("master") && !slots.isEmpty();
     }
 
-    boolean isWell() {
+    boolean isHealthy() {
       return Collections.disjoint(
           flags, List.of("fail", "fail?", "handshake", "noaddr", "nofailover"));
     }
   }
 
-  /** Turns fresh nodes into a cluster. */
+  /** Forms a cluster of new nodes. */
   void form() throws IOException {
     for (int i = 0; i < nodes.size(); i++) {
-      // Distinct from the start, else the nodes have to settle who comes before whom.
+      // Different from the start; otherwise the nodes first have to resolve the conflict.
       nodes.get(i).call("CLUSTER", "SET-CONFIG-EPOCH", Integer.toString(i + 1));
       if (i < SHARDS) {
         addSlots(nodes.get(i), i);
@@ -103,7 +103,9 @@ final class RedisClusterView {
     node.call(command.toArray(String[]::new));
   }
 
-  /** Waits until all nodes agree that all of them are there and serve, and could be replaced. */
+  /**
+   * Waits until all nodes agree that all are present and serve, and each master has a successor.
+   */
   void awaitWhole() {
     awaitThat(
         "agree on a whole cluster",
@@ -111,7 +113,7 @@ final class RedisClusterView {
             everyRunningNode(this::knowsAll)
                 && everyRunningNode(RedisClusterView::seesAllSlotsServed)
                 && everyReplicaInStep()
-                && everyReplicaRested());
+                && noReplicaRecentlyElected());
   }
 
   int shardOf(String key) {
@@ -123,9 +125,9 @@ final class RedisClusterView {
           return shard;
         }
       }
-      throw new IOException("no slot for the key: " + slot);
+      throw new IOException("the key has no slot: " + slot);
     } catch (IOException | IndexOutOfBoundsException e) {
-      throw new TestbedException("no node tells the slot of a key: " + e.getMessage(), e);
+      throw new TestbedException("no node reports the slot of a key: " + e.getMessage(), e);
     }
   }
 
@@ -136,7 +138,7 @@ final class RedisClusterView {
   private int shardOf(RedisServer node) {
     int index = nodes.indexOf(node);
     if (index < 0) {
-      throw new IllegalArgumentException(node + " is not of this cluster");
+      throw new IllegalArgumentException(node + " does not belong to this cluster");
     }
     return index % SHARDS;
   }
@@ -154,34 +156,37 @@ final class RedisClusterView {
   }
 
   /**
-   * Whether none of the replicas has won an election a short while ago. Such a one would take the
-   * votes of then for those of the next, and call itself the master with an epoch that the others
-   * have left behind: the shard has no master from then on.
+   * {@return whether no replica has recently won an election} Such a replica would count the votes
+   * of that election in the next one, and become master with an outdated epoch. The shard would
+   * then have no master.
    *
    * @see <a href="https://github.com/redis/redis/issues/8752">redis issue 8752</a>
    */
-  private boolean everyReplicaRested() {
-    return nodes.stream().filter(node -> !masters.containsValue(node)).allMatch(this::hasRested);
+  private boolean noReplicaRecentlyElected() {
+    return nodes.stream()
+        .filter(node -> !masters.containsValue(node))
+        .allMatch(this::wasNotRecentlyElected);
   }
 
-  private boolean hasRested(RedisServer node) {
+  private boolean wasNotRecentlyElected(RedisServer node) {
     Long elected = electedAt.get(node);
-    return elected == null || System.nanoTime() - elected > rest.toNanos();
+    return elected == null || System.nanoTime() - elected > voteLifetime.toNanos();
   }
 
   RedisServer failOver(RedisServer master) {
     List<RedisServer> replicas = new ArrayList<>(runningNodes(shardWith(master)));
     replicas.remove(master);
     if (replicas.isEmpty()) {
-      throw new TestbedException("no running replica could follow " + master.name());
+      throw new TestbedException("no running replica could replace " + master.name());
     }
     RedisServer candidate = replicas.get(0);
-    awaitThat("let " + candidate.name() + " rest", () -> hasRested(candidate));
+    awaitThat(
+        "forget the last election of " + candidate.name(), () -> wasNotRecentlyElected(candidate));
     awaitThat("accept a fail-over to " + candidate.name(), () -> failedOver(candidate, master));
     return awaitSuccessor(master);
   }
 
-  /** Lets the candidate try once; its own limit for an attempt is 5 seconds. */
+  /** Makes the candidate try once. An attempt takes at most 5 seconds. */
   private boolean failedOver(RedisServer candidate, RedisServer master) throws IOException {
     if (successor(master).isPresent()) {
       return true;
@@ -196,14 +201,14 @@ final class RedisClusterView {
 
   private Optional<RedisServer> successor(RedisServer old) throws IOException {
     Optional<RedisServer> master = master(shardOf(old)).filter(node -> !node.equals(old));
-    boolean known =
+    boolean allKnow =
         master.isPresent()
             && everyRunningNode(node -> seesServing(node, master.get()))
             && everyRunningNode(RedisClusterView::seesAllSlotsServed);
-    return known ? master : Optional.empty();
+    return allKnow ? master : Optional.empty();
   }
 
-  /** The one that claims the shard's slots with the latest epoch; paused nodes are not asked. */
+  /** {@return the node that claims the shard's slots with the latest epoch; skips paused nodes} */
   private Optional<RedisServer> master(int shard) throws IOException {
     Optional<RedisServer> master = Optional.empty();
     long epoch = -1;
@@ -215,24 +220,24 @@ final class RedisClusterView {
         }
       }
     }
-    master.ifPresent(node -> noteMaster(shard, node));
+    master.ifPresent(node -> recordMaster(shard, node));
     return master;
   }
 
-  private void noteMaster(int shard, RedisServer node) {
+  private void recordMaster(int shard, RedisServer node) {
     RedisServer before = masters.put(shard, node);
     if (before != null && !before.equals(node)) {
       electedAt.put(node, System.nanoTime());
     }
   }
 
-  private interface Judgement {
+  private interface NodeCheck {
     boolean of(RedisServer node) throws IOException;
   }
 
-  private boolean everyRunningNode(Judgement judgement) throws IOException {
+  private boolean everyRunningNode(NodeCheck check) throws IOException {
     for (RedisServer node : runningNodes(nodes)) {
-      if (!judgement.of(node)) {
+      if (!check.of(node)) {
         return false;
       }
     }
@@ -241,12 +246,12 @@ final class RedisClusterView {
 
   private boolean knowsAll(RedisServer node) throws IOException {
     List<Line> lines = lines(node);
-    return lines.size() == nodes.size() && lines.stream().allMatch(Line::isWell);
+    return lines.size() == nodes.size() && lines.stream().allMatch(Line::isHealthy);
   }
 
   private static boolean seesServing(RedisServer node, RedisServer master) throws IOException {
     return lines(node).stream()
-        .anyMatch(l -> l.port() == master.port() && l.isServingMaster() && l.isWell());
+        .anyMatch(l -> l.port() == master.port() && l.isServingMaster() && l.isHealthy());
   }
 
   private static boolean seesAllSlotsServed(RedisServer node) throws IOException {
@@ -255,7 +260,7 @@ final class RedisClusterView {
         && RedisEndpoint.field(info, "cluster_slots_ok").equals(Integer.toString(SLOTS));
   }
 
-  /** Each shard's other nodes have a live link to its master, and all nodes know of it. */
+  /** {@return whether each replica has a live link to its master, and all nodes know of it} */
   private boolean everyReplicaInStep() throws IOException {
     for (int shard = 0; shard < SHARDS; shard++) {
       Optional<RedisServer> master = master(shard);
@@ -273,7 +278,7 @@ final class RedisClusterView {
     return true;
   }
 
-  /** A master ignores the fail-over of a replica that gossip has not yet told it of. */
+  /** {@return whether a node knows the replica; a master ignores fail-overs of unknown ones} */
   private static boolean seesPair(RedisServer node, RedisServer master, RedisServer replica)
       throws IOException {
     String masterId = "";
@@ -308,11 +313,11 @@ final class RedisClusterView {
     }
   }
 
-  /** What each node knows of the others, and the end of its log. */
+  /** {@return each node's view of the cluster, and the end of its log} */
   private String views() {
     StringJoiner views = new StringJoiner(System.lineSeparator());
     for (RedisServer node : nodes) {
-      views.add(node + " says:");
+      views.add(node + " reports:");
       if (node.state() == State.RUNNING) {
         try {
           views.add(String.valueOf(node.call("CLUSTER", "NODES")).stripTrailing());

@@ -13,10 +13,10 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The configuration that the servers of one Redis deployment have in common.
+ * The common configuration of the servers of one Redis deployment.
  *
- * @param separable whether the servers come to each other as a user of their own, {@link #PEER},
- *     who can be refused
+ * @param separable whether the servers connect to each other as the user {@link #PEER}, who can be
+ *     refused
  */
 record RedisConfig(
     AppendOnly appendOnly,
@@ -25,16 +25,16 @@ record RedisConfig(
     boolean separable,
     List<String> extra) {
 
-  /** The user, and its password. */
+  /** The user for connections between servers, and its password. */
   static final String PEER = "peer";
 
-  /** The lines for a data server, its port and directory left out. */
+  /** {@return the lines for a data server, without port and directory} */
   List<String> lines() {
     List<String> lines = new ArrayList<>();
     lines.add("save \"\"");
     lines.add("appendonly " + (appendOnly == AppendOnly.OFF ? "no" : "yes"));
     lines.add("appendfsync " + (appendOnly == AppendOnly.ALWAYS ? "always" : "no"));
-    // A replica's full copy need not wait for more replicas to ask for one.
+    // A replica's full copy does not wait for further replicas.
     lines.add("repl-diskless-sync-delay 0");
     if (password != null) {
       lines.add("requirepass " + quote(password));
@@ -51,8 +51,8 @@ record RedisConfig(
   /**
    * Writes a server's configuration file.
    *
-   * @param identity what the server proves itself with, if it speaks TLS
-   * @param lines the configuration but for address, port and directory
+   * @param identity the server's certificate, or null without TLS
+   * @param lines the configuration without address, port and directory
    * @return the file
    */
   static Path write(Path directory, int port, @Nullable TlsIdentity identity, List<String> lines) {
@@ -75,9 +75,9 @@ record RedisConfig(
   }
 
   /**
-   * Removes a server's data set: the append-only files of Redis 7 and of earlier ones, and dumps.
-   * What makes the server a member stays: a cluster node's table of nodes, and the roles that
-   * sentinels write into the configuration.
+   * Removes a server's data set: the append-only files of all versions of Redis, and dumps. Keeps
+   * the server's identity: a cluster node's table of nodes, and the roles that sentinels write into
+   * the configuration.
    */
   static void deleteData(Path directory) {
     try (Stream<Path> files = Files.list(directory)) {
@@ -89,14 +89,15 @@ record RedisConfig(
     }
   }
 
-  /** As a double-quoted word of redis.conf. */
+  /** {@return the text as a double-quoted word of redis.conf} */
   static String quote(String text) {
     return '"' + quotable(text).replace("\\", "\\\\").replace("\"", "\\\"") + '"';
   }
 
   static String quotable(String text) {
     if (text.isEmpty() || text.chars().anyMatch(c -> c < ' ')) {
-      throw new IllegalArgumentException("a password must not be empty or hold control characters");
+      throw new IllegalArgumentException(
+          "a password must not be empty or contain control characters");
     }
     return text;
   }

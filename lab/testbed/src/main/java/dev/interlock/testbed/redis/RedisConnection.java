@@ -17,8 +17,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One connection to a Redis server, speaking just enough of RESP 2 to ask it how it is, so that the
- * testbed judges servers without the drivers that are under test.
+ * One connection to a Redis server. It speaks a small part of RESP 2, so that the testbed does not
+ * depend on the drivers that are under test.
  *
  * <p>Protocol: <a href="https://redis.io/docs/latest/develop/reference/protocol-spec/">Redis
  * serialization protocol specification</a>. Not thread-safe.
@@ -28,7 +28,7 @@ final class RedisConnection implements Closeable {
   private final InputStream in;
   private final OutputStream out;
 
-  /** Connects; every later reply is waited for as long as the connecting was. */
+  /** Connects. The time-out also limits the wait for each reply. */
   RedisConnection(RedisEndpoint endpoint, Duration limit) throws IOException {
     Socket plain = Sockets.connect(endpoint.host(), endpoint.port(), limit);
     try {
@@ -80,7 +80,8 @@ final class RedisConnection implements Closeable {
       case ':' -> Long.valueOf(rest);
       case '$' -> bulk(Integer.parseInt(rest));
       case '*' -> array(Integer.parseInt(rest));
-      default -> throw new IOException("not a RESP reply: " + line);
+      default ->
+          throw new IOException("the server sent something other than a RESP reply: " + line);
     };
   }
 
@@ -90,7 +91,7 @@ final class RedisConnection implements Closeable {
     }
     byte[] bytes = in.readNBytes(length);
     if (bytes.length < length || in.read() < 0 || in.read() < 0) {
-      throw new EOFException("the server closed the connection within a reply");
+      throw new EOFException("the server closed the connection in the middle of a reply");
     }
     return new String(bytes, StandardCharsets.UTF_8);
   }
@@ -117,7 +118,7 @@ final class RedisConnection implements Closeable {
       }
     }
     if (line.isEmpty()) {
-      throw new IOException("not a RESP reply: an empty line");
+      throw new IOException("the server sent an empty line instead of a RESP reply");
     }
     return line.toString();
   }

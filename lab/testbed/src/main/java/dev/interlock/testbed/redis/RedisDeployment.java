@@ -15,11 +15,11 @@ import org.jspecify.annotations.Nullable;
 abstract class RedisDeployment extends ServerGroup<RedisServer> {
 
   /**
-   * Servers of ours.
+   * Creates a deployment of servers that the testbed has started.
    *
-   * @param scheme without TLS
+   * @param scheme the scheme without TLS
    * @param listed the servers that the URI lists
-   * @param path what follows them in the URI
+   * @param path the part of the URI after the servers
    */
   RedisDeployment(
       List<RedisServer> members,
@@ -31,7 +31,7 @@ abstract class RedisDeployment extends ServerGroup<RedisServer> {
   }
 
   /**
-   * Servers of the user.
+   * Creates a deployment of servers that the user named.
    *
    * @throws IOException if the first server does not answer
    */
@@ -45,8 +45,8 @@ abstract class RedisDeployment extends ServerGroup<RedisServer> {
   }
 
   /**
-   * Also has the server refuse its replicas, and the sentinels; a replica goes on following its
-   * primary.
+   * Also makes the server refuse its replicas and the sentinels. A replica that is cut off still
+   * follows its primary.
    */
   @Override
   public final void cutOff(DisposableServer member) {

@@ -11,7 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Where one Redis server listens and how to be let in. */
+/** The address of one Redis server, with a login. */
 record RedisEndpoint(
     String host,
     int port,
@@ -22,23 +22,23 @@ record RedisEndpoint(
   /** The port of an address without one. */
   static final int PORT = 6379;
 
-  private static final Duration ANSWER = Duration.ofSeconds(5);
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(5);
 
-  /** The first server that a URI of the user names. */
+  /** {@return the first server that a URI of the user names} */
   static RedisEndpoint of(EndpointUri uri) {
     return new RedisEndpoint(uri.host(), uri.port(), uri.user(), uri.password(), uri.tls());
   }
 
-  /** The address as lock clients take it, password included. */
+  /** {@return the URI for lock clients, with the password} */
   String uri() {
     return uri("redis", address(), "");
   }
 
   /**
-   * A URI for this server and others like it.
+   * {@return a URI for several servers with the login of this one}
    *
-   * @param scheme without TLS
-   * @param path what follows the addresses
+   * @param scheme the scheme without TLS
+   * @param path the part after the addresses
    */
   String uri(String scheme, String addresses, String path) {
     String login = userInfo();
@@ -47,7 +47,7 @@ record RedisEndpoint(
         : EndpointUri.withTls(scheme) + "://" + login + addresses + path + tls.query();
   }
 
-  /** What stands before the address in a URI: empty, or user and password with an {@code @}. */
+  /** {@return {@code user:password@}, or empty without a login} */
   private String userInfo() {
     return password == null
         ? ""
@@ -62,7 +62,7 @@ record RedisEndpoint(
     return host + ":" + port;
   }
 
-  /** Asks for PONG; a server that still loads its data answers, but is not ready. */
+  /** {@return whether the server answers PING; false while it loads its data} */
   boolean ready(Duration limit) throws IOException {
     try (RedisConnection connection = new RedisConnection(this, limit)) {
       return "PONG".equals(connection.call("PING"));
@@ -77,12 +77,12 @@ record RedisEndpoint(
 
   /** Sends one command on a new connection; see {@link RedisServer#call}. */
   @Nullable Object call(String... command) throws IOException {
-    try (RedisConnection connection = new RedisConnection(this, ANSWER)) {
+    try (RedisConnection connection = new RedisConnection(this, ANSWER_TIMEOUT)) {
       return connection.call(command);
     }
   }
 
-  /** A field of INFO, or of CLUSTER INFO, which has the same form. */
+  /** {@return a field of INFO, or of CLUSTER INFO, which has the same form} */
   static String field(@Nullable Object info, String name) throws IOException {
     for (String line : List.of(String.valueOf(info).split("\r?\n"))) {
       if (line.startsWith(name + ":")) {
@@ -92,7 +92,7 @@ record RedisEndpoint(
     throw new IOException("the server's INFO has no field " + name);
   }
 
-  /** A reply that lists names and values in turn. */
+  /** {@return the map in a reply in which names and values alternate} */
   static Map<String, String> map(@Nullable Object reply) throws IOException {
     List<?> words = list(reply);
     Map<String, String> map = new HashMap<>();
@@ -106,7 +106,7 @@ record RedisEndpoint(
     if (reply instanceof List<?> list) {
       return list;
     }
-    throw new IOException("expected a list, and the reply is " + reply);
+    throw new IOException("the reply is not a list: " + reply);
   }
 
   @Override

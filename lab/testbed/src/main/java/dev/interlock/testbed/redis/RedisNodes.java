@@ -15,17 +15,17 @@ import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** Starts the Redis servers of one deployment, which differ only in a few lines each. */
+/** Starts the Redis servers of one deployment, whose configurations differ in a few lines. */
 record RedisNodes(Installation installation, RedisConfig config) {
-  /** The setting for the bus port that a cluster node announces to the others. */
+  /** The setting of the bus port that a cluster node announces to its peers. */
   private static final String ANNOUNCED_BUS = "cluster-announce-bus-port";
 
-  /** {@return the same with a wrong clock} */
+  /** {@return a starter of servers with a wrong clock} */
   RedisNodes withClock(Duration ahead) throws UnsuitableWayException {
     return new RedisNodes(WrongClock.on(installation, ahead), config);
   }
 
-  /** The port at which the others find the bus of a cluster node. */
+  /** {@return the port at which peers reach the bus of a cluster node} */
   static String busOf(RedisServer node) throws IOException {
     Object setting = node.call("CONFIG", "GET", ANNOUNCED_BUS);
     return Objects.requireNonNull(RedisEndpoint.map(setting).get(ANNOUNCED_BUS));
@@ -46,7 +46,7 @@ record RedisNodes(Installation installation, RedisConfig config) {
         name,
         place -> {
           if (gates != null) {
-            place.keep(gates.open(gate, bus, port, RedisNodes::sender));
+            place.closeOnRelease(gates.open(gate, bus, port, RedisNodes::sender));
           }
           return launchData(name, place, port, lines.toArray(String[]::new));
         },
@@ -55,14 +55,14 @@ record RedisNodes(Installation installation, RedisConfig config) {
         gate);
   }
 
-  /** A message on the bus begins with its sender's port for clients: clusterMsg in cluster.h. */
+  /** {@return the sender's port for clients, from the header of a bus message (clusterMsg)} */
   private static int sender(String text) {
     return text.startsWith("RCmb") && text.length() >= 12
         ? text.charAt(10) << 8 | text.charAt(11)
         : 0;
   }
 
-  /** Starts a sentinel, which has nothing of the data servers' configuration but TLS. */
+  /** Starts a sentinel. Of the data servers' configuration it has only TLS. */
   RedisServer startSentinel(String name, List<String> lines) {
     int port = Ports.reserve();
     return Place.launch(

@@ -2,7 +2,7 @@ package dev.interlock.testbed.redis;
 
 import java.io.IOException;
 
-/** Redis answered a command with an error; the message is the server's. */
+/** Thrown with the server's message if Redis answers a command with an error. */
 public final class RedisReplyException extends IOException {
   private static final long serialVersionUID = 1L;
 

@@ -8,19 +8,19 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The rights of a Redis user as a page of documentation gives them: the first line that begins with
- * {@code ACL SETUSER} after the comment {@code <!-- rights: NAME -->}. So what is documented is
- * what is tested.
+ * The rights of a Redis user, read from a page of documentation, so that the documented rights are
+ * tested. They are in the first line that begins with {@code ACL SETUSER} after the comment {@code
+ * <!-- rights: NAME -->}.
  */
 public final class RedisRights {
 
   private static final String PASSWORD = "PASSWORD";
   private static final String SECRET = "a secret";
 
-  /** Uses all rights, over a connection that is made as that user. */
+  /** Work that needs all rights, over connections of that user. */
   @FunctionalInterface
   public interface Use {
-    /** Does it; may fail if a right is missing. */
+    /** Does the work; may fail if a right is missing. */
     void run() throws Exception;
   }
 
@@ -33,10 +33,10 @@ public final class RedisRights {
   }
 
   /**
-   * Reads the line.
+   * Reads the rights from a page.
    *
    * @throws IOException if the page cannot be read
-   * @throws IllegalArgumentException if it has no such line
+   * @throws IllegalArgumentException if the page has no such rights
    */
   public static RedisRights read(Path page, String name) throws IOException {
     List<String> lines = Files.readAllLines(page);
@@ -47,76 +47,78 @@ public final class RedisRights {
         return new RedisRights(words.get(2), words.subList(3, words.size()));
       }
     }
-    throw new IllegalArgumentException(page + " has no rights of " + name);
+    throw new IllegalArgumentException(
+        page + " has no line ACL SETUSER after the comment \"rights: " + name + "\"");
   }
 
-  /** These rights and more. */
+  /** {@return these rights and others together} */
   public RedisRights and(RedisRights more) {
     List<String> both = new ArrayList<>(rules);
     both.addAll(more.rules);
     return new RedisRights(user, both);
   }
 
-  /** Has the servers that are yet to be started know the user. */
+  /** Adds the user to the servers that a builder starts. */
   public <B extends RedisBuilder<B, ?>> B grantOn(B builder) {
-    List<String> rest = new ArrayList<>(rules);
-    rest.removeAll(List.of("reset", "on", ">" + PASSWORD));
-    return builder.user(user, SECRET, String.join(" ", rest));
+    List<String> rights = new ArrayList<>(rules);
+    rights.removeAll(List.of("reset", "on", ">" + PASSWORD));
+    return builder.user(user, SECRET, String.join(" ", rights));
   }
 
-  /** Has running servers know the user, until they are restarted. */
+  /** Adds the user to running servers, until they are restarted. */
   public void grantOn(List<RedisServer> servers) throws IOException {
     grant(servers, rules);
   }
 
-  /** What stands before the address in a URI to connect as the user, with an {@code @}. */
+  /** {@return the user's login in a URI, {@code user:password@}} */
   public String userInfo() {
     return user + ":" + EndpointUri.encode(SECRET) + "@";
   }
 
-  /** The user, as a parameter of a URI. */
+  /** {@return the user's name} */
   public String user() {
     return user;
   }
 
-  /** The password, as a parameter of a URI. */
+  /** {@return the user's password, percent-encoded} */
   public String password() {
     return EndpointUri.encode(SECRET);
   }
 
   /**
-   * Makes sure that the rights are enough for something, and that each of them is needed for it: a
-   * server has to refuse something when it is missing.
+   * Checks that the rights are sufficient for some work, and that each of them is necessary:
+   * without it a server refuses a command.
    *
-   * @param servers all servers that the user connects to; the user is made there
-   * @throws AssertionError if not
+   * @param servers all servers that the user connects to; the user is created there
+   * @throws AssertionError if rights are missing or unnecessary
    */
   public void requireExact(List<RedisServer> servers, Use use) throws Exception {
     grantOn(servers);
     use.run();
     if (!refusals(servers).isEmpty()) {
-      throw new AssertionError("refused: " + refusals(servers));
+      throw new AssertionError(
+          "rights are missing, since servers refused commands: " + refusals(servers));
     }
-    List<String> needless = new ArrayList<>();
+    List<String> unnecessary = new ArrayList<>();
     for (String right : rules) {
       if (!right.matches("[+~&].*")) {
         continue;
       }
-      List<String> rest = new ArrayList<>(rules);
-      rest.remove(right);
-      grant(servers, rest);
+      List<String> others = new ArrayList<>(rules);
+      others.remove(right);
+      grant(servers, others);
       try {
         use.run();
       } catch (Exception | AssertionError e) {
-        // That may be the effect.
+        // may fail because of the missing right
       }
       if (refusals(servers).isEmpty()) {
-        needless.add(right);
+        unnecessary.add(right);
       }
     }
     grantOn(servers);
-    if (!needless.isEmpty()) {
-      throw new AssertionError("not needed: " + needless);
+    if (!unnecessary.isEmpty()) {
+      throw new AssertionError("rights are documented that are not needed: " + unnecessary);
     }
   }
 
@@ -130,14 +132,15 @@ public final class RedisRights {
   }
 
   /**
-   * What users were refused on any of the servers since rights were granted, or since its start.
+   * {@return the commands that servers have refused since rights were granted, or since their
+   * start}
    */
   public static List<String> refusals(List<RedisServer> servers) throws IOException {
     List<String> refusals = new ArrayList<>();
     for (RedisServer server : servers) {
       if (server.call("ACL", "LOG") instanceof List<?> log) {
         for (Object entry : log) {
-          // A wrong password is no missing right.
+          // a wrong password is not a missing right
           if (entry instanceof List<?> fields && !fields.contains("auth")) {
             refusals.add(server.name() + " " + entry);
           }

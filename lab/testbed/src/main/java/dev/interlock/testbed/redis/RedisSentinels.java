@@ -19,16 +19,15 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A Redis master with one replica, watched by three sentinels that put the replica in its place
- * when it fails. The members are the data servers: first the one that began as master, then the
+ * A Redis master with one replica, watched by three sentinels that promote the replica when the
+ * master fails. The members are the data servers: first the one that started as master, then the
  * other.
  *
- * <p>The URI has the sentinels, and the name that they have for the master, for example {@code
- * redis-sentinel://127.0.0.1:10001,127.0.0.1:10002,127.0.0.1:10003/mymaster}. The password, if
- * there is one, is the data servers'; the sentinels ask for none.
+ * <p>The URI lists the sentinels, and the master's name, for example {@code
+ * redis-sentinel://127.0.0.1:10001,127.0.0.1:10002,127.0.0.1:10003/mymaster}. A password is that of
+ * the data servers; the sentinels have none.
  *
- * <p>Replication is asynchronous: what the lost master had acknowledged last may be missing on the
- * new one.
+ * <p>Replication is asynchronous, so the new master may lack the last acknowledged writes.
  */
 public final class RedisSentinels extends RedisDeployment {
   private static final String SCHEME = "redis-sentinel";
@@ -48,15 +47,15 @@ public final class RedisSentinels extends RedisDeployment {
     this.sentinels = List.of();
   }
 
-  /** {@return the sentinels, which may be hurt too} */
+  /** {@return the sentinels, into which faults can be injected, too} */
   public List<RedisServer> sentinels() {
     return sentinels;
   }
 
   /**
-   * The server that the majority of all sentinels calls the master, and that says so itself.
+   * Returns the server that is master by its own report and by that of a majority of sentinels.
    *
-   * @throws TestbedException if there is none within a minute
+   * @throws TestbedException if there is no such server within a minute
    */
   public RedisServer master() {
     requireOurs();
@@ -64,23 +63,23 @@ public final class RedisSentinels extends RedisDeployment {
   }
 
   /**
-   * Has the sentinels replace the master by a replica ({@code SENTINEL FAILOVER}). For a while both
-   * are masters; what the old one takes on then is gone when it follows the new one.
+   * Makes the sentinels replace the master by a replica ({@code SENTINEL FAILOVER}). For a while
+   * both are masters. Writes to the old one in that time are lost when it becomes a replica.
    *
-   * @return the new master, on which the sentinels agree by then, and which the old one follows
-   * @throws TestbedException if they do not, within a minute
+   * @return the new master, on which the sentinels agree, and which the old one follows
+   * @throws TestbedException if it takes longer than a minute
    */
   public RedisServer failOver() {
     RedisServer old = master();
     RedisServer successor =
         await(
-            "replace " + old.name() + " when told to",
+            "replace " + old.name() + " by SENTINEL FAILOVER",
             () -> {
-              RedisServer told = first();
-              // They refuse while one is under way, for a while after it, and while they know of no
-              // replica in step. One that they give up they do not begin again by themselves.
-              if (isMasterFor(told, old)) {
-                told.call("SENTINEL", "FAILOVER", MASTER_NAME);
+              RedisServer sentinel = firstRunning();
+              // Sentinels refuse a fail-over during another one and for a while after it, and while
+              // they know no replica in step. They do not repeat one that they have aborted.
+              if (isMasterFor(sentinel, old)) {
+                sentinel.call("SENTINEL", "FAILOVER", MASTER_NAME);
               }
               return agreedMaster().filter(master -> !master.equals(old));
             });
@@ -93,7 +92,7 @@ public final class RedisSentinels extends RedisDeployment {
   /**
    * Waits until the sentinels have replaced a master that was paused or killed.
    *
-   * @return the new master, on which they agree by then
+   * @return the new master, on which they agree
    * @throws TestbedException if it takes longer than a minute
    */
   public RedisServer awaitFailOver(RedisServer lost) {
@@ -101,7 +100,7 @@ public final class RedisSentinels extends RedisDeployment {
         "replace " + lost.name(), () -> agreedMaster().filter(master -> !master.equals(lost)));
   }
 
-  /** The master; empty if it is a named endpoint. */
+  /** {@return the master; empty for a named endpoint} */
   @Override
   public List<RedisServer> leaders() {
     return members().isEmpty() ? List.of() : List.of(master());
@@ -125,16 +124,16 @@ public final class RedisSentinels extends RedisDeployment {
 
   @Override
   protected void awaitWhole() {
-    sentinels.forEach(RedisSentinels::hasten);
+    sentinels.forEach(RedisSentinels::shortenIntervals);
     awaitThat("see the replicas follow one master", this::isWhole);
   }
 
   /**
-   * Sentinels look at replicas every 10 s only, and take 8 s to turn a returning master into a
-   * replica, which is four of the periods in which they make themselves known. Redis 7 lets tests
-   * shorten that; with an earlier one it just takes longer.
+   * Shortens the intervals of a sentinel, as Redis 7 allows. By default sentinels query replicas
+   * every 10 s, and need 8 s to turn a former master into a replica: four intervals in which they
+   * announce themselves.
    */
-  private static void hasten(RedisServer sentinel) {
+  private static void shortenIntervals(RedisServer sentinel) {
     try {
       sentinel.call("SENTINEL", "DEBUG", "INFO-PERIOD", "500", "PUBLISH-PERIOD", "250");
     } catch (RedisReplyException unknown) {
@@ -144,7 +143,7 @@ public final class RedisSentinels extends RedisDeployment {
     }
   }
 
-  private RedisServer first() throws IOException {
+  private RedisServer firstRunning() throws IOException {
     return sentinels.stream()
         .filter(s -> s.state() == State.RUNNING)
         .findFirst()
@@ -178,8 +177,8 @@ public final class RedisSentinels extends RedisDeployment {
   }
 
   /**
-   * All data servers follow one master, and every sentinel knows them and its fellows, none of them
-   * down: only then is a fail-over sure to find voters and a candidate.
+   * {@return whether all data servers follow one master, and every sentinel knows all servers and
+   * sentinels and counts none as down} Otherwise a fail-over may find no voters or no candidate.
    */
   private boolean isWhole() throws IOException {
     Optional<RedisServer> master = agreedMaster();
@@ -200,17 +199,17 @@ public final class RedisSentinels extends RedisDeployment {
   }
 
   private boolean isWholeFor(RedisServer sentinel) throws IOException {
-    Map<String, String> master = told(sentinel, "MASTER").get(0);
-    List<Map<String, String>> replicas = told(sentinel, "REPLICAS");
-    List<Map<String, String>> fellows = told(sentinel, "SENTINELS");
+    Map<String, String> master = describe(sentinel, "MASTER").get(0);
+    List<Map<String, String>> replicas = describe(sentinel, "REPLICAS");
+    List<Map<String, String>> peers = describe(sentinel, "SENTINELS");
     return "master".equals(master.get("flags"))
         && replicas.size() == members().size() - 1
         && replicas.stream().allMatch(r -> isHealthyReplica(r))
-        && fellows.size() == SENTINELS - 1
-        && fellows.stream().allMatch(f -> "sentinel".equals(f.get("flags")));
+        && peers.size() == SENTINELS - 1
+        && peers.stream().allMatch(f -> "sentinel".equals(f.get("flags")));
   }
 
-  private static List<Map<String, String>> told(RedisServer sentinel, String about)
+  private static List<Map<String, String>> describe(RedisServer sentinel, String about)
       throws IOException {
     Object reply = sentinel.call("SENTINEL", about, MASTER_NAME);
     List<Map<String, String>> maps = new ArrayList<>();
@@ -232,7 +231,7 @@ public final class RedisSentinels extends RedisDeployment {
     return Waiting.demand(LIMIT, "the sentinels did not " + what, question);
   }
 
-  /** What is wanted of the servers and sentinels before they are started. */
+  /** The settings of the servers and sentinels before they are started. */
   public static final class Builder extends RedisBuilder<Builder, RedisSentinels> {
     private Duration downAfter = Duration.ofSeconds(1);
 
@@ -241,25 +240,26 @@ public final class RedisSentinels extends RedisDeployment {
     }
 
     /**
-     * Sets how long a server is silent before a sentinel calls it down ({@code
-     * down-after-milliseconds}), 1 s by default.
+     * Sets the time after which a silent server counts as down ({@code down-after-milliseconds}), 1
+     * s by default.
      *
      * @throws IllegalArgumentException if it is not positive
      */
     public Builder downAfter(Duration silence) {
       if (silence.isZero() || silence.isNegative()) {
-        throw new IllegalArgumentException("the silence must be positive, not " + silence);
+        throw new IllegalArgumentException(
+            "the time until a server counts as down must be positive, not " + silence);
       }
       this.downAfter = silence;
       return this;
     }
 
     /**
-     * Lets the master be {@linkplain Deployment#cutOff cut off} from the others. Clients then need
-     * a password, which the URI has.
+     * Makes it possible to {@linkplain Deployment#cutOff cut off} the master from the others.
+     * Clients then need a password, which the URI contains.
      */
     public Builder separable() {
-      return separated();
+      return makeSeparable();
     }
 
     @Override
@@ -287,12 +287,12 @@ public final class RedisSentinels extends RedisDeployment {
           });
     }
 
-    /** The first server is the master, which its replicas and the sentinels have to know. */
-    private RedisServer start(int number, RedisNodes nodes, List<RedisServer> before) {
+    /** Starts a server or a sentinel. The first server is the master of the others. */
+    private RedisServer start(int number, RedisNodes nodes, List<RedisServer> started) {
       if (number == 0) {
         return nodes.startServer("redis-master");
       }
-      RedisServer master = before.get(0);
+      RedisServer master = started.get(0);
       return number == 1
           ? nodes.startServer("redis-replica-1", "replicaof " + master.host() + " " + master.port())
           : nodes.startSentinel("redis-sentinel-" + (number - 1), monitor(master));
@@ -305,8 +305,7 @@ public final class RedisSentinels extends RedisDeployment {
           String.format(
               "sentinel monitor %s %s %s %s", MASTER_NAME, master.host(), master.port(), quorum));
       lines.add("sentinel down-after-milliseconds " + MASTER_NAME + " " + downAfter.toMillis());
-      // Another try is made after twice this time, so an attempt that splits the votes costs
-      // little.
+      // Sentinels retry after twice this time, so that a split vote costs little.
       lines.add("sentinel failover-timeout " + MASTER_NAME + " " + 5 * downAfter.toMillis());
       String password = master.endpoint().password();
       if (isSeparable()) {

@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * One Redis server, alone or as a member of a larger deployment.
  *
- * <p>Unless told otherwise it keeps an append-only file, so that {@link #restart()} brings its data
- * back even after {@link #kill()}. With {@link #restartEmpty()} the data set goes; a cluster node
- * keeps its identity and its slots, a replica its role.
+ * <p>By default it writes an append-only file, so that its data survive {@link #kill()} and {@link
+ * #restart()}. {@link #restartEmpty()} removes the data, but a cluster node keeps its identity and
+ * slots, and a replica its role.
  */
 public final class RedisServer extends DisposableServer implements Deployment {
   private static final String KEYS_AND_TIMES =
@@ -42,7 +42,7 @@ public final class RedisServer extends DisposableServer implements Deployment {
     this.uri = uri;
   }
 
-  /** Starts a server of our own and waits until it answers. */
+  /** Starts a server, and waits until it answers. */
   static RedisServer launch(String name, String how, RedisEndpoint endpoint, Parts parts) {
     RedisServer server = new RedisServer(name, how, endpoint, endpoint.uri(), parts);
     server.start();
@@ -50,8 +50,8 @@ public final class RedisServer extends DisposableServer implements Deployment {
   }
 
   /**
-   * Where clients connect, for example {@code redis://127.0.0.1:16379} or {@code
-   * redis://:secret@127.0.0.1:16379}.
+   * {@return the URI for clients, for example {@code redis://127.0.0.1:16379} or {@code
+   * redis://:secret@127.0.0.1:16379}}
    */
   @Override
   public String uri() {
@@ -68,11 +68,11 @@ public final class RedisServer extends DisposableServer implements Deployment {
     if (call("TIME") instanceof List<?> time) {
       return Long.parseLong(String.valueOf(time.get(0)));
     }
-    throw new IOException("TIME has no list for an answer");
+    throw new IOException("the reply to TIME is not a list");
   }
 
   /**
-   * Sends one command over a new connection, without a driver: so a test asks the server itself.
+   * Sends one command over a new connection, without a driver.
    *
    * @return the reply as String, Long, List of replies, or null
    * @throws RedisReplyException if the server answered with an error
@@ -83,8 +83,8 @@ public final class RedisServer extends DisposableServer implements Deployment {
   }
 
   /**
-   * All keys, each with the milliseconds until it expires, or -1 if it never does. In one command:
-   * what is seen is one moment, and ten thousand keys take no longer than a few.
+   * Returns all keys, each with the milliseconds until it expires, or -1 if it never does. It takes
+   * one command, so the result is consistent, and many keys take no longer than a few.
    *
    * @throws IOException if the server does not answer within 5 seconds
    */
@@ -99,10 +99,10 @@ public final class RedisServer extends DisposableServer implements Deployment {
   }
 
   /**
-   * One field of what the server tells about itself.
+   * Returns a field of INFO.
    *
-   * @param section a section of INFO, for example {@code replication}
-   * @param field for example {@code role}
+   * @param section the section, for example {@code replication}
+   * @param field the field, for example {@code role}
    * @throws IOException if the server does not answer within 5 seconds, or has no such field
    */
   public String info(String section, String field) throws IOException {
@@ -110,11 +110,11 @@ public final class RedisServer extends DisposableServer implements Deployment {
   }
 
   /**
-   * Makes a replica of the server, without a master: it keeps its data and its connections, and
-   * answers whatever would change something by {@code READONLY}, as a primary does that has been
-   * replaced behind an address which still leads to it. Returns when the server says so.
+   * Turns the server into a replica without a reachable master. It keeps its data and connections,
+   * and answers writes with {@code READONLY}, as a primary does that was replaced while its address
+   * still leads to it. Returns when the server reports the role.
    *
-   * @throws IOException if the server does not do it
+   * @throws IOException if the server does not change its role
    */
   public void demote() throws IOException {
     call("REPLICAOF", "127.0.0.1", "1");
@@ -122,9 +122,10 @@ public final class RedisServer extends DisposableServer implements Deployment {
   }
 
   /**
-   * Makes it a primary again, after {@link #demote()}. Returns when the server says so.
+   * Turns the server into a primary again, after {@link #demote()}. Returns when the server reports
+   * the role.
    *
-   * @throws IOException if the server does not do it
+   * @throws IOException if the server does not change its role
    */
   public void promote() throws IOException {
     call("REPLICAOF", "NO", "ONE");
@@ -132,8 +133,8 @@ public final class RedisServer extends DisposableServer implements Deployment {
   }
 
   /**
-   * Refuses all commands of its peers, and ends the connections on which replicas receive writes.
-   * Sentinels keep theirs, as they would not try again on one that was refused at its login.
+   * Refuses all commands of its peers, and ends the connections of its replicas. Connections of
+   * sentinels stay open, since a sentinel does not retry after a refused login.
    */
   void refusePeers() {
     tellOfPeers("ACL", "SETUSER", RedisConfig.PEER, "-@all");
@@ -149,13 +150,14 @@ public final class RedisServer extends DisposableServer implements Deployment {
     try {
       call(command);
     } catch (IOException e) {
-      throw new TestbedException(name() + " does not obey: " + e.getMessage(), e);
+      throw new TestbedException(
+          name() + " did not execute a command about its peers: " + e.getMessage(), e);
     }
   }
 
   private void requireRole(String role) throws IOException {
     if (!info("replication", "role").equals(role)) {
-      throw new IOException(name() + " has not become a " + role);
+      throw new IOException(name() + " reports another role than " + role);
     }
   }
 
@@ -164,19 +166,19 @@ public final class RedisServer extends DisposableServer implements Deployment {
     return endpoint.caCertificate();
   }
 
-  /** This server itself; empty if it is a named endpoint. */
+  /** {@return this server; empty for a named endpoint} */
   @Override
   public List<RedisServer> members() {
-    return canBeHurt() ? List.of(this) : List.of();
+    return acceptsFaults() ? List.of(this) : List.of();
   }
 
-  /** This server itself; empty if it is a named endpoint. */
+  /** {@return this server; empty for a named endpoint} */
   @Override
   public List<RedisServer> leaders() {
     return members();
   }
 
-  /** Whether this server is a replica whose link to that master is up. */
+  /** {@return whether this server is a replica with a live link to that master} */
   boolean replicates(RedisServer master) throws IOException {
     Object replication = call("INFO", "replication");
     return RedisEndpoint.field(replication, "role").equals("slave")
@@ -188,7 +190,7 @@ public final class RedisServer extends DisposableServer implements Deployment {
     return endpoint;
   }
 
-  /** What is wanted of one Redis server before it is started. */
+  /** The settings of one Redis server before it is started. */
   public static final class Builder extends RedisBuilder<Builder, RedisServer> {
     private @Nullable Duration ahead;
 
@@ -197,10 +199,10 @@ public final class RedisServer extends DisposableServer implements Deployment {
     }
 
     /**
-     * Gives the server a clock of its own, which {@link #setClock} sets. Takes Linux, a C compiler,
-     * and a Redis program of this machine.
+     * Gives the server a clock of its own, which {@link #setClock} sets. Requires Linux, a C
+     * compiler, and a Redis program on this machine.
      *
-     * @param ahead by how much it is ahead at first, in whole seconds; negative for behind
+     * @param ahead the first difference to the correct time, in whole seconds; negative for behind
      */
     public Builder clockAhead(Duration ahead) {
       this.ahead = ahead;
@@ -223,8 +225,8 @@ public final class RedisServer extends DisposableServer implements Deployment {
 
     @Override
     protected RedisServer launch(Way way) throws UnsuitableWayException {
-      RedisNodes right = nodes(way);
-      RedisNodes nodes = ahead == null ? right : right.withClock(ahead);
+      RedisNodes correct = nodes(way);
+      RedisNodes nodes = ahead == null ? correct : correct.withClock(ahead);
       return retryOnBindConflict(() -> nodes.startServer("redis"));
     }
   }

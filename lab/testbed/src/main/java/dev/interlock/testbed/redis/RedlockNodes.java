@@ -10,8 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Independent Redis primaries that know nothing of each other, for Redlock: five by default. Their
- * URI is, for example, {@code redlock://127.0.0.1:10001,127.0.0.1:10002,...}.
+ * Independent Redis primaries for Redlock, five by default. Their URI is, for example, {@code
+ * redlock://127.0.0.1:10001,127.0.0.1:10002,...}.
  */
 public final class RedlockNodes extends RedisDeployment {
   private static final String SCHEME = "redlock";
@@ -24,7 +24,7 @@ public final class RedlockNodes extends RedisDeployment {
     super(uri);
   }
 
-  /** What is wanted of the nodes before they are started. */
+  /** The settings of the nodes before they are started. */
   public static final class Builder extends RedisBuilder<Builder, RedlockNodes> {
     private int count = 5;
     private List<Duration> ahead = List.of();
@@ -45,13 +45,12 @@ public final class RedlockNodes extends RedisDeployment {
     }
 
     /**
-     * Gives nodes wrong clocks: their time of day is off, by the same amount all the time and after
-     * every restart unless {@link RedisServer#setClock} sets it; monotonic clocks are right. What
-     * the nodes themselves say of the time is checked when they start. Takes Linux, a C compiler,
-     * and a Redis program of this machine.
+     * Gives nodes wrong clocks, also after restarts, until {@link RedisServer#setClock} sets them.
+     * Monotonic clocks are correct. Each node's time is checked at its start. Requires Linux, a C
+     * compiler, and a Redis program on this machine.
      *
-     * @param ahead by how much the first nodes' clocks are ahead, in whole seconds; negative for
-     *     behind. The others have the right time
+     * @param ahead the differences of the first nodes' clocks, in whole seconds; negative for
+     *     behind. The other nodes have the correct time
      */
     public Builder clocksAhead(Duration... ahead) {
       this.ahead = List.of(ahead);
@@ -59,8 +58,7 @@ public final class RedlockNodes extends RedisDeployment {
     }
 
     /**
-     * Adds parameters to the URI, for example {@code maxTtl=5s}. A named endpoint's URI is left as
-     * it is.
+     * Adds parameters to the URI, for example {@code maxTtl=5s}. Does not change a named endpoint.
      */
     public Builder parameters(String parameters) {
       this.parameters = "?" + parameters;
@@ -79,10 +77,10 @@ public final class RedlockNodes extends RedisDeployment {
 
     @Override
     protected RedlockNodes launch(Way way) throws UnsuitableWayException {
-      RedisNodes right = nodes(way);
+      RedisNodes correct = nodes(way);
       List<RedisNodes> nodes = new ArrayList<>();
       for (int i = 0; i < count; i++) {
-        nodes.add(i < ahead.size() ? right.withClock(ahead.get(i)) : right);
+        nodes.add(i < ahead.size() ? correct.withClock(ahead.get(i)) : correct);
       }
       return Servers.startAll(
           count,

@@ -2,7 +2,7 @@ package dev.interlock.testbed.server;
 
 import dev.interlock.testbed.process.TestbedException;
 
-/** A server found its port taken by another program; with other ports it may start. */
+/** Thrown if another program uses a server's port. With other ports the server may start. */
 public final class BindConflictException extends TestbedException {
   private static final long serialVersionUID = 1L;
 

@@ -6,26 +6,26 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * What a lock client connects to: one server, or several that act as one.
+ * One server, or several that act as one store, for lock clients to connect to.
  *
- * <p>Not every server behind a named endpoint is known to the testbed; {@link #members()} is then
- * empty, and nothing can be hurt.
+ * <p>The testbed does not know the servers behind a named endpoint: {@link #members()} is empty
+ * then, and no faults can be injected.
  */
 public interface Deployment extends AutoCloseable {
 
   /**
-   * Returns where clients connect.
+   * Returns the URI for clients.
    *
-   * @return the URI in the form that {@code LockClient.open} takes, passwords included: not for
-   *     messages
+   * @return the URI in the form that {@code LockClient.open} takes. It includes passwords, so it
+   *     must not appear in messages
    */
   String uri();
 
   /**
-   * Returns what clients must trust.
+   * Returns the certificates that clients must trust, in PEM form.
    *
-   * @return the certificates, in PEM form; empty if the servers do not speak TLS, or are trusted
-   *     anyway. The URI names the file too
+   * @return the file, which the URI also names; empty if the servers do not speak TLS, or the JVM
+   *     trusts them already
    */
   default Optional<Path> caCertificate() {
     return Optional.empty();
@@ -37,95 +37,93 @@ public interface Deployment extends AutoCloseable {
   /** {@return the origin of the servers, for example {@code binary /usr/bin/redis-server}} */
   String how();
 
-  /**
-   * {@return the servers that may be hurt, in a fixed order; without auxiliary ones (sentinels)}
-   */
+  /** {@return the servers that faults can be injected into, in a fixed order, without sentinels} */
   List<? extends DisposableServer> members();
 
   /**
-   * Returns the members that decide at present.
+   * Returns the current leaders: the single server, the primary of every shard, or the elected
+   * leader.
    *
-   * @return the one server, the primary of every shard, the elected leader; empty where all members
-   *     are equal (Redlock) or not ours
-   * @throws TestbedException if a shard or ensemble is without a leader for longer than a minute
+   * @return the leaders; empty if all members are equal (Redlock), or behind a named endpoint
+   * @throws TestbedException if a shard or ensemble has no leader for longer than a minute
    */
   default List<? extends DisposableServer> leaders() {
     return List.of();
   }
 
-  /**
-   * {@return whether {@link #changeLeader()} can do anything: there is a leader, and a successor}
-   */
+  /** {@return whether {@link #changeLeader()} is supported: there is a leader and a successor} */
   default boolean canChangeLeader() {
     return false;
   }
 
   /**
-   * Has another member take over from one of the leaders, in the orderly way where the servers have
-   * one, else by stopping the leader and restarting it. Returns when the new one leads.
+   * Makes another member take over from one of the leaders: by a command of the servers if they
+   * have one, otherwise by stopping and restarting the leader. Returns when the new leader leads.
    *
    * @throws UnsupportedOperationException if {@link #canChangeLeader()} is false
-   * @throws TestbedException if that takes longer than a minute
+   * @throws TestbedException if it takes longer than a minute
    */
   default void changeLeader() {
-    throw new UnsupportedOperationException("no other server of ours could take over");
+    throw new UnsupportedOperationException(
+        "this deployment has no other server that could take over");
   }
 
-  /** {@return whether {@link #cutOff} can do anything} */
+  /** {@return whether {@link #cutOff} is supported} */
   default boolean canCutOff() {
     return false;
   }
 
   /**
    * Cuts one member off from the others, while clients still reach it. Until it is {@linkplain
-   * #reconnect reconnected} nothing arrives that it sends to the others, or they to it; connections
-   * between them are accepted and stay silent, or are refused. Returns at once: the members take
-   * their own time to notice. Until it has noticed, an etcd member that does not lead can still
-   * have the leader renew the leases of clients that ask it to.
+   * #reconnect reconnected}, messages between it and the others are lost; connections between them
+   * stay silent, or are refused. Returns at once, before the members have noticed. Until then an
+   * etcd follower can still make the leader renew the leases of the follower's clients.
    *
    * @throws UnsupportedOperationException if {@link #canCutOff()} is false
    */
   default void cutOff(DisposableServer member) {
-    throw new UnsupportedOperationException("these servers cannot be cut off from each other");
+    throw new UnsupportedOperationException(
+        "these servers were not started so that they can be cut off from each other");
   }
 
   /**
-   * Ends {@link #cutOff}; does nothing for a member that is not cut off. {@link #heal()} does it
-   * for all, and waits until they have found each other.
+   * Ends {@link #cutOff}; does nothing for a member that is not cut off. {@link #heal()} reconnects
+   * all members, and waits until they have found each other.
    *
    * @throws UnsupportedOperationException if {@link #canCutOff()} is false
    */
   default void reconnect(DisposableServer member) {
-    throw new UnsupportedOperationException("these servers cannot be cut off from each other");
+    throw new UnsupportedOperationException(
+        "these servers were not started so that they can be cut off from each other");
   }
 
-  /** {@return whether clients hold locks by sessions, which can be ended without their notice} */
+  /** {@return whether clients hold locks through sessions, which can be ended without notice} */
   default boolean hasSessions() {
     return false;
   }
 
   /**
-   * Ends the session of some client that holds something by it, as an operator can. Returns when
-   * the servers do not know it any more, and everything that hung on it is gone.
+   * Ends a session to which a client's entries are bound, as an operator can. Returns when the
+   * servers have removed the session and its entries.
    *
-   * @param choice which of them, taken modulo their number
-   * @return the session's number, or empty if there is none
+   * @param choice selects the session, modulo their number
+   * @return the session's number, or empty if there is no session
    * @throws UnsupportedOperationException if {@link #hasSessions()} is false
-   * @throws TestbedException if the servers do not end it
+   * @throws TestbedException if the servers do not end the session
    */
   default Optional<String> endSession(int choice) {
-    throw new UnsupportedOperationException("these servers know of no sessions");
+    throw new UnsupportedOperationException("these servers have no sessions");
   }
 
   /**
-   * Brings every server back to running and waits until the whole is fit for use: all members
-   * joined, a leader elected, replicas in step.
+   * Makes every server run again, and waits until the deployment is complete: all members have
+   * joined, a leader is elected, and replicas are in step.
    *
    * @throws TestbedException if that takes longer than a minute
    */
   void heal();
 
-  /** Ends all servers and removes their files. Idempotent. */
+  /** Ends all servers, and removes their files. Idempotent. */
   @Override
   void close();
 }

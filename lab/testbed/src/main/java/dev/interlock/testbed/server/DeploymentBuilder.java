@@ -15,10 +15,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What is wanted of a deployment before it is started.
+ * The settings of a deployment before it is started.
  *
  * @param <B> the type of this builder, returned by its own methods
- * @param <D> what {@link #start()} gives
+ * @param <D> the type of the deployment
  */
 public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D extends Deployment> {
   private static final Logger LOG = LoggerFactory.getLogger("dev.interlock.testbed.Testbed");
@@ -34,9 +34,9 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   protected final List<String> extra = new ArrayList<>();
 
   /**
-   * Wants the defaults.
+   * Creates a builder with the default settings.
    *
-   * @param kind what is started, for messages
+   * @param kind the kind of servers, for messages
    * @param setting the setting that names an endpoint
    */
   protected DeploymentBuilder(String kind, String setting) {
@@ -45,9 +45,9 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   }
 
   /**
-   * Tries only these ways, in this order. The default is all of {@link Way} in their order, or what
-   * the setting {@code INTERLOCK_WAYS} (or the system property {@code interlock.ways}) lists,
-   * separated by commas.
+   * Tries only these ways, in this order. The default is all of {@link Way} in their order, or
+   * those that the setting {@code INTERLOCK_WAYS} (or the system property {@code interlock.ways})
+   * lists, separated by commas.
    */
   public final B using(Way first, Way... others) {
     ways = Stream.concat(Stream.of(first), Stream.of(others)).toList();
@@ -55,8 +55,8 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   }
 
   /**
-   * The deployment will be hurt. An endpoint that the user names is then passed over, since it is
-   * not ours to pause or kill.
+   * Requires servers that faults can be injected into. An endpoint that the user names is not used
+   * then, since the testbed must not pause or kill it.
    */
   public final B forFaults() {
     forFaults = true;
@@ -65,13 +65,13 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
 
   /**
    * Adds lines to the configuration of every server, in the form of its configuration file: {@code
-   * redis.conf}, etcd's YAML, {@code zoo.cfg}. There, a key that ZooKeeper does not know becomes
-   * the system property of that name with {@code zookeeper.} before it.
+   * redis.conf}, etcd's YAML, {@code zoo.cfg}. ZooKeeper turns an unknown key of {@code zoo.cfg}
+   * into a system property, with the prefix {@code zookeeper.}.
    */
   public final B config(String... lines) {
     for (String line : lines) {
       if (line.indexOf('\n') >= 0 || line.indexOf('\r') >= 0) {
-        throw new IllegalArgumentException("a configuration line must be one line");
+        throw new IllegalArgumentException("a configuration line must not contain a line break");
       }
       extra.add(line);
     }
@@ -79,11 +79,10 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
   }
 
   /**
-   * Starts the servers and waits until they answer. Logs which way served once for each kind, at
-   * info, with the servers' version. An endpoint that was named but does not serve is not replaced
-   * by another way: the user asked for that one.
+   * Starts the servers, and waits until they answer. Logs the way and the servers' version at info,
+   * once for each kind. If the user names an endpoint that does not answer, no other way is tried.
    *
-   * @throws NoServerException if none of the ways served; the message lists each with its reason
+   * @throws NoServerException if none of the ways worked; the message lists the reasons
    */
   public final D start() {
     List<String> reasons = new ArrayList<>();
@@ -114,60 +113,60 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
 
   private D named() throws UnsuitableWayException {
     if (forFaults) {
-      throw new UnsuitableWayException("a named endpoint is not ours to hurt");
+      throw new UnsuitableWayException("the testbed injects no faults into a named endpoint");
     }
     Optional<String> uri = Settings.get(setting);
     if (uri.isEmpty()) {
       throw new UnsuitableWayException(Settings.environmentName(setting) + " is not set");
     }
     if (isConfigured()) {
-      throw new UnsuitableWayException("a named endpoint is not ours to configure");
+      throw new UnsuitableWayException("the testbed does not configure a named endpoint");
     }
     try {
       return named(uri.get());
     } catch (IOException e) {
-      throw new TestbedException("the named endpoint does not serve: " + e.getMessage(), e);
+      throw new TestbedException("the named endpoint does not answer: " + e.getMessage(), e);
     }
   }
 
-  /** {@return whether settings were made that an endpoint cannot be given} */
+  /** {@return whether settings were made that a named endpoint cannot be given} */
   protected abstract boolean isConfigured();
 
   /**
    * Connects to servers that the user named.
    *
-   * @throws IOException if they do not serve
+   * @throws IOException if they do not answer
    */
   protected abstract D named(String uri) throws IOException;
 
   /**
-   * Starts servers by any way but {@link Way#ENDPOINT}.
+   * Starts servers by a way other than {@link Way#ENDPOINT}.
    *
-   * @throws UnsuitableWayException if this way cannot serve here
-   * @throws TestbedException if it could, but the start failed
+   * @throws UnsuitableWayException if this way is not available here
+   * @throws TestbedException if it is available, but the start failed
    */
   protected abstract D launch(Way way) throws UnsuitableWayException;
 
-  @SuppressWarnings("unchecked") // what the type parameter promises
+  @SuppressWarnings("unchecked") // guaranteed by the type parameter
   protected final B self() {
     return (B) this;
   }
 
-  /** Returns a number of servers, unless there are too few of them. */
-  protected static int atLeast(int least, int count, String what) {
-    if (count < least) {
-      throw new IllegalArgumentException(what + " must be at least " + least + ", not " + count);
+  /** {@return the count, if it is at least the minimum} */
+  protected static int atLeast(int min, int count, String what) {
+    if (count < min) {
+      throw new IllegalArgumentException(what + " must be at least " + min + ", not " + count);
     }
     return count;
   }
 
-  /** Between the choice of a port and the server's bind another program may take it. */
+  /** Retries with other ports if another program has taken a port before the server bound it. */
   protected static <S> S retryOnBindConflict(Supplier<S> start) {
-    for (int left = BIND_ATTEMPTS; ; left--) {
+    for (int remaining = BIND_ATTEMPTS; ; remaining--) {
       try {
         return start.get();
       } catch (BindConflictException e) {
-        if (left == 1) {
+        if (remaining == 1) {
           throw e;
         }
       }
@@ -187,7 +186,7 @@ public abstract class DeploymentBuilder<B extends DeploymentBuilder<B, D>, D ext
         .orElseThrow(
             () ->
                 new IllegalArgumentException(
-                    "INTERLOCK_WAYS names \"%s\"; the ways are %s"
+                    "INTERLOCK_WAYS names the way \"%s\", but there are only %s"
                         .formatted(name.strip(), List.of(Way.values()))));
   }
 }

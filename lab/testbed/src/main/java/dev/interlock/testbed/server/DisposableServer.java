@@ -15,51 +15,51 @@ import org.jspecify.annotations.Nullable;
  *
  * <pre>{@code
  * try (RedisServer redis = Testbed.redis().start()) {
- *   redis.pause();    // returns when the server has been seen not to answer
+ *   redis.pause();    // returns when the server no longer answers
  *   redis.resume();   // returns when it answers again
- *   redis.kill();     // returns when it has been seen to refuse connections
+ *   redis.kill();     // returns when it refuses connections
  *   redis.restart();  // same port, same data; returns when it answers
  * }
  * }</pre>
  *
- * <p>Every fault is checked from the server's side before the method returns; one that cannot be
- * confirmed within 30 seconds is a {@link TestbedException}. A server that the user named ({@link
- * Way#ENDPOINT}) cannot be hurt: all methods that would do so throw {@link
- * UnsupportedOperationException}, and {@link #canBeHurt()} tells beforehand.
+ * <p>Every method checks the effect of its fault before it returns, and throws a {@link
+ * TestbedException} if the server does not show it within 30 seconds. The methods that inject a
+ * fault into a server that the user named ({@link Way#ENDPOINT}) throw {@link
+ * UnsupportedOperationException}; see {@link #acceptsFaults()}.
  *
- * <p>All methods may be called from any thread; those that change the state of one server wait for
- * each other. An interrupt ends a wait with a {@link TestbedException} and leaves the interrupt
- * flag set.
+ * <p>All methods may be called from any thread. Those that change the state of one server exclude
+ * each other. An interrupt ends a wait with a {@link TestbedException}, and leaves the interrupt
+ * status set.
  */
 public abstract class DisposableServer implements AutoCloseable {
-  /** Limits the wait for the effect of a fault, and for a start. */
+  /** The time-out of faults and of starts. */
   public static final Duration LIMIT = Duration.ofSeconds(30);
 
-  /** How long a query waits for its answer. */
-  protected static final Duration ANSWER = Duration.ofSeconds(5);
+  /** The time-out of a query. */
+  protected static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(5);
 
-  /** A paused server is given this long to answer wrongly. */
-  private static final Duration SILENCE = Duration.ofMillis(100);
+  /** The time for which a paused server is checked not to answer. */
+  private static final Duration SILENCE_CHECK = Duration.ofMillis(100);
 
-  private static final Duration PROBE = Duration.ofSeconds(1);
+  private static final Duration PROBE_TIMEOUT = Duration.ofSeconds(1);
 
-  /** What has been done to a server. */
+  /** The state into which the testbed has put a server. */
   public enum State {
-    /** The testbed has started it and not stopped it. */
+    /** The process runs. */
     RUNNING,
-    /** It stands still: the operating system accepts connections, and nothing answers. */
+    /** The process is stopped: the system accepts connections, but nothing answers. */
     PAUSED,
-    /** Its process has gone; connections are refused. */
+    /** The process has ended; connections are refused. */
     KILLED,
-    /** It was closed and cannot come back. */
+    /** The server was closed, and cannot be restarted. */
     CLOSED
   }
 
   /**
-   * What a server of ours consists of.
+   * The process and the resources of a server that the testbed starts.
    *
    * @param wipe removes the server's data while it is down
-   * @param release gives up what the server occupied, after its end
+   * @param release frees the server's directory and ports after its end
    * @param clock the directory of a server with a {@link WrongClock}; null for others
    */
   public record Parts(
@@ -75,9 +75,9 @@ public abstract class DisposableServer implements AutoCloseable {
   private String version = "";
 
   /**
-   * Describes a server that {@link #start} has yet to start.
+   * Creates a server, which {@link #start} then starts.
    *
-   * @param parts null for a server of the user, which runs already
+   * @param parts null for a server that the user named, which already runs
    */
   protected DisposableServer(
       String name, String host, int port, String how, Probe probe, @Nullable Parts parts) {
@@ -91,7 +91,7 @@ public abstract class DisposableServer implements AutoCloseable {
   }
 
   /**
-   * Starts the server for the first time and asks for its version; closes it if that fails.
+   * Starts the server for the first time, and asks for its version. Closes it if that fails.
    *
    * @throws BindConflictException if another program has taken one of its ports
    */
@@ -108,7 +108,7 @@ public abstract class DisposableServer implements AutoCloseable {
       RuntimeException failure =
           e instanceof RuntimeException unchecked
               ? unchecked
-              : new TestbedException(name + " does not tell its version: " + e.getMessage(), e);
+              : new TestbedException(name + " does not report its version: " + e.getMessage(), e);
       try {
         close();
       } catch (RuntimeException alsoFailed) {
@@ -118,16 +118,16 @@ public abstract class DisposableServer implements AutoCloseable {
     }
   }
 
-  /** Asks the server, which has just been started, for its version. */
+  /** {@return the version that the server reports, just after its start} */
   protected abstract String askVersion() throws IOException;
 
   /**
-   * Asks the server what time of day it is, in seconds since 1970.
+   * {@return the server's time of day, in seconds since 1970}
    *
-   * @throws UnsupportedOperationException if it does not tell
+   * @throws UnsupportedOperationException if the server does not report it
    */
   protected long askTime() throws IOException {
-    throw new UnsupportedOperationException(name + " does not tell the time");
+    throw new UnsupportedOperationException(name + " does not report its time");
   }
 
   /** {@return the name among the servers of the deployment, for example {@code redis-cluster-3}} */
@@ -145,7 +145,7 @@ public abstract class DisposableServer implements AutoCloseable {
     return port;
   }
 
-  /** {@return the version that the server itself reports, for example {@code 7.0.15}} */
+  /** {@return the version that the server reports, for example {@code 7.0.15}} */
   public final String version() {
     return version;
   }
@@ -155,16 +155,16 @@ public abstract class DisposableServer implements AutoCloseable {
     return how;
   }
 
-  /** {@return what was last done to the server through this object} */
+  /** {@return the state into which this object has put the server} */
   public final synchronized State state() {
     return state;
   }
 
   /**
-   * Asks the server over a new connection whether it is there.
+   * Returns whether the server answers over a new connection.
    *
-   * @param limit how long to wait for the answer
-   * @return whether it answered; a refusal to serve (still loading, no quorum) is an answer too
+   * @param limit the time-out
+   * @return true also if it answers that it cannot serve, for example without a quorum
    */
   public final boolean answers(Duration limit) {
     try {
@@ -175,25 +175,25 @@ public abstract class DisposableServer implements AutoCloseable {
     }
   }
 
-  /** {@return whether this server is ours to pause, kill, restart and empty} */
-  public final boolean canBeHurt() {
+  /** {@return whether the testbed may pause, kill, restart and empty this server} */
+  public final boolean acceptsFaults() {
     return parts != null;
   }
 
   /**
-   * Stops the server where it is (SIGSTOP). Does nothing if it is paused.
+   * Stops the server's process (SIGSTOP). Does nothing if it is paused.
    *
    * @throws IllegalStateException if it is killed or closed
    */
   public final synchronized void pause() {
-    ServerProcess process = ours().process;
+    ServerProcess process = requireParts().process;
     if (state == State.PAUSED) {
       return;
     }
     requireState(State.RUNNING, "paused");
     attempt("pause", process::pause);
     state = State.PAUSED;
-    if (answers(SILENCE)) {
+    if (answers(SILENCE_CHECK)) {
       throw new TestbedException(name + " answers although it is paused");
     }
   }
@@ -204,26 +204,26 @@ public abstract class DisposableServer implements AutoCloseable {
    * @throws IllegalStateException if it is killed or closed
    */
   public final synchronized void resume() {
-    ServerProcess process = ours().process;
+    ServerProcess process = requireParts().process;
     if (state == State.RUNNING) {
       return;
     }
     requireState(State.PAUSED, "resumed");
     attempt("resume", process::resume);
     state = State.RUNNING;
-    if (!Waiting.until(LIMIT, () -> answers(PROBE))) {
+    if (!Waiting.until(LIMIT, () -> answers(PROBE_TIMEOUT))) {
       throw new TestbedException(
-          name + " does not answer after it was resumed; it wrote:\n" + process.output());
+          name + " does not answer after it was resumed; its output:\n" + process.output());
     }
   }
 
   /**
-   * Kills the server without notice (SIGKILL), paused or not. Does nothing if it is killed.
+   * Kills the server (SIGKILL), paused or not. Does nothing if it is killed.
    *
    * @throws IllegalStateException if it is closed
    */
   public final synchronized void kill() {
-    ServerProcess process = ours().process;
+    ServerProcess process = requireParts().process;
     requireOpen();
     if (state == State.KILLED) {
       return;
@@ -236,58 +236,56 @@ public abstract class DisposableServer implements AutoCloseable {
   }
 
   /**
-   * Starts the server again on the same port with the data it has on disk, and waits until it
-   * answers; kills it before if it runs. How much data that is follows from the server's settings.
+   * Starts the server again on the same port, with the data on its disk, and waits until it
+   * answers. Kills it first if it runs. The server's settings decide which data are on disk.
    *
    * @throws IllegalStateException if it is closed
    */
   public final synchronized void restart() {
     kill();
-    launch(ours().process);
+    launch(requireParts().process);
   }
 
   /**
-   * As {@link #restart()}, with all of its data gone, as after the loss of a disk. A member keeps
-   * what makes it that member of its ensemble.
+   * Restarts the server without its data, as after the loss of a disk. A member of an ensemble
+   * keeps its identity.
    *
    * @throws IllegalStateException if it is closed
    */
   public final synchronized void restartEmpty() {
     kill();
-    ours().wipe.run();
-    launch(ours().process);
+    requireParts().wipe.run();
+    launch(requireParts().process);
   }
 
-  /** {@return whether the time of day can be set: if the server was started with its own clock} */
+  /** {@return whether the server was started with a clock of its own, which can be set} */
   public final boolean canSetClock() {
     return parts != null && parts.clock != null;
   }
 
-  /** By how much the server's time of day is ahead of the machine's; zero without its own clock. */
+  /** {@return how far the server's time of day is ahead of the machine's; zero by default} */
   public final Duration clockAhead() {
     return parts == null || parts.clock == null ? Duration.ZERO : WrongClock.read(parts.clock);
   }
 
   /**
-   * Sets the server's time of day, now and for all of its restarts; its monotonic clock is left
-   * alone. Returns when the server itself has told the new time.
+   * Sets the server's time of day, also for its restarts, but not its monotonic clock. Returns when
+   * the server reports the new time.
    *
-   * @param ahead by how much it is to be ahead of the right time, in whole seconds; negative for
-   *     behind
+   * @param ahead the difference to the correct time, in whole seconds; negative for behind
    * @throws UnsupportedOperationException if {@link #canSetClock()} is false
-   * @throws TestbedException if the server does not answer, or tells another time
+   * @throws TestbedException if the server does not answer, or reports another time
    */
   public final void setClock(Duration ahead) {
     if (parts == null || parts.clock == null) {
-      throw new UnsupportedOperationException(name + " goes by the machine's clock");
+      throw new UnsupportedOperationException(name + " was started without a clock of its own");
     }
     WrongClock.set(parts.clock, ahead);
     WrongClock.verify(this, ahead);
   }
 
   /**
-   * Brings the server back to running from whatever was done to it: resumes or restarts it, with
-   * its data.
+   * Makes the server run again: resumes it, or restarts it with its data.
    *
    * @throws IllegalStateException if it is closed
    */
@@ -300,15 +298,12 @@ public abstract class DisposableServer implements AutoCloseable {
     }
   }
 
-  /**
-   * {@return the end of what the server has written since its last start; empty for a named
-   * endpoint}
-   */
+  /** {@return the end of the server's output since its last start; empty for a named endpoint} */
   public final String log() {
     return parts == null ? "" : parts.process.output();
   }
 
-  /** Ends the server and removes its files. Leaves a named endpoint alone. Idempotent. */
+  /** Ends the server, and removes its files. Does nothing to a named endpoint. Idempotent. */
   @Override
   public final synchronized void close() {
     if (parts == null || state == State.CLOSED) {
@@ -328,11 +323,11 @@ public abstract class DisposableServer implements AutoCloseable {
     return name + " at " + host + ":" + port + " (" + how + ", " + state() + ")";
   }
 
-  private Parts ours() {
+  private Parts requireParts() {
     if (parts == null) {
       String refusal =
-          "%s:%d is an endpoint that you named; the testbed hurts only servers that it started."
-              + " Unset it, or ask for forFaults()";
+          "%s:%d is an endpoint that you named; the testbed injects faults only into servers that"
+              + " it started. Unset the endpoint, or call forFaults()";
       throw new UnsupportedOperationException(refusal.formatted(host, port));
     }
     return parts;
@@ -341,24 +336,29 @@ public abstract class DisposableServer implements AutoCloseable {
   private void launch(ServerProcess process) {
     attempt("start", process::start);
     state = State.RUNNING;
-    boolean ready = Waiting.until(LIMIT, () -> !process.isRunning() || probe.ready(PROBE));
+    boolean ready = Waiting.until(LIMIT, () -> !process.isRunning() || probe.ready(PROBE_TIMEOUT));
     if (!process.isRunning()) {
       state = State.KILLED;
       String output = process.output();
       if (output.toLowerCase(Locale.ROOT).contains("address already in use")) {
-        throw new BindConflictException(name + " found its port taken:\n" + output);
+        throw new BindConflictException(
+            name + " did not start, since its port is in use:\n" + output);
       }
-      throw new TestbedException(name + " ended while it was starting:\n" + output);
+      throw new TestbedException(name + " ended during its start:\n" + output);
     }
     if (!ready) {
       throw new TestbedException(
-          name + " was not ready within " + LIMIT.toSeconds() + " s of its start:\n" + log());
+          name
+              + " was not ready within "
+              + LIMIT.toSeconds()
+              + " s of its start; its output:\n"
+              + log());
     }
   }
 
   private boolean refuses() {
     try {
-      probe.ready(PROBE);
+      probe.ready(PROBE_TIMEOUT);
       return false;
     } catch (ConnectException refused) {
       return true;
@@ -367,11 +367,11 @@ public abstract class DisposableServer implements AutoCloseable {
     }
   }
 
-  private void requireState(State wanted, String fault) {
+  private void requireState(State expected, String action) {
     requireOpen();
-    if (state != wanted) {
+    if (state != expected) {
       throw new IllegalStateException(
-          name + " cannot be " + fault + " while it is " + state.name().toLowerCase(Locale.ROOT));
+          name + " cannot be " + action + " while it is " + state.name().toLowerCase(Locale.ROOT));
     }
   }
 

@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Servers that elect one leader among them; with one member, that is the leader. */
+/** Servers that elect a leader among them; a single member is the leader. */
 public abstract class ElectedEnsemble<S extends DisposableServer> extends ServerGroup<S> {
 
   protected ElectedEnsemble(String uri, List<S> members, @Nullable PeerGates gates) {
@@ -21,14 +21,14 @@ public abstract class ElectedEnsemble<S extends DisposableServer> extends Server
   }
 
   /**
-   * Returns the member that leads, by its own statement.
+   * Returns the member that reports to be the leader.
    *
-   * @throws TestbedException if there is none within a minute
+   * @throws TestbedException if no member leads within a minute
    * @throws UnsupportedOperationException if the ensemble is a named endpoint
    */
   public final S leader() {
     requireOurs();
-    return Waiting.demand(LIMIT, "no member leads", this::findLeader);
+    return Waiting.demand(LIMIT, "no member became the leader", this::findLeader);
   }
 
   /** {@return the members that do not lead} */
@@ -39,19 +39,19 @@ public abstract class ElectedEnsemble<S extends DisposableServer> extends Server
   }
 
   /**
-   * Waits until another member leads in place of one that was paused or killed.
+   * Waits until another member has replaced a leader that was paused or killed.
    *
    * @return the new leader
-   * @throws TestbedException if there is none within a minute
+   * @throws TestbedException if no other member leads within a minute
    */
   public final S awaitLeaderOtherThan(S lost) {
     return Waiting.demand(
         LIMIT,
-        "no other member took the lead of " + lost.name(),
+        "no other member became the leader in place of " + lost.name(),
         () -> findLeader().filter(leader -> !leader.equals(lost)));
   }
 
-  /** {@return the one member that leads; empty if the ensemble is a named endpoint} */
+  /** {@return the leader; empty if the ensemble is a named endpoint} */
   @Override
   public final List<S> leaders() {
     return members().isEmpty() ? List.of() : List.of(leader());
@@ -65,13 +65,15 @@ public abstract class ElectedEnsemble<S extends DisposableServer> extends Server
   @Override
   public final void changeLeader() {
     if (!canChangeLeader()) {
-      throw new UnsupportedOperationException("no quorum of ours would be left to elect a leader");
+      throw new UnsupportedOperationException(
+          "without its leader this ensemble has no quorum to elect another");
     }
     S old = leader();
     try {
       depose(old);
     } catch (IOException e) {
-      throw new TestbedException("cannot depose " + old.name() + ": " + e.getMessage(), e);
+      throw new TestbedException(
+          "cannot replace the leader " + old.name() + ": " + e.getMessage(), e);
     }
   }
 
@@ -103,22 +105,22 @@ public abstract class ElectedEnsemble<S extends DisposableServer> extends Server
     Waiting.demandThat(LIMIT, "the members did not form an ensemble", this::isWhole);
   }
 
-  /** {@return whether a member leads, by its own statement} */
+  /** {@return whether a member reports to be the leader} */
   protected abstract boolean leads(S member) throws IOException;
 
-  /** {@return whether all members serve, in agreement} */
+  /** {@return whether all members serve and agree on the leader} */
   protected abstract boolean isWhole() throws IOException;
 
-  /** Ends a member's lead; returns when another leads and the member is back. */
+  /** Replaces the leader. Returns when another member leads, and the former leader runs. */
   protected abstract void depose(S leader) throws IOException;
 
-  /** {@return the sessions that hold something, in a fixed order} */
+  /** {@return the sessions with entries, in a fixed order} */
   protected abstract List<String> sessions(S server) throws IOException;
 
   /** Ends a session in the name of its client. */
   protected abstract void endSession(S server, String session) throws IOException;
 
-  /** {@return the leader, if one of the running members calls itself that} */
+  /** {@return the running member that reports to be the leader, if any} */
   protected final Optional<S> findLeader() throws IOException {
     for (S member : members()) {
       if (member.state() == State.RUNNING && leads(member)) {
@@ -128,7 +130,7 @@ public abstract class ElectedEnsemble<S extends DisposableServer> extends Server
     return Optional.empty();
   }
 
-  /** What is wanted of an ensemble before it is started. */
+  /** The settings of an ensemble before it is started. */
   public abstract static class Builder<B extends Builder<B, D>, D extends ElectedEnsemble<?>>
       extends DeploymentBuilder<B, D> {
     protected int members = 1;
@@ -151,8 +153,8 @@ public abstract class ElectedEnsemble<S extends DisposableServer> extends Server
     }
 
     /**
-     * Lets members be {@linkplain Deployment#cutOff cut off} from each other. Those of ZooKeeper
-     * then listen to each other on all addresses of this machine.
+     * Makes it possible to {@linkplain Deployment#cutOff cut off} members from each other.
+     * ZooKeeper servers then listen to their peers on all addresses of this machine.
      */
     public final B separable() {
       this.separable = true;
@@ -160,9 +162,9 @@ public abstract class ElectedEnsemble<S extends DisposableServer> extends Server
     }
 
     /**
-     * Lets the members answer before their disks have what they have committed. All of it survives
-     * a kill of them, though not of the machine, and a slow disk does not delay those who measure
-     * time.
+     * Makes the members confirm writes before these are on disk, so that a slow disk does not
+     * disturb measurements. Confirmed writes survive a kill of the members, but not a crash of the
+     * machine.
      */
     public final B withoutSync() {
       return config(withoutSync);

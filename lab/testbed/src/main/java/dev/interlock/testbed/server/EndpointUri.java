@@ -10,13 +10,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A URI that the user named, of the form {@code
- * scheme://[[user]:password@]host[:port],...[/path][?query]}, of which the first address counts.
+ * scheme://[[user]:password@]host[:port],...[/path][?query]}. The testbed uses its first address.
  *
- * @param text the URI as it was named; may hold a password
- * @param tls what is trusted if the scheme asks for TLS
+ * @param text the URI as the user named it; may contain a password
+ * @param tls the trusted certificates if the scheme requires TLS
  * @param host the first host
- * @param port its port
- * @param path what follows the addresses, with its slash; empty if there is none
+ * @param port the port of the first host
+ * @param path the part after the addresses, with its slash; empty if there is none
  */
 public record EndpointUri(
     String text,
@@ -34,11 +34,11 @@ public record EndpointUri(
   private static final Pattern CA_CERT = Pattern.compile("[?&]caCert=([^&]*)");
 
   /**
-   * Takes the URI apart.
+   * Parses a URI.
    *
    * @param scheme the scheme without TLS
-   * @throws TestbedException if it is not of this scheme, with or without TLS, or not of this form;
-   *     the message does not repeat it
+   * @throws TestbedException if it has another scheme or another form; the message does not repeat
+   *     the URI
    */
   public static EndpointUri parse(String text, String scheme, int defaultPort) {
     boolean secured = text.startsWith(withTls(scheme) + "://");
@@ -66,12 +66,12 @@ public record EndpointUri(
         secured ? TlsTrust.named(file.find() ? decode(file.group(1)) : null) : null);
   }
 
-  /** {@return the scheme that says the same with TLS: {@code rediss-cluster}, {@code redlocks}} */
+  /** {@return the scheme for TLS, such as {@code rediss-cluster} or {@code redlocks}} */
   public static String withTls(String scheme) {
     return scheme.startsWith("redis") ? scheme.replaceFirst("redis", "rediss") : scheme + "s";
   }
 
-  /** Percent-encodes a part; the JDK's own encoding is that of HTML forms, with {@code +}. */
+  /** Percent-encodes a part of a URI. (The JDK's encoder is for HTML forms, with {@code +}.) */
   public static String encode(String part) {
     return URLEncoder.encode(part, StandardCharsets.UTF_8).replace("+", "%20");
   }
@@ -80,7 +80,7 @@ public record EndpointUri(
     return URLDecoder.decode(part.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
-  /** {@return the first address, without what may be secret} */
+  /** {@return the first address, without user and password} */
   @Override
   public String toString() {
     return host + ":" + port;

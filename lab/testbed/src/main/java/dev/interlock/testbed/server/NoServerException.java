@@ -3,8 +3,9 @@ package dev.interlock.testbed.server;
 import dev.interlock.testbed.process.TestbedException;
 
 /**
- * No server is available: the message lists each way that was tried and why it did not serve. What
- * the failed starts threw is attached as suppressed exceptions.
+ * Thrown if no server is available. The message lists the ways that were tried, each with the
+ * reason why it did not work. The exceptions of failed starts are suppressed exceptions of this
+ * one.
  */
 public final class NoServerException extends TestbedException {
   private static final long serialVersionUID = 1L;

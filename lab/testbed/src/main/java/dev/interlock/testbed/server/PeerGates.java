@@ -20,41 +20,40 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Stands in front of the ports at which the members of an ensemble hear from each other, and can
- * cut one of them off: what it sends to the others is swallowed, and what they send to it. Clients
- * still reach it.
+ * Proxies in front of the ports at which the members of an ensemble reach each other. They can cut
+ * one member off: they then drop the messages between it and the others, while clients still reach
+ * it.
  *
- * <p>Members are named by the ports at which clients reach them.
+ * <p>A member is identified by its port for clients.
  */
 public final class PeerGates {
   private static final int BACKLOG = 256;
-  private static final int LONGEST_NAME = 64;
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  private static final int MAX_NAME_LENGTH = 64;
+  private static final Duration CONNECT_TIMEOUT = Duration.ofSeconds(1);
 
-  /** Tells whose a connection is. */
+  /** Recognizes the sender of a connection. */
   public interface Sender {
     /**
-     * Looks for the sender's name.
+     * Looks for the sender in a part of the connection's data.
      *
-     * @param text what the connection has begun with, or the end of what it has carried; one
-     *     character for each byte
-     * @return the sender, or 0 if the text does not tell
+     * @param text the first bytes, or the last ones so far; one character per byte
+     * @return the sender, or 0 if the text does not show it
      */
     int in(String text);
   }
 
-  // All touched with this object's monitor held.
+  // Both are guarded by this object's monitor.
   private final Set<Integer> cutOff = new HashSet<>();
   private final Set<Link> links = new HashSet<>();
 
   /**
    * Opens a gate.
    *
-   * @param port where the others are configured to find the member
-   * @param peer where it is
+   * @param port the port at which the others are configured to find the member
+   * @param peer the port at which the member listens to them
    * @param target the member
-   * @param sender tells which of the others a connection comes from
-   * @return closes the gate
+   * @param sender recognizes the member that a connection comes from
+   * @return closes the gate when it is closed
    * @throws BindConflictException if another program has taken the port
    */
   public Closeable open(int port, int peer, int target, Sender sender) {
@@ -77,9 +76,9 @@ public final class PeerGates {
         synchronized (this) {
           links.add(link);
         }
-        start("peer-link-" + target, () -> link.carry(peer));
+        start("peer-link-" + target, () -> link.forward(peer));
       } catch (IOException e) {
-        // The gate is closed, or the peer has disconnected already.
+        // The gate is closed, or the peer has already disconnected.
       }
     }
   }
@@ -91,22 +90,22 @@ public final class PeerGates {
   }
 
   /**
-   * Cuts a member off. When it returns, nothing arrives that is sent to the member from now on, and
-   * nothing by which it takes part in what the members decide. Connections stay, and are silent.
+   * Cuts a member off. When this returns, no further messages reach the member, or reach the others
+   * from it. Connections stay open, and are silent.
    *
-   * <p>With etcd one thing still passes: a follower forwards requests to renew a lease to the
-   * leader, and they do not say whose they are. It does so until it has noticed, after its election
-   * time-out, that it has no leader any more.
+   * <p>There is one exception: an etcd follower forwards renewals of leases to the leader, in
+   * requests that do not show their sender. It does so until it notices, after its election
+   * time-out, that it has no leader.
    */
   public void cutOff(int member) {
     synchronized (this) {
       cutOff.add(member);
     }
-    // A sender that is not known yet may be the one.
+    // A sender that is not recognized yet may be this member.
     closeLinks(link -> link.sender == 0);
   }
 
-  /** Lets a member hear from the others again, and they from it, over new connections. */
+  /** Reconnects a member with the others, over new connections. */
   public void reconnect(int member) {
     synchronized (this) {
       cutOff.remove(member);
@@ -132,34 +131,34 @@ public final class PeerGates {
     private final ServerSocket gate;
     private final Socket from;
     private final int target;
-    private final Sender recognition;
+    private final Sender recognizer;
     private volatile int sender;
     private volatile boolean lossy;
     private volatile @Nullable Socket to;
 
-    Link(ServerSocket gate, Socket from, int target, Sender recognition) {
+    Link(ServerSocket gate, Socket from, int target, Sender recognizer) {
       this.gate = gate;
       this.from = from;
       this.target = target;
-      this.recognition = recognition;
-      this.sender = recognition.in("");
+      this.recognizer = recognizer;
+      this.sender = recognizer.in("");
     }
 
-    void carry(int peer) {
+    void forward(int peer) {
       try (Socket server = connect(peer)) {
         to = server;
         start("peer-link-back-" + target, () -> pump(server, from, false));
         pump(from, server, true);
       } catch (IOException e) {
-        // It is down.
+        // the member is down
       } finally {
         close();
       }
     }
 
     /**
-     * Waits as a member would that is refused and tries again: a ZooKeeper leader that has just
-     * been elected does not listen yet, and one that has heard it hang up is waited for in vain.
+     * Connects, and retries as a member would that is refused: a ZooKeeper leader that has just
+     * been elected does not listen yet, and a peer whose connection is closed does not try again.
      */
     private Socket connect(int peer) throws IOException {
       long start = System.nanoTime();
@@ -167,7 +166,7 @@ public final class PeerGates {
         try {
           return new Socket(InetAddress.getLoopbackAddress(), peer);
         } catch (ConnectException e) {
-          if (from.isClosed() || System.nanoTime() - start > PATIENCE.toNanos()) {
+          if (from.isClosed() || System.nanoTime() - start > CONNECT_TIMEOUT.toNanos()) {
             throw e;
           }
           LockSupport.parkNanos(Duration.ofMillis(10).toNanos());
@@ -175,19 +174,19 @@ public final class PeerGates {
       }
     }
 
-    private void pump(Socket in, Socket out, boolean forth) {
+    private void pump(Socket in, Socket out, boolean toTarget) {
       byte[] buffer = new byte[1 << 14];
       String end = "";
       try {
         InputStream source = in.getInputStream();
         OutputStream sink = out.getOutputStream();
         for (int read = source.read(buffer); read >= 0; read = source.read(buffer)) {
-          if (forth && sender == 0) {
+          if (toTarget && sender == 0) {
             String text = end + new String(buffer, 0, read, ISO_8859_1);
-            sender = recognition.in(text);
-            end = text.substring(Math.max(0, text.length() - LONGEST_NAME));
+            sender = recognizer.in(text);
+            end = text.substring(Math.max(0, text.length() - MAX_NAME_LENGTH));
           }
-          // Whatever came behind a hole would be what no network can produce.
+          // After a gap nothing may follow, since TCP never produces a stream with a gap.
           if (!passes(this)) {
             lossy = true;
           }
@@ -196,7 +195,7 @@ public final class PeerGates {
           }
         }
       } catch (IOException e) {
-        // It broke, or was closed.
+        // the connection was reset or closed
       } finally {
         close();
       }
@@ -212,7 +211,7 @@ public final class PeerGates {
             socket.close();
           }
         } catch (IOException e) {
-          // It is closed.
+          // already closed
         }
       }
     }

@@ -12,13 +12,13 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 
-/** What one server of ours occupies: a directory of the workspace, and ports. */
+/** The directory and the ports of one server. */
 public final class Place {
   private final Workspace workspace;
   private final Path directory;
   private final int[] ports;
-  private final List<Closeable> kept = new ArrayList<>();
-  private boolean left;
+  private final List<Closeable> resources = new ArrayList<>();
+  private boolean released;
 
   private Place(Workspace workspace, Path directory, int... ports) {
     this.workspace = workspace;
@@ -27,11 +27,11 @@ public final class Place {
   }
 
   /**
-   * Launches a server at a new place, which is left again if that fails.
+   * Launches a server in a new directory. If that fails, directory and ports are released.
    *
    * @param name the server's name
-   * @param launch returns the server, which leaves the place when it is closed
-   * @param ports what has been reserved for it
+   * @param launch returns the server, which releases the place when it is closed
+   * @param ports the ports that are reserved for it
    */
   public static <S> S launch(String name, Function<Place, S> launch, int... ports) {
     Workspace workspace = Workspace.join();
@@ -39,20 +39,20 @@ public final class Place {
     try {
       return launch.apply(place);
     } catch (RuntimeException e) {
-      place.leave();
+      place.release();
       throw e;
     }
   }
 
-  /** {@return the directory that all servers share with this one} */
+  /** {@return the workspace of all servers} */
   public Workspace workspace() {
     return workspace;
   }
 
   /**
-   * Prepares a server here.
+   * Prepares a server in this place.
    *
-   * @param arguments what follows the program's name on its command line
+   * @param arguments the arguments of the program
    * @param wipe removes the server's data while it is down
    */
   public DisposableServer.Parts parts(
@@ -60,7 +60,7 @@ public final class Place {
     return new DisposableServer.Parts(
         installation.process(workspace, directory, arguments),
         wipe,
-        this::leave,
+        this::release,
         installation instanceof WrongClock ? directory : null);
   }
 
@@ -68,19 +68,19 @@ public final class Place {
     return directory;
   }
 
-  /** Has something closed when the place is left. */
-  public synchronized void keep(Closeable what) {
-    kept.add(what);
+  /** Closes a resource when the place is released. */
+  public synchronized void closeOnRelease(Closeable resource) {
+    resources.add(resource);
   }
 
-  /** Deletes the directory and gives the ports up. Idempotent. */
-  public synchronized void leave() {
-    if (left) {
+  /** Deletes the directory, and releases the ports. Idempotent. */
+  public synchronized void release() {
+    if (released) {
       return;
     }
-    left = true;
+    released = true;
     try {
-      for (Closeable each : kept) {
+      for (Closeable each : resources) {
         each.close();
       }
       Directories.delete(directory);

@@ -3,12 +3,12 @@ package dev.interlock.testbed.server;
 import java.io.IOException;
 import java.time.Duration;
 
-/** The question, over a new connection, whether a server is there. */
+/** Asks a server over a new connection whether it is ready. */
 public interface Probe {
   /**
-   * Asks.
+   * Asks the server.
    *
-   * @return whether the server is ready; false is an answer too
+   * @return false if the server answers, but is not ready
    * @throws java.net.ConnectException if the server refuses the connection
    * @throws IOException if no answer came within the limit
    */

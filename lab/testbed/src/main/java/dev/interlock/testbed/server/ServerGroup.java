@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Several servers behind one URI. */
 public abstract class ServerGroup<S extends DisposableServer> implements Deployment {
-  /** Limits the wait for what the members decide among them. */
+  /** The time-out of elections and other decisions among the members. */
   protected static final Duration LIMIT = Duration.ofMinutes(1);
 
   private final String uri;
@@ -17,9 +17,9 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
   private final @Nullable PeerGates gates;
 
   /**
-   * Makes a group of servers of ours, which run.
+   * Creates a group of servers that the testbed has started.
    *
-   * @param gates what stands between the members; null if nothing does
+   * @param gates the proxies between the members; null if there are none
    */
   protected ServerGroup(String uri, List<S> members, @Nullable PeerGates gates) {
     this.uri = uri;
@@ -29,7 +29,7 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
     this.gates = gates;
   }
 
-  /** Makes a group of servers that the user named. */
+  /** Creates a group of servers that the user named. */
   protected ServerGroup(EndpointUri uri, String version) {
     this.uri = uri.text();
     this.how = "endpoint " + uri;
@@ -75,14 +75,15 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
 
   private PeerGates gates() {
     if (gates == null) {
-      throw new UnsupportedOperationException("the servers were not started as separable()");
+      throw new UnsupportedOperationException(
+          "the servers were not started with separable(), so they cannot be cut off from each other");
     }
     return gates;
   }
 
   @Override
   public final void heal() {
-    members.forEach(DisposableServer::heal); // first, so that sentinels find them
+    members.forEach(DisposableServer::heal); // first, so that sentinels find the members
     servers().forEach(DisposableServer::heal);
     if (canCutOff()) {
       members.forEach(this::reconnect);
@@ -99,7 +100,7 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
   private String logs() {
     StringBuilder logs = new StringBuilder();
     for (S server : servers()) {
-      logs.append("\n\n").append(server).append(" wrote:\n").append(server.log());
+      logs.append("\n\n").append(server).append(" has this output:\n").append(server.log());
     }
     return logs.toString();
   }
@@ -115,22 +116,22 @@ public abstract class ServerGroup<S extends DisposableServer> implements Deploym
   }
 
   /**
-   * Waits until all servers, which run, serve together.
+   * Waits until all servers, which already run, serve together.
    *
    * @throws TestbedException if that takes longer than a minute
    */
   protected void awaitWhole() {}
 
   /**
-   * Refuses what needs members of ours.
+   * Checks that the testbed has started the servers.
    *
    * @throws UnsupportedOperationException if the user named the servers
    */
   protected final void requireOurs() {
     if (members.isEmpty()) {
       throw new UnsupportedOperationException(
-          "these servers were named by you; the testbed hurts only servers that it started."
-              + " Unset them, or ask for forFaults()");
+          "you named these servers; the testbed injects faults only into servers that it started."
+              + " Unset the endpoint, or call forFaults()");
     }
   }
 

@@ -7,20 +7,20 @@ import java.util.List;
 import java.util.function.IntFunction;
 import java.util.stream.Collectors;
 
-/** Starts and ends the servers of one deployment, all or none. */
+/** Starts and ends the servers of one deployment, either all or none. */
 public final class Servers {
   private Servers() {}
 
-  /** Makes a deployment of servers that run. */
+  /** Creates a deployment from running servers. */
   public interface Joining<S, D> {
     D join(List<S> started) throws IOException;
   }
 
   /**
-   * Starts one after the other, and makes a deployment of them; if one of that fails, those that
-   * have been started are closed.
+   * Starts servers one after the other, and creates a deployment from them. If a step fails, the
+   * servers that have been started are closed.
    *
-   * @throws TestbedException if the joining throws an {@link IOException}
+   * @throws TestbedException if the last step throws an {@link IOException}
    */
   public static <S extends DisposableServer, D> D startAll(
       int count, IntFunction<S> start, Joining<S, D> joining) {
@@ -49,7 +49,7 @@ public final class Servers {
     return servers.stream().map(s -> s.host() + ":" + s.port()).collect(Collectors.joining(","));
   }
 
-  /** Closes all, then throws what the first failing close threw, with the others suppressed. */
+  /** Closes all servers. Then throws the first exception of a close, with the others suppressed. */
   public static void closeAll(List<? extends DisposableServer> servers) {
     RuntimeException first = null;
     for (DisposableServer server : servers) {

@@ -15,24 +15,24 @@ import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 
 /**
- * A key and a self-signed certificate, which its peers must trust, made with the JDK's keytool.
+ * A key and a self-signed certificate, which peers must trust. The JDK's keytool makes them.
  *
- * @param directory where the files are; they are to be deleted with it
+ * @param directory the directory of the files, which are deleted with it
  */
 public record TlsIdentity(Path directory) {
   private static final String ALIAS = "server";
 
   private static final String THIS_MACHINE = "ip:127.0.0.1,dns:localhost";
 
-  /** Protects nothing: the store lies beside the bare key, below a directory of this user's. */
+  /** Protects nothing, since the unencrypted key lies beside the store. */
   private static final String STORE_PASSWORD = "disposable";
 
   /**
-   * Makes an identity of a test's own.
+   * Creates an identity for one test.
    *
-   * @param parent a directory to be deleted after the test; the files are put into one below it
-   * @param subject whom it is for, as keytool has it: {@code ip:127.0.0.1,dns:localhost}
-   * @throws TestbedException if it cannot be made
+   * @param parent a directory that the test deletes; the files go into a new directory in it
+   * @param subject the names, in keytool's form: {@code ip:127.0.0.1,dns:localhost}
+   * @throws TestbedException if it cannot be created
    */
   public static TlsIdentity forSubject(Path parent, String subject) {
     try {
@@ -40,33 +40,33 @@ public record TlsIdentity(Path directory) {
       make(directory, subject);
       return new TlsIdentity(directory);
     } catch (IOException e) {
-      throw new TestbedException("cannot make a directory for a TLS identity", e);
+      throw new TestbedException("cannot create a directory for a TLS identity", e);
     }
   }
 
-  /** The identity that the servers of this workspace share, made when it is first asked for. */
+  /** {@return the identity that the servers of a workspace share; the first call creates it} */
   public static TlsIdentity of(Workspace workspace) {
     return new TlsIdentity(
         workspace.sharedDirectory("tls", directory -> make(directory, THIS_MACHINE)));
   }
 
-  /** The certificate in PEM form. */
+  /** {@return the certificate, in PEM form} */
   public Path certificate() {
     return directory.resolve("server.pem");
   }
 
-  /** The private key in PEM form, not encrypted. */
+  /** {@return the private key, in PEM form, not encrypted} */
   public Path key() {
     return directory.resolve("server.key");
   }
 
-  /** Trusts this certificate; and shows it to a server that asks, which trusts it as well. */
+  /** {@return the trust in this certificate; clients also present it to servers that ask} */
   public TlsTrust trust() {
     try {
-      KeyManagerFactory shown =
+      KeyManagerFactory presented =
           KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
-      shown.init(load(store(directory)), STORE_PASSWORD.toCharArray());
-      return TlsTrust.in(certificate(), shown.getKeyManagers());
+      presented.init(load(store(directory)), STORE_PASSWORD.toCharArray());
+      return TlsTrust.in(certificate(), presented.getKeyManagers());
     } catch (IOException | GeneralSecurityException e) {
       throw new TestbedException("cannot use a TLS identity: " + e.getMessage(), e);
     }
@@ -98,7 +98,7 @@ public record TlsIdentity(Path directory) {
           "PRIVATE KEY",
           keys.getKey(ALIAS, STORE_PASSWORD.toCharArray()).getEncoded());
     } catch (IOException | GeneralSecurityException e) {
-      throw new TestbedException("cannot make a TLS identity: " + e.getMessage(), e);
+      throw new TestbedException("cannot create a TLS identity: " + e.getMessage(), e);
     }
   }
 

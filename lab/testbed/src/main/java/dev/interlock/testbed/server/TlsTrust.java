@@ -19,9 +19,9 @@ import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a client of a server with TLS trusts, and what it shows to one that asks.
+ * The certificates that a client trusts, and the one that it presents to servers that ask.
  *
- * @param file the trusted certificates; null if the JVM's are trusted
+ * @param file the trusted certificates; null for those of the JVM
  */
 public record TlsTrust(@Nullable Path file, SSLContext context) {
 
@@ -35,11 +35,11 @@ public record TlsTrust(@Nullable Path file, SSLContext context) {
   }
 
   /**
-   * Trusts the certificates of a file in PEM form, and shows one to a server that asks for it.
+   * Trusts the certificates of a file in PEM form, and presents one to servers that ask.
    *
    * @throws TestbedException if they cannot be read
    */
-  static TlsTrust in(Path pem, KeyManager @Nullable [] shown) {
+  static TlsTrust in(Path pem, KeyManager @Nullable [] presented) {
     try (InputStream in = Files.newInputStream(pem)) {
       KeyStore trusted = KeyStore.getInstance(KeyStore.getDefaultType());
       trusted.load(null, null);
@@ -51,14 +51,14 @@ public record TlsTrust(@Nullable Path file, SSLContext context) {
           TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
       managers.init(trusted);
       SSLContext context = SSLContext.getInstance("TLS");
-      context.init(shown, managers.getTrustManagers(), null);
+      context.init(presented, managers.getTrustManagers(), null);
       return new TlsTrust(pem, context);
     } catch (IOException | GeneralSecurityException e) {
-      throw new TestbedException("no certificates in " + pem + ": " + e, e);
+      throw new TestbedException("cannot read certificates from " + pem + ": " + e, e);
     }
   }
 
-  /** Trusts the certificates of a file, or else what the JVM trusts. */
+  /** Trusts the certificates of a file, or those of the JVM if it is null. */
   static TlsTrust named(@Nullable String file) {
     if (file != null) {
       return in(Path.of(file));
@@ -66,21 +66,21 @@ public record TlsTrust(@Nullable Path file, SSLContext context) {
     try {
       return new TlsTrust(null, SSLContext.getDefault());
     } catch (GeneralSecurityException e) {
-      throw new TestbedException("the JVM has no TLS: " + e.getMessage(), e);
+      throw new TestbedException("the JVM does not support TLS: " + e.getMessage(), e);
     }
   }
 
-  /** {@return the file of certificates; empty if the JVM's are trusted} */
+  /** {@return the file of trusted certificates; empty for those of the JVM} */
   public Optional<Path> certificates() {
     return Optional.ofNullable(file);
   }
 
-  /** The query that lock clients take from a URI, with its question mark, or nothing. */
+  /** {@return the query of a lock client's URI that names the file; empty without a file} */
   public String query() {
     return file == null ? "" : "?caCert=" + EndpointUri.encode(file.toString());
   }
 
-  /** Puts TLS onto a connection; the server's name is checked. */
+  /** Starts TLS on a connection, and checks the server's name. */
   public SSLSocket over(Socket plain, String host, int port) throws IOException {
     SSLSocket socket = (SSLSocket) context.getSocketFactory().createSocket(plain, host, port, true);
     SSLParameters parameters = socket.getSSLParameters();

@@ -1,30 +1,30 @@
 package dev.interlock.testbed.server;
 
 /**
- * The ways in which the testbed gets at a server, in the order in which it tries them.
+ * The ways in which the testbed gets a server, in the order in which it tries them.
  *
  * @see DeploymentBuilder#using(Way, Way...)
  */
 public enum Way {
   /**
-   * A server that the user names and that runs already, for example by {@code INTERLOCK_REDIS_URI}.
-   * It is never configured, paused, killed or emptied.
+   * A running server that the user names, for example with {@code INTERLOCK_REDIS_URI}. The testbed
+   * never configures, pauses, kills or empties it.
    */
   ENDPOINT,
 
-  /** A container of the Docker daemon of this machine, through Testcontainers. */
+  /** A container on this machine's Docker daemon, through Testcontainers. */
   DOCKER,
 
   /**
-   * A server program that is installed: named by a setting, found on the {@code PATH}, or unpacked
-   * below the project's {@code .interlock/servers} folder.
+   * A server program on this machine: named by a setting, on the {@code PATH}, or in the project's
+   * {@code .interlock/servers} folder.
    */
   BINARY,
 
-  /** A server that comes as a dependency from Maven Central. */
+  /** A server from a dependency on Maven Central. */
   EMBEDDED;
 
-  /** The name as settings and messages spell it: lower case. */
+  /** {@return the name in lower case, as in settings and messages} */
   @Override
   public String toString() {
     return name().toLowerCase(java.util.Locale.ROOT);

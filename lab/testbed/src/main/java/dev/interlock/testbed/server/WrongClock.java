@@ -23,13 +23,13 @@ import java.util.Objects;
 import java.util.Optional;
 
 /**
- * A program on this machine whose clock shows another time of day, by a library that is loaded into
- * it before all others. Its monotonic clock is right. (libfaketime does more, and redis-server
- * hangs under it while it starts.) How wrong the clock is stands in a file in the server's
- * directory, which the library maps into memory, so that it can be set while the server runs.
+ * A server program whose clock shows another time of day, through a preloaded library. Its
+ * monotonic clock is correct. A file in the server's directory has the difference; the library maps
+ * it into memory, so that the clock can be set while the server runs. (libfaketime does more, but
+ * redis-server hangs under it during its start.)
  *
- * @param compiler what makes the library
- * @param ahead by how much at first
+ * @param compiler the C compiler for the library
+ * @param ahead the first difference
  */
 public record WrongClock(BinaryInstallation program, Path compiler, Duration ahead)
     implements Installation {
@@ -41,21 +41,21 @@ public record WrongClock(BinaryInstallation program, Path compiler, Duration ahe
   /**
    * Gives a program a wrong clock.
    *
-   * @param ahead by how much, in whole seconds; negative for behind
-   * @throws UnsuitableWayException if that cannot be done to it, or here
+   * @param ahead the difference to the correct time, in whole seconds; negative for behind
+   * @throws UnsuitableWayException if this program or this machine does not support it
    */
   public static WrongClock on(Installation installation, Duration ahead)
       throws UnsuitableWayException {
     if (!(installation instanceof BinaryInstallation program)) {
-      throw new UnsuitableWayException("only a program of this machine can be given a wrong clock");
+      throw new UnsuitableWayException("a wrong clock needs a server program on this machine");
     }
     if (!System.getProperty("os.name", "").equals("Linux")) {
-      throw new UnsuitableWayException("a wrong clock is made by means that only Linux has");
+      throw new UnsuitableWayException("a wrong clock needs Linux");
     }
     return new WrongClock(program, findCompiler(), ahead);
   }
 
-  /** Any will do: the source needs no headers, and nothing is linked into the library. */
+  /** Finds any C compiler: the source needs no headers, and the library no others. */
   private static Path findCompiler() throws UnsuitableWayException {
     Optional<Path> installed = BinaryInstallation.onPath("cc", "gcc");
     try {
@@ -87,33 +87,33 @@ public record WrongClock(BinaryInstallation program, Path compiler, Duration ahe
   /**
    * Sets the clock of the server in that directory.
    *
-   * @param ahead by how much it is to be ahead, in whole seconds; negative for behind
+   * @param ahead the difference to the correct time, in whole seconds; negative for behind
    */
   static void set(Path directory, Duration ahead) {
     ByteBuffer seconds = ByteBuffer.allocate(Long.BYTES).order(ByteOrder.nativeOrder());
     seconds.putLong(0, ahead.toSeconds());
-    // In place: the server has mapped this very file.
+    // Written in place, since the server has mapped this file.
     try (FileChannel file =
         FileChannel.open(
             directory.resolve(FILE), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
       file.write(seconds, 0);
     } catch (IOException e) {
-      throw new TestbedException("cannot set a clock: " + e.getMessage(), e);
+      throw new TestbedException("cannot set the clock of a server: " + e.getMessage(), e);
     }
   }
 
-  /** By how much the clock of the server in that directory is ahead. */
+  /** {@return the difference of the clock of the server in that directory} */
   static Duration read(Path directory) {
     try {
       byte[] seconds = Files.readAllBytes(directory.resolve(FILE));
       return Duration.ofSeconds(ByteBuffer.wrap(seconds).order(ByteOrder.nativeOrder()).getLong());
     } catch (IOException e) {
-      throw new TestbedException("cannot read a clock: " + e.getMessage(), e);
+      throw new TestbedException("cannot read the clock of a server: " + e.getMessage(), e);
     }
   }
 
   private void compile(Path directory) {
-    // For a server that does not run as the user of this JVM.
+    // so that a server of another user can load the library
     directory.toFile().setExecutable(true, false);
     Path source = directory.resolve(SOURCE);
     try (InputStream resource = WrongClock.class.getResourceAsStream(SOURCE)) {
@@ -127,7 +127,7 @@ public record WrongClock(BinaryInstallation program, Path compiler, Duration ahe
     }
   }
 
-  /** Asks the server itself what time it is. */
+  /** Checks that the server reports the time of its clock. */
   static void verify(DisposableServer server, Duration ahead) {
     try {
       long before = System.currentTimeMillis() + ahead.toMillis();
@@ -135,11 +135,11 @@ public record WrongClock(BinaryInstallation program, Path compiler, Duration ahe
       long after = System.currentTimeMillis() + ahead.toMillis();
       if (seconds < before / 1_000 - 1 || seconds > after / 1_000 + 1) {
         throw new TestbedException(
-            "%s goes by the right time although its clock is to be wrong by %s: it says %d, at %d"
+            "%s does not use its own clock, which is %s ahead: it reports %d instead of %d"
                 .formatted(server.name(), ahead, seconds, before / 1_000));
       }
     } catch (IOException e) {
-      throw new TestbedException(server.name() + " does not tell the time: " + e.getMessage(), e);
+      throw new TestbedException(server.name() + " does not report its time: " + e.getMessage(), e);
     }
   }
 }

@@ -1,4 +1,4 @@
-/** What servers of all kinds have in common. */
+/** The common parts of servers of all kinds. */
 @NullMarked
 package dev.interlock.testbed.server;
 

@@ -13,11 +13,11 @@ import java.util.List;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
-/** The configuration that the members of one ZooKeeper ensemble have in common. */
+/** The common configuration of the members of one ZooKeeper ensemble. */
 record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) {
   static final String DATA = "data";
 
-  /** What the start script puts on the class path; without it everything is logged. */
+  /** A logging configuration for the start script, which logs everything without one. */
   private static final String LOGGING =
       """
       <configuration>
@@ -29,9 +29,9 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
       """;
 
   /**
-   * The ports of one member; its number is its place in the list, counted from 1.
+   * The ports of one member, whose number is its position in the list, from 1.
    *
-   * @param gates the ways from this member to each, as in the list; empty if none can be closed
+   * @param gates the gates from this member to each, in the order of the list; empty without gates
    */
   record Member(int client, int quorum, int election, List<Gate> gates) {
     ZooKeeperEndpoint endpoint() {
@@ -48,7 +48,7 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
     /**
      * Reserves ports.
      *
-     * @param gates from so many members it can be separated
+     * @param gates the number of gates, one per member, or 0
      */
     static Member reserve(int gates) {
       return new Member(
@@ -71,7 +71,7 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
     return members.indexOf(member) + 1;
   }
 
-  /** Writes the files of one member and returns the main one. */
+  /** Writes the files of one member, and returns the main one. */
   Path write(Path directory, Member member) {
     Path data = directory.resolve(DATA);
     Path configuration = directory.resolve("zoo.cfg");
@@ -96,13 +96,15 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
                 "tickTime=" + tick.toMillis(),
                 "initLimit=" + ticks(40, Duration.ofSeconds(20)),
                 "syncLimit=" + ticks(10, Duration.ofSeconds(10)),
-                // A member that has waited long for a quorum would look for others once a minute.
+                // Otherwise a member without a quorum would come to look for others only once a
+                // minute.
                 "fastleader.maxNotificationInterval=1000",
                 "maxSessionTimeout=60000",
                 "maxClientCnxns=0",
                 "admin.enableServer=false",
                 "4lw.commands.whitelist=*",
-                // KiB by which the log file grows; 64 MiB each would fill a small disk.
+                // The log file grows by this many KiB; the default of 64 MiB would fill a small
+                // disk.
                 "preAllocSize=4096"));
     if (members.size() > 1) {
       for (int i = 0; i < members.size(); i++) {
@@ -114,35 +116,36 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
   }
 
   /**
-   * Generous, since a busy machine must not look like a partition; but with a long tick, a member
-   * that the others have left would notice it later than the testbed waits.
+   * {@return the number of ticks, limited by a duration} Many ticks tolerate a busy machine. The
+   * limit ensures that with long ticks a member that was cut off still notices it in time.
    */
-  private long ticks(int wanted, Duration most) {
-    return Math.min(wanted, Math.max(1, most.dividedBy(tick)));
+  private long ticks(int preferred, Duration max) {
+    return Math.min(preferred, Math.max(1, max.dividedBy(tick)));
   }
 
-  /** Where a member finds one of them. */
+  /** {@return the address at which a member reaches another or itself} */
   private String address(Member member, int index) {
     Member peer = members.get(index);
     if (member.gates().isEmpty()) {
       return "127.0.0.1:" + peer.quorum() + ":" + peer.election();
     }
     if (peer.equals(member)) {
-      // Without its own address a member cannot announce it to others, who would bypass the gates.
+      // A member that knows its own address would announce it, and others would bypass the gates.
       return "0.0.0.0:" + peer.quorum() + ":" + peer.election();
     }
     Gate gate = member.gates().get(index);
     return "127.0.0.1:" + gate.quorum() + ":" + gate.election();
   }
 
-  /** Opens a member's ways to the others. */
+  /** Opens a member's gates to the others. */
   void open(PeerGates gates, Member member, Place place) {
     for (int i = 0; i < member.gates().size(); i++) {
       Gate gate = member.gates().get(i);
       Member peer = members.get(i);
       int from = member.client();
-      place.keep(gates.open(gate.quorum(), peer.quorum(), peer.client(), text -> from));
-      place.keep(gates.open(gate.election(), peer.election(), peer.client(), text -> from));
+      place.closeOnRelease(gates.open(gate.quorum(), peer.quorum(), peer.client(), text -> from));
+      place.closeOnRelease(
+          gates.open(gate.election(), peer.election(), peer.client(), text -> from));
     }
   }
 }

@@ -9,15 +9,15 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * Where one ZooKeeper server listens. It is asked by its <a
+ * The address of one ZooKeeper server, which is queried with <a
  * href="https://zookeeper.apache.org/doc/current/zookeeperAdmin.html#sc_zkCommands">four letter
- * words</a>, of which a server in its default state answers {@code srvr} only.
+ * words</a>. By default a server answers only {@code srvr}.
  */
 record ZooKeeperEndpoint(String host, int port) {
   private static final Pattern VERSION =
       Pattern.compile("^(?i:zookeeper[. ]version)[:=] ?(\\d+(\\.\\d+)*)", Pattern.MULTILINE);
 
-  /** Sends a word and reads all that comes until the server closes the connection. */
+  /** Sends a word, and returns the answer until the server closes the connection. */
   String ask(String word, Duration limit) throws IOException {
     try (Socket socket = Sockets.connect(host, port, limit)) {
       socket.getOutputStream().write(word.getBytes(StandardCharsets.US_ASCII));
@@ -30,17 +30,17 @@ record ZooKeeperEndpoint(String host, int port) {
     }
   }
 
-  /** Whether the process is up; it may still be without a quorum. */
+  /** {@return true} Throws an exception if the process does not answer, even without a quorum. */
   boolean ready(Duration limit) throws IOException {
     ask("srvr", limit);
     return true;
   }
 
-  /** The version, from {@code envi} (also without a quorum) or {@code srvr} (also by default). */
+  /** {@return the version in an answer to {@code envi} or {@code srvr}} */
   static String version(String answer) throws IOException {
     Matcher matcher = VERSION.matcher(answer);
     if (!matcher.find()) {
-      throw new IOException("no version in what the server says: " + answer.strip());
+      throw new IOException("the server's answer contains no version: " + answer.strip());
     }
     return matcher.group(1);
   }

@@ -16,12 +16,12 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A ZooKeeper ensemble, of one member or more, each in a process of its own. Its URI is, for
+ * A ZooKeeper ensemble of one or more members, each in a process of its own. Its URI is, for
  * example, {@code zookeeper://127.0.0.1:10001,127.0.0.1:10002}.
  */
 public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
   private static final String SCHEME = "zookeeper";
-  private static final Duration ANSWER = Duration.ofSeconds(5);
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(5);
   private static final Pattern EPHEMERAL_OWNER =
       Pattern.compile("^0x(\\p{XDigit}+):", Pattern.MULTILINE);
 
@@ -34,7 +34,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     super(uri, version);
   }
 
-  /** {@return the URI without its scheme and login, as ZooKeeper's own clients take it} */
+  /** {@return the connect string of ZooKeeper's own clients} */
   public String connectString() {
     return uri().replaceFirst("^" + SCHEME + "://([^@/]*@)?", "");
   }
@@ -45,7 +45,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     return mode.equals("leader") || mode.equals("standalone");
   }
 
-  /** A member calls itself a follower once it is in step with the leader. */
+  /** {@return whether all members but the leader are followers, and so in step with it} */
   @Override
   protected boolean isWhole() throws IOException {
     int followers = 0;
@@ -57,7 +57,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     return findLeader().isPresent() && followers == members().size() - 1;
   }
 
-  /** ZooKeeper has no orderly way: the leader is killed, and started when the next one leads. */
+  /** Kills the leader, since ZooKeeper has no command for it, and restarts it as a follower. */
   @Override
   protected void depose(ZooKeeperServer leader) {
     leader.kill();
@@ -65,7 +65,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     leader.restart();
   }
 
-  /** Those with ephemeral nodes. */
+  /** {@return the sessions with ephemeral nodes} */
   @Override
   protected List<String> sessions(ZooKeeperServer server) throws IOException {
     return EPHEMERAL_OWNER.matcher(server.ask("dump")).results().map(r -> r.group(1)).toList();
@@ -73,10 +73,11 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
 
   @Override
   protected void endSession(ZooKeeperServer server, String session) throws IOException {
-    ZooKeeperSession.end(server.host(), server.port(), Long.parseUnsignedLong(session, 16), ANSWER);
+    ZooKeeperSession.end(
+        server.host(), server.port(), Long.parseUnsignedLong(session, 16), ANSWER_TIMEOUT);
   }
 
-  /** What is wanted of an ensemble before it is started. */
+  /** The settings of an ensemble before it is started. */
   public static final class Builder extends ElectedEnsemble.Builder<Builder, ZooKeeperEnsemble> {
     private Duration tick = Duration.ofMillis(500);
     private final List<String> flags = new ArrayList<>();
@@ -101,8 +102,8 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     }
 
     /**
-     * Puts a user and a password for the digest scheme into the URI. The servers know no users:
-     * what a client creates is for those only who log in as it does.
+     * Puts a user and a password for the digest scheme into the URI. The servers know no users;
+     * nodes are accessible to clients with the same login as their creator.
      */
     public Builder login(String user, String password) {
       this.login = EndpointUri.encode(user) + ":" + EndpointUri.encode(password) + "@";
@@ -110,8 +111,8 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
     }
 
     /**
-     * Gives options to the servers' JVMs, for settings that ZooKeeper reads from nowhere else, such
-     * as {@code -Dreadonlymode.enabled=true}. Only embedded servers can be given any.
+     * Adds options of the servers' JVMs, for settings that ZooKeeper reads only there, such as
+     * {@code -Dreadonlymode.enabled=true}. Only embedded servers accept them.
      */
     public Builder jvmFlags(String... options) {
       flags.addAll(List.of(options));
@@ -129,7 +130,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
       if (uri.tls() != null) {
         throw new TestbedException("the named endpoint must begin with " + SCHEME + "://");
       }
-      String answer = new ZooKeeperEndpoint(uri.host(), uri.port()).ask("srvr", ANSWER);
+      String answer = new ZooKeeperEndpoint(uri.host(), uri.port()).ask("srvr", ANSWER_TIMEOUT);
       return new ZooKeeperEnsemble(uri, ZooKeeperEndpoint.version(answer));
     }
 
@@ -139,7 +140,7 @@ public final class ZooKeeperEnsemble extends ElectedEnsemble<ZooKeeperServer> {
       return retryOnBindConflict(() -> launch(installation));
     }
 
-    /** Every member's configuration has all ports, so a conflict of one is a new start of all. */
+    /** Starts all members, since each one's configuration contains the ports of all. */
     private ZooKeeperEnsemble launch(ZooKeeperInstallation installation) {
       List<ZooKeeperConfig.Member> places =
           Stream.generate(() -> ZooKeeperConfig.Member.reserve(separable ? members : 0))

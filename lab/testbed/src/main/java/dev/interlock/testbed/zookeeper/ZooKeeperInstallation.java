@@ -21,20 +21,20 @@ import org.slf4j.event.Level;
 /**
  * A ZooKeeper server program.
  *
- * @param arguments what its command line says to run the server in the foreground with that
- *     configuration file
+ * @param arguments returns the arguments that run the server in the foreground, for a configuration
+ *     file
  */
 record ZooKeeperInstallation(Installation program, Function<Path, List<String>> arguments) {
   private static final String SERVER = "org.apache.zookeeper.server.quorum.QuorumPeerMain";
 
   /**
-   * Finds one.
+   * Finds a program.
    *
-   * @param flags options of the server's JVM, which only one of ours can be given
+   * @param flags options of the server's JVM, which only an embedded server accepts
    */
   static ZooKeeperInstallation find(Way way, List<String> flags) throws UnsuitableWayException {
     if (way != Way.EMBEDDED && !flags.isEmpty()) {
-      throw new UnsuitableWayException("its JVM is not ours to give options to");
+      throw new UnsuitableWayException("only an embedded server accepts options of its JVM");
     }
     return switch (way) {
       case DOCKER ->
@@ -47,7 +47,7 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
     };
   }
 
-  /** The start script of ZooKeeper's distribution replaces itself by the JVM: one process. */
+  /** {@return the start script of ZooKeeper's distribution, whose process becomes the JVM} */
   private static ZooKeeperInstallation script(Installation program) {
     return new ZooKeeperInstallation(
         program,
@@ -59,8 +59,8 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
   }
 
   /**
-   * The server from Maven Central, in a JVM of its own, since pausing and killing it must not touch
-   * ours.
+   * {@return the server from Maven Central, in a JVM of its own, so that it can be paused and
+   * killed}
    */
   private static ZooKeeperInstallation embedded(List<String> flags) throws UnsuitableWayException {
     if (!LocalProcess.isSupported()) {
@@ -71,7 +71,7 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
     return new ZooKeeperInstallation(
         jvm,
         configuration -> {
-          List<String> arguments = new ArrayList<>(forShortLives());
+          List<String> arguments = new ArrayList<>(shortLifeOptions());
           arguments.addAll(flags);
           arguments.addAll(List.of("-Xmx512m", "-cp", classPath()));
           arguments.addAll(StderrLogger.options(Level.INFO));
@@ -80,8 +80,8 @@ record ZooKeeperInstallation(Installation program, Function<Path, List<String>> 
         });
   }
 
-  /** The options of our own JVM, if it has them: a server beside a short test is as short-lived. */
-  private static List<String> forShortLives() {
+  /** {@return the options of this JVM that suit short-lived processes} */
+  private static List<String> shortLifeOptions() {
     List<String> options =
         new ArrayList<>(ManagementFactory.getRuntimeMXBean().getInputArguments());
     options.retainAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));

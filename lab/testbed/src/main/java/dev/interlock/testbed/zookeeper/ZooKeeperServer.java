@@ -16,11 +16,11 @@ import java.util.regex.Pattern;
 /**
  * One ZooKeeper server, alone or as a member of an ensemble, in a process of its own.
  *
- * <p>With {@link #restartEmpty()} a member loses its snapshots and logs, keeps its number, and gets
- * the data again from the leader.
+ * <p>With {@link #restartEmpty()} a member loses its snapshots and logs, but keeps its number. It
+ * gets the data from the leader.
  */
 public final class ZooKeeperServer extends DisposableServer {
-  private static final Duration FIRST_ANSWER = Duration.ofSeconds(1);
+  private static final Duration FIRST_ANSWER_TIMEOUT = Duration.ofSeconds(1);
   private static final Pattern MODE = Pattern.compile("^Mode: (\\w+)", Pattern.MULTILINE);
 
   private final ZooKeeperEndpoint endpoint;
@@ -30,7 +30,7 @@ public final class ZooKeeperServer extends DisposableServer {
     this.endpoint = endpoint;
   }
 
-  /** Starts a server and waits until its process answers, with or without a quorum. */
+  /** Starts a server, and waits until its process answers, even without a quorum. */
   static ZooKeeperServer launch(
       ZooKeeperInstallation installation,
       ZooKeeperConfig config,
@@ -54,13 +54,13 @@ public final class ZooKeeperServer extends DisposableServer {
         member.ports());
   }
 
-  /** A server that has just begun to listen may leave a question unanswered. */
+  /** Polls, since a server that has just started to listen may not answer. */
   @Override
   protected String askVersion() {
     return Waiting.demand(
         LIMIT,
-        name() + " does not tell its version",
-        () -> Optional.of(ZooKeeperEndpoint.version(endpoint.ask("envi", FIRST_ANSWER))));
+        name() + " does not report its version",
+        () -> Optional.of(ZooKeeperEndpoint.version(endpoint.ask("envi", FIRST_ANSWER_TIMEOUT))));
   }
 
   /**
@@ -70,10 +70,10 @@ public final class ZooKeeperServer extends DisposableServer {
    * @throws IOException if it does not answer within 5 seconds
    */
   public String ask(String word) throws IOException {
-    return endpoint.ask(word, ANSWER);
+    return endpoint.ask(word, ANSWER_TIMEOUT);
   }
 
-  /** {@return the role that the server reports; empty if it does not serve} */
+  /** {@return the role that the server reports; empty without a quorum} */
   String mode() throws IOException {
     Matcher matcher = MODE.matcher(ask("srvr"));
     return matcher.find() ? matcher.group(1) : "";

@@ -10,17 +10,17 @@ import java.time.Duration;
 import java.util.Random;
 
 /**
- * A session of another client, closed as that client would close it: by connecting with its number
- * and its password, and asking for the end. The password is no secret to the servers' machine: a
- * server makes it from the number, by a generator whose seed is written in its source ({@code
- * generatePasswd} in {@code org.apache.zookeeper.server.ZooKeeperServer}).
+ * Closes a session of another client, as that client would: it connects with the session's number
+ * and password, and closes the session. The password is not secret: a server derives it from the
+ * number, with a seed in its source ({@code generatePasswd} in {@code
+ * org.apache.zookeeper.server.ZooKeeperServer}).
  *
- * <p>Speaks just enough of ZooKeeper's protocol, so that no driver is needed.
+ * <p>It speaks the necessary part of ZooKeeper's protocol itself, without a driver.
  */
 final class ZooKeeperSession {
   private static final long SEED = 0xB3415C00L;
-  private static final int PASSWORD = 16;
-  private static final int CLOSE = -11;
+  private static final int PASSWORD_BYTES = 16;
+  private static final int CLOSE_SESSION = -11;
   private static final int TIMEOUT_MILLIS = 4_000;
 
   private ZooKeeperSession() {}
@@ -28,7 +28,7 @@ final class ZooKeeperSession {
   /**
    * Ends a session.
    *
-   * @throws IOException if the server does not let us in, or does not confirm within the limit
+   * @throws IOException if the server refuses the connection, or does not confirm within the limit
    */
   static void end(String host, int port, long session, Duration limit) throws IOException {
     try (Socket socket = Sockets.connect(host, port, limit)) {
@@ -37,7 +37,9 @@ final class ZooKeeperSession {
       send(out, connect(session));
       skipFully(in, 3 * Integer.BYTES); // length, version, time-out
       if (in.readLong() != session) {
-        throw new IOException("the session " + Long.toHexString(session) + " cannot be taken over");
+        throw new IOException(
+            "the server did not let another connection use the session "
+                + Long.toHexString(session));
       }
       skipFully(in, in.readInt() + 1); // password, whether it is read-only
       send(out, close());
@@ -46,15 +48,15 @@ final class ZooKeeperSession {
   }
 
   private static byte[] connect(long session) throws IOException {
-    byte[] password = new byte[PASSWORD];
+    byte[] password = new byte[PASSWORD_BYTES];
     new Random(session ^ SEED).nextBytes(password);
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     DataOutputStream request = new DataOutputStream(bytes);
     request.writeInt(0); // version of the protocol
-    request.writeLong(0); // has seen no transaction
+    request.writeLong(0); // the last transaction that the client has seen
     request.writeInt(TIMEOUT_MILLIS);
     request.writeLong(session);
-    request.writeInt(PASSWORD);
+    request.writeInt(PASSWORD_BYTES);
     request.write(password);
     request.writeBoolean(false); // not read-only
     return bytes.toByteArray();
@@ -64,7 +66,7 @@ final class ZooKeeperSession {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     DataOutputStream request = new DataOutputStream(bytes);
     request.writeInt(1); // number of the request
-    request.writeInt(CLOSE);
+    request.writeInt(CLOSE_SESSION);
     return bytes.toByteArray();
   }
 

@@ -1,5 +1,5 @@
-# Runs MariaDB in the working directory, with the data below "data", which are made first if there
-# are none. Beside them are settings.cnf and users.sql.
+# Runs MariaDB in the working directory, with its data in "data", which are created if they are
+# missing. The directory also contains settings.cnf and users.sql.
 #
 #   sh -c "$(cat mariadb.sh)" NAME PROGRAM
 program=$1
@@ -9,7 +9,7 @@ for share in "$prefix/share/mysql" "$prefix/share/mariadb" "$prefix/share"; do
   [ ! -e "$share/mysql_system_tables.sql" ] || break
 done
 
-# A server that starts deletes what looks temporary, also that of another one in the same directory.
+# A server deletes temporary files at its start, so it needs a directory of its own for them.
 mkdir -p tmp
 set -- "$program" --defaults-file=settings.cnf --basedir="$prefix" --lc-messages-dir="$share" \
   --datadir="$PWD/data" --tmpdir="$PWD/tmp"

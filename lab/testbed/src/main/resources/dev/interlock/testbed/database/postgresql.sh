@@ -1,5 +1,5 @@
-# Runs PostgreSQL in the working directory, with the data below "data", which are made first if there
-# are none. Beside them are settings.conf, password (the superuser's) and users.sql.
+# Runs PostgreSQL in the working directory, with its data in "data", which are created if they are
+# missing. The directory also contains settings.conf, password (the superuser's) and users.sql.
 #
 #   sh -c "$(cat postgresql.sh)" NAME PROGRAM
 program=$1
@@ -8,19 +8,19 @@ run=
 if [ "$(id -u)" = 0 ]; then
   run="setpriv --reuid=65534 --regid=65534 --clear-groups"
   if ! $run true || ! chown 65534:65534 . password; then
-    echo "PostgreSQL refuses to run as root, and this root may not become another user:"
-    echo "run it as a user, or with the capabilities CHOWN, SETUID and SETGID"
+    echo "PostgreSQL refuses to run as root, and this root user cannot become another user:"
+    echo "run it as another user, or with the capabilities CHOWN, SETUID and SETGID"
     exit 1
   elif ! $run test -x "$program"; then
     echo "PostgreSQL refuses to run as root, and another user cannot reach $program:"
-    echo "run it as a user, or have every directory above the program be searched by all"
+    echo "run it as another user, or make all directories above the program searchable by everybody"
     exit 1
   fi
 fi
 
 if [ ! -e data/complete ]; then
   rm -rf data
-  # What is linked stands elsewhere without initdb beside it.
+  # initdb is beside the program itself, not beside links to it.
   bin=$(dirname "$(readlink -f "$program")")
   $run "$bin/initdb" --pgdata=data --username=postgres --pwfile=password --auth=scram-sha-256 \
     --encoding=UTF8 --locale=C --no-sync --wal-segsize=1 &&

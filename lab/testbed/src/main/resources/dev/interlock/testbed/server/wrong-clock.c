@@ -1,11 +1,11 @@
 /*
- * Shows the time of day some seconds ahead to the program that this library is loaded into, and
- * leaves the monotonic clock alone. INTERLOCK_CLOCK_FILE names a file of eight bytes that says how
- * many seconds, as a signed number in the machine's order of bytes; it may change at any time.
+ * Changes the time of day of the program that loads this library, but not its monotonic clock.
+ * INTERLOCK_CLOCK_FILE names a file with the number of seconds to add: eight bytes, signed, in the
+ * machine's byte order. The file may change at any time.
  *
- * It includes no headers of the C library, since a compiler often comes without them. The kernel is
- * asked directly: to look the C library's functions up would allocate memory, and allocators that
- * ask for the time while they start (jemalloc, in Redis) would never end.
+ * The source includes no headers of the C library, since many compilers come without them. It calls
+ * the kernel directly: looking up the C library's functions would allocate memory, and allocators
+ * that read the time during their start (jemalloc, in Redis) would hang.
  */
 #ifndef __LP64__
 #error "the declarations below are those of 64-bit Linux"
