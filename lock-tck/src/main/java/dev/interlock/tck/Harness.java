@@ -73,10 +73,9 @@ public interface Harness {
   }
 
   /**
-   * Returns how long the kit tolerates delays beyond what the backend declares; see {@link Timing}.
-   * On a shared machine it may be made longer for a whole build: it decides when a test gives up
-   * waiting. A slack above 4 s also lengthens the TTLs of leases that renewal must keep alive, up
-   * to 6 s.
+   * Returns the delay that the kit tolerates beyond the backend's declarations; see {@link Timing}.
+   * On a shared machine it may be longer for a whole build: it decides when a test stops waiting. A
+   * slack above 4 s also lengthens the TTLs of leases that renewal must keep alive, up to 6 s.
    *
    * @return the system property {@code interlock.tck.slack}, in whole seconds, for example {@code
    *     -Dinterlock.tck.slack=10}; 2 s without it
@@ -89,13 +88,13 @@ public interface Harness {
   /**
    * {@return the durations that the tests use; {@link Timing#of} by default}
    *
-   * @param info what the backend declares
+   * @param info the backend's declarations
    */
   default Timing timing(BackendInfo info) {
     return Timing.of(info, slack());
   }
 
-  /** {@return for how long rule FAULT-01 exposes clients to random faults; 15 s by default} */
+  /** {@return the time for which rule FAULT-01 injects random faults; 15 s by default} */
   default Duration storm() {
     return Duration.ofSeconds(15);
   }

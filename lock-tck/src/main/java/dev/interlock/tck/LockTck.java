@@ -43,22 +43,22 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
  * }
  * }</pre>
  *
- * <p>There is one nested class per section of the contract. Tests run concurrently, since most of
- * them wait most of the time: the kit's {@code junit-platform.properties} enables JUnit's parallel
- * execution for classes that request it. A project with its own file of that name must set {@code
- * junit.jupiter.execution.parallel.enabled} in it; otherwise a run takes as long as all its waits
+ * <p>Each section of the contract is a nested class. Tests run concurrently, since they wait most
+ * of the time: the kit's {@code junit-platform.properties} enables JUnit's parallel execution for
+ * classes that request it. A project with its own file of that name must set {@code
+ * junit.jupiter.execution.parallel.enabled} in it; otherwise a run takes as long as all waits
  * together.
  *
- * <p>The message of a failure says which rule is broken and where to look.
+ * <p>The message of a failure names the broken rule, and the places to look at.
  *
- * <p>Tests that are impossible with the given harness are aborted, with the reason. A report by
- * rule is written if the system property or JUnit configuration parameter {@code
- * interlock.tck.report} names a folder: {@code -Dinterlock.tck.report=target/tck}.
+ * <p>Tests that cannot run with the given harness are aborted, with the reason. The system property
+ * or JUnit configuration parameter {@code interlock.tck.report} names the folder of a report by
+ * rule: {@code -Dinterlock.tck.report=target/tck}.
  */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @Execution(ExecutionMode.CONCURRENT)
 @ExtendWith({BrokenRule.Explanation.class, LockTck.KitOfRun.class})
-@SuppressWarnings("exports") // JUnit alone uses the extensions.
+@SuppressWarnings("exports") // only JUnit uses the extensions
 public abstract class LockTck {
   private @Nullable Kit kit;
   private @Nullable Exception failure;
@@ -67,9 +67,9 @@ public abstract class LockTck {
   protected LockTck() {}
 
   /**
-   * {@return the harness that gives the kit access to the backend} Called once.
+   * {@return the harness that gives the kit access to the backend} The kit calls it once.
    *
-   * @throws Exception if there is none; all tests then fail
+   * @throws Exception if the backend cannot be tested; all tests then fail
    */
   protected abstract Harness harness() throws Exception;
 

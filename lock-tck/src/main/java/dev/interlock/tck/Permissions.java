@@ -1,14 +1,14 @@
 package dev.interlock.tck;
 
 /**
- * The permissions that a {@link Server} grants to lock clients, which the kit can take away. The
- * kit calls it from one thread at a time.
+ * The permissions that a {@link Server} grants to lock clients, and that the kit can take away. The
+ * kit calls the methods from one thread at a time.
  */
 public interface Permissions {
 
   /**
-   * {@return the URI of the clients whose permissions can be taken away, with the user and the
-   * password of such a client if one is needed}
+   * {@return the URI of the clients whose permissions can be taken away, with their user and
+   * password if these are needed}
    */
   String uri();
 
@@ -28,10 +28,10 @@ public interface Permissions {
   void allow() throws Exception;
 
   /**
-   * Changes the password of the clients at {@link #uri()} as an operator does: the server accepts
-   * the new one, the place where clients read theirs (such as a file that the URI names) has it,
-   * the server refuses the old one, and connections that were made with it end. Clients open with
-   * {@link #uri()} before and after that.
+   * Changes the password of the clients at {@link #uri()} in the order in which an operator does
+   * it. The server accepts the new password; the place from which clients read it, such as a file
+   * that the URI names, gets it; the server refuses the old one; and connections that used the old
+   * one end. Clients open with {@link #uri()} before and after that.
    *
    * @return false if this is not supported
    * @throws Exception if it cannot be done

@@ -4,15 +4,15 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * A running store. If the kit cannot inspect or stop it, it reports the rules that need this as not
- * tested.
+ * A running store. If the kit cannot inspect or stop it, the rules that need this are reported as
+ * not tested.
  */
 public interface Server extends AutoCloseable {
 
   /** {@return the store's URI, for {@link dev.interlock.LockClient#open(String)}} */
   String uri();
 
-  /** {@return the processes that the store consists of; empty if the kit must not touch them} */
+  /** {@return the processes of the store; empty if the kit must not touch them} */
   default List<ServerNode> nodes() {
     return List.of();
   }
@@ -23,9 +23,8 @@ public interface Server extends AutoCloseable {
   }
 
   /**
-   * {@return the permissions of lock clients, which the kit may take away for a while; empty if
-   * there are none or the kit must not touch them} The kit does so only on a server that it does
-   * not share.
+   * {@return the permissions of lock clients; empty if there are none or the kit must not touch
+   * them} The kit takes them away only on a server of one test.
    *
    * @throws Exception if they cannot be set up
    */
@@ -34,8 +33,8 @@ public interface Server extends AutoCloseable {
   }
 
   /**
-   * Deletes a lock in the store without notice to its holders, as with the store's own tools. Of
-   * several that hold it together, none may be left.
+   * Deletes a lock in the store without notice to its holders, as the store's own tools would. If
+   * several hold it together, all holds are deleted.
    *
    * @param name the lock's name
    * @return false if this is not supported; the kit then uses {@link

@@ -18,7 +18,7 @@ public interface ServerNode {
   void resume() throws Exception;
 
   /**
-   * Kills the process, as SIGKILL does. Confirmed writes survive as far as the store persists them.
+   * Kills the process, as SIGKILL does. Confirmed writes survive if the store has persisted them.
    *
    * @throws Exception if it cannot be killed
    */

@@ -13,8 +13,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.IntFunction;
 
 /**
- * A server that consists of one process, started by a command, that listens on one port of this
- * machine. This is enough to test most stores.
+ * A server of one process, which a command starts, and which listens on one port of this machine.
+ * This is enough to test most stores.
  *
  * <pre>{@code
  * new ServerProcess("mystore://127.0.0.1:%d", port -> List.of("mystored", "--port", "" + port));
@@ -35,7 +35,7 @@ public final class ServerProcess implements Server, ServerNode {
    *
    * @param uriPattern the URI, with {@code %d} in place of the port
    * @param command returns the command line for a port
-   * @throws IOException if the process cannot be started, or ends, or does not listen in time
+   * @throws IOException if the process cannot be started, ends, or does not listen within 30 s
    * @throws InterruptedException if the thread is interrupted
    */
   public ServerProcess(String uriPattern, IntFunction<List<String>> command)
@@ -60,7 +60,12 @@ public final class ServerProcess implements Server, ServerNode {
       if (ended || System.nanoTime() - end > 0) {
         started.destroyForcibly();
         throw new IOException(
-            "the server did not listen on port " + port + ": " + String.join(" ", command));
+            "the server "
+                + (ended ? "ended before it listened" : "did not listen in time")
+                + " on port "
+                + port
+                + ": "
+                + String.join(" ", command));
       }
     }
     return started;
@@ -69,7 +74,7 @@ public final class ServerProcess implements Server, ServerNode {
   private boolean listens() {
     try (Socket socket = new Socket()) {
       socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), 1_000);
-      // without a listener, a connection may get this port as its own and connect to itself
+      // without a listener, a connection may use this port itself and connect to itself
       return socket.getLocalPort() != port;
     } catch (IOException e) {
       return false;

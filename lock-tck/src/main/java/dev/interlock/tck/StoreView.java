@@ -6,8 +6,8 @@ import java.util.List;
 public interface StoreView {
 
   /**
-   * {@return what locks have left on the store at this moment: one entry for each key, node,
-   * server-side lease, watch and subscription}
+   * {@return the entries of locks on the store at this moment: one for each key, node, server-side
+   * lease, watch and subscription}
    *
    * @throws Exception if the store cannot be read
    */
@@ -27,7 +27,7 @@ public interface StoreView {
    * One entry on the store.
    *
    * @param kind its purpose
-   * @param description a description for people; contains the lock's name if it belongs to one
+   * @param description a text for messages; contains the lock's name if the entry belongs to one
    * @param expires whether it expires
    */
   record Entry(Kind kind, String description, boolean expires) {}

@@ -6,14 +6,14 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The durations that the tests use, scaled to what the backend declares. No test depends on speed,
- * as long as everything is done within the bound.
+ * The durations that the tests use, scaled to the backend's declarations. Speed does not matter to
+ * any test as long as everything happens within the bound.
  *
  * @param ttl the TTL of leases that are expected to expire
  * @param renewedTtl the TTL of leases that renewal must keep alive, even on a busy machine
  * @param longTtl the TTL of leases that neither expire nor need renewal during a test
  * @param requestTimeout the clients' request time-out
- * @param bound by how much anything may be late
+ * @param bound the tolerated delay
  */
 public record Timing(
     Duration ttl, Duration renewedTtl, Duration longTtl, Duration requestTimeout, Duration bound) {
@@ -22,17 +22,17 @@ public record Timing(
   private static final Duration MIN_TTL = Duration.ofMillis(1_500);
   private static final Duration MIN_RENEWED_TTL = Duration.ofSeconds(4);
 
-  /** A lease with this TTL, renewed at each third, survives a pause of more than three seconds. */
+  /** With this TTL, a lease that is renewed at each third survives a stall of three seconds. */
   private static final Duration MAX_RENEWED_TTL_FROM_SLACK = Duration.ofSeconds(6);
 
   private static final Duration MIN_LONG_TTL = Duration.ofSeconds(60);
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
 
   /**
-   * The usual durations.
+   * Returns the default durations.
    *
-   * @param info what the backend declares
-   * @param slack what is tolerated beyond request time-out and granularity
+   * @param info the backend's declarations
+   * @param slack the tolerated delay beyond request time-out and granularity
    * @return a request time-out of 2 s; TTLs of at least 1.5, 4 and 60 s, longer for backends whose
    *     shortest TTL or granularity demands it; a bound of request time-out, granularity and slack.
    *     The second TTL is at least the slack, up to 6 s; the third at least four times the bound.
@@ -47,7 +47,7 @@ public record Timing(
             Collections.min(List.of(slack, MAX_RENEWED_TTL_FROM_SLACK)),
             ttl,
             info.granularity().multipliedBy(4)),
-        // otherwise a lock that was not released would expire before a test gives up
+        // otherwise a lock that was not released might expire before a test fails
         longest(MIN_LONG_TTL, ttl.multipliedBy(4), bound.multipliedBy(4)),
         REQUEST_TIMEOUT,
         bound);

@@ -11,14 +11,14 @@ import java.util.WeakHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a fault does to the traffic. Only the proxy's thread calls it, so an implementation may keep
- * state without locks.
+ * The effect of a fault on the traffic. Only the proxy's thread calls it, so implementations need
+ * no locks.
  */
 interface Behaviour {
   /**
-   * The fate of one chunk. The later kind wins over the earlier.
+   * The fate of one chunk. Of two fates, the one with the later kind wins.
    *
-   * @param bytes how many bytes of a chunk are forwarded before its connection is cut
+   * @param bytes the number of bytes that are forwarded before a cut
    */
   record Fate(Kind kind, int bytes) {
     enum Kind {
@@ -36,7 +36,7 @@ interface Behaviour {
     }
   }
 
-  /** Decides on a chunk that {@code link} received. Must not change the buffer. */
+  /** {@return the fate of a chunk that a link has received; must not change the buffer} */
   default Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
     return Fate.FORWARD;
   }
@@ -61,7 +61,7 @@ interface Behaviour {
     return false;
   }
 
-  /** {@return where new connections lead instead of to the server; null for the server} */
+  /** {@return the address to which new connections are redirected; null for none} */
   default @Nullable InetSocketAddress destination() {
     return null;
   }
@@ -71,7 +71,6 @@ interface Behaviour {
     return false;
   }
 
-  /** Refuses connections. */
   record Refuse() implements Behaviour {
     @Override
     public boolean refuses() {
@@ -79,7 +78,6 @@ interface Behaviour {
     }
   }
 
-  /** Redirects connections. */
   record Redirect(InetSocketAddress elsewhere) implements Behaviour {
     @Override
     public InetSocketAddress destination() {
@@ -87,7 +85,6 @@ interface Behaviour {
     }
   }
 
-  /** Drops some directions. */
   record BlackHole(Set<Direction> swallowed) implements Behaviour {
     @Override
     public Fate onChunk(Link link, Direction direction, ByteBuffer chunk) {
@@ -100,7 +97,7 @@ interface Behaviour {
     }
   }
 
-  /** Holds the bytes of one direction until the fault ends. */
+  /** Holds back the bytes of one direction until the fault ends. */
   record Hold(Direction held) implements Behaviour {
     @Override
     public boolean holds(Direction direction) {
@@ -108,7 +105,6 @@ interface Behaviour {
     }
   }
 
-  /** Delays one direction. */
   record Delay(Direction delayed, long nanos) implements Behaviour {
     @Override
     public long delayNanos(Direction direction) {
@@ -116,15 +112,15 @@ interface Behaviour {
     }
   }
 
-  /** Lets a number of bytes pass, then cuts the connection that carries the next one. Once. */
+  /** Lets a number of bytes pass, and cuts once: the connection that carries the next byte. */
   final class DropAfter implements Behaviour {
     private final Direction counted;
-    private long left;
+    private long remaining;
     private boolean done;
 
     DropAfter(Direction counted, long bytes) {
       this.counted = counted;
-      this.left = bytes;
+      this.remaining = bytes;
     }
 
     @Override
@@ -132,12 +128,12 @@ interface Behaviour {
       if (done || direction != counted) {
         return Fate.FORWARD;
       }
-      if (chunk.remaining() <= left) {
-        left -= chunk.remaining();
+      if (chunk.remaining() <= remaining) {
+        remaining -= chunk.remaining();
         return Fate.FORWARD;
       }
       done = true;
-      return Fate.cutAfter((int) left);
+      return Fate.cutAfter((int) remaining);
     }
 
     @Override
@@ -154,7 +150,7 @@ interface Behaviour {
     }
   }
 
-  /** Cuts the connection that carries one answer, instead of that answer. Once. */
+  /** Cuts once: the connection that carries a certain answer, before that answer. */
   final class LoseAnswer implements Behaviour {
     private final Set<Link> asked = Collections.newSetFromMap(new WeakHashMap<>());
     private int earlier;
@@ -183,17 +179,17 @@ interface Behaviour {
     }
   }
 
-  /** Drops every reply on a connection once it has carried a request with a pattern. */
+  /** Drops the replies on each connection that has carried a request with a pattern. */
   final class LoseReplies implements Behaviour {
     private final String pattern;
 
-    /** The end of each connection's requests, in which a pattern may begin. */
+    /** The last bytes of each connection's requests, in which a pattern may begin. */
     private final Map<Link, String> tails = new WeakHashMap<>();
 
     private final Set<Link> found = Collections.newSetFromMap(new WeakHashMap<>());
 
     LoseReplies(byte[] pattern) {
-      this.pattern = new String(pattern, ISO_8859_1); // a character for each byte
+      this.pattern = new String(pattern, ISO_8859_1); // one character per byte
     }
 
     @Override

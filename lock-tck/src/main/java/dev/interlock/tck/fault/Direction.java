@@ -2,8 +2,8 @@ package dev.interlock.tck.fault;
 
 /** A direction in which bytes pass a {@link FaultProxy}. */
 public enum Direction {
-  /** Requests: what the client sends. */
+  /** Requests. */
   CLIENT_TO_SERVER,
-  /** Replies and notifications: what the server sends. */
+  /** Replies and notifications. */
   SERVER_TO_CLIENT
 }

@@ -4,18 +4,18 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * A fault of a whole {@link Network}: the same fault on every proxy. Closing it ends the fault.
+ * A fault of a whole {@link Network}: the same fault on every proxy. {@link #close} ends it.
  *
  * @param faults the fault of each proxy
  */
 public record Disturbance(List<NetworkFault> faults) implements ActiveFault {
 
-  /** {@return how many times the fault has struck, on all proxies together} */
+  /** {@return the number of strikes on all proxies together} */
   public long hits() {
     return faults.stream().mapToLong(NetworkFault::hits).sum();
   }
 
-  /** Waits until the fault has struck on any proxy. */
+  /** Waits until the fault has struck on at least one proxy. */
   @Override
   public boolean awaitHit(Duration timeout) throws InterruptedException {
     long end = System.nanoTime() + timeout.toNanos();

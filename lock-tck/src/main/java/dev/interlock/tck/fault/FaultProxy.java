@@ -39,9 +39,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A TCP proxy between clients and one server that injects network faults. It listens on a free port
- * of the loopback address and forwards every connection to the server. When a method that starts or
- * ends a fault returns, the fault is active, or has ended, for every byte that the proxy reads from
- * then on.
+ * of the loopback address and forwards every connection to the server. A method that starts or ends
+ * a fault takes effect before it returns: for every byte that the proxy reads afterwards.
  *
  * <pre>{@code
  * try (FaultProxy proxy = FaultProxy.to("127.0.0.1", 6379);
@@ -56,8 +55,8 @@ import org.jspecify.annotations.Nullable;
  * dropping over delay, and delays add up. Close a fault to end it, or call {@link #heal()} to end
  * all.
  *
- * <p>One limit of user space: a partition of a real network also loses the packets that open a
- * connection, but here a new connection is accepted and then receives nothing.
+ * <p>One difference remains from a real partition, which also loses the packets that open a
+ * connection: here a new connection is accepted, and then receives nothing.
  *
  * <p>One daemon thread serves all connections; without traffic it sleeps. All methods may be called
  * from any thread, and wait only for that thread.
@@ -80,14 +79,14 @@ public final class FaultProxy implements AutoCloseable {
   private final AtomicLong accepted = new AtomicLong();
   private volatile int open;
 
-  /** Work for the proxy's thread, and its result. */
+  /** Work for the proxy's thread. */
   private record Order<T>(Supplier<T> work, CompletableFuture<T> result) {
 
-    /** Does the work, and returns how to answer. */
+    /** Does the work, and returns what completes the result. */
     Runnable execute() {
       try {
-        T done = work.get();
-        return () -> result.complete(done);
+        T value = work.get();
+        return () -> result.complete(value);
       } catch (RuntimeException e) {
         return () -> result.completeExceptionally(e);
       }
@@ -97,8 +96,8 @@ public final class FaultProxy implements AutoCloseable {
   private FaultProxy(InetSocketAddress upstream) throws IOException {
     this.upstream = upstream;
     this.selector = Selector.open();
-    // Bound, but never listening: while the listener is closed, this socket keeps the port, and
-    // connections are refused. Linux lets a second socket listen on it since both may reuse it.
+    // Bound, but never listening: it keeps the port while the listener is closed, and connections
+    // are refused then. Linux lets the listener share the port since both sockets may reuse it.
     this.portKeeper = new Socket();
     portKeeper.setReuseAddress(true);
     portKeeper.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
@@ -110,8 +109,7 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Starts a proxy in front of a server. The server need not run yet; until it does, connections of
-   * clients are reset.
+   * Starts a proxy in front of a server. Until the server runs, clients' connections are reset.
    *
    * @param host the server's host
    * @param port the server's port
@@ -173,8 +171,7 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Resets all connections (RST, as when the server's machine comes back without memory of them).
-   * New ones are accepted.
+   * Resets all connections (RST), as a server does that was restarted. New ones are accepted.
    *
    * @return how many connections were reset
    */
@@ -188,9 +185,9 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Drops all bytes of one direction, and the end of a stream too, so that one side does not notice
-   * when the other closes or dies. Connections stay open, and new ones are accepted. When the fault
-   * ends, connections that lost something are reset.
+   * Drops all bytes of one direction, and also the end of a stream, so that one side does not
+   * notice when the other closes or dies. Connections stay open, and new ones are accepted. When
+   * the fault ends, connections that lost bytes are reset.
    *
    * @param direction which bytes are dropped
    * @return the active fault
@@ -220,9 +217,9 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Does to the connections that are open now what {@link #hold} does to all; later connections
-   * work. If a client gives up such a connection and opens another one, its old requests arrive
-   * when the fault ends.
+   * Holds back bytes as {@link #hold} does, but only on the connections that are open now. If a
+   * client abandons such a connection and opens another one, its old requests arrive when the fault
+   * ends.
    *
    * @param direction which bytes are held back
    * @return the active fault
@@ -233,9 +230,8 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Does to the connections that are open now what {@link #partition} does to all; later
-   * connections work. Connections behave like this when a firewall or a load balancer has forgotten
-   * them.
+   * Silences both directions as {@link #partition} does, but only on the connections that are open
+   * now. Connections behave like this when a firewall or a load balancer has forgotten them.
    *
    * @return the active fault
    */
@@ -245,11 +241,11 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Delays one direction, with its order unchanged and its throughput nearly so. When the fault
-   * ends, delayed bytes are delivered at once.
+   * Delays one direction, and keeps its order. When the fault ends, delayed bytes are delivered at
+   * once.
    *
    * @param direction which bytes are delayed
-   * @param latency by how much, positive
+   * @param latency the delay, positive
    * @return the active fault
    * @throws IllegalArgumentException if the latency is not positive
    */
@@ -262,12 +258,12 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Lets a number of bytes pass in one direction, counted over all connections from now on, and
-   * then closes the connection that carries the next byte. That byte and those behind it are
-   * dropped. Strikes once; after that the proxy works again.
+   * Lets a number of bytes pass in one direction, counted over all connections from now on. Then it
+   * closes the connection that carries the next byte, and drops that byte and those behind it. The
+   * fault strikes once.
    *
    * @param direction which bytes are counted
-   * @param bytes how many of them pass, zero or more
+   * @param bytes the number of bytes that pass, zero or more
    * @return the active fault
    * @throws IllegalArgumentException if the number is negative
    */
@@ -280,11 +276,11 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Drops what the server sends on each connection that, from now on, carries a request with the
-   * given text in it (as UTF-8): the server executes the request, but its client never gets the
-   * answer. Other connections work. When the fault ends, the affected connections are reset.
+   * Drops the server's replies on each connection that from now on carries a request with the given
+   * text in it (as UTF-8). The server executes the request, but its client never gets the answer.
+   * Other connections work. When the fault ends, the affected connections are reset.
    *
-   * @param requestText what to look for in the requests, at least one character
+   * @param requestText the text to look for in requests, at least one character
    * @return the active fault
    * @throws IllegalArgumentException if the text is empty
    */
@@ -299,12 +295,12 @@ public final class FaultProxy implements AutoCloseable {
 
   /**
    * Lets a number of answers pass, and closes the connection that carries the next one before its
-   * first byte: the server has executed the request, or may yet do so, and its client knows that
-   * the answer will not come. An answer is what the server sends first after its client has sent
-   * something on the same connection, counted over all connections from now on; notifications pass.
-   * Strikes once; after that the proxy works again.
+   * first byte. The server has executed the request, or will do so, but the client sees its
+   * connection end. An answer is the first chunk that the server sends after its client has sent
+   * something on the same connection. Answers are counted over all connections from now on;
+   * notifications pass. The fault strikes once.
    *
-   * @param earlier how many answers pass before, zero or more
+   * @param earlier the number of answers that pass, zero or more
    * @return the active fault
    * @throws IllegalArgumentException if the number is negative
    */
@@ -317,9 +313,9 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Accepts connections, and closes each as soon as its client sends something, which is not
-   * forwarded. An address behaves like this when it has no server behind it at the moment. A client
-   * that uses TLS sees its handshake fail.
+   * Accepts connections, and closes each as soon as its client sends something. Nothing is
+   * forwarded. A load balancer behaves like this when it has no server. A client that uses TLS sees
+   * its handshake fail.
    *
    * @return the active fault
    */
@@ -415,10 +411,7 @@ public final class FaultProxy implements AutoCloseable {
         });
   }
 
-  /**
-   * Called when a fault has ended: sends what it delayed, and resets streams with a gap, and those
-   * that were redirected.
-   */
+  /** Sends bytes that an ended fault delayed, and resets streams with a gap or redirected ones. */
   private void afterFault() {
     long now = System.nanoTime();
     for (Link link : links) {
@@ -436,12 +429,12 @@ public final class FaultProxy implements AutoCloseable {
     orders.add(new Order<>(work, result));
     selector.wakeup();
     if (closed.get()) {
-      result.completeExceptionally(new IllegalStateException("closed"));
+      result.completeExceptionally(new IllegalStateException("the proxy is closed"));
     }
     try {
       return result.join();
     } catch (CompletionException e) {
-      throw new IllegalStateException("not possible on " + this, e.getCause());
+      throw new IllegalStateException("cannot change the faults of " + this, e.getCause());
     }
   }
 
@@ -513,7 +506,7 @@ public final class FaultProxy implements AutoCloseable {
     link.connect(destination, !destination.equals(upstream));
   }
 
-  /** Runs the orders, and returns the answers to give when the selector has taken effect. */
+  /** Executes the orders, and returns the answers, to be given after the selector has run. */
   private List<Runnable> runOrders() {
     List<Runnable> answers = new ArrayList<>();
     for (Order<?> order = orders.poll(); order != null; order = orders.poll()) {
@@ -540,8 +533,8 @@ public final class FaultProxy implements AutoCloseable {
   }
 
   /**
-   * Waits until connections are refused. A process that is being started holds a copy of the
-   * listener until it closes its inherited descriptors.
+   * Waits until connections are refused. A process that is being started inherits a copy of the
+   * listener, and closes it only later.
    */
   private void awaitRefusal() throws IOException {
     long start = System.nanoTime();
@@ -551,16 +544,17 @@ public final class FaultProxy implements AutoCloseable {
       } catch (ConnectException e) {
         return;
       } catch (SocketTimeoutException e) {
-        // not accepted, and the backlog is full; not yet a refusal
+        // not accepted since the backlog is full, but not refused yet
       } catch (SocketException e) {
-        // reset: it was in the copy's backlog when that was closed; the next one is refused
+        // reset, since it was in the backlog of a copy that was closed; the next one is refused
       }
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(1));
     }
-    throw new IOException("connections to the closed port are not refused");
+    throw new IOException(
+        "connections to " + address + " are not refused although the proxy does not listen");
   }
 
-  /** Listens again. A process that is being started may keep the port in use for a moment. */
+  /** Listens again. A process that is being started may briefly keep the port in use. */
   private void listenAgain() throws IOException {
     long start = System.nanoTime();
     while (true) {
@@ -610,7 +604,7 @@ public final class FaultProxy implements AutoCloseable {
     } catch (IOException e) {
       throw new UncheckedIOException("cannot close " + this, e);
     } finally {
-      fail(new IllegalStateException("closed"));
+      fail(new IllegalStateException("the proxy is closed"));
     }
   }
 }

@@ -13,7 +13,7 @@ import java.util.List;
  * any thread may read the counters.
  */
 final class Faults {
-  /** Of two cuts the earlier one is worse. */
+  /** Orders fates by their harm; of two cuts the earlier is worse. */
   private static final Comparator<Behaviour.Fate> WORSE =
       Comparator.comparing(Behaviour.Fate::kind)
           .thenComparing(Behaviour.Fate::bytes, Comparator.reverseOrder());
@@ -38,7 +38,7 @@ final class Faults {
     return active.stream().anyMatch(fault -> fault.behaviour().refuses());
   }
 
-  /** {@return the destination of a new connection; a fault that redirects it counts as a strike} */
+  /** {@return the destination of a new connection; a redirection counts as a strike} */
   InetSocketAddress destination(InetSocketAddress server) {
     InetSocketAddress destination = server;
     for (NetworkFault fault : active) {
@@ -51,7 +51,7 @@ final class Faults {
     return destination;
   }
 
-  /** {@return the worst fate that any fault decides for the chunk} */
+  /** {@return the worst fate that the active faults give to a chunk} */
   Behaviour.Fate fateOf(Link link, Direction direction, ByteBuffer chunk) {
     Behaviour.Fate worst = Behaviour.Fate.FORWARD;
     for (NetworkFault fault : affecting(link)) {

@@ -39,7 +39,7 @@ final class Link {
     return closed;
   }
 
-  /** {@return whether the link lost bytes, and so must be reset when its faults end} */
+  /** {@return whether the link lost bytes, so that it must be reset when its faults end} */
   boolean lossy() {
     return up.lossy() || down.lossy();
   }
@@ -49,7 +49,7 @@ final class Link {
     return redirected;
   }
 
-  /** Starts to connect to the server. If the server refuses, the client's connection is reset. */
+  /** Starts to connect to the server. If the server refuses, resets the client's connection. */
   void connect(SocketAddress address, boolean elsewhere) {
     redirected = elsewhere;
     try {
@@ -61,7 +61,7 @@ final class Link {
     }
   }
 
-  /** Connects and reads as far as the selected key is ready. */
+  /** Connects or reads, as the selected key says. */
   void ready(SelectionKey key, ByteBuffer scratch, long now) {
     if (closed || !key.isValid()) {
       return;
@@ -84,7 +84,7 @@ final class Link {
     }
   }
 
-  /** Writes what is due, and updates the selector's interests. */
+  /** Writes the bytes that are due, and updates the selector's interests. */
   void pump(long now) {
     if (closed || !connected) {
       return;
@@ -130,7 +130,7 @@ final class Link {
     down.deliverWithoutDelay(now);
   }
 
-  /** The socket that {@code pipe} reads from was reset by its peer. */
+  /** Handles a reset, by its peer, of the socket that {@code pipe} reads from. */
   private void onReset(Pipe pipe) {
     Direction direction = pipe == up ? Direction.CLIENT_TO_SERVER : Direction.SERVER_TO_CLIENT;
     Pipe opposite = pipe == up ? down : up;
@@ -138,7 +138,7 @@ final class Link {
       pipe.dropSourceSilently();
       opposite.dropSinkSilently();
     } else if (pipe.holdsBytes()) {
-      // bytes sent before the reset still arrive, however late
+      // the bytes that were sent before the reset still arrive
       pipe.cutAfterQueuedBytes();
       opposite.dropSink();
     } else {
@@ -148,7 +148,6 @@ final class Link {
     closeQuietly(pipe == up ? client : server);
   }
 
-  /** Closes both connections in the normal way. */
   void close() {
     closed = true;
     closeQuietly(client);
@@ -162,7 +161,7 @@ final class Link {
       try {
         channel.setOption(StandardSocketOptions.SO_LINGER, 0);
       } catch (IOException e) {
-        // closed already
+        // already closed
       }
       closeQuietly(channel);
     }

@@ -25,7 +25,7 @@ public final class Network implements AutoCloseable {
    * Puts proxies in front of a store.
    *
    * @param servers the store's addresses
-   * @param uri gives the URI that leads to the proxies' ports on the loopback address
+   * @param uri returns the URI with the proxies' ports on the loopback address
    * @return the network, with a proxy for each address, in their order
    * @throws IOException if a proxy cannot listen, or a host is unknown
    */
@@ -56,7 +56,7 @@ public final class Network implements AutoCloseable {
   /**
    * Starts a fault on every proxy.
    *
-   * @param fault starts it on one proxy, such as {@code FaultProxy::partition}
+   * @param fault starts the fault on one proxy, such as {@code FaultProxy::partition}
    * @return the active fault
    */
   public Disturbance everywhere(Function<FaultProxy, NetworkFault> fault) {
@@ -84,8 +84,8 @@ public final class Network implements AutoCloseable {
   /**
    * Delays one direction.
    *
-   * @param direction which
-   * @param latency by how much
+   * @param direction the direction
+   * @param latency the delay
    * @return the active fault
    */
   public Disturbance delay(Direction direction, Duration latency) {
@@ -95,7 +95,7 @@ public final class Network implements AutoCloseable {
   /**
    * Resets all connections.
    *
-   * @return how many there were
+   * @return the number of connections
    */
   public int reset() {
     return proxies.stream().mapToInt(FaultProxy::reset).sum();

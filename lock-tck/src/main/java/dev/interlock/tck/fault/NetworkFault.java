@@ -26,7 +26,7 @@ public final class NetworkFault implements ActiveFault {
   private final String description;
   private final Behaviour behaviour;
 
-  /** The connections that it affects; null for all. */
+  /** The affected connections; null for all. */
   private final @Nullable Set<Link> links;
 
   private final AtomicLong hits = new AtomicLong();
@@ -57,7 +57,7 @@ public final class NetworkFault implements ActiveFault {
   /**
    * Waits until this fault has struck at least {@code count} times.
    *
-   * @param count the least number of strikes
+   * @param count the number of strikes to wait for
    * @param timeout how long to wait at most
    * @return whether it struck so often in time
    * @throws InterruptedException if the thread is interrupted while it waits
@@ -73,15 +73,14 @@ public final class NetworkFault implements ActiveFault {
   /**
    * Ends the fault. When this returns, traffic passes again as far as other faults allow. Bytes
    * that were held back or delayed are sent in their order. Connections that lost bytes have been
-   * reset, since no network produces a stream with a gap. Does nothing if the fault has already
-   * ended.
+   * reset, since TCP never produces a stream with a gap. Does nothing if the fault has ended.
    */
   @Override
   public void close() {
     proxy.end(this);
   }
 
-  /** {@return what the fault does and how often it struck} */
+  /** {@return the fault and the number of its strikes} */
   @Override
   public String toString() {
     return description + " (struck " + hits() + "x)";

@@ -8,9 +8,7 @@ import java.util.Deque;
 
 /** One direction of a {@link Link}: bytes read from one socket, to be written to the other. */
 final class Pipe {
-  /**
-   * Beyond this the socket is not read, so that a hold exerts back-pressure as a full window does.
-   */
+  /** Above this limit the source is not read, so that its sender meets a full TCP window. */
   private static final int MAX_QUEUED_BYTES = 8 << 20;
 
   private final Faults faults;
@@ -34,7 +32,7 @@ final class Pipe {
     this.sink = sink;
   }
 
-  /** Bytes, or the end of the stream, or the order to cut the connection. */
+  /** Queued bytes, the end of the stream, or a cut of the connection. */
   private static final class Segment {
     enum Kind {
       BYTES,
@@ -57,24 +55,22 @@ final class Pipe {
     return !sourceEnded && queued < MAX_QUEUED_BYTES;
   }
 
-  /** {@return whether something is due that the sink did not accept} */
+  /** {@return whether the sink did not accept bytes that are due} */
   boolean wantsToWrite() {
     return sinkFull;
   }
 
-  /** {@return whether the end of this direction was passed to the other side} */
+  /** {@return whether the end of the stream was passed to the other side} */
   boolean finished() {
     return finished;
   }
 
-  /** {@return whether bytes, or the end, of this direction were dropped} */
+  /** {@return whether bytes, or the end of the stream, were dropped} */
   boolean lossy() {
     return lossy;
   }
 
-  /**
-   * {@return how long until something becomes due; {@code Long.MAX_VALUE} if nothing is delayed}
-   */
+  /** {@return the time until the next segment is due; {@code Long.MAX_VALUE} if there is none} */
   long dueIn(long now) {
     Segment head = queue.peek();
     if (head == null || sinkFull || faults.holds(link, direction)) {
@@ -83,13 +79,13 @@ final class Pipe {
     return Math.max(0, head.due - now);
   }
 
-  /** Makes everything that is delayed due at once: the fault that delayed it has ended. */
+  /** Limits the delay of queued segments to that of the faults that are still active. */
   void deliverWithoutDelay(long now) {
     long latest = now + faults.delayNanos(direction);
     queue.forEach(segment -> segment.due = Math.min(segment.due, latest));
   }
 
-  /** Reads what is available. Throws if the source was reset. */
+  /** Reads from the source. Throws if the source was reset. */
   void fill(ByteBuffer scratch, long now) throws IOException {
     scratch.clear();
     int read = source.read(scratch);
@@ -170,13 +166,13 @@ final class Pipe {
     return queued > 0;
   }
 
-  /** The source was reset: nothing follows the bytes held here. */
+  /** Cuts the connection after the queued bytes, since the source was reset. */
   void cutAfterQueuedBytes() {
     sourceEnded = true;
     queue.add(new Segment(Segment.Kind.CUT, ByteBuffer.allocate(0), queue.getLast().due));
   }
 
-  /** The sink is gone: nothing more can be forwarded. */
+  /** Stops forwarding, since the sink is closed. */
   void dropSink() {
     sinkGone = true;
     sinkFull = false;
@@ -184,13 +180,13 @@ final class Pipe {
     queued = 0;
   }
 
-  /** The source is gone, and the other side must not notice. */
+  /** Stops reading, since the source is closed; the other side must not notice. */
   void dropSourceSilently() {
     sourceEnded = true;
     lossy = true;
   }
 
-  /** The sink is gone, and the source must not notice: incoming bytes are dropped. */
+  /** Drops all bytes from now on, since the sink is closed; the source must not notice. */
   void dropSinkSilently() {
     dropSink();
     lossy = true;

@@ -2,11 +2,11 @@ package dev.interlock.tck.fault;
 
 import java.net.InetSocketAddress;
 
-/** An error with which a Redis server answers a command that it does not execute. */
+/** An error that a Redis server returns instead of executing a command. */
 public enum RedisError {
-  /** The server was restarted, and is loading its data. */
+  /** The server is loading its data after a restart. */
   LOADING("LOADING Redis is loading the dataset in memory"),
-  /** Another client's script runs for too long. */
+  /** A script of another client takes too long. */
   BUSY("BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."),
   /** The user's permissions have been taken away. */
   NOPERM("NOPERM this user has no permissions to run the '%1$s' command"),

@@ -20,13 +20,13 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A proxy in front of one Redis server that answers commands with errors, as the server would, and
- * does not forward them. All other commands of the same connection are executed. Requests and
- * replies stay in step: an error waits until the earlier requests have been answered.
+ * A proxy in front of one Redis server. It answers some commands with errors, as the server would,
+ * without forwarding them. The other commands of the connection are executed, and replies keep the
+ * order of their requests: an error waits until earlier requests have been answered.
  *
- * <p>An error for {@code EXEC} also ends the transaction on the server, as a real one would. The
- * proxy gives no errors for other commands in a transaction, nor on a connection whose number of
- * replies is unpredictable. It forwards other protocols unchanged.
+ * <p>An error for {@code EXEC} also ends the transaction on the server, as a real error would.
+ * Other commands in a transaction get no errors, and connections whose number of replies is
+ * unpredictable get none at all. The proxy forwards other protocols unchanged.
  */
 final class RedisErrorProxy implements AutoCloseable {
   private static final int CONNECT_MILLIS = 5_000;
@@ -36,7 +36,7 @@ final class RedisErrorProxy implements AutoCloseable {
       Set.of(
           "SUBSCRIBE", "PSUBSCRIBE", "SSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "SUNSUBSCRIBE");
 
-  /** The notifications of version 2 of the protocol, which has no pushes. */
+  /** Notifications in version 2 of the protocol, which has no push type. */
   private static final Set<String> MESSAGES = Set.of("MESSAGE", "PMESSAGE", "SMESSAGE");
 
   private static final RespFrame DISCARD = RespFrame.request(List.of("DISCARD"));
@@ -101,13 +101,13 @@ final class RedisErrorProxy implements AutoCloseable {
       client.setTcpNoDelay(true);
       server.setTcpNoDelay(true);
       server.connect(upstream, CONNECT_MILLIS);
-      new Conversation(client, server).carryRequests();
+      new Conversation(client, server).forwardRequests();
     } catch (IOException e) {
       // one side closed its connection, so the other one is closed as well
     }
   }
 
-  /** One connection. Replies are written under the monitor. */
+  /** One client connection. Replies are written under its monitor. */
   private final class Conversation {
     private final Socket client;
     private final Socket server;
@@ -116,14 +116,14 @@ final class RedisErrorProxy implements AutoCloseable {
     private final OutputStream toClient;
     private final OutputStream toServer;
 
-    /** The replies to come, in order. */
-    private final Deque<Due> due = new ArrayDeque<>();
+    /** The replies that are still to come, in order. */
+    private final Deque<PendingReply> due = new ArrayDeque<>();
 
     private boolean subscribed;
     private boolean inTransaction;
 
-    /** Whether the connection gets no further errors; those that are due still come. */
-    private boolean leftAlone;
+    /** Whether this connection gets no further errors. */
+    private boolean exempt;
 
     Conversation(Socket client, Socket server) throws IOException {
       this.client = client;
@@ -134,16 +134,16 @@ final class RedisErrorProxy implements AutoCloseable {
       this.toServer = server.getOutputStream();
     }
 
-    void carryRequests() throws IOException {
+    void forwardRequests() throws IOException {
       int first = firstByte();
       if (first != '*') {
         encrypted |= first == TLS_HANDSHAKE;
-        start("bytes", () -> carry(replies, toClient));
+        start("bytes", () -> forward(replies, toClient));
         requests.transferTo(toServer);
         return;
       }
       speaksRedis = true;
-      start("replies", this::carryReplies);
+      start("replies", this::forwardReplies);
       while (true) {
         RespFrame request = toSend(RespFrame.read(requests));
         if (request != null) {
@@ -152,7 +152,7 @@ final class RedisErrorProxy implements AutoCloseable {
       }
     }
 
-    /** {@return what the client begins with; -1 if it ends, or if the server speaks first} */
+    /** {@return the client's first byte; -1 if there is none, or if the server speaks first} */
     private int firstByte() throws IOException {
       requests.mark(1);
       client.setSoTimeout(FIRST_BYTE_POLL_MILLIS);
@@ -173,7 +173,7 @@ final class RedisErrorProxy implements AutoCloseable {
       }
     }
 
-    /** {@return what to send to the server for a request; null if nothing} */
+    /** {@return the frame to send to the server for a request; null for none} */
     private synchronized @Nullable RespFrame toSend(RespFrame request) throws IOException {
       String command = request.command();
       boolean exec = command.equals("EXEC");
@@ -182,14 +182,14 @@ final class RedisErrorProxy implements AutoCloseable {
       if (CONFIRMED_EACH.contains(command)) {
         expected = request.words().size() - 1;
       }
-      leftAlone |= expected == 0 || command.equals("MONITOR") || isClientReply(request);
-      // with a subscription in it, EXEC has more than one reply
-      leftAlone |= inTransaction && CONFIRMED_EACH.contains(command);
-      if (!leftAlone && !inTransaction) {
+      exempt |= expected == 0 || command.equals("MONITOR") || isClientReply(request);
+      // an EXEC with a subscription in it has more than one reply
+      exempt |= inTransaction && CONFIRMED_EACH.contains(command);
+      if (!exempt && !inTransaction) {
         for (RedisErrors.Answers answers : active) {
           if (answers.isNext()) {
             String error = answers.error().answerTo(request.words().get(0), address());
-            due.add(new Due(exec ? 1 : 0, error));
+            due.add(new PendingReply(exec ? 1 : 0, error));
             sendDueErrors();
             return exec ? DISCARD : null;
           }
@@ -197,8 +197,8 @@ final class RedisErrorProxy implements AutoCloseable {
       }
       inTransaction &= !command.equals("DISCARD") && !command.equals("RESET");
       subscribed |= CONFIRMED_EACH.contains(command);
-      if (!leftAlone) {
-        due.add(new Due(expected, null));
+      if (!exempt) {
+        due.add(new PendingReply(expected, null));
       }
       return request;
     }
@@ -209,7 +209,7 @@ final class RedisErrorProxy implements AutoCloseable {
           && request.words().get(1).equalsIgnoreCase("REPLY");
     }
 
-    private void carryReplies() {
+    private void forwardReplies() {
       try {
         while (true) {
           pass(RespFrame.read(replies));
@@ -220,13 +220,13 @@ final class RedisErrorProxy implements AutoCloseable {
     }
 
     private synchronized void pass(RespFrame reply) throws IOException {
-      Due next = isNotification(reply) ? null : due.poll();
+      PendingReply next = isNotification(reply) ? null : due.poll();
       if (next == null || next.error == null) {
         reply.writeTo(toClient);
       }
       if (next != null) {
         // an error answers the whole command
-        due.addFirst(new Due(reply.isError() ? 0 : next.replies - 1, next.error));
+        due.addFirst(new PendingReply(reply.isError() ? 0 : next.replies - 1, next.error));
         sendDueErrors();
       }
     }
@@ -246,7 +246,7 @@ final class RedisErrorProxy implements AutoCloseable {
       }
     }
 
-    private void carry(InputStream from, OutputStream to) {
+    private void forward(InputStream from, OutputStream to) {
       try {
         from.transferTo(to);
       } catch (IOException e) {
@@ -261,8 +261,8 @@ final class RedisErrorProxy implements AutoCloseable {
     }
   }
 
-  /** A number of replies from the server, or an error in their place. */
-  private record Due(int replies, @Nullable String error) {}
+  /** A number of replies from the server, and the error that replaces them. */
+  private record PendingReply(int replies, @Nullable String error) {}
 
   private static void close(AutoCloseable resource) {
     try {

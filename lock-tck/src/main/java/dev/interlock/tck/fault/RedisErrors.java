@@ -13,13 +13,13 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
 /**
- * Proxies between clients and a store of the Redis protocol that answer commands with errors,
+ * Proxies between clients and a store of the Redis protocol. They answer commands with errors
  * without executing them:
  *
  * <pre>{@code
- * try (RedisErrors way = RedisErrors.to(List.of(server), ports -> "redis://localhost:" + ports.get(0));
- *     RedisErrors.Spoiled second = way.answer(RedisError.LOADING, 1, 1)) {
- *   // the second command that a client sends to way.uri() is answered by the error
+ * try (RedisErrors proxies = RedisErrors.to(List.of(server), ports -> "redis://localhost:" + ports.get(0));
+ *     RedisErrors.Spoiled second = proxies.answer(RedisError.LOADING, 1, 1)) {
+ *   // the second command that a client sends to proxies.uri() is answered by the error
  * }
  * }</pre>
  *
@@ -35,12 +35,12 @@ public final class RedisErrors implements AutoCloseable {
   }
 
   /**
-   * Puts a proxy in front of every address of a store. A store that does not speak the Redis
-   * protocol, or speaks it through TLS, can be used through the proxies, but gets no errors.
+   * Puts a proxy in front of every address of a store. Stores of other protocols, and TLS, pass the
+   * proxies, but get no errors.
    *
    * @param servers the store's addresses
-   * @param uri gives the URI that leads to the proxies' ports on the loopback address
-   * @return the way
+   * @param uri returns the URI with the proxies' ports on the loopback address
+   * @return the proxies
    * @throws IOException if a proxy cannot listen
    */
   public static RedisErrors to(List<InetSocketAddress> servers, Function<List<Integer>, String> uri)
@@ -58,23 +58,17 @@ public final class RedisErrors implements AutoCloseable {
     return new RedisErrors(uri.apply(ports), proxies);
   }
 
-  /** {@return the URI that leads to the store} */
+  /** {@return the URI that leads to the store through the proxies} */
   public String uri() {
     return uri;
   }
 
-  /**
-   * {@return whether clients have sent requests of the Redis protocol through these proxies; false
-   * also if nothing has been sent yet}
-   */
+  /** {@return whether a client has sent a request of the Redis protocol through these proxies} */
   public boolean speaksRedis() {
     return proxies.stream().anyMatch(RedisErrorProxy::speaksRedis);
   }
 
-  /**
-   * {@return whether clients use TLS, so that the proxies can read and answer nothing; false also
-   * if nothing has been sent yet}
-   */
+  /** {@return whether a client has started TLS, so that the proxies cannot read its requests} */
   public boolean encrypted() {
     return proxies.stream().anyMatch(RedisErrorProxy::encrypted);
   }
@@ -84,9 +78,9 @@ public final class RedisErrors implements AutoCloseable {
    * from now on.
    *
    * @param error the answer
-   * @param earlier how many commands are executed before the first error, zero or more
-   * @param count how many commands get the error, at least one
-   * @return the fault, active until that many were answered or it is closed
+   * @param earlier the number of commands that are executed before the first error
+   * @param count the number of commands that get the error, at least one
+   * @return the fault, active until it is closed or that many commands got the error
    */
   public Spoiled answer(RedisError error, int earlier, int count) {
     CountDownLatch struck = new CountDownLatch(1);

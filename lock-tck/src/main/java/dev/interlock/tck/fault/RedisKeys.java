@@ -9,9 +9,8 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Counts the keys of a store of the Redis protocol, by the command <a
- * href="https://redis.io/docs/latest/commands/info/">INFO keyspace</a>: as much as an address alone
- * allows.
+ * Counts the keys of a store of the Redis protocol by its address, with the command <a
+ * href="https://redis.io/docs/latest/commands/info/">INFO keyspace</a>.
  */
 public final class RedisKeys {
   private static final int TIMEOUT_MILLIS = 5_000;
@@ -20,10 +19,10 @@ public final class RedisKeys {
   private RedisKeys() {}
 
   /**
-   * {@return empty if the address does not speak the protocol, or refuses}
+   * {@return the number of keys, or empty if the server does not speak the protocol or refuses}
    *
    * @param address the server's address
-   * @param credentials user and password, a password, or nothing
+   * @param credentials user and password, or a password, or nothing
    */
   public static OptionalLong count(InetSocketAddress address, List<String> credentials) {
     try (Socket socket = new Socket()) {

@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 
-/** One request or reply of the Redis protocol, version 2 or 3, as it came over the wire. */
+/** One request or reply of the Redis protocol, version 2 or 3, with its bytes. */
 final class RespFrame {
   private static final int MAX_LINE_BYTES = 64 << 10;
 
@@ -30,12 +30,11 @@ final class RespFrame {
     return new RespFrame(frame.toString().getBytes(UTF_8), words);
   }
 
-  /** Writes all of it. */
   void writeTo(OutputStream out) throws IOException {
     out.write(bytes);
   }
 
-  /** {@return the texts at the top level: of a request, the command and its arguments} */
+  /** {@return the strings at the top level; for a request, the command and its arguments} */
   List<String> words() {
     return words;
   }
@@ -51,7 +50,7 @@ final class RespFrame {
     return bytes[0] == '*';
   }
 
-  /** {@return whether this is a reply of one text of any length} */
+  /** {@return whether this is a bulk string} */
   boolean isText() {
     return bytes[0] == '$' && !words.isEmpty();
   }
@@ -60,7 +59,7 @@ final class RespFrame {
     return bytes[0] == '-' || bytes[0] == '!';
   }
 
-  /** {@return whether this is a push, which only version 3 of the protocol has} */
+  /** {@return whether this is a push; only version 3 of the protocol has them} */
   boolean isPush() {
     return bytes[0] == '>';
   }
@@ -69,7 +68,7 @@ final class RespFrame {
    * Reads the next frame. Attributes are part of the reply that they precede.
    *
    * @throws EOFException if the stream has ended
-   * @throws IOException if the bytes are not of this protocol
+   * @throws IOException if the bytes do not belong to the protocol
    */
   static RespFrame read(InputStream in) throws IOException {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
@@ -102,7 +101,7 @@ final class RespFrame {
         elements(in, bytes, words, depth + 1, 2 * length(line));
         copy(in, bytes, words, depth);
       }
-      default -> throw new IOException("not the Redis protocol: " + (int) type);
+      default -> throw new IOException("not a type of the Redis protocol: byte " + (int) type);
     }
   }
 
@@ -124,7 +123,7 @@ final class RespFrame {
     try {
       return Integer.parseInt(line.substring(1));
     } catch (NumberFormatException e) {
-      throw new IOException("not a length: " + line, e);
+      throw new IOException("not a length in the Redis protocol: " + line, e);
     }
   }
 
@@ -140,7 +139,7 @@ final class RespFrame {
         return line.toString(UTF_8).substring(0, line.size() - 2);
       }
       if (line.size() > MAX_LINE_BYTES) {
-        throw new IOException("a line that does not end");
+        throw new IOException("a line of the Redis protocol exceeds " + MAX_LINE_BYTES + " bytes");
       }
     }
   }

@@ -6,8 +6,8 @@ package dev.interlock.tck.fault;
  *
  * @param accepted connections accepted from clients since the proxy was started
  * @param open connections that are open now
- * @param toServer what clients sent
- * @param toClient what the server sent
+ * @param toServer the traffic from clients
+ * @param toClient the traffic from the server
  */
 public record Traffic(long accepted, int open, Flow toServer, Flow toClient) {
   /**
@@ -27,8 +27,8 @@ public record Traffic(long accepted, int open, Flow toServer, Flow toClient) {
   /**
    * The bytes of one direction.
    *
-   * @param chunks reads of the proxy; a client that writes one request at a time and waits for its
-   *     reply makes one chunk per request, if the request fits into a segment
+   * @param chunks the proxy's reads: one per request for a client that waits for each reply, if the
+   *     request fits into a TCP segment
    * @param received bytes that arrived at the proxy
    * @param forwarded bytes that left it; the rest was dropped, or is held back
    */

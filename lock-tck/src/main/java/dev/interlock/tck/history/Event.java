@@ -1,17 +1,16 @@
 package dev.interlock.tck.history;
 
 /**
- * An event of one lease, as its holder saw it.
+ * An event in the life of one lease, as its holder saw it.
  *
  * <p>Times are those of {@link System#nanoTime()}. On Linux that is {@code CLOCK_MONOTONIC}, which
- * all processes of a machine share (since the boot, so that it neither overflows nor is negative);
- * events of several JVMs on one Linux machine can therefore be compared. On other systems a history
- * must not span processes.
+ * counts from the boot and is the same for all processes. So events of several JVMs on one Linux
+ * machine can be compared; on other systems a history must not span processes.
  *
  * <p>A violation is real only if no lease is recorded as held for longer than it was. Therefore a
- * recorder takes the time of a grant <em>after</em> the acquisition returned, computes the end of
- * validity as a time taken <em>before</em> reading the remaining validity plus that validity, and
- * takes the time of a release <em>before</em> calling it.
+ * recorder reads the time of a grant <em>after</em> the acquisition has returned, and the time of a
+ * release <em>before</em> the call. It computes the end of validity as the remaining validity plus
+ * a time that it read <em>before</em> that.
  */
 public sealed interface Event {
 
@@ -27,12 +26,12 @@ public sealed interface Event {
    * @param lease the lease's identity
    * @param name the lock's name
    * @param token the fencing token, or 0 if the backend has none
-   * @param holder the process, client and thread, for people
+   * @param holder the process, client and thread, for messages
    * @param requestedAt a time before the acquisition was called
    * @param at a time after it had returned
-   * @param validUntil until when the lease is certainly held unless it is renewed
-   * @param weight how much of the name it holds: the permits of a semaphore, 1 for a reader
-   * @param capacity how much there is; an exclusive lock is 1 of 1, and a writer holds all of it
+   * @param validUntil the end of the validity unless the lease is renewed
+   * @param weight the share of the name that it holds: the permits of a semaphore, 1 for a reader
+   * @param capacity the whole of the name: 1 for an exclusive lock; a writer holds all of it
    */
   record Granted(
       String lease,
@@ -68,7 +67,7 @@ public sealed interface Event {
       this(lease, name, token, holder, requestedAt, at, validUntil, 1, 1);
     }
 
-    /** {@return whether nobody else can hold the name together with it} */
+    /** {@return whether the lease excludes all others of the name} */
     public boolean isWhole() {
       return weight == capacity;
     }
@@ -89,13 +88,12 @@ public sealed interface Event {
    *
    * @param lease the lease's identity
    * @param at when this was recorded
-   * @param validUntil until when the lease is certainly held unless it is renewed again
+   * @param validUntil the end of the validity unless the lease is renewed again
    */
   record Extended(String lease, long at, long validUntil) implements Event {}
 
   /**
-   * The holder stopped relying on the lease, whatever its validity: it is about to release the
-   * lease, or has received its loss.
+   * The holder stopped relying on the lease: it is about to release it, or has learned of its loss.
    *
    * @param lease the lease's identity
    * @param at a time before the release was called, or after the loss was reported

@@ -19,29 +19,29 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Checks whether the leases of a history excluded each other, as far as they must, and whether
- * their tokens are unique and rise. Takes O(n log n) time for n events.
+ * Checks that the leases of a history exclude each other as far as they must, and that their tokens
+ * are unique and rise. Takes O(n log n) time for n events.
  *
- * <p>A lease is held from its grant until the latest end of validity that was recorded for it, or
- * until it was ended, whichever is first. The checker finds three kinds of violations per name, and
- * of each kind the pair of leases whose grants are closest together:
+ * <p>A lease is held from its grant until its last recorded end of validity or its recorded end,
+ * whichever is first. The checker looks for three kinds of violations of each name. Of each kind it
+ * reports the two leases whose grants are closest together:
  *
  * <ul>
- *   <li>{@link Kind#OVERLAP}: at one moment more was held than the name has: two leases of an
- *       exclusive lock, a writer and a reader, or more permits than there are.
+ *   <li>{@link Kind#OVERLAP}: more was held at one moment than the name has: two leases of an
+ *       exclusive lock, a writer and a reader, or more permits than the limit.
  *   <li>{@link Kind#TOKEN_REPEATED}: two leases have the same token.
- *   <li>{@link Kind#TOKEN_WENT_BACK}: a lease has a lower token than another that had been granted
- *       before this one was requested; or, where no leases of the name overlapped, than another
- *       that was granted before it. (Without overlap the order in which leases were held is the
- *       order in which the store granted them, even if their requests crossed.)
+ *   <li>{@link Kind#TOKEN_WENT_BACK}: a lease has a lower token than one that had been granted
+ *       before this one was requested. If no leases of the name overlapped, a lease also must not
+ *       have a lower token than one that was granted before it. (Without overlap the store granted
+ *       leases in the order in which they were held, even if their requests crossed.)
  * </ul>
  *
- * <p>Leases that can be held together have no order, and their tokens are compared only with those
- * of leases that exclude them: a client passes readers' grants and permits on among its threads,
- * and a thread may continue in the queue place of another one that has given up, so that a token
- * may be older than the request.
+ * <p>Leases that can be held together have no order. Their tokens are compared only with those of
+ * leases that exclude them: a client hands off readers' grants and permits among its threads, and a
+ * thread may continue in the queue place of an abandoned acquisition, so that a token may be older
+ * than the request.
  *
- * <p>Leases with the token 0 have no token, and are only checked for overlaps.
+ * <p>Leases with the token 0 have no token. They are only checked for overlaps.
  */
 public final class HistoryChecker {
   private final boolean withinFailureModel;
@@ -56,10 +56,10 @@ public final class HistoryChecker {
   }
 
   /**
-   * {@return a checker for histories with faults that the backend does not promise to survive,
-   * which may have broken exclusion} Overlaps are still found, for the caller to count. A process
-   * that has not yet noticed its loss may continue to hand off its acquisition among its threads,
-   * so all leases of such a turn count as granted when the store granted the turn.
+   * {@return a checker for histories with faults that may have broken exclusion, since they are
+   * outside the backend's failure model} It still reports overlaps. A process that has not noticed
+   * its loss may go on handing off its grant among its threads. Therefore all leases of a turn
+   * count as granted when the store granted the turn.
    */
   public static HistoryChecker outsideFailureModel() {
     return new HistoryChecker(false);
@@ -84,8 +84,8 @@ public final class HistoryChecker {
    * Checks a history.
    *
    * @param events all events of all processes, in any order
-   * @return for each name and kind of violation the shortest, by name; empty if there is none
-   * @throws IllegalArgumentException if an event belongs to no lease, or two leases have one
+   * @return the closest violation of each name and kind, ordered by name; empty if there is none
+   * @throws IllegalArgumentException if an event belongs to no lease, or two leases have the same
    *     identity
    */
   public List<Violation> check(Collection<? extends Event> events) {
@@ -95,12 +95,12 @@ public final class HistoryChecker {
     }
     List<Violation> found = new ArrayList<>();
     for (List<Hold> holds : byName.values()) {
-      Shortest overlap = new Shortest(Kind.OVERLAP);
+      Closest overlap = new Closest(Kind.OVERLAP);
       findOverlap(holds, overlap);
       List<Hold> fenced = holds.stream().filter(hold -> hold.token() != 0).toList();
-      Shortest repeated = new Shortest(Kind.TOKEN_REPEATED);
+      Closest repeated = new Closest(Kind.TOKEN_REPEATED);
       findRepetition(fenced, repeated);
-      Shortest back = new Shortest(Kind.TOKEN_WENT_BACK);
+      Closest back = new Closest(Kind.TOKEN_WENT_BACK);
       if (!withinFailureModel) {
         findRegressionOfTurns(fenced, back);
       } else if (!fenced.stream().allMatch(Hold::isWhole)) {
@@ -111,9 +111,9 @@ public final class HistoryChecker {
           findRegressionAlongHolds(fenced, back);
         }
       }
-      for (Shortest shortest : List.of(overlap, repeated, back)) {
-        if (shortest.violation != null) {
-          found.add(shortest.violation);
+      for (Closest closest : List.of(overlap, repeated, back)) {
+        if (closest.violation != null) {
+          found.add(closest.violation);
         }
       }
     }
@@ -127,7 +127,8 @@ public final class HistoryChecker {
     for (Event event : events) {
       if (event instanceof Event.Granted granted) {
         if (granted.requestedAt() > granted.at()) {
-          throw new IllegalArgumentException("granted before it was requested: " + event);
+          throw new IllegalArgumentException(
+              "a lease was granted before it was requested: " + event);
         }
         if (grants.put(granted.lease(), granted) != null) {
           throw new IllegalArgumentException("two leases have the identity " + granted.lease());
@@ -141,7 +142,7 @@ public final class HistoryChecker {
     }
     for (Event event : events) {
       if (!grants.containsKey(event.lease())) {
-        throw new IllegalArgumentException("no grant of " + event.lease() + " for " + event);
+        throw new IllegalArgumentException("an event of a lease without a grant: " + event);
       }
     }
     List<Hold> holds = new ArrayList<>(grants.size());
@@ -153,12 +154,12 @@ public final class HistoryChecker {
     return holds;
   }
 
-  /** Keeps the pair whose grants are closest together. */
-  private static final class Shortest {
+  /** Keeps the two leases whose grants are closest together. */
+  private static final class Closest {
     private final Kind kind;
     private @Nullable Violation violation;
 
-    Shortest(Kind kind) {
+    Closest(Kind kind) {
       this.kind = kind;
     }
 
@@ -174,79 +175,78 @@ public final class HistoryChecker {
   }
 
   /**
-   * Adds up what is held at the moment of each grant. An overlap is shown with the last of the
-   * earlier grants. For exclusive locks that is the nearest pair: if holds i and j overlap, i the
-   * earlier, then every hold that starts between them starts within i.
+   * Adds up the weights that are held at the moment of each grant. An overlap is reported with the
+   * last of the earlier grants. For exclusive locks these two are closest: if holds i and j
+   * overlap, and i is the earlier, then every hold that starts between them starts within i.
    */
-  private static void findOverlap(List<Hold> holds, Shortest shortest) {
+  private static void findOverlap(List<Hold> holds, Closest closest) {
     List<Hold> inOrder =
         holds.stream()
             .filter(hold -> hold.end > hold.from())
             .sorted(comparingLong(Hold::from))
             .toList();
-    PriorityQueue<Hold> present = new PriorityQueue<>(comparingLong(Hold::end));
+    PriorityQueue<Hold> current = new PriorityQueue<>(comparingLong(Hold::end));
     NavigableSet<Hold> byGrant =
         new TreeSet<>(comparingLong(Hold::from).thenComparing(hold -> hold.grant.lease()));
-    long held = 0;
+    long heldWeight = 0;
     for (Hold hold : inOrder) {
-      for (Hold first = present.peek();
+      for (Hold first = current.peek();
           first != null && first.end <= hold.from();
-          first = present.peek()) {
-        present.remove();
+          first = current.peek()) {
+        current.remove();
         byGrant.remove(first);
-        held -= first.grant.weight();
+        heldWeight -= first.grant.weight();
       }
-      if (!byGrant.isEmpty() && held + hold.grant.weight() > hold.grant.capacity()) {
-        shortest.offer(byGrant.last(), hold);
+      if (!byGrant.isEmpty() && heldWeight + hold.grant.weight() > hold.grant.capacity()) {
+        closest.offer(byGrant.last(), hold);
       }
-      present.add(hold);
+      current.add(hold);
       byGrant.add(hold);
-      held += hold.grant.weight();
+      heldWeight += hold.grant.weight();
     }
   }
 
-  private static void findRepetition(List<Hold> holds, Shortest shortest) {
+  private static void findRepetition(List<Hold> holds, Closest closest) {
     offerNeighbours(
         holds.stream().sorted(comparingLong(Hold::token).thenComparingLong(Hold::from)),
         (a, b) -> a.token() == b.token(),
-        shortest);
+        closest);
   }
 
-  /** Neighbours suffice: a sequence rises if each element is higher than the one before it. */
-  private static void findRegressionAlongHolds(List<Hold> holds, Shortest shortest) {
+  /** Compares neighbours only: a sequence rises if each element is higher than the one before. */
+  private static void findRegressionAlongHolds(List<Hold> holds, Closest closest) {
     offerNeighbours(
         holds.stream().filter(hold -> hold.end > hold.from()).sorted(comparingLong(Hold::from)),
         (a, b) -> a.token() > b.token(),
-        shortest);
+        closest);
   }
 
   private static void offerNeighbours(
-      Stream<Hold> inOrder, BiPredicate<Hold, Hold> violate, Shortest shortest) {
+      Stream<Hold> inOrder, BiPredicate<Hold, Hold> violate, Closest closest) {
     List<Hold> holds = inOrder.toList();
     for (int i = 1; i < holds.size(); i++) {
       if (violate.test(holds.get(i - 1), holds.get(i))) {
-        shortest.offer(holds.get(i - 1), holds.get(i));
+        closest.offer(holds.get(i - 1), holds.get(i));
       }
     }
   }
 
   /** Compares leases that exclude all others with every lease, and leases within a turn. */
-  private static void findRegressionOfShares(List<Hold> holds, Shortest shortest) {
+  private static void findRegressionOfShares(List<Hold> holds, Closest closest) {
     List<Hold> whole = holds.stream().filter(Hold::isWhole).toList();
-    findRegressionAgainstRequests(holds, whole, shortest);
-    findRegressionAgainstRequests(whole, holds, shortest);
-    findRegressionOfTurns(holds, shortest);
+    findRegressionAgainstRequests(holds, whole, closest);
+    findRegressionAgainstRequests(whole, holds, closest);
+    findRegressionOfTurns(holds, closest);
   }
 
   /**
-   * Looks, for every request, for a lease granted before it with a higher token. Grants are taken
-   * in order of time onto a stack, from which those with lower tokens are dropped when a later one
-   * with a higher token comes: whatever they contradict, that one contradicts too, and is nearer.
-   * The tokens on the stack thus fall towards its top, and the nearest contradiction is found by
-   * bisection.
+   * Finds, for every request, the latest grant before it that has a higher token. Grants are pushed
+   * in order of time onto a stack. Each first removes those with lower tokens: it violates the
+   * order with every later lease that they do, and is closer. So tokens fall towards the top of the
+   * stack, and bisection finds the closest violation.
    */
   private static void findRegressionAgainstRequests(
-      List<Hold> granted, List<Hold> requested, Shortest shortest) {
+      List<Hold> granted, List<Hold> requested, Closest closest) {
     List<Hold> byRequest =
         requested.stream().sorted(comparingLong(hold -> hold.grant.requestedAt())).toList();
     List<Hold> byGrant = granted.stream().sorted(comparingLong(Hold::from)).toList();
@@ -270,17 +270,16 @@ public final class HistoryChecker {
         }
       }
       if (higher > 0) {
-        shortest.offer(stack.get(higher - 1), hold);
+        closest.offer(stack.get(higher - 1), hold);
       }
     }
   }
 
   /**
-   * Takes each turn as granted when its first lease was, and compares turns of which one excludes
-   * all others, and leases within a turn with each other. A turn whose first lease was not recorded
-   * says nothing about when it was granted.
+   * Compares the leases within each turn, and turns of which one excludes all others. A turn counts
+   * as granted when its first lease was; a turn whose first lease was not recorded is left out.
    */
-  private static void findRegressionOfTurns(List<Hold> holds, Shortest shortest) {
+  private static void findRegressionOfTurns(List<Hold> holds, Closest closest) {
     Map<Long, List<Hold>> turns = new HashMap<>();
     for (Hold hold : holds) {
       turns
@@ -289,15 +288,15 @@ public final class HistoryChecker {
     }
     List<Hold> first = new ArrayList<>();
     for (List<Hold> turn : turns.values()) {
-      findRegressionAgainstRequests(turn, turn, shortest);
+      findRegressionAgainstRequests(turn, turn, closest);
       turn.stream()
           .filter(hold -> hold.token() % Grant.LEASES_PER_GRANT == 0)
           .min(Comparator.comparingLong(Hold::from))
           .ifPresent(first::add);
     }
     List<Hold> whole = first.stream().filter(Hold::isWhole).toList();
-    findRegressionAgainstRequests(first, whole, shortest);
-    findRegressionAgainstRequests(whole, first, shortest);
+    findRegressionAgainstRequests(first, whole, closest);
+    findRegressionAgainstRequests(whole, first, closest);
   }
 
   private static Hold last(List<Hold> holds) {

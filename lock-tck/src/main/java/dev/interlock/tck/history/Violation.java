@@ -3,19 +3,19 @@ package dev.interlock.tck.history;
 import java.util.Locale;
 
 /**
- * Two leases of one name that cannot both be right. {@link #toString()} shows them with times
- * relative to the first. Where several together hold more than there is, the second is the one that
- * was granted last, and the first the one granted before it.
+ * Two leases of one name that violate the contract. {@link #toString()} shows them with times
+ * relative to the first. If several leases together hold more than the name has, the second is the
+ * one that was granted last, and the first is the one granted before it.
  *
- * @param kind what is wrong with them
- * @param first the one that was granted first
- * @param firstEnd until when the first was certainly held
- * @param second the other
+ * @param kind the kind of violation
+ * @param first the lease that was granted first
+ * @param firstEnd the time until which the first was certainly held
+ * @param second the other lease
  */
 public record Violation(Kind kind, Event.Granted first, long firstEnd, Event.Granted second) {
-  /** What two leases can do to each other. */
+  /** The kind of a violation. */
   public enum Kind {
-    /** Both were valid at one moment, at which more was held than there is. */
+    /** Both were valid at a moment when more was held than the name has. */
     OVERLAP,
     /** They have the same token. */
     TOKEN_REPEATED,
@@ -28,7 +28,7 @@ public record Violation(Kind kind, Event.Granted first, long firstEnd, Event.Gra
     return first.name();
   }
 
-  /** How far apart the two grants are; of several violations the one with the least is shown. */
+  /** {@return the time between the two grants; the violation with the shortest is reported} */
   long distance() {
     return second.at() - first.at();
   }

@@ -23,8 +23,8 @@ final class Jdks {
   }
 
   /**
-   * {@return the home of the newest JDK of another version than this one's, among those beside it
-   * and in environment variables such as {@code JAVA_HOME_25_X64}; without any, the own home}
+   * {@return the home of the newest JDK of another version, or of this JVM if there is none} It is
+   * looked for beside this JVM, and in environment variables such as {@code JAVA_HOME_25_X64}.
    */
   static Path other() throws IOException {
     Map<Path, Integer> features = new HashMap<>();

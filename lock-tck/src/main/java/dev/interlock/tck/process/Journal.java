@@ -16,11 +16,11 @@ import java.util.List;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A file of records that one process writes and another reads. A line is the name of a record's
- * type and its components as JSON. A record has left the process when {@link #record} returns, so a
- * killed process loses at most the record that it was writing.
+ * A file of records that one process writes and another reads. Each line is the name of a record's
+ * type and its components as JSON. When {@link #record} returns, the operating system has the
+ * record, so a killed process loses at most the record that it was writing.
  *
- * <p>May be used from any thread.
+ * <p>All methods may be called from any thread.
  */
 public final class Journal implements Closeable {
   private static final Gson GSON = new GsonBuilder().serializeNulls().create();
@@ -53,24 +53,24 @@ public final class Journal implements Closeable {
     String line = encode(entry) + "\n";
     lock.lock();
     try {
-      out.write(line.getBytes(UTF_8)); // unbuffered: one write call of the operating system
+      out.write(line.getBytes(UTF_8)); // unbuffered: a single write of the operating system
     } catch (IOException e) {
-      throw new UncheckedIOException("cannot record " + entry, e);
+      throw new UncheckedIOException("cannot write to the journal: " + entry, e);
     } finally {
       lock.unlock();
     }
   }
 
   /**
-   * Reads what a process has recorded so far. Omits a last line without terminator, which was being
-   * written when its process died.
+   * Reads the records that a process has written so far. Omits an unterminated last line, which the
+   * process was writing when it died.
    *
    * @param file the journal
    * @param kinds sealed interfaces, one of which each record implements
-   * @param <R> what they have in common
+   * @param <R> the common type of the records
    * @return the records in the order in which they were recorded; empty if there is no file
    * @throws IOException if the file cannot be read
-   * @throws IllegalArgumentException if a whole line is not such a record
+   * @throws IllegalArgumentException if a terminated line is not such a record
    */
   public static <R> List<R> read(Path file, List<Class<? extends R>> kinds) throws IOException {
     List<R> entries = new ArrayList<>();
@@ -94,7 +94,7 @@ public final class Journal implements Closeable {
         for (Class<?> type : kind.getPermittedSubclasses()) {
           if (parts.length == 2 && type.getSimpleName().equals(parts[0])) {
             R entry = kind.cast(GSON.fromJson(parts[1], type));
-            // One that lacks a component would be read with null or zero in its place.
+            // Gson would read a missing component as null or zero.
             if (encode(entry).equals(line)) {
               return entry;
             }
@@ -102,9 +102,10 @@ public final class Journal implements Closeable {
         }
       }
     } catch (JsonParseException e) {
-      throw new IllegalArgumentException("not a record: \"" + line + "\"", e);
+      throw new IllegalArgumentException(
+          "this line of a journal is not a record: \"" + line + "\"", e);
     }
-    throw new IllegalArgumentException("not a record: \"" + line + "\"");
+    throw new IllegalArgumentException("this line of a journal is not a record: \"" + line + "\"");
   }
 
   @Override

@@ -45,7 +45,7 @@ import org.slf4j.event.Level;
 public final class OtherProcess implements AutoCloseable {
   private static final Duration START_TIMEOUT = Duration.ofMinutes(2);
 
-  /** Turkish has other cases of {@code i}, and Egypt other digits. */
+  /** Turkish has different cases of {@code i}, and Egypt has different digits. */
   private static final List<String> FOREIGN_OPTIONS =
       List.of(
           "-Duser.language=tr",
@@ -55,7 +55,7 @@ public final class OtherProcess implements AutoCloseable {
           "-Duser.timezone=Asia/Kathmandu",
           "-Dfile.encoding=ISO-8859-1");
 
-  /** Limits JVMs that start at once, since they take processor time from running tests. */
+  /** Limits the JVMs that start at once, since they take processor time from running tests. */
   private static final Semaphore START_PERMITS = new Semaphore(2);
 
   private final Process process;
@@ -73,19 +73,18 @@ public final class OtherProcess implements AutoCloseable {
   /**
    * The settings of the other JVM.
    *
-   * @param harness opens its client; must be a class that the other JVM can create, see {@link
-   *     #canMake}, or {@link Harness#at}
+   * @param harness opens its client; must pass {@link #canMake}
    * @param uri the store's URI
-   * @param options its client's options, of which TTL, request time-out and auto-renewal are used
+   * @param options the options of its client; only TTL, request time-out and auto-renewal count
    * @param jvmArguments further arguments for the JVM
-   * @param trace whether it logs everything
+   * @param trace whether it logs at all levels
    */
   public record Settings(
       Harness harness, String uri, LockOptions options, List<String> jvmArguments, boolean trace) {}
 
   /**
-   * {@return whether another JVM can open clients as the harness does: by the URI alone, or by
-   * creating the harness again}
+   * {@return whether another JVM can open clients as the harness does: by the URI alone, or with
+   * its own instance of the harness}
    *
    * @param harness the harness
    */
@@ -101,7 +100,7 @@ public final class OtherProcess implements AutoCloseable {
           .getDeclaringClass()
           .equals(Harness.class);
     } catch (NoSuchMethodException e) {
-      throw new LinkageError("a harness without open", e);
+      throw new LinkageError("Harness has no method open", e);
     }
   }
 
@@ -120,7 +119,7 @@ public final class OtherProcess implements AutoCloseable {
    *
    * @param settings its settings
    * @return the process
-   * @throws IOException if it does not start; the message has its output
+   * @throws IOException if it does not start; the message shows its output
    * @throws InterruptedException if the thread is interrupted
    */
   public static OtherProcess start(Settings settings) throws IOException, InterruptedException {
@@ -128,12 +127,12 @@ public final class OtherProcess implements AutoCloseable {
   }
 
   /**
-   * Starts a JVM that differs from this one in everything that must not matter to a lock: in its
-   * version, if the machine has another JDK, and in locale, time zone and default charset.
+   * Starts a JVM with another locale, time zone and default charset than this one and, if the
+   * machine has another JDK, of another version. None of these may matter to a lock.
    *
    * @param settings its settings
    * @return the process
-   * @throws IOException if it does not start; the message has its output
+   * @throws IOException if it does not start; the message shows its output
    * @throws InterruptedException if the thread is interrupted
    */
   public static OtherProcess startForeign(Settings settings)
@@ -172,7 +171,7 @@ public final class OtherProcess implements AutoCloseable {
     }
   }
 
-  /** {@return the class path of this JVM, and what the thread's class loader adds to it} */
+  /** {@return the class path of this JVM, with the entries of the thread's class loader} */
   private static String classPath() {
     List<String> entries = new ArrayList<>();
     ClassLoader loader = Thread.currentThread().getContextClassLoader();
@@ -182,7 +181,8 @@ public final class OtherProcess implements AutoCloseable {
           try {
             entries.add(Path.of(url.toURI()).toString());
           } catch (URISyntaxException | IllegalArgumentException e) {
-            throw new IllegalStateException("not a file on the class path: " + url, e);
+            throw new IllegalStateException(
+                "the class path has an entry that is not a file: " + url, e);
           }
         }
       }
@@ -199,7 +199,7 @@ public final class OtherProcess implements AutoCloseable {
    * @param arguments its arguments
    * @return its result
    * @throws IOException if the process has died, did not answer in time, or the task failed; the
-   *     message says what happened there
+   *     message describes the failure
    * @throws InterruptedException if the thread is interrupted
    */
   public String call(Duration limit, Class<? extends RemoteTask> task, String... arguments)
@@ -209,7 +209,7 @@ public final class OtherProcess implements AutoCloseable {
   }
 
   /**
-   * Starts a task without waiting for it; {@link #answer} does that.
+   * Starts a task without waiting for its result, which {@link #answer} returns.
    *
    * @param task the class of the task
    * @param arguments its arguments
@@ -224,7 +224,7 @@ public final class OtherProcess implements AutoCloseable {
   }
 
   /**
-   * Waits for the result of a task that was started.
+   * Waits for the result of the task that was started by {@link #order}.
    *
    * @param limit how long to wait
    * @return its result
@@ -240,25 +240,26 @@ public final class OtherProcess implements AutoCloseable {
     try {
       text = line.get(limit.toMillis(), TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
-      throw new IOException(this + " did not answer within " + limit + "; its output: " + log());
+      throw new IOException(
+          this + " did not answer within " + limit.toMillis() + " ms; its output: " + log());
     } catch (ExecutionException e) {
-      // the end of its output, too
+      // counts as the end of its output
     }
     if (text == null) {
-      throw new IOException(this + " has died; its output: " + log());
+      throw new IOException(this + " has ended; its output: " + log());
     }
     List<String> answer = List.of(new Gson().fromJson(text, String[].class));
     if (answer.get(0).equals("not offered")) {
       throw new NotOfferedException(answer.get(1));
     }
     if (answer.get(0).equals("failed")) {
-      throw new IOException("in " + this + ": " + answer.get(1));
+      throw new IOException("a task in " + this + " failed: " + answer.get(1));
     }
     return answer.get(1);
   }
 
   /**
-   * Stops it (SIGSTOP).
+   * Stops the process (SIGSTOP).
    *
    * @throws IOException if it cannot be stopped
    * @throws InterruptedException if the thread is interrupted
@@ -268,7 +269,7 @@ public final class OtherProcess implements AutoCloseable {
   }
 
   /**
-   * Continues it (SIGCONT).
+   * Continues the process (SIGCONT).
    *
    * @throws IOException if it cannot be continued
    * @throws InterruptedException if the thread is interrupted
@@ -277,12 +278,12 @@ public final class OtherProcess implements AutoCloseable {
     ProcessSignals.resume(process.toHandle());
   }
 
-  /** Kills it (SIGKILL) and waits for its end. */
+  /** Kills the process (SIGKILL) and waits for its end. */
   public void kill() {
     ProcessSignals.kill(process.toHandle());
   }
 
-  /** {@return everything that it has logged and printed} */
+  /** {@return the log of the process, with its standard error and the output of tasks} */
   public String log() {
     try {
       return Files.readString(log);
@@ -302,7 +303,7 @@ public final class OtherProcess implements AutoCloseable {
     try {
       Files.deleteIfExists(log);
     } catch (IOException e) {
-      // a temporary file is left behind
+      // leaves a temporary file behind
     }
   }
 }

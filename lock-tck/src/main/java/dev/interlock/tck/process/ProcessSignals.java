@@ -9,8 +9,8 @@ import java.time.Duration;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Stops, continues and kills processes, and waits until the operating system shows the effect. For
- * that it reads Linux's {@code /proc}; elsewhere it waits only for the end of a killed process.
+ * Stops, continues and kills processes, and waits until the operating system shows the effect, in
+ * Linux's {@code /proc}. On other systems it waits only for the end of a killed process.
  */
 public final class ProcessSignals {
   private static final Duration SIGNAL_TIMEOUT = Duration.ofSeconds(20);
@@ -18,7 +18,7 @@ public final class ProcessSignals {
 
   private ProcessSignals() {}
 
-  /** {@return whether the effect of stopping a process can be seen here: true on Linux} */
+  /** {@return whether this system shows that a process is stopped: true on Linux} */
   public static boolean supported() {
     return Files.isDirectory(PROC.resolve("self"));
   }
@@ -54,11 +54,11 @@ public final class ProcessSignals {
    */
   public static void kill(ProcessHandle process) {
     process.destroyForcibly();
-    // Not onExit(), which needs a thread of the JVM's common pool.
+    // Polls, since onExit() needs a thread of the JVM's common pool.
     long end = System.nanoTime() + SIGNAL_TIMEOUT.toNanos();
     while (process.isAlive()) {
       if (System.nanoTime() - end > 0) {
-        throw new IllegalStateException("process " + process.pid() + " did not end");
+        throw new IllegalStateException("process " + process.pid() + " did not end after SIGKILL");
       }
       LockSupport.parkNanos(1_000_000);
     }
@@ -66,25 +66,29 @@ public final class ProcessSignals {
 
   private static void signal(ProcessHandle process, String name)
       throws IOException, InterruptedException {
-    // the shell's built-in kill: minimal systems lack the program
+    // the shell's built-in kill, since minimal systems lack the program
     Process kill =
         new ProcessBuilder("sh", "-c", "kill -" + name + " " + process.pid())
             .redirectErrorStream(true)
             .start();
-    String said = new String(kill.getInputStream().readAllBytes(), UTF_8);
+    String output = new String(kill.getInputStream().readAllBytes(), UTF_8);
     if (kill.waitFor() != 0) {
-      throw new IOException("cannot send " + name + " to process " + process.pid() + ": " + said);
+      throw new IOException(
+          "cannot send SIG" + name + " to process " + process.pid() + ": " + output);
     }
   }
 
-  /** Waits until every thread of the process shows the state, not only the first one. */
+  /** Waits until every thread of the process is stopped, or is not. */
   private static void awaitStopped(ProcessHandle process, boolean stopped)
       throws IOException, InterruptedException {
     long end = System.nanoTime() + SIGNAL_TIMEOUT.toNanos();
     while (!allThreads(process.pid(), stopped)) {
       if (System.nanoTime() - end > 0) {
         throw new IOException(
-            "process " + process.pid() + " did not " + (stopped ? "stop" : "continue"));
+            "process "
+                + process.pid()
+                + " did not "
+                + (stopped ? "stop after SIGSTOP" : "continue after SIGCONT"));
       }
       if (Thread.interrupted()) {
         throw new InterruptedException();
@@ -94,9 +98,9 @@ public final class ProcessSignals {
   }
 
   /**
-   * {@return whether all threads of a process are stopped; true where that cannot be seen}
+   * {@return whether all threads of a process are stopped; true where the system does not show it}
    *
-   * @param pid its number
+   * @param pid the process's number
    * @throws IOException if there is no such process
    */
   public static boolean isStopped(long pid) throws IOException {
@@ -123,7 +127,7 @@ public final class ProcessSignals {
       // the state follows the name, which is in parentheses and may contain any character
       return line.charAt(line.lastIndexOf(')') + 2) == 'T';
     } catch (IOException e) {
-      // the thread ended between two steps: its file is gone or empty
+      // a thread that has just ended has no file, or an empty one
       if (Files.exists(stat)) {
         throw e;
       }

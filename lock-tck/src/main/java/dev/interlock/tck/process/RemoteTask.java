@@ -3,17 +3,17 @@ package dev.interlock.tck.process;
 import java.util.List;
 
 /**
- * Something that another JVM does for a test. The class is found there by its name on the same
- * class path, and needs a constructor without parameters.
+ * A task that another JVM runs for a test. The other JVM finds the class by its name on the same
+ * class path. The class needs a constructor without parameters.
  */
 @FunctionalInterface
 public interface RemoteTask {
 
   /**
-   * Does it.
+   * Runs the task.
    *
-   * @param worker the other JVM's client and what earlier tasks left there
-   * @param arguments what the test passed
+   * @param worker the other JVM's client, and the leases that earlier tasks keep
+   * @param arguments the arguments that the test passed
    * @return the answer
    * @throws Exception is reported to the test with its class and message
    */

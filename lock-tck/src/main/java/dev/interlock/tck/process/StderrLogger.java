@@ -14,8 +14,8 @@ import org.slf4j.helpers.MessageFormatter;
 import org.slf4j.helpers.NOP_FallbackServiceProvider;
 
 /**
- * Logging of other JVMs: to standard error, which their parent can read, whatever logging library
- * is on the class path.
+ * Logs to standard error, which the parent of another JVM can read, whichever logging library is on
+ * the class path.
  */
 @SuppressWarnings("exports") // slf4j alone uses what it inherits.
 public final class StderrLogger extends LegacyAbstractLogger {
@@ -23,7 +23,7 @@ public final class StderrLogger extends LegacyAbstractLogger {
   private static final Level MIN_LEVEL =
       Level.valueOf(System.getProperty(LEVEL, Level.WARN.name()));
 
-  /** How long each record of Interlock's own loggers takes, in milliseconds, as on a full disk. */
+  /** A delay of each record of Interlock's own loggers, as a slow disk would cause. */
   private static final long DELAY_MILLIS = Long.getLong("interlock.tck.log.delay", 0);
 
   private static final long serialVersionUID = 1L;
@@ -33,15 +33,15 @@ public final class StderrLogger extends LegacyAbstractLogger {
   }
 
   /**
-   * {@return arguments for a {@code java} that logs so}
+   * {@return arguments that make a JVM log with this class}
    *
-   * @param least the lowest level that it logs
+   * @param minLevel the lowest level that it logs
    */
-  public static List<String> options(Level least) {
-    return List.of("-Dslf4j.provider=" + Provider.class.getName(), "-D" + LEVEL + "=" + least);
+  public static List<String> options(Level minLevel) {
+    return List.of("-Dslf4j.provider=" + Provider.class.getName(), "-D" + LEVEL + "=" + minLevel);
   }
 
-  /** Also logs everything from drivers that use the JDK's logging, if everything is logged. */
+  /** Enables all records of the JDK's logging, which some drivers use, if the level is trace. */
   static void traceJavaLogging() {
     if (MIN_LEVEL != Level.TRACE) {
       return;

@@ -20,9 +20,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The main class of the other JVMs: reads tasks from its input, runs them one after the other, and
- * writes their results to its output. It ends when its input ends, so that no worker outlives its
- * test.
+ * The main class of {@linkplain OtherProcess other JVMs}. It reads tasks from its input, runs them
+ * one after the other, and writes their results to its output. It ends with its input, so that it
+ * does not outlive its test.
  */
 public final class Worker {
   private final Harness harness;
@@ -78,7 +78,7 @@ public final class Worker {
   public Lease lease(String key) {
     Lease lease = leases.get(key);
     if (lease == null) {
-      throw new IllegalArgumentException("no lease was kept as " + key);
+      throw new IllegalArgumentException("this process keeps no lease as " + key);
     }
     return lease;
   }
@@ -92,7 +92,7 @@ public final class Worker {
   public static void main(String[] arguments) throws Exception {
     ignoreInterrupts();
     PrintStream answers = System.out;
-    System.setOut(System.err); // what tasks and libraries print must not look like answers
+    System.setOut(System.err); // output of tasks and libraries must not look like answers
     StderrLogger.traceJavaLogging();
     Harness harness =
         arguments[0].equals("-") ? Harness.at(arguments[1]) : instance(arguments[0], Harness.class);
@@ -120,14 +120,14 @@ public final class Worker {
         e.printStackTrace();
       }
     }
-    // the test has ended; this process ends without releasing its locks, as in a crash
+    // the test has ended; the process exits without releasing its locks, as in a crash
     Runtime.getRuntime().halt(0);
   }
 
   /**
    * Ignores Control-C, which a terminal sends to the whole process group, so that the test ends
-   * first. Java has no standard API for signals. Every JDK has this one; it is called by reflection
-   * because javac's warning about it cannot be suppressed.
+   * first. Java has no standard API for signals. Every JDK has this one. The call is reflective
+   * since javac's warning about it cannot be suppressed.
    */
   private static void ignoreInterrupts() {
     try {

@@ -6,17 +6,17 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * A report for programs, {@code report.json}. The components' names are the keys.
+ * The report for programs, {@code report.json}. The components' names are the keys.
  *
  * @param backend the backend's name
- * @param endpoint where the store was, without any password
- * @param capabilities what the backend declares, sorted
- * @param verdict what the run says as a whole
+ * @param endpoint the store's endpoint, without any password
+ * @param capabilities the declared capabilities, sorted
+ * @param verdict the result of the run as a whole
  * @param summary the verdict with its figures
- * @param started when the run began, in ISO 8601
- * @param millis how long it took
+ * @param started the start of the run, in ISO 8601
+ * @param millis the duration of the run
  * @param java the version of the JVM
- * @param rules the rules that were asked for, in the order of the contract
+ * @param rules the requested rules, in the order of the contract
  * @param tests all tests, in the order in which they ended
  */
 record JsonReport(
@@ -50,7 +50,7 @@ record JsonReport(
     }
   }
 
-  /** {@return one JSON object, with a line break at its end} */
+  /** {@return one JSON object, with a line break after it} */
   static String of(Report report) {
     JsonReport json =
         new JsonReport(

@@ -8,7 +8,7 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.stream.Collectors;
 
-/** A report for people: {@code report.md}. */
+/** The report for people, {@code report.md}. */
 final class MarkdownReport {
   private MarkdownReport() {}
 

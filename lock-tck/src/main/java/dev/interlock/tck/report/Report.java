@@ -21,10 +21,10 @@ import java.util.TreeMap;
 /**
  * The results of a run against a backend.
  *
- * @param backend what the backend declares
+ * @param backend the backend's declarations
  * @param endpoint the store's endpoint, without any password
- * @param started when the run began
- * @param took how long it took
+ * @param started the start of the run
+ * @param took the duration of the run
  * @param java the version of the JVM
  * @param rules the requested rules, in the order of the contract
  * @param tests all tests, in the order in which they ended
@@ -43,18 +43,18 @@ public record Report(
 
   /** The result of a run as a whole. */
   public enum Verdict {
-    /** Every rule passed, or does not apply. */
+    /** Every rule passed or does not apply. */
     PASSED,
-    /** Nothing failed, but something was not tested. */
+    /** No rule failed, but some were not tested, or only in part. */
     PARTIAL,
-    /** Something failed. */
+    /** At least one rule failed. */
     FAILED,
-    /** Nothing was tested. */
+    /** No rule was tested. */
     NOTHING_TESTED
   }
 
   /**
-   * Sorts the results of tests by rule.
+   * Groups the results of tests by rule.
    *
    * @param contract the contract
    * @param asked the identifiers of the requested rules
@@ -73,11 +73,11 @@ public record Report(
   }
 
   /**
-   * Reports a run that has just ended on this JVM.
+   * Creates the report of a run that has just ended on this JVM.
    *
-   * @param backend what the backend declares
+   * @param backend the backend's declarations
    * @param endpoint the store's endpoint, without any password
-   * @param started when the run began
+   * @param started the start of the run
    * @param rules the requested rules
    * @param tests all tests
    * @return the report

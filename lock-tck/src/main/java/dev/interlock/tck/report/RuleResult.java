@@ -10,23 +10,23 @@ import java.util.stream.Collectors;
  * The results of the tests of one rule.
  *
  * @param rule the rule
- * @param tests its tests that were run, in the order in which they ended
+ * @param tests the tests of the rule, in the order in which they ended
  */
 public record RuleResult(ContractRule rule, List<TestResult> tests) {
 
   /** The outcome of a rule after a run. */
   public enum Outcome {
-    /** All tests passed, except those of features that the backend does not have. */
+    /** All applicable tests passed. */
     PASSED("passed"),
     /** At least one test failed. */
     FAILED("FAILED"),
-    /** No test failed, and some could not run. */
+    /** No test failed, but some could not run. */
     PARTLY_TESTED("partly tested"),
     /** No test could run. */
     NOT_TESTED("not tested"),
-    /** The adapted lock does not have what the tests call. */
+    /** The adapted lock does not have the operations that the tests call. */
     NOT_OFFERED("not offered"),
-    /** The backend does not have the rule's subject. */
+    /** The backend does not have the feature that the rule is about. */
     NOT_APPLICABLE("does not apply");
 
     private final String words;
@@ -35,13 +35,13 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
       this.words = words;
     }
 
-    /** {@return the outcome for people} */
+    /** {@return the outcome as reports show it} */
     public String words() {
       return words;
     }
   }
 
-  /** {@return the outcome of the rule, which is passed only if a test ran} */
+  /** {@return the outcome of the rule; it is passed only if a test ran} */
   public Outcome outcome() {
     if (any(Status.FAILED)) {
       return Outcome.FAILED;
@@ -63,7 +63,7 @@ public record RuleResult(ContractRule rule, List<TestResult> tests) {
     return tests.stream().anyMatch(test -> test.status() == status);
   }
 
-  /** {@return why the rule did not simply pass, in one line; empty for a pass} */
+  /** {@return the reason of an outcome other than passed, in one line; empty for passed} */
   public String reason() {
     Set<Status> explained =
         switch (outcome()) {

@@ -5,15 +5,15 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How one test ended.
+ * The result of one test.
  *
  * @param test class and method, such as {@code ExclusionRules.threadsNeverLoseAnIncrement}
- * @param title the name for people
- * @param rules the rules that it tests
- * @param status how it ended
- * @param reason why, if it did not pass
+ * @param title the display name
+ * @param rules the identifiers of its rules
+ * @param status the outcome
+ * @param reason the reason, if the test did not pass
  * @param trace the stack trace of a failure
- * @param took how long it took
+ * @param took the duration
  */
 public record TestResult(
     String test,
@@ -24,13 +24,13 @@ public record TestResult(
     @Nullable String trace,
     Duration took) {
 
-  /** How a test can end. */
+  /** The outcome of a test. */
   public enum Status {
     /** The test passed. */
     PASSED,
     /** The test failed. */
     FAILED,
-    /** The test lacks something that it needs. */
+    /** The test could not run in this environment. */
     NOT_TESTED,
     /** The test called an operation that the adapted lock does not have. */
     NOT_OFFERED,

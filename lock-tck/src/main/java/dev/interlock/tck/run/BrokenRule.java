@@ -8,8 +8,8 @@ import org.opentest4j.AssertionFailedError;
 import org.opentest4j.TestAbortedException;
 
 /**
- * The failure of a rule's test, as JUnit and an IDE show it: what was observed, what the rule asks,
- * why, and where to look. The cause is what the test threw.
+ * The failure of a rule's test, as JUnit and an IDE show it: the observation, the rule, its reason,
+ * and where to look. The cause is the exception that the test threw.
  */
 public final class BrokenRule extends AssertionFailedError {
   private static final long serialVersionUID = 1L;
@@ -37,15 +37,15 @@ public final class BrokenRule extends AssertionFailedError {
     return new BrokenRule(message.toString(), observed);
   }
 
-  /** Returns what a rule's test threw itself. */
+  /** {@return the exception that a rule's test itself threw} */
   static Throwable observed(Throwable thrown) {
     Throwable cause = thrown.getCause();
     return thrown instanceof BrokenRule && cause != null ? cause : thrown;
   }
 
   /**
-   * Turns what the test of a rule throws into a {@link BrokenRule}, unless the lock lacks what the
-   * test called.
+   * Turns the exception of a rule's test into a {@link BrokenRule}, unless the lock does not offer
+   * the called operation.
    */
   public static final class Explanation implements TestExecutionExceptionHandler {
     @Override

@@ -9,12 +9,11 @@ import org.jspecify.annotations.Nullable;
  * @param id the identifier, such as {@code EXCL-01}; it never changes
  * @param title the rule in one line
  * @param capability the capability that the rule is about, or null if it binds every backend
- * @param statement what must hold
- * @param why what goes wrong otherwise
- * @param test how the kit tests it
- * @param check where to look when the test fails
- * @param without what a backend without the capability must do instead, or null if the rule binds
- *     all
+ * @param statement the statement that must hold
+ * @param why the consequence of a violation
+ * @param test the kit's test, in words
+ * @param check the places to look at when the test fails
+ * @param without the statement for backends without the capability, or null if the rule binds all
  */
 public record ContractRule(
     String id,

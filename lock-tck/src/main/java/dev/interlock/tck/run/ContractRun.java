@@ -11,7 +11,7 @@ import java.util.List;
 import java.util.Optional;
 
 /**
- * One run of the kit, started by a program instead of by JUnit. It runs the same tests as {@link
+ * A run of the kit that a program starts, instead of JUnit. It runs the same tests as {@link
  * LockTck}, concurrently, and returns their results as data.
  *
  * <pre>{@code
@@ -36,12 +36,11 @@ public record ContractRun(List<RuleResult> rules, List<TestResult> tests) {
   }
 
   /**
-   * Runs the tests of some rules, except those that also test certain others, and waits until they
-   * have ended.
+   * Runs the tests of some rules, and waits until they have ended.
    *
    * @param harness gives access to the backend
    * @param rules the rules' identifiers, or {@linkplain Contract#matching patterns} of them
-   * @param except no test that names one of these rules is run; identifiers or patterns
+   * @param except identifiers or patterns of rules; tests that name one of them are left out
    * @param progress receives a line for every test that ends
    * @return the results
    * @throws IllegalArgumentException if there is no such rule
@@ -59,10 +58,10 @@ public record ContractRun(List<RuleResult> rules, List<TestResult> tests) {
       PrintWriter progress,
       Optional<Path> junitXml) {
     Contract contract = Contract.load();
-    List<String> left = contract.matching(except);
+    List<String> excluded = contract.matching(except);
     List<String> asked =
-        contract.matching(rules).stream().filter(rule -> !left.contains(rule)).toList();
-    List<TestResult> tests = TckLauncher.run(harness, asked, left, progress, junitXml);
+        contract.matching(rules).stream().filter(rule -> !excluded.contains(rule)).toList();
+    List<TestResult> tests = TckLauncher.run(harness, asked, excluded, progress, junitXml);
     return new ContractRun(Report.byRule(contract, asked, tests), tests);
   }
 }

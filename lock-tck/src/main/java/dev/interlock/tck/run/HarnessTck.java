@@ -11,12 +11,12 @@ import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
-/** The contract for a given harness; {@link ContractRun} runs it. */
+/** The subclass of the kit that {@link ContractRun} runs, for any harness. */
 @ExtendWith(HarnessTck.FromConfiguration.class)
 final class HarnessTck extends LockTck {
   private static final String KEY = "interlock.tck.harness";
 
-  /** JUnit's configuration parameters are text, so they name a harness by its key here. */
+  /** The harnesses by key, since JUnit's configuration parameters can only be text. */
   private static final Map<String, Harness> HARNESSES = new ConcurrentHashMap<>();
 
   private final Harness harness;
@@ -30,7 +30,7 @@ final class HarnessTck extends LockTck {
     return harness;
   }
 
-  /** Makes a harness available to tests until it is closed. */
+  /** Makes a harness available to tests until closed. */
   static final class Offer implements AutoCloseable {
     private final String key = UUID.randomUUID().toString();
 

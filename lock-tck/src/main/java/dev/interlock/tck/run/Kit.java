@@ -29,8 +29,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One run of the kit against one backend: the server that most tests share, the backend's
- * declarations, and the durations for it. Thread-safe.
+ * One run of the kit against one backend: the shared server, the backend's declarations, and the
+ * durations of the tests. Thread-safe.
  */
 public final class Kit implements AutoCloseable {
   private static final int MAX_OPEN_ATTEMPTS = 10;
@@ -76,17 +76,17 @@ public final class Kit implements AutoCloseable {
     return harness;
   }
 
-  /** {@return the server that the tests share} */
+  /** {@return the shared server} */
   public Server server() {
     return server;
   }
 
-  /** {@return what the backend declares} */
+  /** {@return the backend's declarations} */
   public BackendInfo info() {
     return info;
   }
 
-  /** {@return where the store is} */
+  /** {@return the store's endpoint, without any password} */
   public String endpoint() {
     return endpoint;
   }
@@ -144,9 +144,8 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Counts what is on the shared server: by its {@linkplain Server#view() view}, without what
-   * belongs to the names of other tests, or, if it has none and speaks the protocol of Redis, all
-   * of its keys.
+   * Counts the entries on the shared server. With a {@linkplain Server#view() view}, entries of the
+   * names of other tests are left out. Without a view, all keys of a Redis server are counted.
    *
    * @param names the test's own names
    * @return the number of entries, or empty if they cannot be counted
@@ -174,7 +173,7 @@ public final class Kit implements AutoCloseable {
    * Puts proxies in front of a server.
    *
    * @param uri the server's URI
-   * @return the network, or empty if the URI has no addresses
+   * @return the network, or empty if the URI has no host and port
    * @throws IOException if a proxy cannot listen
    */
   public Optional<Network> network(String uri) throws IOException {
@@ -182,10 +181,10 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Puts proxies in front of a server that can answer commands of the Redis protocol with errors.
+   * Puts proxies in front of a server that can answer Redis commands with errors.
    *
    * @param uri the server's URI
-   * @return the proxies, or empty if the URI has no addresses
+   * @return the proxies, or empty if the URI has no host and port
    * @throws IOException if a proxy cannot listen
    */
   public Optional<RedisErrors> redisErrors(String uri) throws IOException {
@@ -193,8 +192,8 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * Tests, once, whether clients that are sent through proxies stay behind them. They do not if
-   * servers redirect clients, as the members of a cluster do.
+   * Tests, once per run, whether clients use only the proxies. They do not if servers redirect
+   * them, as the members of a cluster do.
    *
    * @return false if a client acquired a lock although all proxies were cut
    * @throws Exception if the test fails
@@ -217,7 +216,7 @@ public final class Kit implements AutoCloseable {
         LockClient client = open(network.uri(), options)) {
       network.cut();
       try {
-        // even a wrong backend grants nothing without a request to the store
+        // not even a broken backend grants a lock without a request to the store
         Optional<Lease> lease = client.lock(newName()).tryAcquire();
         lease.ifPresent(Lease::release);
         return lease.isEmpty();
@@ -230,7 +229,7 @@ public final class Kit implements AutoCloseable {
   }
 
   /**
-   * {@return the provider that serves a URI, if there is one on the class path}
+   * {@return the provider on the class path that serves a URI, or empty}
    *
    * @param uri the URI
    */

@@ -5,11 +5,11 @@ import org.jspecify.annotations.Nullable;
 import org.opentest4j.TestAbortedException;
 
 /**
- * Thrown by a client that adapts another lock to the kit, from each operation that the other lock
- * does not have. A test that calls such an operation ends there and is reported as not offered,
- * with the operation; it says nothing about the lock.
+ * Thrown by a client that adapts another lock to the kit, for each operation that the other lock
+ * does not have. A test that calls such an operation ends there. It is reported as not offered, and
+ * says nothing else about the lock.
  *
- * <p>No backend of Interlock throws it: it would keep none of the rules.
+ * <p>Backends of Interlock never throw it, since the rules require every operation.
  */
 public final class NotOfferedException extends TestAbortedException {
   private static final long serialVersionUID = 1L;
@@ -17,22 +17,22 @@ public final class NotOfferedException extends TestAbortedException {
   /**
    * Aborts the test.
    *
-   * @param operation the operation, and where useful what there is instead
+   * @param operation the operation, and its substitute if there is one
    */
   public NotOfferedException(String operation) {
     super(operation);
   }
 
   /**
-   * Looks for such an exception among a failure and its causes: rules wrap what the calls under
-   * test throw.
+   * Looks for such an exception in a failure and its causes, since rules wrap the exceptions of
+   * calls under test.
    *
-   * @param failure what a test threw
-   * @return the exception, or empty if the failure is another one
+   * @param failure the exception of a test
+   * @return the exception, or empty if there is none
    */
   public static Optional<NotOfferedException> in(Throwable failure) {
-    int deep = 0;
-    for (@Nullable Throwable at = failure; at != null && deep < 100; at = at.getCause(), deep++) {
+    int depth = 0;
+    for (@Nullable Throwable at = failure; at != null && depth < 100; at = at.getCause(), depth++) {
       if (at instanceof NotOfferedException found) {
         return Optional.of(found);
       }

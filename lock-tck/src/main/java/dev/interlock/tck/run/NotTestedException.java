@@ -9,7 +9,7 @@ public final class NotTestedException extends TestAbortedException {
   /**
    * Aborts the test.
    *
-   * @param reason what is missing, and how to provide it
+   * @param reason the missing condition, and how to provide it
    */
   public NotTestedException(String reason) {
     super(reason);

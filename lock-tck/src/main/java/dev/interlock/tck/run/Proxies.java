@@ -13,9 +13,9 @@ public final class Proxies {
   /**
    * Puts a {@link FaultProxy} in front of every address of a store.
    *
-   * @param uri where the store is
-   * @param defaultPort the port of an address without one, or 0 if there is no such port
-   * @return the network, or empty if the URI has no addresses
+   * @param uri the store's URI
+   * @param defaultPort the port of an address without one, or 0 for none
+   * @return the network, or empty if the URI has no host and port
    * @throws IOException if a proxy cannot listen
    */
   public static Optional<Network> network(String uri, int defaultPort) throws IOException {
@@ -26,11 +26,11 @@ public final class Proxies {
   }
 
   /**
-   * Puts proxies that can answer Redis commands by errors in front of every address of a store.
+   * Puts proxies that can answer Redis commands with errors in front of every address of a store.
    *
-   * @param uri where the store is
-   * @param defaultPort the port of an address without one, or 0 if there is no such port
-   * @return the way through them, or empty if the URI has no addresses
+   * @param uri the store's URI
+   * @param defaultPort the port of an address without one, or 0 for none
+   * @return the proxies, or empty if the URI has no host and port
    * @throws IOException if a proxy cannot listen
    */
   public static Optional<RedisErrors> redisErrors(String uri, int defaultPort) throws IOException {

@@ -20,9 +20,9 @@ import org.junit.platform.launcher.TestIdentifier;
 import org.junit.platform.launcher.TestPlan;
 
 /**
- * Writes a report for each subclass of {@link LockTck} that JUnit ran. JUnit finds it through the
- * service loader. It does nothing unless the configuration parameter or system property {@link
- * #FOLDER} names a folder; each class gets a folder with its name there.
+ * Writes a report for each subclass of {@link LockTck} that JUnit ran, if the configuration
+ * parameter or system property {@link #FOLDER} names a folder. Each class gets a folder with its
+ * name there. JUnit finds the listener through the service loader.
  */
 public final class ReportListener implements TestExecutionListener {
   /** The name of the parameter, {@value}. */
@@ -38,10 +38,10 @@ public final class ReportListener implements TestExecutionListener {
   public ReportListener() {}
 
   /**
-   * Says which kit runs the tests of a class.
+   * Sets the kit that runs the tests of a class.
    *
    * @param tested the class
-   * @param kit its kit, whose backend the class's report describes
+   * @param kit the kit; the report describes its backend
    */
   public static void setKit(Class<?> tested, Kit kit) {
     KITS.put(tested, kit);
@@ -86,7 +86,7 @@ public final class ReportListener implements TestExecutionListener {
     Kit kit = KITS.remove(tested);
     Path top = folder;
     if (kit == null || top == null) {
-      return; // no test could begin; JUnit reports why
+      return; // no test could start; JUnit reports the reason
     }
     Contract contract = Contract.load();
     List<TestResult> tests = run.results().all();
@@ -99,7 +99,7 @@ public final class ReportListener implements TestExecutionListener {
     }
   }
 
-  /** {@return the kit's class that a test belongs to; empty if none, or if no report is wanted} */
+  /** {@return the subclass of the kit that a test belongs to; empty if it gets no report} */
   private Optional<TestIdentifier> kitRun(TestIdentifier test) {
     TestPlan of = plan;
     if (of == null || folder == null) {
@@ -113,7 +113,7 @@ public final class ReportListener implements TestExecutionListener {
   }
 
   /**
-   * {@return the subclass of the kit; empty for {@link HarnessTck}, whose caller writes reports}
+   * {@return the subclass of the kit; empty for {@link HarnessTck}, whose caller writes the report}
    */
   private static Optional<Class<?>> kitClass(TestIdentifier test) {
     return test.getSource()

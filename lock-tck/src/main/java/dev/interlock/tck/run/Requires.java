@@ -9,9 +9,9 @@ import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
 /**
- * Restricts a test, or all tests of a class that say nothing else themselves, to backends that
- * declare a capability, or to those that do not. Every rule that requires a capability has a test
- * of either kind, so that a backend cannot avoid tests by declaring less.
+ * Restricts a test to backends that declare a capability, or to those that do not. On a class it
+ * applies to the tests without such an annotation. Every rule that requires a capability has tests
+ * of both kinds, so that a backend cannot avoid tests by declaring less.
  */
 @Documented
 @Inherited

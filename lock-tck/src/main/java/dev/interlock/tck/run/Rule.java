@@ -8,8 +8,8 @@ import java.lang.annotation.Target;
 import org.junit.jupiter.api.Test;
 
 /**
- * Makes a method a test of some rules of the {@linkplain Contract contract}. A backend keeps a rule
- * if all its tests pass.
+ * Declares a method as a test of some rules of the {@linkplain Contract contract}. A backend keeps
+ * a rule if all tests of the rule pass.
  */
 @Documented
 @Target(ElementType.METHOD)
@@ -17,8 +17,8 @@ import org.junit.jupiter.api.Test;
 @Test
 public @interface Rule {
   /**
-   * {@return the rules' identifiers, such as {@code EXCL-01}; at least one} A test that several
-   * sections inherit tests in each of them the rules of that {@link Section}.
+   * {@return the rules' identifiers, such as {@code EXCL-01}; at least one} If several sections
+   * inherit a test, it tests in each only the rules of that {@link Section}.
    */
   String[] value();
 }

@@ -10,7 +10,7 @@ public final class RuleTests {
   private RuleTests() {}
 
   /**
-   * {@return the rules that a test tests}
+   * {@return the identifiers of the rules that a test checks}
    *
    * @param section the class that has or inherits the test
    * @param test the test
@@ -26,7 +26,7 @@ public final class RuleTests {
   }
 
   /**
-   * {@return what a backend must declare, or must not, for a test to apply; null if it always does}
+   * {@return the capability that a test requires or excludes; null if it always applies}
    *
    * @param section the class that has or inherits the test
    * @param test the test

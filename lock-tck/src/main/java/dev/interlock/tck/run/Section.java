@@ -7,12 +7,12 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 
-/** The section of the contract whose rules a class tests with the tests that it inherits. */
+/** The section of the contract that a class tests with its inherited tests. */
 @Documented
 @Inherited
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
 public @interface Section {
-  /** {@return the beginning of the rules' identifiers, such as {@code RW-}} */
+  /** {@return the prefix of the rules' identifiers, such as {@code RW-}} */
   String value();
 }

@@ -17,14 +17,16 @@ import java.util.stream.Stream;
  */
 record StoreUri(String before, List<InetSocketAddress> addresses, String after) {
 
-  // Passwords may contain slashes and even @: the last @ before the query ends them.
+  // A password may contain slashes and even @, so it ends at the last @ before the query.
   private static final Pattern URI =
       Pattern.compile("(.*?://(?:[^?]*@)?)([^/?]*)(.*)", Pattern.DOTALL);
 
   private static final Pattern ADDRESS =
       Pattern.compile("(?:\\[([^\\[\\]]+)]|([^:\\[\\]]+))(?::(\\d{1,5}))?");
 
-  /** {@return empty if the URI has no addresses, or one has no port and there is no default} */
+  /**
+   * {@return the parts; empty if the URI has no addresses, or one lacks a port without a default}
+   */
   static Optional<StoreUri> parse(String uri, int defaultPort) {
     Matcher parts = URI.matcher(uri);
     if (!parts.matches()) {
@@ -46,7 +48,7 @@ record StoreUri(String before, List<InetSocketAddress> addresses, String after) 
     return Optional.of(new StoreUri(parts.group(1), addresses, parts.group(3)));
   }
 
-  /** {@return user and password of a URI, a password, or nothing} */
+  /** {@return the user and password of a URI, or the password, or an empty list} */
   static List<String> credentials(String uri) {
     LockUri parsed = LockUri.parse(uri);
     return Stream.of(parsed.user(), parsed.password()).flatMap(Optional::stream).toList();

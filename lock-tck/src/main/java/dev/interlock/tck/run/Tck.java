@@ -24,11 +24,11 @@ import org.jspecify.annotations.Nullable;
  * tests are those of {@link LockTck}.
  *
  * @param uri the store's URI
- * @param rules identifiers of rules, with {@code *} for any characters; none means all
- * @param folder where to write {@code report.md}, {@code report.json} and JUnit's own {@code
+ * @param rules identifiers of rules, with {@code *} for any characters; an empty list means all
+ * @param folder the folder for {@code report.md}, {@code report.json} and JUnit's own {@code
  *     TEST-junit-jupiter.xml}, created if it does not exist; null for no report
  * @param out receives progress and results
- * @param err receives one line with the reason if the run is impossible
+ * @param err receives one line with the reason if the kit cannot run
  */
 public record Tck(
     String uri, List<String> rules, @Nullable Path folder, PrintWriter out, PrintWriter err) {
@@ -38,10 +38,10 @@ public record Tck(
   /** Exit code: at least one rule failed. */
   public static final int FAILED = 1;
 
-  /** Exit code: there was nothing to run, or the run was impossible. */
+  /** Exit code: nothing was tested, or the kit could not run. */
   public static final int COULD_NOT_RUN = 2;
 
-  /** A run is impossible; the message is for people. */
+  /** Thrown with a message for the user if the kit cannot run. */
   private static final class Impossible extends Exception {
     private static final long serialVersionUID = 1L;
 
@@ -51,7 +51,7 @@ public record Tck(
   }
 
   /**
-   * Runs the tests. Blocks until they have ended.
+   * Runs the tests, and waits until they have ended.
    *
    * @return {@link #PASSED}, {@link #FAILED} or {@link #COULD_NOT_RUN}
    */
@@ -78,10 +78,10 @@ public record Tck(
     } catch (LockException e) {
       throw new Impossible(String.valueOf(e.getMessage()));
     } catch (RuntimeException | LinkageError e) {
-      throw new Impossible("the backend cannot be opened; its provider failed: " + e);
+      throw new Impossible("the backend cannot be opened, since its provider failed: " + e);
     }
     if (folder != null) {
-      Files.createDirectories(folder); // fails before the run, not after it
+      Files.createDirectories(folder); // before the run, so that a failure costs no run
     }
     out.println("Testing " + backend.name() + " at " + endpoint + ": " + asked.size() + " rules");
     out.flush();
@@ -101,7 +101,9 @@ public record Tck(
     return switch (report.verdict()) {
       case PASSED, PARTIAL -> PASSED;
       case FAILED -> FAILED;
-      case NOTHING_TESTED -> throw new Impossible("none of the rules could be tested; see above");
+      case NOTHING_TESTED ->
+          throw new Impossible(
+              "none of the rules could be tested; the table above gives the reasons");
     };
   }
 

@@ -37,10 +37,10 @@ final class TckLauncher extends TestResults {
    * Runs the tests and waits until they have ended.
    *
    * @param harness gives access to the backend
-   * @param rules which rules' tests to run
-   * @param except tests that name one of these rules are not run
+   * @param rules the rules whose tests are run
+   * @param except the rules whose tests are left out
    * @param out receives a line for every test that ends
-   * @param junitXml where JUnit writes its own report, if wanted
+   * @param junitXml the folder for JUnit's own report; empty for none
    * @return the results, in the order in which the tests ended
    */
   static List<TestResult> run(

@@ -37,12 +37,11 @@ class TestResults implements TestExecutionListener {
     }
   }
 
-  /** {@return all results so far} */
+  /** {@return the results so far} */
   synchronized List<TestResult> all() {
     return List.copyOf(results);
   }
 
-  /** Adds a result. */
   synchronized void add(TestResult result) {
     results.add(result);
   }
@@ -62,7 +61,7 @@ class TestResults implements TestExecutionListener {
         took);
   }
 
-  /** A failure outside any test, for example of the clean-up, concerns every rule that ran. */
+  /** Attributes a failure outside any test, such as in a clean-up, to every rule that ran. */
   private TestResult ofContainer(TestIdentifier container, TestExecutionResult result) {
     Throwable cause = result.getThrowable().map(BrokenRule::observed).orElse(null);
     List<String> rules = all().stream().flatMap(test -> test.rules().stream()).distinct().toList();

@@ -7,8 +7,8 @@ import org.junit.jupiter.api.extension.InvocationInterceptor;
 import org.junit.jupiter.api.extension.ReflectiveInvocationContext;
 
 /**
- * Runs one share of the tests that several classes have in common. The {@link Sample} decides
- * which. A test that does not apply is still reported as such.
+ * Distributes the tests that several classes have in common among these classes, as drawn by the
+ * {@link Sample}. A test that does not apply is still reported as such.
  */
 public final class PartOfTests implements InvocationInterceptor {
   private final String key;
@@ -17,7 +17,7 @@ public final class PartOfTests implements InvocationInterceptor {
   private final Set<String> always;
 
   /**
-   * Makes an extension for one of the classes.
+   * Creates an extension for one of the classes.
    *
    * @param key the group's name without spaces, the same in all its classes
    * @param part the number of this class, from 0

@@ -8,17 +8,19 @@ import java.util.function.Predicate;
 import org.opentest4j.TestAbortedException;
 
 /**
- * The specimens, seeds and tests that a default run includes. The commit's hash draws them: another
- * commit draws others, and the same commit the same.
+ * The specimens, seeds and tests that a default run includes. They are drawn from the commit's
+ * hash, so the same commit always draws the same ones.
  *
  * @param commit the hash of the commit, or any other text
  */
 public record Sample(String commit) {
 
-  /** System property, set by {@code ./verify}: the commit. Without it everything runs. */
+  /**
+   * The system property with the commit, which {@code ./verify} sets. Without it everything runs.
+   */
   private static final String PROPERTY = "interlock.sample";
 
-  /** Why a test is skipped. */
+  /** The reason of a skipped test. */
   static final String NOT_INCLUDED = "not in the sample of this commit (./verify --all runs it)";
 
   /** {@return the sample of this run; empty if everything runs} */
@@ -29,8 +31,8 @@ public record Sample(String commit) {
   /**
    * Draws a number.
    *
-   * @param key what it is drawn for
-   * @return a number that is not negative, and the same for the same commit and key
+   * @param key the purpose of the number
+   * @return a number of zero or more, which depends only on the commit and the key
    */
   public long draw(String key) {
     return UUID.nameUUIDFromBytes((commit + '/' + key).getBytes(UTF_8)).getLeastSignificantBits()
@@ -38,10 +40,10 @@ public record Sample(String commit) {
   }
 
   /**
-   * Tells whether something runs.
+   * Returns whether a test, seed or specimen runs.
    *
-   * @param included whether a sample has it
-   * @return true also if this run takes no sample
+   * @param included whether a sample includes it
+   * @return whether this run's sample includes it; true if this run has no sample
    */
   public static boolean runs(Predicate<Sample> included) {
     return ofRun().map(included::test).orElse(true);
@@ -50,7 +52,7 @@ public record Sample(String commit) {
   /**
    * Skips the test that calls this unless it {@linkplain #runs runs}.
    *
-   * @param included whether a sample has it
+   * @param included whether a sample includes it
    */
   public static void require(Predicate<Sample> included) {
     require(included, NOT_INCLUDED);
@@ -69,7 +71,7 @@ public record Sample(String commit) {
       super(reason);
     }
 
-    /** No stack trace: a run has hundreds of them. */
+    /** Leaves the stack trace out, since a run has hundreds of these exceptions. */
     @Override
     public synchronized Throwable fillInStackTrace() {
       return this;

@@ -5,11 +5,11 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtensionContext;
 
-/** Runs one in five tests of a class that takes long. The {@link Sample} decides which. */
+/** Runs one in five tests of a slow class, as drawn by the {@link Sample}. */
 public final class SomeTests implements ExecutionCondition {
   private static final int ONE_IN = 5;
 
-  /** Makes an extension for one class, to be registered in a static field. */
+  /** Creates an extension for one class, to be registered in a static field. */
   public SomeTests() {}
 
   @Override

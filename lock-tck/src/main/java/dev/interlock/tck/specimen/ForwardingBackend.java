@@ -15,8 +15,8 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Forwards every call to another backend, renewals one by one. Waiters of a subclass always poll:
- * only {@link ForwardingQueue} forwards the queue of the other backend.
+ * Forwards every call to another backend, and renewals one by one. Waiters of a subclass always
+ * poll, since only {@link ForwardingQueue} forwards the queue of the other backend.
  */
 public abstract class ForwardingBackend implements LockBackend {
   private final LockBackend delegate;
@@ -24,7 +24,7 @@ public abstract class ForwardingBackend implements LockBackend {
   /**
    * For subclasses.
    *
-   * @param delegate the delegate backend
+   * @param delegate the correct backend
    */
   protected ForwardingBackend(LockBackend delegate) {
     this.delegate = delegate;

@@ -25,17 +25,17 @@ public abstract class ForwardingClient implements LockClient {
   /**
    * For subclasses.
    *
-   * @param delegate the delegate client
+   * @param delegate the correct client
    */
   protected ForwardingClient(LockClient delegate) {
     this.delegate = delegate;
   }
 
   /**
-   * {@return what {@link #lock(String)} and {@link #lock(String, Consumer)} return; the delegate
+   * {@return what {@link #lock(String)} and {@link #lock(String, Consumer)} return; the correct
    * lock by default}
    *
-   * @param lock the delegate lock
+   * @param lock the correct lock
    */
   protected DistributedLock altered(DistributedLock lock) {
     return lock;
@@ -43,9 +43,9 @@ public abstract class ForwardingClient implements LockClient {
 
   /**
    * {@return what {@link #readWriteLock(String)} and {@link #readWriteLock(String, Consumer)}
-   * return; the delegate lock by default}
+   * return; the correct lock by default}
    *
-   * @param lock the delegate lock
+   * @param lock the correct lock
    */
   protected DistributedReadWriteLock altered(DistributedReadWriteLock lock) {
     return lock;
@@ -53,9 +53,9 @@ public abstract class ForwardingClient implements LockClient {
 
   /**
    * {@return what {@link #semaphore(String, int)} and {@link #semaphore(String, int, Consumer)}
-   * return; the delegate semaphore by default}
+   * return; the correct semaphore by default}
    *
-   * @param semaphore the delegate semaphore
+   * @param semaphore the correct semaphore
    */
   protected DistributedSemaphore altered(DistributedSemaphore semaphore) {
     return semaphore;
@@ -63,9 +63,9 @@ public abstract class ForwardingClient implements LockClient {
 
   /**
    * {@return what {@link #election(String)} and {@link #election(String, Consumer)} return; the
-   * delegate election by default}
+   * correct election by default}
    *
-   * @param election the delegate election
+   * @param election the correct election
    */
   protected LeaderElection altered(LeaderElection election) {
     return election;

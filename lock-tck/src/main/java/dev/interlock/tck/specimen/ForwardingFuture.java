@@ -5,8 +5,8 @@ import java.util.concurrent.CompletionException;
 import java.util.function.UnaryOperator;
 
 /**
- * Completes as another future does. Unlike a dependent future, it also completes the other one when
- * it is cancelled or completed itself.
+ * A future that completes as another one does. Unlike a dependent future, it also cancels the other
+ * one when it is cancelled or completed itself.
  */
 final class ForwardingFuture<T> extends CompletableFuture<T> {
   private final CompletableFuture<T> delegate;

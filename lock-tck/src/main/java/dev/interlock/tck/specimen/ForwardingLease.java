@@ -18,7 +18,7 @@ public abstract class ForwardingLease implements Lease {
   /**
    * For subclasses.
    *
-   * @param delegate the delegate lease
+   * @param delegate the correct lease
    */
   protected ForwardingLease(Lease delegate) {
     this.delegate = delegate;

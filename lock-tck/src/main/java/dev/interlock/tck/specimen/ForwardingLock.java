@@ -14,16 +14,16 @@ public abstract class ForwardingLock implements DistributedLock {
   /**
    * For subclasses.
    *
-   * @param delegate the delegate lock
+   * @param delegate the correct lock
    */
   protected ForwardingLock(DistributedLock delegate) {
     this.delegate = delegate;
   }
 
   /**
-   * {@return the lease that an acquisition returns; the delegate one by default}
+   * {@return the lease that an acquisition returns; the correct one by default}
    *
-   * @param lease the delegate lease
+   * @param lease the correct lease
    */
   protected Lease altered(Lease lease) {
     return lease;

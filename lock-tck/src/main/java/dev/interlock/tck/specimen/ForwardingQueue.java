@@ -11,7 +11,7 @@ public abstract class ForwardingQueue extends ForwardingBackend implements Queue
   /**
    * For subclasses.
    *
-   * @param delegate the delegate backend
+   * @param delegate the correct backend
    */
   protected ForwardingQueue(QueueingBackend delegate) {
     super(delegate);

@@ -10,7 +10,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A wrong lock, and the exact set of rules that refuse it.
+ * A lock with a known fault, and the exact set of rules that refuse it.
  *
  * <pre>{@code
  * Specimen.mutant("expiry ignored")
@@ -22,16 +22,16 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The rules that {@link Builder#refusedBy} names are run, and must fail. With the system
- * property {@code interlock.specimens.whole} all others are run as well, unless {@link
- * Builder#onlyRules} or {@link Builder#exceptRules} leaves them out, and must not fail.
+ * property {@code interlock.specimens.whole} the others are run as well, and must not fail. {@link
+ * Builder#onlyRules} and {@link Builder#exceptRules} leave rules out.
  *
  * @param name its name
  * @param source a publication, or {@code mutant}
- * @param fault what is wrong with it
+ * @param fault its fault
  * @param maker creates a harness for one run
  * @param rules the rules that are run, as patterns
  * @param except rules that are not run, as patterns
- * @param reasonForRules why some rules are not run
+ * @param reasonForRules the reason why some rules are not run
  * @param refusals the rules that must refuse it, in the order of their description
  */
 public record Specimen(
@@ -47,7 +47,7 @@ public record Specimen(
   /**
    * The refusal of a specimen by a rule.
    *
-   * @param message what the message of the failure must contain
+   * @param message a part of the failure's message
    * @param sinceJava the oldest Java on which the rule can be tested
    */
   public record Refusal(String message, int sinceJava) {}
@@ -56,7 +56,7 @@ public record Specimen(
    * Starts the description of a lock that has been published, or is in use.
    *
    * @param name its name, in a few words
-   * @param source where it was published
+   * @param source the publication
    * @return a builder
    */
   public static Builder fromLiterature(String name, String source) {
@@ -64,7 +64,7 @@ public record Specimen(
   }
 
   /**
-   * Starts the description of a right lock with one fault in it.
+   * Starts the description of a correct lock with one fault in it.
    *
    * @param name its name, in a few words
    * @return a builder
@@ -73,13 +73,13 @@ public record Specimen(
     return new Builder(name, "mutant");
   }
 
-  /** {@return the rules that must refuse it} */
+  /** {@return the identifiers of the rules that must refuse it} */
   public List<String> refusedBy() {
     return List.copyOf(refusals.keySet());
   }
 
   /**
-   * Creates the wrong lock.
+   * Creates the lock.
    *
    * @return a new harness for each call
    */
@@ -109,7 +109,7 @@ public record Specimen(
     }
 
     /**
-     * Sets what is wrong with it.
+     * Describes the fault.
      *
      * @param sentences one or two sentences
      * @return this
@@ -131,9 +131,9 @@ public record Specimen(
     }
 
     /**
-     * Runs only some rules, because the others would find nothing, or different results each time.
+     * Runs only some rules, because the others would not detect the fault, or not every time.
      *
-     * @param reason why the others are left out
+     * @param reason the reason for leaving the others out
      * @param patterns identifiers of rules, with {@code *} for any characters
      * @return this
      */
@@ -144,11 +144,11 @@ public record Specimen(
     }
 
     /**
-     * Leaves some rules out, because they would give different results each time.
+     * Leaves some rules out, because their results would vary.
      *
-     * @param reason why they are left out
-     * @param patterns identifiers of rules, with {@code *} for any characters; tests that also test
-     *     other rules are left out, too
+     * @param reason the reason for leaving them out
+     * @param patterns identifiers of rules, with {@code *} for any characters; their tests are left
+     *     out even if they test other rules, too
      * @return this
      */
     public Builder exceptRules(String reason, String... patterns) {
@@ -158,10 +158,10 @@ public record Specimen(
     }
 
     /**
-     * Names a rule that refuses it.
+     * Names a rule that must refuse it.
      *
      * @param rule the rule's identifier
-     * @param message what the failure's message must contain
+     * @param message a part of the failure's message
      * @return this
      */
     public Builder refusedBy(String rule, String message) {
@@ -169,16 +169,17 @@ public record Specimen(
     }
 
     /**
-     * Names a rule that refuses it, on Java versions that can test the rule.
+     * Names a rule that must refuse it on Java versions that can test the rule.
      *
      * @param java the oldest Java on which the rule can be tested
      * @param rule the rule's identifier
-     * @param message what the failure's message must contain
+     * @param message a part of the failure's message
      * @return this
      */
     public Builder refusedBySince(int java, String rule, String message) {
       if (refusals.put(rule, new Refusal(message, java)) != null) {
-        throw new IllegalArgumentException(name + " names " + rule + " twice");
+        throw new IllegalArgumentException(
+            "specimen " + name + " names the rule " + rule + " twice");
       }
       return this;
     }
@@ -190,12 +191,12 @@ public record Specimen(
      */
     public Specimen build() {
       if (refusals.isEmpty()) {
-        throw new IllegalArgumentException(name + " is refused by nothing");
+        throw new IllegalArgumentException("specimen " + name + " names no rule that refuses it");
       }
       return new Specimen(
           name,
           source,
-          requireNonNull(fault, "what is wrong with it"),
+          requireNonNull(fault, "fault"),
           requireNonNull(harness, "harness"),
           rules,
           except,

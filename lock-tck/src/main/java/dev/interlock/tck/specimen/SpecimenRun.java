@@ -15,7 +15,7 @@ import java.util.TreeMap;
 
 /** The kit's results for one specimen. */
 final class SpecimenRun {
-  /** The maximum number of runs of a rule that does not refuse a specimen in the expected words. */
+  /** The maximum number of runs of a rule that does not refuse in the expected words. */
   private static final int MAX_RUNS = 3;
 
   private final Specimen specimen;
@@ -49,17 +49,17 @@ final class SpecimenRun {
     }
   }
 
-  /** System property: run the rules that should not fail, too. */
+  /** The system property that also runs the rules that should not fail. */
   static final String WHOLE = "interlock.specimens.whole";
 
   /**
    * Runs the kit on a specimen: the rules that must refuse it or, with the system property {@code
-   * interlock.specimens.whole}, all that the specimen's description does not leave out.
+   * interlock.specimens.whole}, all rules that the specimen does not leave out.
    *
    * <p>Some locks fail only when two events coincide, which may not happen on a busy machine, and a
-   * stall can make a rule fail for another reason. So a rule that has not refused the specimen in
-   * the expected words runs again, up to twice. A rule that cannot detect the fault never fails
-   * with those words, however often it runs.
+   * stall can make a rule fail for another reason. Therefore a rule that has not refused the
+   * specimen in the expected words runs again, up to twice. A rule that cannot detect the fault
+   * never fails with those words.
    */
   static SpecimenRun of(Specimen specimen) {
     SpecimenRun result = new SpecimenRun(specimen);
@@ -72,7 +72,7 @@ final class SpecimenRun {
     return result;
   }
 
-  /** {@return the rules that have not refused it in the expected words yet} */
+  /** {@return the rules that have not yet refused it in the expected words} */
   private List<String> missed() {
     return specimen.refusals().entrySet().stream()
         .filter(each -> Runtime.version().feature() >= each.getValue().sinceJava())
@@ -85,12 +85,12 @@ final class SpecimenRun {
     Refusal refusal = specimen.refusals().get(rule);
     return refusal != null
         && failed.getOrDefault(rule, List.of()).stream()
-            .anyMatch(test -> says(test, refusal.message()));
+            .anyMatch(test -> contains(test, refusal.message()));
   }
 
   /**
-   * {@return one entry for every rule that refused it and should not have, should have and did not,
-   * or did so for another reason}
+   * {@return one line for each rule that refused it unexpectedly, did not refuse it, or refused it
+   * in other words}
    */
   private List<String> differences() {
     List<String> differences = new ArrayList<>();
@@ -98,40 +98,41 @@ final class SpecimenRun {
         (rule, failures) -> {
           Refusal refusal = specimen.refusals().get(rule);
           if (refusal == null) {
-            differences.add(rule + " fails, and should not: " + said(failures));
+            differences.add(rule + " must not fail, but it fails: " + reasons(failures));
           } else if (!isRefusedAsDescribed(rule)) {
             differences.add(
-                rule + " fails without saying \"" + refusal.message() + "\": " + said(failures));
+                rule + " fails, but not with \"" + refusal.message() + "\": " + reasons(failures));
           }
         });
     missed().stream()
         .filter(rule -> !failed.containsKey(rule))
-        .forEach(rule -> differences.add(rule + " should fail, and " + outcome(rule)));
+        .forEach(
+            rule -> differences.add(rule + " must fail, but its outcome is: " + outcome(rule)));
     return differences;
   }
 
   private String outcome(String rule) {
     RuleResult result = results.get(rule);
     if (result == null) {
-      return "is not among the rules that are run";
+      return "not among the rules that are run";
     }
     String reason = result.reason();
     return result.outcome().words() + (reason.isEmpty() ? "" : ": " + reason);
   }
 
-  private static boolean says(TestResult test, String words) {
+  private static boolean contains(TestResult test, String words) {
     return test.reason() != null && test.reason().contains(words);
   }
 
-  private static String said(List<TestResult> failures) {
-    List<String> said = new ArrayList<>();
+  private static String reasons(List<TestResult> failures) {
+    List<String> reasons = new ArrayList<>();
     for (TestResult test : failures) {
-      said.add("[" + test.test() + "] " + test.reason());
+      reasons.add("[" + test.test() + "] " + test.reason());
     }
-    return String.join("; ", said);
+    return String.join("; ", reasons);
   }
 
-  /** Fails with every difference between the kit's results and the specimen's description. */
+  /** Fails with all differences between the kit's results and the specimen's description. */
   void assertAsDescribed() {
     List<String> differences = differences();
     if (!differences.isEmpty()) {

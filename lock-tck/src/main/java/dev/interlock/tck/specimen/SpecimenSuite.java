@@ -17,8 +17,8 @@ import org.junit.jupiter.api.TestFactory;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * Tests wrong locks as a JUnit 5 test class: the rules that each specimen names must refuse it with
- * the expected words, and with the system property {@code interlock.specimens.whole}, no other rule
+ * Tests specimens as a JUnit 5 test class. The rules that each specimen names must refuse it with
+ * the expected words; with the system property {@code interlock.specimens.whole}, no other rule
  * may. Extend it and list the specimens:
  *
  * <pre>{@code
@@ -33,33 +33,33 @@ import org.junit.jupiter.api.Timeout;
  * <p>Several specimens run at once, since the kit's tests wait most of the time.
  */
 public abstract class SpecimenSuite {
-  /** System property: run only the specimens whose names contain this. */
+  /** The system property with a part of the names of the specimens to run. */
   private static final String ONLY = "interlock.specimens.only";
 
   /** For subclasses. */
   protected SpecimenSuite() {}
 
-  /** {@return the wrong locks, in the order of the document} */
+  /** {@return the specimens, in the order of the document} */
   protected abstract List<Specimen> specimens();
 
   /**
    * Returns the table of the specimens.
    *
-   * @return the part of a document that must agree with {@link #specimens}; empty by default
+   * @return the part of a document that must agree with {@link #specimens}, or empty (the default)
    */
   protected Optional<SpecimenTable> table() {
     return Optional.empty();
   }
 
-  /** {@return how many specimens run at once; 4 by default} */
+  /** {@return the number of specimens that run at once; 4 by default} */
   protected int atOnce() {
     return 4;
   }
 
-  /** Throws what skips the test of a specimen; every specimen is included by default. */
+  /** Throws an exception that skips a specimen; does nothing by default. */
   void checkIncluded(Specimen specimen) {}
 
-  // the kit limits each of its tests; this limits many of them
+  // for all specimens together; the kit limits each of its tests
   @TestFactory
   @Timeout(value = 15, unit = TimeUnit.MINUTES)
   Stream<DynamicTest> isRefusedByExactlyTheRulesThatItNames() {

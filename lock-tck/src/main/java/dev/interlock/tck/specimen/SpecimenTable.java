@@ -27,10 +27,10 @@ import java.util.regex.Pattern;
  * <!-- end of specimens: my-module -->
  * }</pre>
  *
- * <p>A build with {@code -Dinterlock.specimens.write} writes the part again.
+ * <p>With {@code -Dinterlock.specimens.write} a build writes the part again.
  */
 public final class SpecimenTable {
-  /** System property: write the document instead of checking it. */
+  /** The system property that writes the document instead of checking it. */
   static final String WRITE = "interlock.specimens.write";
 
   private static final Pattern RULE = Pattern.compile("\\b([A-Z]+-[0-9]{2})\\b");
@@ -55,7 +55,7 @@ public final class SpecimenTable {
    *
    * @param specimens the expected contents of the part
    * @throws IOException if the document cannot be read or written
-   * @throws AssertionError if they differ; the message says how to update the document
+   * @throws AssertionError if they differ; the message tells how to update the document
    */
   public void check(List<Specimen> specimens) throws IOException {
     String text = Files.readString(document, UTF_8);
@@ -73,9 +73,9 @@ public final class SpecimenTable {
           document
               + ": the part \""
               + part
-              + "\" does not match the code; run its tests with -D"
+              + "\" does not match the code; run its specimens with -D"
               + WRITE
-              + " to write it again");
+              + " to update it");
     }
     Files.writeString(
         document, text.substring(0, matcher.start(1)) + expected + text.substring(matcher.end(1)));
