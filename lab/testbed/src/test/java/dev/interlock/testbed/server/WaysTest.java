@@ -28,7 +28,7 @@ class WaysTest {
         List.of(
             "no Redis available",
             "  endpoint: INTERLOCK_REDIS_URI is not set",
-            "  binary: INTERLOCK_REDIS_BINARY names /no/such/program, which is no program"),
+            "  binary: INTERLOCK_REDIS_BINARY names /no/such/program, which is not an executable file"),
         e.getMessage().lines().toList());
   }
 
@@ -52,7 +52,8 @@ class WaysTest {
     System.setProperty("interlock.ways", "binary,magic");
     IllegalArgumentException e = assertThrows(IllegalArgumentException.class, Testbed::redis);
     assertEquals(
-        "INTERLOCK_WAYS names \"magic\"; the ways are [endpoint, docker, binary, embedded]",
+        "INTERLOCK_WAYS names the way \"magic\", but there are only"
+            + " [endpoint, docker, binary, embedded]",
         e.getMessage());
   }
 
