@@ -23,7 +23,7 @@ import org.junit.jupiter.api.condition.OS;
 @EnabledOnOs(OS.LINUX)
 class ServerProcessTest {
 
-  private static final int PATIENCE_MILLIS = 60_000;
+  private static final int READ_TIMEOUT_MILLIS = 60_000;
 
   /** Answers every byte with its process id, which changes with a restart. */
   static final class Answering {
@@ -74,21 +74,21 @@ class ServerProcessTest {
     try (server) {
       assertEquals("mystore://127.0.0.1:" + server.port(), server.uri());
       assertEquals(List.of(server), server.nodes());
-      String first = ask(server.port(), PATIENCE_MILLIS);
+      String first = ask(server.port(), READ_TIMEOUT_MILLIS);
 
       server.pause();
       assertThrows(SocketTimeoutException.class, () -> ask(server.port(), 100));
       server.resume();
-      assertEquals(first, ask(server.port(), PATIENCE_MILLIS));
+      assertEquals(first, ask(server.port(), READ_TIMEOUT_MILLIS));
 
       server.kill();
-      assertThrows(ConnectException.class, () -> ask(server.port(), PATIENCE_MILLIS));
+      assertThrows(ConnectException.class, () -> ask(server.port(), READ_TIMEOUT_MILLIS));
       server.restart();
-      assertTrue(!first.equals(ask(server.port(), PATIENCE_MILLIS)), "it is the old process");
+      assertTrue(!first.equals(ask(server.port(), READ_TIMEOUT_MILLIS)), "it is the old process");
 
       server.pause(); // a paused server can also be killed
     }
-    assertThrows(ConnectException.class, () -> ask(server.port(), PATIENCE_MILLIS));
+    assertThrows(ConnectException.class, () -> ask(server.port(), READ_TIMEOUT_MILLIS));
   }
 
   @Test
@@ -97,14 +97,14 @@ class ServerProcessTest {
         assertThrows(
             IOException.class,
             () -> new ServerProcess("mystore://127.0.0.1:%d", port -> java("no.such.Main", port)));
-    assertTrue(e.getMessage().contains("did not listen on port"), e::getMessage);
+    assertTrue(e.getMessage().contains("ended before it listened on port"), e::getMessage);
     assertTrue(e.getMessage().contains("no.such.Main"), e::getMessage);
   }
 
-  private static String ask(int port, int patience) throws IOException {
+  private static String ask(int port, int timeoutMillis) throws IOException {
     try (Socket socket = new Socket()) {
-      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), patience);
-      socket.setSoTimeout(patience);
+      socket.connect(new InetSocketAddress(InetAddress.getLoopbackAddress(), port), timeoutMillis);
+      socket.setSoTimeout(timeoutMillis);
       socket.getOutputStream().write('?');
       String answer = new String(socket.getInputStream().readAllBytes(), US_ASCII);
       assertTrue(answer.endsWith("\n"), "cut off: " + answer);

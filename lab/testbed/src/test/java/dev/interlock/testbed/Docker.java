@@ -7,11 +7,11 @@ import dev.interlock.testbed.server.DeploymentBuilder;
 import dev.interlock.testbed.server.NoServerException;
 import dev.interlock.testbed.server.Way;
 
-/** Tests with containers run where a daemon and the images are; a test run for all demands both. */
+/** Runs tests with containers if there are a daemon and the images. */
 final class Docker {
   private Docker() {}
 
-  /** Starts by Docker, or aborts the test for want of a daemon or an image. */
+  /** Starts servers in containers, or aborts the test without a daemon or an image. */
   static <D extends Deployment> D start(DeploymentBuilder<?, D> builder) {
     try {
       return builder.using(Way.DOCKER).start();

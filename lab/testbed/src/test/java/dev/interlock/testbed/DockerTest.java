@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Runs where a daemon and the images are there; where all is required, their absence is failure.
+ * Runs if there are a daemon and the images. If everything is required, their absence is a failure.
  */
 @Tag("extended")
 class DockerTest {

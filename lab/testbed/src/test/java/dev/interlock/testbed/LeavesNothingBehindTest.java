@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 class LeavesNothingBehindTest {
   private static final Duration LIMIT = Duration.ofSeconds(30);
 
-  /** Where a server listens and where it keeps its files. */
+  /** The port and the directory of a server. */
   private record Trace(int port, Path directory) {
     static Trace of(RedisServer redis) throws IOException {
       List<?> directory = (List<?>) redis.call("CONFIG", "GET", "dir");
@@ -118,7 +118,7 @@ class LeavesNothingBehindTest {
     }
   }
 
-  /** PostgreSQL has a process for each connection, and one that stands still notices nothing. */
+  /** PostgreSQL has a process for each connection, and a stopped one notices nothing. */
   @Test
   void aKilledJvmTakesTheProcessesOfAPausedDatabaseAlong() throws Exception {
     try (JvmWithServers jvm = JvmWithServers.start(Way.BINARY, "database")) {

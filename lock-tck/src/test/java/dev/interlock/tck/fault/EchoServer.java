@@ -13,7 +13,7 @@ import java.util.concurrent.atomic.AtomicLong;
 
 /** Echoes what it receives, and records how its connections ended. */
 final class EchoServer {
-  /** How a connection ended, as the server saw it. */
+  /** The end of a connection, as the server saw it. */
   enum End {
     CLOSED,
     RESET

@@ -37,7 +37,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class FaultProxyTest {
-  private static final Duration SOON = Duration.ofSeconds(20);
+  private static final Duration TIMEOUT = Duration.ofSeconds(20);
 
   private EchoServer server;
   private FaultProxy proxy;
@@ -60,7 +60,7 @@ class FaultProxyTest {
 
   private Socket connect() throws IOException {
     Socket socket = new Socket(InetAddress.getLoopbackAddress(), proxy.port());
-    socket.setSoTimeout((int) SOON.toMillis());
+    socket.setSoTimeout((int) TIMEOUT.toMillis());
     clients.add(socket);
     return socket;
   }
@@ -247,7 +247,7 @@ class FaultProxyTest {
     assertWorks(client);
     try (NetworkFault hole = proxy.blackHole(CLIENT_TO_SERVER)) {
       send(client, "lost");
-      assertTrue(hole.awaitHit(SOON));
+      assertTrue(hole.awaitHit(TIMEOUT));
       assertSilent(client);
       assertEquals(5, server.received());
       assertEquals(1, proxy.traffic().open());
@@ -262,7 +262,7 @@ class FaultProxyTest {
     Socket client = connect();
     try (NetworkFault hole = proxy.blackHole(SERVER_TO_CLIENT)) {
       send(client, "done, unheard");
-      assertTrue(hole.awaitHit(SOON));
+      assertTrue(hole.awaitHit(TIMEOUT));
       assertEquals(13, server.received());
       assertSilent(client);
       assertEquals(0, proxy.traffic().toClient().forwarded());
@@ -276,7 +276,7 @@ class FaultProxyTest {
     try (NetworkFault partition = proxy.partition()) {
       Socket client = connect();
       send(client, "anybody?");
-      assertTrue(partition.awaitHit(SOON));
+      assertTrue(partition.awaitHit(TIMEOUT));
       assertSilent(client);
       assertEquals(0, server.received());
     }
@@ -292,7 +292,7 @@ class FaultProxyTest {
       polite.close();
       crashed.setSoLinger(true, 0);
       crashed.close();
-      assertTrue(partition.awaitHits(2, SOON));
+      assertTrue(partition.awaitHits(2, TIMEOUT));
       assertNull(server.ends().poll(), "the server must not learn of it");
       assertEquals(2, proxy.traffic().open());
     }
@@ -314,9 +314,9 @@ class FaultProxyTest {
     assertWorks(client);
     try (NetworkFault hold = proxy.hold(CLIENT_TO_SERVER)) {
       send(client, "one ");
-      assertTrue(hold.awaitHits(1, SOON));
+      assertTrue(hold.awaitHits(1, TIMEOUT));
       send(client, "two ");
-      assertTrue(hold.awaitHits(2, SOON));
+      assertTrue(hold.awaitHits(2, TIMEOUT));
       client.shutdownOutput();
       assertEquals(5, server.received());
       assertNull(server.ends().poll());
@@ -332,12 +332,12 @@ class FaultProxyTest {
     long before = server.received();
     try (NetworkFault hold = proxy.hold(CLIENT_TO_SERVER)) {
       send(client, "late");
-      assertTrue(hold.awaitHit(SOON));
+      assertTrue(hold.awaitHit(TIMEOUT));
       client.setSoLinger(true, 0); // close with a reset
       client.close();
       assertNull(server.ends().poll(100, MILLISECONDS));
     }
-    assertNotNull(server.ends().poll(SOON.toMillis(), MILLISECONDS));
+    assertNotNull(server.ends().poll(TIMEOUT.toMillis(), MILLISECONDS));
     assertEquals(before + 4, server.received());
   }
 
@@ -347,7 +347,7 @@ class FaultProxyTest {
     assertWorks(old);
     try (NetworkFault hold = proxy.holdOpenConnections(CLIENT_TO_SERVER)) {
       send(old, "late");
-      assertTrue(hold.awaitHit(SOON));
+      assertTrue(hold.awaitHit(TIMEOUT));
       assertSilent(old);
       old.close(); // its client gives up; the bytes are still in flight
       assertWorks(connect());
@@ -365,7 +365,7 @@ class FaultProxyTest {
     assertWorks(old);
     try (NetworkFault silence = proxy.silenceOpenConnections()) {
       send(old, "anybody?");
-      assertTrue(silence.awaitHit(SOON));
+      assertTrue(silence.awaitHit(TIMEOUT));
       assertSilent(old);
       assertWorks(connect());
     }
@@ -400,7 +400,7 @@ class FaultProxyTest {
     Socket client = connect();
     try (NetworkFault delay = proxy.delay(CLIENT_TO_SERVER, Duration.ofDays(1))) {
       send(client, "late");
-      assertTrue(delay.awaitHit(SOON));
+      assertTrue(delay.awaitHit(TIMEOUT));
       assertSilent(client);
     }
     assertEquals("late", receive(client, 4));
@@ -412,7 +412,7 @@ class FaultProxyTest {
     NetworkFault day = proxy.delay(CLIENT_TO_SERVER, Duration.ofDays(1));
     NetworkFault moment = proxy.delay(CLIENT_TO_SERVER, Duration.ofMillis(1));
     send(client, "late");
-    assertTrue(day.awaitHit(SOON));
+    assertTrue(day.awaitHit(TIMEOUT));
     day.close();
     assertEquals("late", receive(client, 4));
     moment.close();
@@ -444,7 +444,7 @@ class FaultProxyTest {
     send(client, "commit");
     assertEquals(-1, client.getInputStream().read());
     assertEquals(11, server.received());
-    assertTrue(drop.awaitHit(SOON));
+    assertTrue(drop.awaitHit(TIMEOUT));
   }
 
   @Test
@@ -459,7 +459,7 @@ class FaultProxyTest {
       assertEquals(0, lost.hits());
       send(first, "commit");
       assertEquals(-1, first.getInputStream().read());
-      assertTrue(lost.awaitHit(SOON));
+      assertTrue(lost.awaitHit(TIMEOUT));
       assertEquals(26, server.received(), "the server got the whole request");
       assertWorks(second);
     }
@@ -470,7 +470,7 @@ class FaultProxyTest {
     Socket client = connect();
     NetworkFault hold = proxy.hold(SERVER_TO_CLIENT);
     send(client, "news");
-    assertTrue(hold.awaitHit(SOON)); // the answer to a request from before the fault
+    assertTrue(hold.awaitHit(TIMEOUT)); // the answer to a request from before the fault
     try (NetworkFault lost = proxy.loseAnswer(0)) {
       hold.close();
       assertEquals("news", receive(client, 4));
@@ -489,7 +489,7 @@ class FaultProxyTest {
         send(client, "anybody?");
         assertEquals(-1, client.getInputStream().read());
       }
-      assertTrue(hangUp.awaitHits(2, SOON));
+      assertTrue(hangUp.awaitHits(2, TIMEOUT));
       assertEquals(5, server.received(), "nothing was passed on");
     }
     assertWorks(connect());
@@ -506,7 +506,7 @@ class FaultProxyTest {
       send(client, "SET ordorder");
       assertEquals("SET ordorder", receive(client, 12));
       send(client, "s/42 x"); // the text may be spread over several segments
-      assertTrue(lost.awaitHit(SOON));
+      assertTrue(lost.awaitHit(TIMEOUT));
       assertSilent(client);
       assertWorks(other);
       assertTrue(lost.toString().contains("struck 1x"), lost::toString);
@@ -581,9 +581,10 @@ class FaultProxyTest {
     ThreadMXBean threads = ManagementFactory.getThreadMXBean();
     try (NetworkFault hold = proxy.hold(CLIENT_TO_SERVER)) {
       send(client, "held back");
-      assertTrue(hold.awaitHit(SOON));
-      // The first period may still see what the last order left to be done; one that busily waits
-      // never lets a period pass without using the processor, and the test times out.
+      assertTrue(hold.awaitHit(TIMEOUT));
+      // The first period may still include work of the last order. A proxy that waits busily uses
+      // the
+      // processor in every period, so the test times out.
       long used;
       do {
         long before = threads.getThreadCpuTime(thread.getId());

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The chosen commands get errors, and all other replies stay in step. */
+/** Only the chosen commands get errors, and all other replies stay in order. */
 @Timeout(60)
 class RedisErrorsTest {
   private static final Duration NOW = Duration.ofMillis(1);
@@ -57,10 +57,9 @@ class RedisErrorsTest {
   }
 
   /**
-   * Answers a command by its last word; a subscription also by a message, in version 3 of the
-   * protocol if it is one to patterns, but not in a transaction, nor if a channel is forbidden;
-   * TRACKED also by what a client is told that caches. Answers from WAIT on come when UNSUBSCRIBE
-   * has been read.
+   * Answers a command with its last word. A subscription also gets a message, of version 3 of the
+   * protocol for patterns, except in a transaction or if a channel is forbidden. TRACKED also gets
+   * an invalidation message. From WAIT on, answers are sent after UNSUBSCRIBE was read.
    */
   private void serve() {
     try (Socket socket = listener.accept()) {
@@ -193,7 +192,7 @@ class RedisErrorsTest {
     }
   }
 
-  /** Here EXEC has one reply for each channel. */
+  /** EXEC has one reply for each channel here. */
   @Test
   void aSubscriptionInATransactionIsTheLastThatIsCounted() throws Exception {
     try (RedisErrors.Spoiled spoiled = way.answer(RedisError.BUSY, 0, 1)) {
@@ -341,7 +340,7 @@ class RedisErrorsTest {
                   socket.getOutputStream().write('g');
                   socket.getOutputStream().write(socket.getInputStream().read());
                 } catch (IOException e) {
-                  // the client finds that out
+                  // the client notices it
                 }
               });
       greeter.start();

@@ -22,7 +22,7 @@ class HistoryCheckerTest {
   private final List<Event> history = new ArrayList<>();
   private HistoryChecker checker = HistoryChecker.withinFailureModel();
 
-  /** Requested at the moment of the grant unless said otherwise; held until {@code validUntil}. */
+  /** A lease that was requested at its grant by default, and held until {@code validUntil}. */
   private void lease(String lease, long token, long at, long validUntil) {
     lease(lease, token, at, at, validUntil);
   }
@@ -31,7 +31,7 @@ class HistoryCheckerTest {
     history.add(new Granted(lease, "a", token, "p1 c1 t1", requestedAt, at, validUntil));
   }
 
-  /** A lease of some of a name. */
+  /** A lease of a share of a name. */
   private void share(String lease, int weight, int capacity, long token, long at, long validUntil) {
     history.add(new Granted(lease, "a", token, "p1 c1 t1", at, at, validUntil, weight, capacity));
   }
@@ -413,7 +413,7 @@ class HistoryCheckerTest {
       boolean test(Hold earlier, Hold later);
     }
 
-    /** The least distance between the grants of two leases that are wrong together, or -1. */
+    /** {@return the shortest time between the grants of two leases in violation, or -1} */
     private long shortest(Wrong wrong) {
       long shortest = -1;
       for (Hold a : holds) {

@@ -9,7 +9,7 @@ class ProcessSignalsTest {
 
   private static final int ROUNDS = 500;
 
-  /** A program whose threads end all the time. */
+  /** A program whose threads constantly end. */
   static final class Restless {
     private Restless() {}
 

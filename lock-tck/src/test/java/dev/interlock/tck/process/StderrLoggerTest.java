@@ -9,9 +9,9 @@ class StderrLoggerTest {
 
   @Test
   void theProviderCanBeMadeByItsName() throws Exception {
-    Object made =
+    Object instance =
         Class.forName(StderrLogger.Provider.class.getName()).getConstructor().newInstance();
-    SLF4JServiceProvider provider = (SLF4JServiceProvider) made;
+    SLF4JServiceProvider provider = (SLF4JServiceProvider) instance;
     assertNotNull(provider.getLoggerFactory().getLogger("any"));
   }
 }

@@ -19,7 +19,7 @@ import org.junit.platform.commons.support.AnnotationSupport;
 import org.junit.platform.commons.support.HierarchyTraversalMode;
 import org.junit.platform.commons.support.ReflectionSupport;
 
-/** The contract and the kit agree. */
+/** Checks that the contract and the kit agree. */
 class RuleCoverageTest {
   private final Contract contract = Contract.load();
   private final List<SectionTest> tests = tests();
@@ -97,10 +97,10 @@ class RuleCoverageTest {
   void everyTestNamesRulesOfTheContract() {
     List<String> wrong = new ArrayList<>();
     for (SectionTest test : tests) {
-      boolean known =
+      boolean namesRules =
           !test.rules().isEmpty()
               && test.rules().stream().allMatch(id -> contract.find(id).isPresent());
-      if (!known) {
+      if (!namesRules) {
         wrong.add(test.method().getName() + " " + test.rules());
       }
     }

@@ -44,7 +44,7 @@ class TckTest {
     return new Tck(uri, List.of(rules), report, new PrintWriter(out), new PrintWriter(err)).run();
   }
 
-  /** Runs something with another entry on the class path. */
+  /** Runs the kit with another entry on the class path. */
   private static int with(Path entry, IntSupplier run) throws IOException {
     ClassLoader before = Thread.currentThread().getContextClassLoader();
     try (URLClassLoader loader = new URLClassLoader(new URL[] {entry.toUri().toURL()}, before)) {
@@ -194,7 +194,7 @@ class TckTest {
 
   @Test
   void nothingTestedIsNoSuccess() {
-    // memory: has no network and no processes, so nothing of this rule can be tested
+    // memory: has no network and no processes, so this rule cannot be tested at all
     assertRefused(run("memory:x", "EXCL-05"), "none of the rules");
   }
 }

@@ -41,7 +41,7 @@ abstract class AlteredClaims extends ForwardingQueue {
     return sent(claim.ttl());
   }
 
-  /** {@return how much the store is asked for} */
+  /** {@return the share that the store is asked for} */
   Share sent(Share share) {
     return share;
   }

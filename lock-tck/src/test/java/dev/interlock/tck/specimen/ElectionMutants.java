@@ -188,7 +188,7 @@ final class ElectionMutants {
       try {
         work.lead(lease);
       } catch (Exception e) {
-        // ends it
+        // ends the wait
       } finally {
         work(null);
         signal.signal();
@@ -208,7 +208,7 @@ final class ElectionMutants {
       return ended;
     }
 
-    /** Waits for its end, or another signal. */
+    /** Waits for the end of the work, or for another signal. */
     void await() throws InterruptedException {
       boolean unused = signal.await(Deadline.never(time));
     }
@@ -264,7 +264,7 @@ final class ElectionMutants {
     }
   }
 
-  /** Lets the candidacy go on when the lease is lost, and leaves the work in its thread. */
+  /** Continues the candidacy when the lease is lost, and leaves the work running. */
   private static final class CampaignBesideWork extends ForwardingElection {
     private final TimeSource time;
 

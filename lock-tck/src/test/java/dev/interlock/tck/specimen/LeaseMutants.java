@@ -34,7 +34,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
-/** Leases that report or do the wrong thing. */
+/** Leases that report or act incorrectly. */
 final class LeaseMutants {
   private LeaseMutants() {}
 

@@ -124,12 +124,12 @@ final class LockMutants {
                                   @Override
                                   public Optional<Lease> tryAcquire(Duration timeout)
                                       throws InterruptedException {
-                                    Optional<Lease> had = super.tryAcquire(timeout);
-                                    if (had.isEmpty()) {
+                                    Optional<Lease> acquired = super.tryAcquire(timeout);
+                                    if (acquired.isEmpty()) {
                                       throw new LockUnavailableException(
                                           backend().name(), endpoint(), "it is held", null);
                                     }
-                                    return had;
+                                    return acquired;
                                   }
                                 };
                               }
@@ -178,7 +178,7 @@ final class LockMutants {
             .build());
   }
 
-  /** A short time, but not one that must be refused. */
+  /** A short time that is not an invalid argument. */
   private static boolean isPatient(Duration timeout) {
     return timeout != null
         && timeout.compareTo(Duration.ofMillis(2)) > 0
@@ -195,9 +195,9 @@ final class LockMutants {
 
     @Override
     public Optional<Lease> tryAcquire() {
-      Optional<Lease> had = super.tryAcquire();
-      if (had.isPresent() || waited.getAndSet(true)) {
-        return had;
+      Optional<Lease> acquired = super.tryAcquire();
+      if (acquired.isPresent() || waited.getAndSet(true)) {
+        return acquired;
       }
       try {
         return tryAcquire(Duration.ofMillis(4_500));
@@ -241,7 +241,7 @@ final class LockMutants {
         try {
           return super.acquire();
         } catch (InterruptedException e) {
-          // continues
+          // the wait continues
         }
       }
       return super.acquire();

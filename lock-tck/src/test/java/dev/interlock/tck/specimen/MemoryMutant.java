@@ -24,8 +24,8 @@ import java.util.function.Function;
 import java.util.function.UnaryOperator;
 
 /**
- * The in-memory reference with a fault in it. Its long TTLs are shorter than usual, since some
- * faults show only when a TTL ends.
+ * The in-memory reference with a fault. Its long TTLs are shorter than usual, since some faults
+ * show only when a TTL ends.
  */
 class MemoryMutant implements Harness {
   private static final AtomicInteger STORES = new AtomicInteger();
@@ -49,7 +49,7 @@ class MemoryMutant implements Harness {
     this(backendFault, (client, time) -> client);
   }
 
-  /** For faults that other processes need too: they create subclasses by name. */
+  /** For faults that other processes need, too; these create subclasses by name. */
   MemoryMutant(
       Function<QueueingBackend, LockBackend> backendFault, UnaryOperator<LockClient> clientFault) {
     this(
@@ -72,7 +72,7 @@ class MemoryMutant implements Harness {
     return new MemoryMutant((context, right) -> fault.apply(right.apply(new Silent(context))));
   }
 
-  /** Does not report losses. */
+  /** A store that does not report losses. */
   private record Silent(BackendContext context) implements BackendContext {
     @Override
     public LockOptions options() {

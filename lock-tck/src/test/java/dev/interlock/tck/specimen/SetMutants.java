@@ -20,7 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Sets of names, naively made of single locks. */
+/** Sets of names that are naively made of single locks. */
 final class SetMutants {
   private SetMutants() {}
 
@@ -28,9 +28,9 @@ final class SetMutants {
     return List.of(
         Specimen.mutant("set made of single locks")
             .fault(
-                "Names are taken one after the other, in the order of UTF-16; nothing renews the"
-                    + " first ones meanwhile, one loss is no loss of the others, and there is one"
-                    + " token for all.")
+                "Names are acquired one after the other, in the order of UTF-16; nothing renews the"
+                    + " first ones during the wait, a loss of one is not a loss of the others, and"
+                    + " there is one token for all.")
             .harness(
                 () ->
                     MemoryMutant.ofClient(
@@ -76,12 +76,12 @@ final class SetMutants {
     public Optional<MultiLease> tryAcquire() {
       List<Lease> leases = new ArrayList<>();
       for (String name : names) {
-        Optional<Lease> had = client.lock(name).tryAcquire();
-        if (had.isEmpty()) {
+        Optional<Lease> acquired = client.lock(name).tryAcquire();
+        if (acquired.isEmpty()) {
           leases.forEach(Lease::release);
           return Optional.empty();
         }
-        leases.add(had.get());
+        leases.add(acquired.get());
       }
       return Optional.of(new Bundle(leases));
     }

@@ -57,7 +57,7 @@ final class ShareMutants {
                     + " long as readers hold the lock.")
             .harness(() -> MemoryMutant.ofBackend(NoNoteOfWaiters::new))
             .onlyRules("what others find depends on when a waiter polls", "RW-02", "SEM-02")
-            // Who starves is a matter of chance where nobody remembers who waits.
+            // Without a record of the waiters, chance decides who starves.
             .refusedBy("RW-02", "starved")
             .refusedBy("SEM-02", "starved")
             .build(),
@@ -98,7 +98,7 @@ final class ShareMutants {
         Specimen.mutant("a shared renewal whose answer is not read")
             .fault("The store's answers to renewals of readers and permits are ignored.")
             .harness(() -> MemoryMutant.ofSilentBackend(AnswerNotRead::new))
-            .exceptRules("the storm may end before a loss goes unnoticed", "FAULT-01")
+            .exceptRules("the random faults may end before a loss goes unnoticed", "FAULT-01")
             .refusedBy("RW-06", "the loss of one of several holders was not signalled")
             .refusedBy("SEM-06", "the loss of one of several holders was not signalled")
             .build(),
@@ -220,7 +220,7 @@ final class ShareMutants {
     }
   }
 
-  /** Grants under another name what the queue keeps waiting. */
+  /** Grants claims that the queue keeps waiting, under another name. */
   private static final class Overtaking extends ForwardingQueue {
     private final Map<String, Claim> overtaken = new ConcurrentHashMap<>();
 
@@ -235,8 +235,9 @@ final class ShareMutants {
         return attempt;
       }
       LockState state = inspect(claim.name(), deadline);
-      long held = state.holders().stream().mapToLong(holder -> holder.permits().orElse(0)).sum();
-      if (held + claim.share().weight() > claim.share().capacity()) {
+      long heldWeight =
+          state.holders().stream().mapToLong(holder -> holder.permits().orElse(0)).sum();
+      if (heldWeight + claim.share().weight() > claim.share().capacity()) {
         return attempt;
       }
       Claim aside =
@@ -387,20 +388,20 @@ final class ShareMutants {
 
     @Override
     public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-      boolean held = false;
+      boolean released = false;
       for (String key : of(name)) {
-        held |= super.forceRelease(key, deadline);
+        released |= super.forceRelease(key, deadline);
       }
-      return held;
+      return released;
     }
 
     @Override
     public boolean revoke(String name, Deadline deadline) throws InterruptedException {
-      boolean held = false;
+      boolean released = false;
       for (String key : of(name)) {
-        held |= super.revoke(key, deadline);
+        released |= super.revoke(key, deadline);
       }
-      return held;
+      return released;
     }
   }
 
@@ -480,7 +481,7 @@ final class ShareMutants {
   }
 
   private static final class SharedToken extends AlteredClaims {
-    /** Shared by all clients: the token that all holders of a name get. */
+    /** The token of all holders of a name; shared by all clients. */
     static final class Tokens {
       private final Map<String, Long> told = new ConcurrentHashMap<>();
       private final boolean firstTakesOne;

@@ -135,13 +135,13 @@ final class SharedLockMutants {
 
     @Override
     protected DistributedSemaphore altered(DistributedSemaphore right) {
-      Queue<Lease> held =
+      Queue<Lease> leases =
           permits.computeIfAbsent(right.name(), unused -> new ConcurrentLinkedQueue<>());
       return new ForwardingSemaphore(right) {
         @Override
         Lease altered(Lease lease) {
-          held.add(lease);
-          return new ReleasedTwice(lease, held);
+          leases.add(lease);
+          return new ReleasedTwice(lease, leases);
         }
       };
     }
@@ -149,21 +149,21 @@ final class SharedLockMutants {
 
   private static final class ReleasedTwice extends ForwardingLease {
     private final Lease lease;
-    private final Queue<Lease> held;
+    private final Queue<Lease> leases;
     private final AtomicBoolean released = new AtomicBoolean();
 
-    ReleasedTwice(Lease lease, Queue<Lease> held) {
+    ReleasedTwice(Lease lease, Queue<Lease> leases) {
       super(lease);
       this.lease = lease;
-      this.held = held;
+      this.leases = leases;
     }
 
     @Override
     public ReleaseOutcome release() {
       if (!released.getAndSet(true)) {
-        held.remove(lease);
+        leases.remove(lease);
       } else {
-        Lease another = held.poll();
+        Lease another = leases.poll();
         if (another != null) {
           another.release();
         }
@@ -205,7 +205,7 @@ final class SharedLockMutants {
     }
   }
 
-  /** A view whose thread goes on if it already reads. */
+  /** A view that lets a thread change sides if it already reads. */
   private static final class UpgradingView extends ForwardingView {
     UpgradingView(LeasedLock right) {
       super(right);
@@ -216,7 +216,7 @@ final class SharedLockMutants {
       try {
         super.lock();
       } catch (IllegalStateException e) {
-        // goes on
+        // lets the thread change sides
       }
     }
 
@@ -225,7 +225,7 @@ final class SharedLockMutants {
       try {
         super.lockInterruptibly();
       } catch (IllegalStateException e) {
-        // goes on
+        // lets the thread change sides
       }
     }
 

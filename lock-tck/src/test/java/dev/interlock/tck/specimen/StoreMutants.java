@@ -88,7 +88,7 @@ final class StoreMutants {
                 "A waiter that gives up stays in the queue, and is granted the lock in its turn.")
             .harness(() -> MemoryMutant.ofBackend(WaiterLeaked::new))
             .exceptRules(
-                "the results depend on how many waiters the storm leaks, and on whether an interrupt"
+                "the results depend on how many waiters FAULT-01 leaks, and on whether an interrupt"
                     + " finds the view in the queue",
                 "FAULT-01",
                 "JUC-03")
@@ -97,7 +97,7 @@ final class StoreMutants {
             .refusedBy("REL-03", "an abandoned attempt")
             .refusedBy("REL-05", "a wait of the closed client became the holder")
             .refusedBy("FAIR-01", "was not served")
-            .refusedBy("FAIR-02", "a waiter that left is still in the queue")
+            .refusedBy("FAIR-02", "a waiter that hasLeft is still in the queue")
             .refusedBy("RW-05", "a waiter that gave up keeps others out")
             .refusedBy("SEM-05", "a waiter that gave up keeps others out")
             .build(),
@@ -302,7 +302,7 @@ final class StoreMutants {
         return new Attempt.Busy(Duration.ofMillis(2));
       }
       LockSupport.parkNanos(2_000_000);
-      // overwrites what another client has set meanwhile
+      // overwrites the entry of another client
       boolean unused = forceRelease(claim.name(), deadline);
       return super.tryAcquire(claim, deadline);
     }
@@ -441,19 +441,19 @@ final class StoreMutants {
       lines.enter(claim);
       WakeUp closed = new WakeUp(time);
       return new Place() {
-        private volatile boolean left;
+        private volatile boolean hasLeft;
 
         @Override
         public Attempt await(Deadline until) throws InterruptedException {
           while (true) {
-            if (!left && lines.isLast(claim)) {
+            if (!hasLeft && lines.isLast(claim)) {
               Attempt attempt = tryAcquire(claim, until);
               if (attempt instanceof Attempt.Granted) {
                 lines.leave(claim);
                 return attempt;
               }
             }
-            if (left || until.hasPassed()) {
+            if (hasLeft || until.hasPassed()) {
               return new Attempt.Busy(Duration.ZERO);
             }
             closed.await(until.orIn(Duration.ofMillis(2)));
@@ -462,7 +462,7 @@ final class StoreMutants {
 
         @Override
         public void close() {
-          left = true;
+          hasLeft = true;
           closed.signal();
         }
       };

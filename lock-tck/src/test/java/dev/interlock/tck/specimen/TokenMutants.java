@@ -78,14 +78,14 @@ final class TokenMutants {
                           new Counting(right, numbers, shown) {
                             @Override
                             Grant told(Grant grant) {
-                              numbers.used(grant.claim().name(), this);
+                              numbers.addUser(grant.claim().name(), this);
                               return super.told(grant);
                             }
 
                             @Override
                             public void close() {
                               super.close();
-                              numbers.closed(this);
+                              numbers.removeUser(this);
                             }
                           });
                 })
@@ -103,9 +103,9 @@ final class TokenMutants {
                             @Override
                             public boolean forceRelease(String name, Deadline deadline)
                                 throws InterruptedException {
-                              boolean held = super.forceRelease(name, deadline);
+                              boolean released = super.forceRelease(name, deadline);
                               numbers.reset(name);
-                              return held;
+                              return released;
                             }
                           });
                 })
@@ -140,7 +140,7 @@ final class TokenMutants {
             .build());
   }
 
-  /** The tokens of a store, per name: an altered counter. */
+  /** The altered counters of a store, by name. */
   private static final class Numbers {
     private final Function<Long, Long> alteration;
     private final Map<String, Long> counters = new HashMap<>();
@@ -158,11 +158,11 @@ final class TokenMutants {
       counters.remove(name);
     }
 
-    synchronized void used(String name, Object user) {
+    synchronized void addUser(String name, Object user) {
       users.computeIfAbsent(name, unused -> new HashSet<>()).add(user);
     }
 
-    synchronized void closed(Object user) {
+    synchronized void removeUser(Object user) {
       users.forEach(
           (name, ofName) -> {
             if (ofName.remove(user) && ofName.isEmpty()) {

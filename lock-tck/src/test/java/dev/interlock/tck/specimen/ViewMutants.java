@@ -164,9 +164,9 @@ final class ViewMutants {
 
         @Override
         public boolean tryLock() {
-          Optional<Lease> had = lock.tryAcquire();
-          nested = had.orElse(null);
-          return had.isPresent();
+          Optional<Lease> acquired = lock.tryAcquire();
+          nested = acquired.orElse(null);
+          return acquired.isPresent();
         }
 
         @Override

@@ -37,7 +37,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class DatabaseServersTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
-  private static final Duration SHORT = Duration.ofMillis(200);
+  private static final Duration SHORT_TIMEOUT = Duration.ofMillis(200);
   private static final List<String> TABLE =
       List.of("CREATE TABLE t (x int)", "INSERT INTO t VALUES (7)");
 
@@ -53,7 +53,7 @@ class DatabaseServersTest {
           : Testbed.mariadb().using(Way.ENDPOINT, Way.BINARY);
     }
 
-    /** One for all tests that bring it back to running, without the table. */
+    /** The server of all tests that leave it running and without the table. */
     DatabaseServer shared() throws IOException {
       DatabaseServer server =
           SERVERS.computeIfAbsent(this, kind -> kind.builder().forFaults().start());
@@ -65,7 +65,7 @@ class DatabaseServersTest {
       return "interlock." + name().toLowerCase(java.util.Locale.ROOT) + ".uri";
     }
 
-    /** What a session sleeps by. */
+    /** The SQL function with which a session sleeps. */
     String sleep(int seconds) {
       return "SELECT " + (this == POSTGRESQL ? "pg_sleep(" : "sleep(") + seconds + ")";
     }
@@ -121,7 +121,7 @@ class DatabaseServersTest {
     try (Connection connection = connect(server);
         Statement statement = connection.createStatement()) {
       server.pause();
-      assertFalse(server.answers(SHORT));
+      assertFalse(server.answers(SHORT_TIMEOUT));
       CompletableFuture<Boolean> answer =
           CompletableFuture.supplyAsync(
               () -> {
@@ -171,7 +171,7 @@ class DatabaseServersTest {
           () -> DriverManager.getConnection(server.jdbcUrl(), server.user(), "wrong"));
       assertThrows(SQLException.class, () -> statement.execute("CREATE DATABASE other"));
       fill(server);
-      // Both systems need the word, the one before the name and the other one behind it.
+      // one system needs the word before the name, the other after it
       server.execute("DROP USER IF EXISTS reader");
       server.execute("CREATE USER reader " + (kind == Kind.POSTGRESQL ? "" : "IDENTIFIED BY 'r'"));
       server.execute("GRANT SELECT ON t TO reader");

@@ -94,7 +94,7 @@ class EtcdClusterTest {
       Eventually.holds("it leads nobody", () -> lost.status().leader().equals("none"));
       EtcdServer successor = etcd.awaitLeaderOtherThan(lost);
       successor.call("/v3/kv/put", KEY_AND_VALUE);
-      // It is still there, and alone.
+      // it still runs, but cannot reach the others
       assertTrue(lost.answers(Duration.ofSeconds(30)));
       assertTrue(lost.status().leader().equals("none"));
       etcd.heal();
@@ -124,7 +124,7 @@ class EtcdClusterTest {
     }
   }
 
-  /** Whoever that is by now: one that comes back may have it elected anew. */
+  /** Checks whichever leader there is, since a returning member may cause an election. */
   private static void assertAllFollowOne(EtcdCluster etcd) throws Exception {
     Eventually.holds(
         "all members follow one leader",

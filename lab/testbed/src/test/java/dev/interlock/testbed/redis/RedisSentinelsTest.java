@@ -25,7 +25,7 @@ class RedisSentinelsTest {
     return patient().start();
   }
 
-  /** The sentinels must not replace a master because the machine stalls. */
+  /** So long that the sentinels do not replace a master when the machine stalls. */
   private static RedisSentinels.Builder patient() {
     return Testbed.redisSentinels().using(Way.BINARY).downAfter(Duration.ofSeconds(4));
   }
@@ -91,7 +91,7 @@ class RedisSentinelsTest {
   @Test
   @Tag("extended")
   void failsOverAlsoIfTheSentinelsGiveUpFirst() throws Exception {
-    // Time to tell them before they see that the replica is down.
+    // time to tell the sentinels before they notice that the replica is down
     Duration downAfter = Duration.ofSeconds(2);
     try (RedisSentinels redis =
         Testbed.redisSentinels().using(Way.BINARY).downAfter(downAfter).start()) {

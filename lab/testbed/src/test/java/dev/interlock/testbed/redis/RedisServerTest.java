@@ -19,7 +19,7 @@ import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.Test;
 
 class RedisServerTest {
-  private static final Duration SHORT = Duration.ofMillis(200);
+  private static final Duration SHORT_TIMEOUT = Duration.ofMillis(200);
 
   private static RedisServer start() {
     return Testbed.redis().using(Way.BINARY).start();
@@ -41,8 +41,8 @@ class RedisServerTest {
       redis.call("SET", "key", "value");
       redis.pause();
       RedisEndpoint endpoint = endpoint(redis.uri());
-      assertThrows(SocketTimeoutException.class, () -> endpoint.ready(SHORT));
-      assertFalse(redis.answers(SHORT));
+      assertThrows(SocketTimeoutException.class, () -> endpoint.ready(SHORT_TIMEOUT));
+      assertFalse(redis.answers(SHORT_TIMEOUT));
       redis.resume();
       assertEquals("value", redis.call("GET", "key"));
     }
@@ -109,7 +109,7 @@ class RedisServerTest {
       assertTrue(redis.how().startsWith("embedded"), redis.how());
       redis.call("SET", "key", "value");
       redis.pause();
-      assertFalse(redis.answers(SHORT));
+      assertFalse(redis.answers(SHORT_TIMEOUT));
       assertTrue(second.answers(Duration.ofSeconds(5)));
       redis.kill();
       redis.restart();
@@ -128,7 +128,7 @@ class RedisServerTest {
       RedisEndpoint distrustful = endpoint(redis.uri().replaceFirst("\\?.*", ""));
       assertThrows(SSLException.class, () -> distrustful.call("PING"));
       redis.pause();
-      assertFalse(redis.answers(SHORT));
+      assertFalse(redis.answers(SHORT_TIMEOUT));
       redis.kill();
       redis.restart();
       assertEquals("PONG", redis.call("PING"));

@@ -56,7 +56,7 @@ class RedlockNodesTest {
       assertAbout(before, time(nodes.members().get(2)));
       assertAbout(before + ahead.toSeconds(), time(nodes.members().get(0)));
       assertAbout(before - ahead.toSeconds(), time(behind));
-      // What expires does so by the wrong clock, after the right time.
+      // keys expire by the wrong clock, after the correct time
       behind.call("SET", "key", "value", "PX", "600000");
       assertAbout(600, (Long) behind.call("PTTL", "key") / 1_000);
     }
@@ -89,7 +89,7 @@ class RedlockNodesTest {
     }
   }
 
-  /** Give or take a minute, for which a busy machine may stand still. */
+  /** Tolerates a minute, since a busy machine may stall. */
   private static void assertAbout(long expected, long seconds) {
     assertTrue(Math.abs(seconds - expected) < 60, () -> seconds + " s, not " + expected);
   }

@@ -41,7 +41,7 @@ class ZooKeeperEnsembleTest {
     return Testbed.zookeeper().using(Way.EMBEDDED).members(members).start();
   }
 
-  /** One server, for all tests that bring it back to running. */
+  /** The server of all tests that leave it running. */
   private static ZooKeeperEnsemble alone() {
     if (alone == null) {
       alone = start(1);
@@ -49,7 +49,7 @@ class ZooKeeperEnsembleTest {
     return alone;
   }
 
-  /** The same with three that can be cut off. */
+  /** The ensemble of three separable servers of all tests that leave it running. */
   private static ZooKeeperEnsemble separable() {
     if (separable == null) {
       separable = Testbed.zookeeper().using(Way.EMBEDDED).members(3).separable().start();
@@ -127,7 +127,7 @@ class ZooKeeperEnsembleTest {
     zookeeper.cutOff(lost);
     assertServesNobody(lost);
     assertNotEquals(lost, zookeeper.awaitLeaderOtherThan(lost));
-    // It is still there, and alone.
+    // it still runs, but cannot reach the others
     assertServesNobody(lost);
     zookeeper.heal();
     assertEquals("follower", lost.mode());
@@ -146,7 +146,7 @@ class ZooKeeperEnsembleTest {
     assertTrue(List.of("follower", "leader").contains(lost.mode()));
   }
 
-  /** One that gives its office up may leave a question unanswered. */
+  /** Tolerates that a leader does not answer while it steps down. */
   private static void assertServesNobody(ZooKeeperServer server) {
     assertTrue(Waiting.until(Duration.ofSeconds(60), () -> server.mode().isEmpty()));
   }
@@ -169,9 +169,9 @@ class ZooKeeperEnsembleTest {
     try (ZooKeeperEnsemble zookeeper = start(3)) {
       zookeeper.members().get(0).kill();
       zookeeper.members().get(1).kill();
-      ZooKeeperServer left = zookeeper.members().get(2);
-      assertTrue(Waiting.until(Duration.ofSeconds(30), () -> left.mode().isEmpty()));
-      assertTrue(left.answers(Duration.ofSeconds(5)));
+      ZooKeeperServer isolated = zookeeper.members().get(2);
+      assertTrue(Waiting.until(Duration.ofSeconds(30), () -> isolated.mode().isEmpty()));
+      assertTrue(isolated.answers(Duration.ofSeconds(5)));
       zookeeper.heal();
       assertEquals(3, zookeeper.followers().size() + 1);
     }
@@ -200,7 +200,7 @@ class ZooKeeperEnsembleTest {
   @Test
   void theStartScriptOfADistributionIsRunInTheForeground(@TempDir Path directory)
       throws IOException {
-    // Stands in for a distribution's script: same command line, and it becomes the server.
+    // Replaces a distribution's script: it has the same command line, and becomes the server.
     Path script = directory.resolve("zkServer.sh");
     Files.writeString(
         script,
