@@ -82,7 +82,7 @@ public final class FaultProxy implements AutoCloseable {
   /** Work for the proxy's thread. */
   private record Order<T>(Supplier<T> work, CompletableFuture<T> result) {
 
-    /** Does the work, and returns what completes the result. */
+    /** Does the work, and returns an action that completes the result. */
     Runnable execute() {
       try {
         T value = work.get();

@@ -59,7 +59,7 @@ public final class NetworkFault implements ActiveFault {
    *
    * @param count the number of strikes to wait for
    * @param timeout how long to wait at most
-   * @return whether it struck so often in time
+   * @return false if the time-out passed first
    * @throws InterruptedException if the thread is interrupted while it waits
    */
   public boolean awaitHits(int count, Duration timeout) throws InterruptedException {

@@ -132,7 +132,7 @@ final class Pipe {
     return faults.delayNanos(direction);
   }
 
-  /** Writes what is due, as far as the sink accepts it. Throws if the sink was reset. */
+  /** Writes the segments that are due until the sink is full. Throws if the sink was reset. */
   void flush(long now) throws IOException {
     sinkFull = false;
     while (dueIn(now) == 0) {

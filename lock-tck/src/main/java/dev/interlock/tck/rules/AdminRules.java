@@ -313,7 +313,7 @@ public abstract class AdminRules extends RuleTest {
   private void assertListed(LockClient observer, String prefix, Set<String> expected) {
     List<String> names =
         answer(() -> observer.admin().list(prefix).map(LockState::name).sorted().toList());
-    assertEquals(expected.stream().sorted().toList(), names, "what is listed under " + prefix);
+    assertEquals(expected.stream().sorted().toList(), names, "the names listed under " + prefix);
   }
 
   @Rule("ADMIN-04")

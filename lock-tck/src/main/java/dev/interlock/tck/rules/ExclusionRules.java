@@ -197,7 +197,7 @@ public abstract class ExclusionRules extends RuleTest {
     String suffixes =
         "/ // /a /a/b /A . /.. :a {a} + %20 %2F %2f * ? [a] \\"
             + " \u0000 \u00e9 e\u0301 \u00c9 \u212b \u00c5"
-            // what a backend may append for its other entries
+            // suffixes of a backend's other entries
             + " :lock :fence :token :queue :waiters /lock /queue"
             // equal to String.hashCode()
             + " Aa BB";

@@ -313,7 +313,7 @@ public abstract class LivenessRules extends RuleTest {
       assertEquals(
           Optional.empty(),
           within(waiter.outcome, "the interrupted waiter did not leave"),
-          "what an interrupted waiter acquired");
+          "the lease of an interrupted waiter");
     }
     blocker.release();
     acquireWithin(client().lock(name), "an interrupted waiter became the holder").release();

@@ -99,7 +99,7 @@ public abstract class ReadWriteRules extends SharedRuleTest {
     void assertEqual() {
       int one = first;
       LockSupport.parkNanos(50_000);
-      assertTrue(one == second && one == first, "a reader saw half of what a writer changed");
+      assertTrue(one == second && one == first, "a reader saw half of a change by a writer");
     }
   }
 

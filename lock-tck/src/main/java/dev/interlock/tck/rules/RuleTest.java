@@ -671,7 +671,7 @@ public abstract class RuleTest {
     }
   }
 
-  // --- what is on the store ---
+  // --- entries on the store ---
 
   static StoreView view(Server server) {
     return server
@@ -759,7 +759,7 @@ public abstract class RuleTest {
   /**
    * Loses the answer to an attempt of a client that can reach the store again at once.
    *
-   * @param whole what can be acquired only if the attempt holds nothing
+   * @param whole the share that is free only if the attempt holds nothing
    */
   final void testLostAnswer(AcquirableFactory way, AcquirableFactory whole) throws Exception {
     String name = newName();
@@ -808,7 +808,7 @@ public abstract class RuleTest {
         "no request of the client shows the lock's name, by which the proxy finds the answer");
   }
 
-  /** Gets what a test acquires from a client. */
+  /** Gets the lock, the side of a lock, or the permits that a test acquires. */
   interface AcquirableFactory {
     Acquirable<Lease> of(LockClient client, String name);
   }

@@ -273,20 +273,23 @@ abstract class SharedRuleTest extends RuleTest {
     abandonInEveryWay(waiting, whole(waiting, name));
     Lease beside =
         acquireWithin(
-            waiterTimeout(), some(client(), name), "a waiter that gave up keeps others out");
+            waiterTimeout(), some(client(), name), "a waiter that has left keeps others out");
     beside.release();
     ReleaseOutcome outcome = some.release();
-    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "a waiter that gave up freed a hold");
-    Lease all = acquireWithin(whole(client(), name), "a waiter that gave up became the holder");
+    assertNotEquals(
+        ReleaseOutcome.ALREADY_LOST, outcome, "a waiter that has left freed the hold of another");
+    Lease all = acquireWithin(whole(client(), name), "a waiter that has left became the holder");
     abandonInEveryWay(waiting, some(waiting, name));
-    assertReleased(all, "a waiter that gave up freed a hold");
-    acquireWithin(waiterTimeout(), whole(client(), name), "a waiter that gave up became the holder")
+    assertReleased(all, "a waiter that has left freed the hold of another");
+    acquireWithin(
+            waiterTimeout(), whole(client(), name), "a waiter that has left became the holder")
         .release();
     eventually(
         () -> waiting.admin().inspect(name).waiters().isEmpty(),
-        "a waiter that gave up is in the queue");
+        "a waiter that has left is still in the queue");
     if (kit().server().view().isPresent()) {
-      awaitNoResidue(view(kit().server()), name, "waiters that gave up left entries on the store");
+      awaitNoResidue(
+          view(kit().server()), name, "waiters that have left still have entries on the store");
     }
   }
 
@@ -326,7 +329,7 @@ abstract class SharedRuleTest extends RuleTest {
     assertEquals(
         Optional.empty(),
         within(interrupted.outcome, "an interrupted waiter did not leave"),
-        "what an interrupted waiter acquired");
+        "the lease of an interrupted waiter");
     assertTrue(cancelled.cancel(true), "a waiter acquired although a holder excludes it");
     assertTrue(waiting.leases().isEmpty(), "a client has a lease of an abandoned attempt");
   }
@@ -473,9 +476,10 @@ abstract class SharedRuleTest extends RuleTest {
     eventually(
         () -> observer.admin().inspect(name).waiters().isEmpty(),
         "a refused attempt is in the queue");
-    assertRenewed(current, "a refused attempt freed what was held");
+    assertRenewed(current, "a refused attempt freed the lock of its holder");
     ReleaseOutcome outcome = current.release();
-    assertNotEquals(ReleaseOutcome.ALREADY_LOST, outcome, "a refused attempt freed what was held");
+    assertNotEquals(
+        ReleaseOutcome.ALREADY_LOST, outcome, "a refused attempt freed the lock of its holder");
     // A free name may become any kind of lock.
     Lease next =
         acquireAfter(
@@ -497,7 +501,7 @@ abstract class SharedRuleTest extends RuleTest {
     awaitQueued(client(), name, 1);
     assertNever(SHORT_WAIT, waiter, "a request was granted beside a holder that excludes it");
     assertKindConflict(() -> otherKind.of(client(), name).tryAcquire(bound()));
-    assertReleased(current, "a refused attempt freed what was held");
+    assertReleased(current, "a refused attempt freed the lock of its holder");
     within(waiter, "a refused attempt kept a waiter waiting").release();
   }
 

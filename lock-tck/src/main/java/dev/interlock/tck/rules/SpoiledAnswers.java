@@ -44,7 +44,7 @@ final class SpoiledAnswers {
   private static final Duration FURTHER_REQUEST_TIME = Duration.ofSeconds(1);
 
   /** Time for late false reports after the last scenario. */
-  private static final Duration LATE_REPORT_TIME = Duration.ofSeconds(1);
+  private static final Duration FALSE_REPORT_WAIT = Duration.ofSeconds(1);
 
   private final RuleTest test;
   private final Spoiler spoiler;
@@ -87,7 +87,7 @@ final class SpoiledAnswers {
         attempts--;
       }
     }
-    RuleTest.sleep(LATE_REPORT_TIME);
+    RuleTest.sleep(FALSE_REPORT_WAIT);
     for (CompletableFuture<LeaseLostException> lost : released) {
       assertFalse(
           lost.isDone(), () -> "onLoss() completed for a lease that was released: " + lost.join());

@@ -10,7 +10,7 @@ import java.util.function.IntFunction;
  * A proxy between a client and the store that can spoil an answer.
  *
  * @param uri the URI for the client
- * @param effect what happens to the answer, for failure messages
+ * @param effect the effect on the answer, for failure messages
  * @param start starts to spoil the answer that follows the given number of others
  */
 record Spoiler(String uri, String effect, IntFunction<ActiveFault> start) {

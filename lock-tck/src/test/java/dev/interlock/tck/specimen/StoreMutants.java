@@ -97,9 +97,9 @@ final class StoreMutants {
             .refusedBy("REL-03", "an abandoned attempt")
             .refusedBy("REL-05", "a wait of the closed client became the holder")
             .refusedBy("FAIR-01", "was not served")
-            .refusedBy("FAIR-02", "a waiter that hasLeft is still in the queue")
-            .refusedBy("RW-05", "a waiter that gave up keeps others out")
-            .refusedBy("SEM-05", "a waiter that gave up keeps others out")
+            .refusedBy("FAIR-02", "a waiter that left is still in the queue")
+            .refusedBy("RW-05", "a waiter that has left keeps others out")
+            .refusedBy("SEM-05", "a waiter that has left keeps others out")
             .build(),
         Specimen.mutant("waiter not woken")
             .fault("The first signal for a client is lost, and its waiter polls only after 15 s.")
@@ -201,7 +201,7 @@ final class StoreMutants {
                                     super.list(prefix, cursor, limit, until).locks(), null);
                               }
                             }))
-            .refusedBy("ADMIN-04", "what is listed under")
+            .refusedBy("ADMIN-04", "the names listed under")
             .build(),
         Specimen.mutant("revocation that forces")
             .fault("Revoking a lock frees it at once.")

@@ -1,7 +1,7 @@
 /**
  * The testbed's servers as {@link dev.interlock.tck.Server}s, which the kit can stop and inspect,
  * and whose permissions it can take away. No other package of the testbed uses the kit. The package
- * knows nothing of a backend's keys but what its callers pass.
+ * gets all knowledge of a backend's keys from its callers.
  */
 @NullMarked
 package dev.interlock.testbed.kit;

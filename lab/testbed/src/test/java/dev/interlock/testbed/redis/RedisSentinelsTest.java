@@ -25,7 +25,7 @@ class RedisSentinelsTest {
     return patient().start();
   }
 
-  /** So long that the sentinels do not replace a master when the machine stalls. */
+  /** A time-out at which sentinels do not replace a master because the machine stalls. */
   private static RedisSentinels.Builder patient() {
     return Testbed.redisSentinels().using(Way.BINARY).downAfter(Duration.ofSeconds(4));
   }
