@@ -22,7 +22,7 @@ final class Stock {
   /** What is decided between reading and writing. */
   @FunctionalInterface
   interface Decision {
-    boolean sell(int left) throws Exception;
+    boolean sell(int inStock) throws Exception;
   }
 
   /** If the rule fits into one statement, it needs no lock. */
@@ -38,11 +38,11 @@ final class Stock {
     DistributedLock lock = locks.lock("stock/" + id);
     try (Lease lease = lock.acquire();
         Connection connection = database.getConnection()) {
-      int left = quantity(connection, id);
-      if (left == 0 || !decision.sell(left)) {
+      int inStock = quantity(connection, id);
+      if (inStock == 0 || !decision.sell(inStock)) {
         return false;
       }
-      return update(connection, "UPDATE stock SET quantity = ? WHERE id = ?", left - 1, id);
+      return update(connection, "UPDATE stock SET quantity = ? WHERE id = ?", inStock - 1, id);
     }
   }
 
@@ -56,14 +56,14 @@ final class Stock {
           connection, "UPDATE stock SET fence = ? WHERE id = ? AND fence <= ?", token, id, token)) {
         throw new IllegalStateException("a later holder has taken over article " + id);
       }
-      int left = quantity(connection, id);
-      if (left == 0 || !decision.sell(left)) {
+      int inStock = quantity(connection, id);
+      if (inStock == 0 || !decision.sell(inStock)) {
         return false;
       }
       if (!update(
           connection,
           "UPDATE stock SET quantity = ? WHERE id = ? AND fence = ?",
-          left - 1,
+          inStock - 1,
           id,
           token)) {
         throw new IllegalStateException("a later holder has taken over article " + id);
