@@ -1,6 +1,4 @@
-/**
- * One distributed-lock API for the JVM; the backends are found by {@link java.util.ServiceLoader}.
- */
+/** One distributed-lock API for the JVM. {@link java.util.ServiceLoader} finds the backends. */
 module dev.interlock.api {
   requires transitive org.jspecify;
   requires static transitive com.google.errorprone.annotations;

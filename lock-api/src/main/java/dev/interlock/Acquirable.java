@@ -6,12 +6,12 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * The methods to acquire one lock, or several at once.
+ * The methods that acquire one lock, or several at once.
  *
- * <p>Contention is a value: an attempt that finds the lock held returns empty. Failure is an
- * exception. Acquisition is not reentrant: a second one waits for the first, even on the same
- * thread. An acquisition that is interrupted, cancelled or timed out leaves nothing behind and
- * never becomes the holder later.
+ * <p>A held lock is a result: {@code tryAcquire} returns empty. A failure is an exception.
+ * Acquisition is not reentrant: a second acquisition waits for the first, even on the same thread.
+ * An acquisition that is interrupted, cancelled or timed out leaves nothing behind, and never
+ * becomes the holder later.
  *
  * <pre>{@code
  * try (Lease lease = lock.acquire()) { // waits
@@ -25,9 +25,9 @@ import java.util.concurrent.CompletableFuture;
  * <p>In addition to the exceptions it lists, every method throws:
  *
  * <ul>
- *   <li>{@link LockUnavailableException} if the store could not be reached or cannot serve, or the
- *       lock was granted and its lease ended before the call could return it;
- *   <li>{@link LockConfigurationException} if it can never succeed with the current settings;
+ *   <li>{@link LockUnavailableException} if the store cannot be reached or cannot serve, or if the
+ *       lease ended before the call could return it;
+ *   <li>{@link LockConfigurationException} if the call can never succeed with the current settings;
  *   <li>{@link IllegalStateException} if the client is or becomes closed.
  * </ul>
  *
@@ -52,35 +52,34 @@ public interface Acquirable<L extends Lease> {
    * time-out (several names at once: see {@link MultiLock}), and not at all if the lock is held
    * through this client.
    *
-   * @return the lease, or empty if another holds the lock, or it was just released and is reserved
-   *     for one that waits
+   * @return the lease; empty if another holds the lock, or if the lock was just released and is
+   *     reserved for a waiter
    */
   Optional<L> tryAcquire();
 
   /**
-   * Waits for the lock for at most the given time. Transient failures are retried until then. A
-   * request to the store gets no more than the time that is left, but at least 250 ms (or the
-   * request time-out if that is shorter), so the call may take that much longer.
+   * Waits for the lock for at most the given time. Retries transient failures until then. A request
+   * to the store gets at most the remaining time, but at least 250 ms (or the request time-out if
+   * that is shorter), so the call may take that much longer.
    *
    * @param timeout how long to wait; zero does what {@link #tryAcquire()} does
-   * @return the lease, or empty if the lock was still held when last seen
+   * @return the lease, or empty if the store last reported the lock as held
    * @throws InterruptedException if the thread is interrupted before or while waiting
-   * @throws LockUnavailableException if the time passed and the store's last answer was not "held"
-   *     but a failure
+   * @throws LockUnavailableException if the time passed and the last request failed
    * @throws IllegalArgumentException if the time is negative
    */
   Optional<L> tryAcquire(Duration timeout) throws InterruptedException;
 
   /**
    * Acquires as {@link #acquire()} does, without blocking the caller. Cancelling the future, or
-   * completing it in any other way (as {@link CompletableFuture#orTimeout} does), ends the wait; if
+   * completing it in any other way (as {@link CompletableFuture#orTimeout} does), ends the wait. If
    * the lock was acquired at the same moment, it is released again.
    *
-   * <p>The attempts run on virtual threads where the JVM has them, otherwise on at most 256 daemon
-   * threads of the client, and 256 more for several names at once. An acquisition that waits behind
-   * another one of the same client and name occupies no thread. If no thread becomes free in time,
-   * an acquisition with a time limit fails with {@link LockUnavailableException}. For one of
-   * several names, an outage of the store counts only from when it has a thread.
+   * <p>The attempts run on virtual threads if the JVM has them. Otherwise they run on at most 256
+   * daemon threads of the client, and 256 more for several names at once. An acquisition that waits
+   * behind another one of the same client and name occupies no thread. If no thread becomes free in
+   * time, an acquisition with a time limit fails with {@link LockUnavailableException}. For an
+   * acquisition of several names, an outage of the store counts only from when it has a thread.
    *
    * @return a future that completes with the lease, or exceptionally as {@link #acquire()} throws
    */

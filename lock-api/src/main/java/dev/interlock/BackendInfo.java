@@ -4,30 +4,30 @@ import java.time.Duration;
 import java.util.Set;
 
 /**
- * A backend's name, abilities and promises. Immutable. Further accessors may be added in any
+ * A backend's name, capabilities and guarantees. Immutable. Further accessors may be added in any
  * release.
  */
 public interface BackendInfo {
 
-  /** {@return the backend's name, such as {@code redis}; for people and reports} */
+  /** {@return the backend's name, such as {@code redis}, for messages and reports} */
   String name();
 
-  /** {@return one line about how it locks} */
+  /** {@return one line that says how it locks} */
   String summary();
 
-  /** {@return what it can do beyond the contract's minimum; unmodifiable} */
+  /** {@return the capabilities beyond the minimum of the contract; unmodifiable} */
   Set<Capability> capabilities();
 
   /** {@return how late, beyond the request time-out, the store may expire a lock} */
   Duration granularity();
 
   /**
-   * {@return the shortest TTL that the store keeps exactly} It extends a shorter one to this; see
-   * {@link Lease#effectiveTtl()}.
+   * {@return the shortest TTL that the store supports} It extends a shorter one to this; see {@link
+   * Lease#effectiveTtl()}.
    */
   Duration minTtl();
 
-  /** {@return what survives which fault} */
+  /** {@return the guarantees under each fault} */
   FailureModel failureModel();
 
   /**

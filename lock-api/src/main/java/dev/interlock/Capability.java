@@ -1,17 +1,17 @@
 package dev.interlock;
 
-/** An ability of a backend beyond what the contract asks of every backend. More may be added. */
+/** An ability of a backend beyond the minimum of the contract. More may be added. */
 public enum Capability {
   /** Every lease has a {@linkplain Lease#fencingToken() fencing token}. */
   FENCING,
   /** Waiters are served in the order in which their requests reached the store. */
   FIFO,
   /**
-   * Every waiting client is served within some TTLs, also beside one that acquires again as soon as
-   * it has released. Backends with {@link #FIFO} promise more, so they do not declare this as well.
+   * Every waiting client is served within a few TTLs, even beside a client that acquires again as
+   * soon as it has released. Backends with {@link #FIFO} promise more, so they do not declare this.
    */
   STARVATION_FREE,
-  /** What a release costs the store does not grow with the number of waiters. */
+  /** The cost of a release for the store does not grow with the number of waiters. */
   SINGLE_WAKEUP,
   /** The lock lives on several nodes, and works while a majority of them does. */
   REPLICATED,
@@ -25,7 +25,7 @@ public enum Capability {
   SEMAPHORE,
   /**
    * The store itself keeps a lock for the rest of its {@linkplain LockOptions#minHold() minimum
-   * hold}, and frees it then, whatever becomes of the client.
+   * hold}, and then frees it, even if the client has died.
    */
   DEFERRED_RELEASE
 }

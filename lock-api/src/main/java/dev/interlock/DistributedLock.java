@@ -1,7 +1,8 @@
 package dev.interlock;
 
 /**
- * A lock of one name. Has no state, costs little to create, and needs no closing.
+ * An exclusive lock, or one side of a read-write lock. Has no state, costs little to create, and
+ * needs no closing.
  *
  * <pre>{@code
  * DistributedLock lock = client.lock("orders/42");
@@ -18,7 +19,7 @@ public interface DistributedLock extends Acquirable<Lease> {
   String name();
 
   /**
-   * {@return the lock as a {@link java.util.concurrent.locks.Lock}, which is reentrant for each
+   * {@return a view of this lock as a {@link java.util.concurrent.locks.Lock}, reentrant for each
    * thread}
    */
   LeasedLock asLock();

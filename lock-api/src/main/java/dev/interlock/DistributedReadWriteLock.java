@@ -14,23 +14,23 @@ package dev.interlock;
  * }
  * }</pre>
  *
- * <p>Each side is a {@link DistributedLock} with all of its methods. Where the store keeps a queue
+ * <p>Each side is a {@link DistributedLock} with all of its methods. If the store keeps a queue
  * ({@link Capability#FIFO}), readers and writers are served in the order in which their requests
- * reached it. Elsewhere a waiting writer keeps out readers that come after it, and readers that are
- * waiting when a writer leaves come before the next writer. So neither side starves. A writer waits
- * at most for as long as the readers before it hold the lock; {@link LockOptions#maxHold()} limits
- * that.
+ * reached it. Otherwise a waiting writer keeps out readers that come after it, and readers that are
+ * waiting when a writer releases the lock are served before the next writer. So neither side
+ * starves. A writer waits for the readers before it, for as long as they hold the lock; {@link
+ * LockOptions#maxHold()} limits that.
  *
- * <p>A lease of one side cannot be turned into one of the other. A thread that holds a lease of one
- * side and waits for the other waits for itself; the {@linkplain DistributedLock#asLock() views}
+ * <p>A lease of one side cannot become a lease of the other. A thread that holds a lease of one
+ * side and waits for the other waits for itself. The {@linkplain DistributedLock#asLock() views}
  * throw {@link IllegalStateException} instead, even where {@link
  * java.util.concurrent.locks.ReentrantReadWriteLock} would allow a downgrade.
  *
- * <p>Threads of one client that wait for the read lock at the same time are granted it together, by
- * one request; only the last release contacts the store.
+ * <p>Threads of one client that wait for the read lock at the same time acquire it together, with
+ * one request. Only the last release contacts the store.
  *
  * <p>Every lease has a fencing token of its own, higher than those of all leases granted before it.
- * A guarded store must compare a reader's token with that of the latest <em>writer</em> only,
+ * A guarded store must compare a reader's token only with that of the latest <em>writer</em>,
  * because readers that hold the lock together may arrive in any order; see the guide on guarantees.
  */
 public interface DistributedReadWriteLock {

@@ -16,22 +16,21 @@ import com.google.errorprone.annotations.CheckReturnValue;
  * }
  * }</pre>
  *
- * <p>Every acquisition has a lease of its own: with a TTL and a loss signal like that of a lock,
- * and renewed in the background. So the permits of a process that dies come back after its TTL, and
- * a permit can be released only once, by its lease.
+ * <p>Every acquisition has a lease of its own. As with a lock, it has a TTL and a loss signal, and
+ * is renewed in the background. If a process dies, its permits are free after their TTL. A permit
+ * can be released only once, by its lease.
  *
- * <p>All clients have to agree on the limit while anybody holds a permit or waits for one; an
+ * <p>All clients have to agree on the limit while anybody holds a permit or waits for one. An
  * acquisition with another limit fails with {@link LockConfigurationException}. To change the
  * limit, first release all permits.
  *
- * <p>Where the store keeps a queue ({@link Capability#FIFO}), permits are granted in the order in
+ * <p>If the store keeps a queue ({@link Capability#FIFO}), permits are granted in the order in
  * which the requests reached it: a request for one permit does not overtake one for three.
- * Elsewhere a waiting request for several permits keeps out smaller ones that come after it, until
+ * Otherwise a waiting request for several permits keeps out smaller ones that come after it, until
  * it has been served.
  *
- * <p>A lease's fencing token is higher than those of all leases granted before it, which makes it a
- * unique number. Since several leases are valid together, a store cannot use it to refuse a late
- * writer.
+ * <p>A lease's fencing token is higher than those of all leases granted before it, so it is unique.
+ * Several leases are valid together, so a guarded store cannot use it to refuse a late writer.
  *
  * <p>The methods inherited from {@link Acquirable} acquire one permit.
  */
@@ -41,14 +40,14 @@ public interface DistributedSemaphore extends Acquirable<Lease> {
   /** {@return the semaphore's name} */
   String name();
 
-  /** {@return how many permits there are} */
+  /** {@return the number of permits that there are} */
   int limit();
 
   /**
-   * Returns the methods that acquire several permits at once, all or none.
+   * Returns the methods that acquire the given number of permits at once, all or none.
    *
-   * @param permits how many, from 1 to the {@link #limit()}
-   * @return the methods that acquire that many
+   * @param permits the number, from 1 to the {@link #limit()}
+   * @return the methods
    * @throws IllegalArgumentException if the number is out of range
    */
   Acquirable<Lease> permits(int permits);

@@ -5,16 +5,16 @@ import static java.util.Objects.requireNonNull;
 import java.util.Map;
 
 /**
- * What a backend promises under each {@link Fault}. The documentation, the comparison and the fault
- * tests read it; a backend that breaks its promise fails the compatibility kit.
+ * The guarantees of a backend under each {@link Fault}. The documentation, the comparison and the
+ * fault tests use it. A backend that breaks a guarantee fails the compatibility kit.
  *
- * <p>Exclusion means that at no moment two leases of a name are valid. Token order means that every
- * later grant of a name has a higher fencing token, so that a store that checks tokens is safe even
- * where exclusion fails.
+ * <p>Exclusion means that two leases of a name are never valid at the same time. Token order means
+ * that every later grant of a name has a higher fencing token. With token order, a store that
+ * checks tokens is safe even if exclusion fails.
  */
 public interface FailureModel {
 
-  /** What survives a fault. More may be added. */
+  /** The guarantees that hold under a fault. More may be added. */
   enum Guarantee {
     /** Exclusion and token order both hold. */
     EXCLUSION_AND_TOKENS,
@@ -22,7 +22,7 @@ public interface FailureModel {
     TOKENS_ONLY,
     /** Exclusion holds, but tokens may repeat or decrease, or there are none. */
     EXCLUSION_ONLY,
-    /** Neither is promised. */
+    /** Neither is guaranteed. */
     NOTHING,
     /** The fault cannot happen to this backend. */
     NOT_APPLICABLE
@@ -35,7 +35,7 @@ public interface FailureModel {
   Map<Fault, Guarantee> table();
 
   /**
-   * {@return what survives the given fault}
+   * {@return the guarantees that hold under the given fault}
    *
    * @param fault the fault
    */
@@ -44,7 +44,7 @@ public interface FailureModel {
   }
 
   /**
-   * {@return whether exclusion is promised under the given fault}
+   * {@return whether exclusion is guaranteed under the given fault}
    *
    * @param fault the fault
    */
@@ -56,7 +56,7 @@ public interface FailureModel {
   }
 
   /**
-   * {@return whether token order is promised under the given fault}
+   * {@return whether token order is guaranteed under the given fault}
    *
    * @param fault the fault
    */

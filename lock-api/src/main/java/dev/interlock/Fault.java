@@ -4,19 +4,19 @@ package dev.interlock;
 public enum Fault {
   /** The client's process is killed. */
   CLIENT_KILLED,
-  /** The client's process is stopped for longer than its validity, and continued. */
+  /** The client's process is paused for longer than the validity of its leases, and resumes. */
   CLIENT_STOPPED,
   /** The client's connections break. */
   CONNECTION_LOST,
-  /** The network swallows packets, in either direction, without breaking connections. */
+  /** The network drops packets, in either direction, without breaking connections. */
   PARTITION,
-  /** A server process is stopped for a while, and continued. */
+  /** A server process is paused for a while, and resumes. */
   SERVER_STOPPED,
-  /** A server is restarted and keeps its data. */
+  /** A server is restarted with all of its data. */
   SERVER_RESTARTED,
-  /** A server is restarted and has lost its data, or the last writes. */
+  /** A server is restarted without its data, or without the last writes. */
   SERVER_RESTARTED_EMPTY,
-  /** A replica that replicates asynchronously takes over. */
+  /** An asynchronous replica takes over. */
   ASYNC_FAILOVER,
   /** Fewer than half of the nodes are dead. */
   MINORITY_LOST,

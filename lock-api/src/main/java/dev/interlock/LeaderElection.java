@@ -24,10 +24,10 @@ import java.util.function.Consumer;
  * });
  * }</pre>
  *
- * <p>Leadership is a {@link Lease} of the exclusive lock of the election's name: it has a fencing
- * token, a validity that the leader can check without the network, and a signal when it is lost, at
- * the end of its validity at the latest. A leader resigns by releasing it. So at most one leader is
- * valid at a time, within the failure model of the backend, and {@link LockAdmin#inspect}, {@link
+ * <p>Leadership is a {@link Lease} of the exclusive lock of the election's name. It has a fencing
+ * token, a validity that the leader can check without the network, and a loss signal at the end of
+ * its validity at the latest. A leader resigns by releasing it. So at most one leader is valid at a
+ * time, within the failure model of the backend. {@link LockAdmin#inspect}, {@link
  * LockAdmin#forceRelease} and {@link LockAdmin#revoke} apply to the leader.
  */
 @CheckReturnValue
@@ -43,7 +43,7 @@ public interface LeaderElection {
    * @throws InterruptedException if the thread is interrupted before or while waiting
    * @throws LockTimeoutException if {@link LockOptions#waitTimeout()} is set and passes
    * @throws LockUnavailableException if the store could not be reached for the outage time-out
-   * @throws LockConfigurationException if it can never succeed with the current settings
+   * @throws LockConfigurationException if the call can never succeed with the current settings
    * @throws IllegalStateException if the client is or becomes closed
    */
   Lease campaign() throws InterruptedException;
@@ -66,67 +66,69 @@ public interface LeaderElection {
 
   /**
    * Campaigns repeatedly on a thread of the client, and calls the work on that thread with each
-   * leadership. When the work returns or throws, the client resigns, and campaigns again; after a
-   * pause, at most 2 s, if the work threw or took less than a second. When the leadership is lost,
-   * at the end of its validity at the latest, the thread of the work is interrupted; the next
-   * campaign begins only after the work has ended. So each call of the work ends before the next
-   * one begins, whatever fails.
+   * leadership. When the work returns or throws, the client resigns and campaigns again. If the
+   * work threw or took less than a second, the client first pauses for at most 2 s. When the
+   * leadership is lost, at the end of its validity at the latest, the thread of the work is
+   * interrupted. The next campaign begins only after the work has ended. So each call of the work
+   * ends before the next one begins, whatever fails.
    *
-   * <p>Neither the store nor the work can end the candidacy. A campaign that fails, and work that
-   * throws, even an {@link Error}, are logged, shown by {@link Candidacy#failure()}, and followed
-   * by another campaign after growing pauses. An interrupt status that the work leaves is cleared.
-   * {@link LockOptions#waitTimeout()} does not apply: another leader is no failure.
+   * <p>Neither the store nor the work can end the candidacy. If a campaign fails, or the work
+   * throws, even an {@link Error}, the client logs that, shows it by {@link Candidacy#failure()},
+   * and campaigns again after growing pauses. It clears an interrupt status that the work leaves.
+   * {@link LockOptions#waitTimeout()} does not apply, because another leader is not a failure.
    *
    * <p>{@link LockClient#close(Duration) Closing the client} withdraws the candidacy as {@link
-   * Candidacy#close()} does, and waits for the work for a request time-out or the given time,
+   * Candidacy#close()} does. It waits for the work for a request time-out or the given time,
    * whichever is longer. If the work takes longer than that, its leadership is lost.
    *
-   * @param work what a leader does; it should end soon after {@link Lease#isHeld()} has become
+   * @param work the work of a leader; it should end soon after {@link Lease#isHeld()} has become
    *     false or its thread was interrupted
-   * @return the candidacy, which goes on until it or the client is closed
+   * @return the candidacy, which lasts until it or the client is closed
    * @throws IllegalStateException if the client is closed
    */
   Candidacy start(LeaderWork work);
 
   /**
-   * Asks the store who leads. Blocks for at most the request time-out.
+   * Returns the leader, according to the store. Blocks for at most the request time-out.
    *
    * @return the leader, or empty if there is none
    * @throws LockUnavailableException if the store did not answer
-   * @throws LockConfigurationException if the store refused, or the name is in use as another
-   *     {@linkplain LockKind kind} of lock
+   * @throws LockConfigurationException if the store refused the request, or the name is in use as
+   *     another {@linkplain LockKind kind} of lock
    * @throws IllegalStateException if the client is closed
    */
   Optional<Leader> leader();
 
   /**
-   * Calls the listener with the present leader, and again whenever another one, or none, is seen.
-   * Needs no candidacy. The first call shows no earlier state than that at the call of this method;
-   * no two calls in a row show the same {@linkplain Leader label and token}. Leaders that follow
-   * each other within an interval may be skipped; the last one is always reported. While the store
-   * does not answer, nothing is reported.
+   * Calls the listener with the current leader, and again whenever the client sees another leader
+   * or none. Needs no candidacy. The first call never shows a state from before the call of this
+   * method. No two consecutive calls show the same {@linkplain Leader label and token}. Leaders
+   * that follow each other within an interval may be skipped; the last one is always reported.
+   * While the store does not answer, nothing is reported.
    *
-   * <p>The client asks the store every {@linkplain LockOptions#pollInterval() poll interval}, and
-   * if the store notifies waiters without keeping a queue, also after a leader has resigned.
-   * Observers of one name in one client share these requests, and occupy no thread between them.
+   * <p>The client asks the store every {@linkplain LockOptions#pollInterval() poll interval}. If
+   * the store notifies waiters without keeping a queue, the client also asks after a leader has
+   * resigned. Observers of one name in one client share these requests, and occupy no thread
+   * between them.
    *
-   * @param listener called on a thread of the client, one call at a time; the client logs what it
-   *     throws. If it blocks, it is called with the latest leader after that
+   * @param listener called on a thread of the client, one call at a time; the client logs its
+   *     exceptions. If it blocks, it is next called with the latest leader
    * @return the registration; closing it, or the client, ends the calls
    * @throws IllegalStateException if the client is closed
    */
   Registration observe(Consumer<? super Optional<Leader>> listener);
 
-  /** What a leader does. */
+  /** The work of a leader. */
   @FunctionalInterface
   interface LeaderWork {
     /**
      * Works as the leader.
      *
-     * @param leadership the lease; released by the client when this returns. It is {@linkplain
-     *     Lease#isHeld() held} until it is lost, the work releases it, or the candidacy is closed
-     * @throws Exception if the work fails; logged, unless it follows from the loss of the
-     *     leadership or is the interrupt of the close
+     * @param leadership the lease; the client releases it when this method returns. It is
+     *     {@linkplain Lease#isHeld() held} until it is lost, the work releases it, or the candidacy
+     *     is closed
+     * @throws Exception if the work fails. The client logs it, unless the loss of the leadership or
+     *     the interrupt of {@link Candidacy#close()} caused it
      */
     void lead(Lease leadership) throws Exception;
   }
@@ -137,8 +139,8 @@ public interface LeaderElection {
     Optional<String> label();
 
     /**
-     * Returns the fencing token of its leadership, as {@link LockState#fencingToken()} shows it: if
-     * candidates of one client hand off the leadership to each other, their tokens are up to 63
+     * Returns the fencing token of its leadership, as {@link LockState#fencingToken()} shows it. If
+     * candidates of one client hand off the leadership to each other, their own tokens are up to 63
      * higher.
      *
      * @return the token, or empty if the backend has none
@@ -150,28 +152,29 @@ public interface LeaderElection {
   interface Candidacy extends AutoCloseable {
 
     /**
-     * {@return whether this candidate leads at this moment, by its lease's validity and the local
-     * clock}
+     * {@return whether this candidate leads at this moment, by the validity of its lease and the
+     * local clock}
      */
     boolean isLeader();
 
     /**
-     * Returns what is wrong, for health checks: why the store cannot be asked at the moment or the
-     * last campaign failed, or else what the work threw last.
+     * Returns the current failure, for health checks: that of the last request or campaign, or else
+     * the last one of the work.
      *
-     * @return the failure of the last campaign, or else that of the work, until it next returns;
-     *     empty if there is none
+     * @return the failure of the last campaign, or else that of the work, until the work next
+     *     returns normally; empty if there is none
      */
     Optional<Throwable> failure();
 
     /**
-     * Withdraws: the leadership is no longer {@linkplain Lease#isHeld() held} for the work, whose
-     * thread is interrupted once. When the work has ended, the client resigns, so that no other
-     * leader begins before. Blocks until then, but for at most the TTL and a request time-out. Work
-     * that has not ended by then loses its leadership: the client no longer renews it, and others
-     * can lead when it has expired. That is also what frees work that calls {@link System#exit}
-     * while a shutdown hook closes the candidacy: both would wait for each other. If called by the
-     * work itself, it does not wait. The interrupt status is kept. Closing again does nothing more.
+     * Withdraws the candidacy. The leadership is no longer {@linkplain Lease#isHeld() held} for the
+     * work, whose thread is interrupted once. The client resigns when the work has ended, so no
+     * other leader begins before that. Blocks until then, but for at most the TTL and a request
+     * time-out. If the work has not ended by then, it loses its leadership: the client no longer
+     * renews it, and others can lead when it has expired. This limit also resolves a deadlock of
+     * work that calls {@link System#exit} with a shutdown hook that closes the candidacy. If the
+     * work itself calls this method, it does not block. The interrupt status is kept. Closing again
+     * does nothing.
      */
     @Override
     void close();

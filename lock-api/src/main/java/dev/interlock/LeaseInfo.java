@@ -19,7 +19,7 @@ public interface LeaseInfo {
   /** {@return the lease's fencing token, or empty if the backend has none} */
   OptionalLong fencingToken();
 
-  /** {@return how much longer the lease was certainly held without another renewal} */
+  /** {@return how much longer the lease was certainly held if no further renewal is confirmed} */
   Duration remainingValidity();
 
   /** {@return when the lock was acquired, by the local wall clock} */

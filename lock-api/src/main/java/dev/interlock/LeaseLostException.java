@@ -3,8 +3,8 @@ package dev.interlock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The lease ended without being released; another may hold the lock by now. Also the value of the
- * future {@link Lease#onLoss()}.
+ * The lease ended without being released, and another may hold the lock now. The future {@link
+ * Lease#onLoss()} completes with it.
  */
 public final class LeaseLostException extends LockException {
 
@@ -18,10 +18,9 @@ public final class LeaseLostException extends LockException {
    * Creates an exception for one lease.
    *
    * @param name the lock's name
-   * @param reason why
-   * @param detail more about it, as the end of the sentence "lease of "a" lost (EXPIRED): …"
-   * @param cause the exception of the store or the driver, if any; for a lease that was not renewed
-   *     in time, the last one
+   * @param reason the reason
+   * @param detail the details, as the end of the sentence "lease of "a" lost (EXPIRED): …"
+   * @param cause the last exception of the store or the driver, if there is one
    */
   public LeaseLostException(
       String name, LossReason reason, String detail, @Nullable Throwable cause) {
@@ -36,12 +35,12 @@ public final class LeaseLostException extends LockException {
     return name;
   }
 
-  /** {@return why the lease was lost} */
+  /** {@return the reason of the loss} */
   public LossReason reason() {
     return reason;
   }
 
-  /** {@return what is known beyond the reason, as a phrase for people} */
+  /** {@return further details of the loss, as a phrase for messages} */
   public String detail() {
     return detail;
   }

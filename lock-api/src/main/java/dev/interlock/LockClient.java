@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.function.Consumer;
 
 /**
- * A connection to a store that keeps locks. Open it once, share it between all threads, and close
- * it at the end.
+ * A client of a store that keeps locks. Open it once, share it between all threads, and close it at
+ * the end.
  *
  * <pre>{@code
  * try (LockClient client = LockClient.open("redis://localhost:6379")) {
@@ -22,7 +22,7 @@ import java.util.function.Consumer;
  * }
  * }</pre>
  *
- * <p>The scheme of the URI picks the backend among those found by {@link java.util.ServiceLoader}.
+ * <p>The scheme of the URI selects one of the backends that {@link java.util.ServiceLoader} finds.
  * Two clients are two contenders, even in one process: each waits for the locks that the other
  * holds.
  *
@@ -37,7 +37,7 @@ public interface LockClient extends AutoCloseable {
    *
    * @param uri where the store is, such as {@code redis://localhost:6379} or {@code memory:demo}
    * @return a new client
-   * @throws LockConfigurationException if the URI cannot work; it says what would be right
+   * @throws LockConfigurationException if the URI cannot work; the message says how to correct it
    * @throws LockUnavailableException if the store does not answer
    */
   static LockClient open(String uri) {
@@ -46,17 +46,17 @@ public interface LockClient extends AutoCloseable {
 
   /**
    * Opens a client of the store at the URI. Blocks while it connects, for at most the connect and
-   * request time-outs; with {@link LockOptions#openTimeout()} it retries for that long.
+   * request time-outs. If {@link LockOptions#openTimeout()} is set, it retries for that long.
    *
    * <p>Besides the backend's own parameters, every URI takes {@linkplain
-   * dev.interlock.spi.ClientParameters some} that replace the given options' values, such as {@code
-   * ttl=10s}. A password need not be in the URI: {@code passwordFile=PATH} and {@code
-   * passwordEnv=NAME} say where to read it.
+   * dev.interlock.spi.ClientParameters parameters} that replace values of the given options, such
+   * as {@code ttl=10s}. To keep a password out of the URI, use {@code passwordFile=PATH} or {@code
+   * passwordEnv=NAME}.
    *
    * @param uri where the store is
-   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @param options the options of every lock of the client; a lock may change some of them
    * @return a new client
-   * @throws LockConfigurationException if the URI cannot work; it says what would be right
+   * @throws LockConfigurationException if the URI cannot work; the message says how to correct it
    * @throws LockUnavailableException if the store does not answer
    */
   static LockClient open(String uri, LockOptions options) {
@@ -64,11 +64,11 @@ public interface LockClient extends AutoCloseable {
   }
 
   /**
-   * Opens a client of a backend that the caller makes: for a backend without a provider, or one
-   * that uses the program's own driver client.
+   * Opens a client of a backend that the caller creates: one without a provider, or one that uses
+   * the program's own driver client.
    *
-   * @param factory makes the backend
-   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @param factory creates the backend
+   * @param options the options of every lock of the client; a lock may change some of them
    * @return a new client
    * @throws LockConfigurationException if the backend refuses its settings
    * @throws LockUnavailableException if the store does not answer
@@ -77,9 +77,7 @@ public interface LockClient extends AutoCloseable {
     return ClientFactory.using(factory, options, TimeSource.system());
   }
 
-  /**
-   * {@return the options that hold for every lock of this client} They include those of the URI.
-   */
+  /** {@return the options of every lock of this client} They include those that the URI sets. */
   LockOptions options();
 
   /**
@@ -96,7 +94,7 @@ public interface LockClient extends AutoCloseable {
   }
 
   /**
-   * Returns the lock of the given name, with some options changed. All others stay the {@linkplain
+   * Returns the lock of the given name, with some options changed. All others are the {@linkplain
    * #options() client's}. Does not contact the store.
    *
    * <pre>{@code
@@ -107,7 +105,7 @@ public interface LockClient extends AutoCloseable {
    * @param change called once, on the calling thread, with a builder that has the client's options
    * @return the lock
    * @throws IllegalArgumentException if the name is empty, too long, or not well-formed Unicode; or
-   *     if an option changes that only a client can have: {@link LockOptions#requestTimeout()}
+   *     if the change affects {@link LockOptions#requestTimeout()}, which only a client can have
    * @throws IllegalStateException if the client is closed
    */
   DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change);
@@ -170,7 +168,7 @@ public interface LockClient extends AutoCloseable {
    * Does not contact the store.
    *
    * @param name as for {@link #lock(String)}; a name is of one {@linkplain LockKind kind} at a time
-   * @param limit how many permits there are, from 1 to {@link Integer#MAX_VALUE}; the same for all
+   * @param limit the number of permits, from 1 to {@link Integer#MAX_VALUE}; the same for all
    *     clients
    * @return the semaphore
    * @throws IllegalArgumentException if the limit is not positive, or {@link #lock(String)} refuses
@@ -186,7 +184,7 @@ public interface LockClient extends AutoCloseable {
    * Returns the semaphore of the given name, with some options changed. Does not contact the store.
    *
    * @param name as for {@link #lock(String)}
-   * @param limit how many permits there are, as above
+   * @param limit the number of permits, as above
    * @param change changes the client's options, as in {@link #lock(String, Consumer)}
    * @return the semaphore
    * @throws IllegalArgumentException if the limit is not positive, or {@link #lock(String,
@@ -224,32 +222,32 @@ public interface LockClient extends AutoCloseable {
   /** {@return operations on any lock of the store, for operators and diagnostics} */
   LockAdmin admin();
 
-  /** {@return the backend's name, abilities and promises} */
+  /** {@return the backend's name, capabilities and guarantees} */
   BackendInfo backend();
 
-  /** {@return where the store is, as in error messages, without any password} */
+  /** {@return the address of the store, as in error messages, without any password} */
   String endpoint();
 
   /**
-   * {@return the leases held through this client at this moment, ordered by name} For diagnostics:
-   * a snapshot of what this process knows; the store is not asked. A {@linkplain #multiLock set}
-   * has an entry for each of its names, and a lock that is kept for its {@linkplain
-   * LockOptions#minHold() minimum hold} stays in it until then.
+   * {@return the leases held through this client at this moment, ordered by name} The list is a
+   * snapshot for diagnostics, made without asking the store. A {@linkplain #multiLock set} has an
+   * entry for each of its names. A lock that the client keeps for its {@linkplain
+   * LockOptions#minHold() minimum hold} stays in the list until then.
    */
   List<LeaseInfo> leases();
 
   /**
-   * {@return the acquisitions of this client that are waiting at this moment, ordered by name} For
-   * diagnostics: a snapshot of what this process knows; the store is not asked. An acquisition
-   * waits while the lock is held or others are ahead in the queue, and while the store is
-   * unavailable and it retries. It does not during its first request to the store.
+   * {@return the acquisitions of this client that are waiting at this moment, ordered by name} The
+   * list is a snapshot for diagnostics, made without asking the store. An acquisition waits while
+   * the lock is held or others are ahead in the queue, and while it retries because the store is
+   * unavailable. It is not in the list during its first request to the store.
    */
   List<WaiterInfo> waiters();
 
   /**
    * Calls the listener for every event of this client from now on, in order, on a thread of the
-   * client. The client logs what a listener throws. A listener that blocks delays only its own
-   * further events, which stay in memory until it returns.
+   * client. The client logs the exceptions of a listener. A listener that blocks delays only its
+   * own further events, which stay in memory until it returns.
    *
    * @param listener the listener
    * @return the registration; closing it removes the listener, and is optional
@@ -258,9 +256,9 @@ public interface LockClient extends AutoCloseable {
   Registration onEvent(Consumer<? super LockEvent> listener);
 
   /**
-   * Ends everything at once: {@link #close(Duration)} without waiting for leases, except those of
-   * candidacies, whose work gets a request time-out to end. Never throws for a lost lease or an
-   * unreachable store.
+   * Closes the client without waiting for leases; see {@link #close(Duration)}. Only the work of a
+   * candidacy gets a request time-out to end. Never throws for a lost lease or an unreachable
+   * store.
    */
   @Override
   default void close() {
@@ -270,14 +268,16 @@ public interface LockClient extends AutoCloseable {
   /**
    * Closes the client once its leases have been released, or after the given time.
    *
-   * <p>From this call on nothing new is acquired, and every wait ends with {@link
-   * IllegalStateException}; leases that are held stay so, and are renewed. {@linkplain
-   * LeaderElection#start Candidacies} are withdrawn, and {@linkplain LeaderElection#observe
-   * observers} get no more calls. When the time has passed, or the calling thread is interrupted,
-   * those that are still held are lost with the reason {@link LossReason#CLOSED}: the client
-   * signals the loss, and then releases the locks. A later {@link Lease#release()} of such a lease
-   * returns {@link ReleaseOutcome#ALREADY_LOST}. Finally the client disconnects, unless it uses the
-   * program's own driver client.
+   * <p>From this call on the client acquires nothing, and every wait ends with {@link
+   * IllegalStateException}. Leases stay held, and are renewed. {@linkplain LeaderElection#start
+   * Candidacies} are withdrawn, and {@linkplain LeaderElection#observe observers} get no more
+   * calls.
+   *
+   * <p>When the time has passed, or the calling thread is interrupted, the leases that are still
+   * held are lost with the reason {@link LossReason#CLOSED}. The client signals the loss, and then
+   * releases the locks. A later {@link Lease#release()} of such a lease returns {@link
+   * ReleaseOutcome#ALREADY_LOST}. Finally the client disconnects, unless it uses the program's own
+   * driver client.
    *
    * <p>Blocks for at most the given time and twice the request time-out. Locks whose release was
    * not confirmed by then are free after their TTL. The interrupt status is kept. Closing again

@@ -3,9 +3,9 @@ package dev.interlock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The call cannot succeed until a person corrects the setup: a URI that cannot work, a password or
- * certificate that is refused when the client opens, a missing permission, a foreign key under the
- * lock's name. Never retried.
+ * The call cannot succeed until a person corrects the setup. Examples are a URI that cannot work, a
+ * password or certificate that the store refuses when the client opens, a missing permission, and a
+ * foreign key under the lock's name. The client never retries.
  */
 public final class LockConfigurationException extends LockException {
 
@@ -14,7 +14,7 @@ public final class LockConfigurationException extends LockException {
   /**
    * Creates an exception.
    *
-   * @param message what is wrong, and what would be right; without any password
+   * @param message the problem and how to correct it, without any password
    */
   public LockConfigurationException(String message) {
     super(message, null);
@@ -23,7 +23,7 @@ public final class LockConfigurationException extends LockException {
   /**
    * Creates an exception.
    *
-   * @param message what is wrong, and what would be right; without any password
+   * @param message the problem and how to correct it, without any password
    * @param cause the driver's own exception, if there is one
    */
   public LockConfigurationException(String message, @Nullable Throwable cause) {

@@ -6,8 +6,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /**
- * Something that happened to an acquisition, from the beginning of its wait to the end of its
- * lease.
+ * An event of an acquisition, from the beginning of its wait to the end of its lease.
  *
  * <pre>{@code
  * client.onEvent(
@@ -22,20 +21,25 @@ import java.util.OptionalLong;
  *     });
  * }</pre>
  *
- * <p>Events of one acquisition share a {@linkplain #acquisition() number} and come in this order:
- * {@link Waiting} and {@link AttemptFailed}, if it waits or retries; then either {@link GaveUp}, or
- * {@link Acquired}, any number of {@link Renewed}, {@link RenewalFailed} and {@link AtRisk}, and
- * finally {@link Released} or {@link Lost}.
+ * <p>The events of one acquisition share a {@linkplain #acquisition() number}, and come in this
+ * order:
  *
- * <p>A listener of a client gets all of these, for each name of a {@linkplain LockClient#multiLock
- * set} separately, with the number of the set's acquisition. A listener of a lease gets those that
- * follow {@link Acquired}. A listener of a {@link MultiLease} gets them for the set as a whole: its
- * names joined, and no token.
+ * <ul>
+ *   <li>{@link Waiting} and {@link AttemptFailed}, if it waits or retries;
+ *   <li>{@link GaveUp} or {@link Acquired};
+ *   <li>after {@link Acquired}, any number of {@link Renewed}, {@link RenewalFailed} and {@link
+ *       AtRisk}, and finally {@link Released} or {@link Lost}.
+ * </ul>
+ *
+ * <p>A listener of a client gets all events. It gets those of a {@linkplain LockClient#multiLock
+ * set} for each of its names, with the number of the set's acquisition. A listener of a lease gets
+ * the events that follow {@link Acquired}. A listener of a {@link MultiLease} gets them for the set
+ * as a whole, with its names joined and without a token.
  *
  * <p>Further kinds of events, and further accessors, may be added in any release. Therefore the
  * hierarchy is not sealed: a chain of {@code instanceof} ignores an unknown kind, and the compiler
- * requires a {@code default} in a {@code switch} over events. A {@code switch} over {@link
- * GaveUp.Reason} needs one as well. Only Interlock, and programs' own tests, implement these
+ * requires a {@code default} in a {@code switch} over events. Add a {@code default} to a {@code
+ * switch} over {@link GaveUp.Reason}, too. Only Interlock and the tests of programs implement these
  * interfaces.
  */
 public interface LockEvent {
@@ -46,20 +50,21 @@ public interface LockEvent {
   /** {@return the kind of lock; the locks of a {@link MultiLease} are exclusive} */
   LockKind kind();
 
-  /** {@return the lease's fencing token; empty before there is a lease, or if there are none} */
+  /** {@return the lease's fencing token; empty before there is a lease, or without tokens} */
   OptionalLong fencingToken();
 
   /** {@return the number of the acquisition, unique within the client} */
   long acquisition();
 
-  /** {@return when it happened, by the local wall clock} */
+  /** {@return the time of the event, by the local wall clock} */
   Instant time();
 
   /** {@return the {@linkplain LockOptions#label() label} of the waiter or holder} */
   String label();
 
   /**
-   * An acquisition has to wait: the lock is held, or others are ahead in the queue. Reported once.
+   * An acquisition has to wait, because the lock is held or others are ahead in the queue. Reported
+   * once.
    */
   interface Waiting extends LockEvent {
 
@@ -70,7 +75,7 @@ public interface LockEvent {
   /** An attempt failed because the store was unavailable, and another one follows. */
   interface AttemptFailed extends LockEvent {
 
-    /** {@return what went wrong} */
+    /** {@return the failure} */
     LockException failure();
   }
 
@@ -79,7 +84,7 @@ public interface LockEvent {
 
     /** Why an acquisition ended without a lease. More may be added. */
     enum Reason {
-      /** The lock was still held at the end of the waiting time, which may be none. */
+      /** The lock was still held at the end of the time to wait, which may be zero. */
       TIMED_OUT,
       /** The waiting thread was interrupted. */
       INTERRUPTED,
@@ -89,7 +94,7 @@ public interface LockEvent {
       FAILED
     }
 
-    /** {@return why} */
+    /** {@return the reason} */
     Reason reason();
 
     /** {@return the time since the call} */
@@ -109,47 +114,50 @@ public interface LockEvent {
     Duration waited();
 
     /**
-     * {@return whether another lease of this client handed the lock off, without a request to the
-     * store}
+     * {@return whether the lock was handed off by another lease of this client, without a request
+     * to the store}
      */
     boolean handedOff();
   }
 
-  /** A renewal was confirmed; for a set, of all its names since the last such event. */
+  /**
+   * A renewal was confirmed. For a set, a renewal of each of its names was confirmed since the last
+   * such event.
+   */
   interface Renewed extends LockEvent {
 
-    /** {@return the validity left} */
+    /** {@return the remaining validity} */
     Duration remaining();
   }
 
   /** A renewal failed. Another one follows while the lease is renewed and held. */
   interface RenewalFailed extends LockEvent {
 
-    /** {@return the validity left} */
+    /** {@return the remaining validity} */
     Duration remaining();
 
-    /** {@return what went wrong} */
+    /** {@return the failure} */
     LockException failure();
   }
 
   /**
-   * A renewal failed, or none was confirmed for two thirds of the validity; the lease will be lost
-   * when its validity ends unless a later one succeeds. Reported once until a renewal succeeds
-   * again, and logged as a warning.
+   * A renewal failed, or none was confirmed for two thirds of the validity. The lease will be lost
+   * at the end of its validity unless a later renewal succeeds. Reported once until a renewal
+   * succeeds again, and logged as a warning.
    */
   interface AtRisk extends LockEvent {
 
-    /** {@return the validity left} */
+    /** {@return the remaining validity} */
     Duration remaining();
 
-    /** {@return what went wrong} */
+    /** {@return the failure} */
     LockException failure();
   }
 
   /** The lease was lost. Reported once, and logged as a warning. */
   interface Lost extends LockEvent {
 
-    /** {@return why} */
+    /** {@return the loss, with its reason} */
     LeaseLostException loss();
 
     /** {@return how long it was held} */

@@ -3,8 +3,8 @@ package dev.interlock;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Root of everything that a lock operation throws, apart from bad arguments and interrupts. Only
- * Interlock has subclasses. The class is not sealed, because a later version may bring another one,
+ * A failure of a lock operation, except for illegal arguments and states, and interrupts. Only
+ * Interlock has subclasses. The class is not sealed, because a later version may add a subclass,
  * which must not break a {@code switch}.
  */
 public abstract class LockException extends RuntimeException {

@@ -1,8 +1,8 @@
 package dev.interlock;
 
 /**
- * The kind of lock that a name stands for. A name is of one kind while anybody holds it or waits
- * for it, and a semaphore then has one limit; an acquisition that disagrees fails with {@link
+ * A kind of lock. A name has one kind while anybody holds it or waits for it, and a semaphore has
+ * one limit then. An acquisition with another kind or limit fails with {@link
  * LockConfigurationException}. More kinds may be added.
  */
 public enum LockKind {

@@ -9,7 +9,7 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How locks are acquired and kept. Immutable; each client has options, and a {@linkplain
+ * Options for acquiring and keeping locks. Immutable. Each client has options, and a {@linkplain
  * LockClient#lock(String, java.util.function.Consumer) lock} may change some of them.
  *
  * <pre>{@code
@@ -18,14 +18,14 @@ import org.jspecify.annotations.Nullable;
  * LockClient client = LockClient.open("redis://localhost:6379", options);
  * }</pre>
  *
- * <p>By default a lease has a TTL of 30 s, is renewed in the background without limit, a single
- * request to the store may take 2 s, and {@link DistributedLock#acquire()} waits without limit.
+ * <p>By default a lease has a TTL of 30 s and is renewed in the background without limit. A single
+ * request to the store may take 2 s. {@link DistributedLock#acquire()} waits without limit.
  */
 public final class LockOptions {
 
   private static final LockOptions DEFAULTS = builder().build();
 
-  /** The values; null where one is not set. */
+  /** The values; null if not set. */
   private record Options(
       Duration ttl,
       boolean autoRenew,
@@ -87,30 +87,28 @@ public final class LockOptions {
   }
 
   /**
-   * {@return how long a lock stays taken at least, counted from the grant, or empty for no minimum}
-   * Default: no minimum. Set it for a scheduled job that takes less time than the clocks of its
-   * machines differ by, so that it does not run twice.
+   * {@return the minimum time for which a lock stays taken, counted from the grant, or empty for no
+   * minimum} Default: no minimum. Set it for a scheduled job on several machines whose clocks may
+   * differ by more than the job takes, so that the job does not run twice.
    *
    * <p>An earlier release returns {@link ReleaseOutcome#DEFERRED}. With {@link
-   * Capability#DEFERRED_RELEASE} it takes one request, after which the store keeps the lock for the
-   * rest of the time and frees it then. Neither closing the client nor the end of the process
-   * changes that.
+   * Capability#DEFERRED_RELEASE} it takes one request: the store then keeps the lock for the rest
+   * of the time, and frees it. Neither closing the client nor the end of the process changes that.
    *
-   * <p>Without that capability, or as long as the store does not confirm the request, which is then
-   * repeated, the client goes on renewing the lock, and frees it when the time has passed. The same
-   * happens while other readers of the client have the same grant. {@link
-   * LockClient#close(Duration)} waits for that, {@link LockClient#close()} frees the lock. If the
-   * lock is lost before, the client logs it, and there is no event. If the process dies, the lock
-   * is free after the {@linkplain Lease#effectiveTtl() effective TTL}, or on some stores after its
-   * session.
+   * <p>In three cases the client itself keeps the lock, by renewing it until the time has passed:
+   * without that capability; until the store confirms the request, which the client repeats; and
+   * while other readers of the client have the same grant. {@link LockClient#close(Duration)} then
+   * waits for it, and {@link LockClient#close()} frees the lock. If the lock is lost before, the
+   * client logs that, and there is no event. If the process dies, the lock is free after the
+   * {@linkplain Lease#effectiveTtl() effective TTL}, or on some stores after its session.
    */
   public Optional<Duration> minHold() {
     return Optional.ofNullable(options.minHold);
   }
 
   /**
-   * {@return how long a lease may be held at most, or empty for no limit} Renewals are included,
-   * and the time that the machine sleeps. Default: no limit.
+   * {@return the maximum time for which a lease may be held, or empty for no limit} It includes
+   * renewals, and the time that the machine sleeps. Default: no limit.
    *
    * <p>The client enforces it; the store knows only the TTL. If the client dies or cannot reach the
    * store at that moment, the lock stays taken for up to a TTL after its last renewal.
@@ -120,8 +118,8 @@ public final class LockOptions {
   }
 
   /**
-   * {@return how long a single request to the store may take} Default 2 s. Only a client can have
-   * it; a lock cannot change it.
+   * {@return how long a single request to the store may take} Default 2 s. A lock cannot change the
+   * client's value.
    */
   public Duration requestTimeout() {
     return options.requestTimeout;
@@ -139,18 +137,18 @@ public final class LockOptions {
    * {@return how long the store may be unavailable, without a break, before {@link
    * DistributedLock#acquire()} fails with {@link LockUnavailableException}} Default: the
    * {@linkplain #ttl() TTL}. Acquisitions with a time limit retry until that limit instead. All
-   * waiters of a name in one client share an outage, which counts for each from its own call on. No
-   * request lasts longer than what is left of it, but each has at least 250 ms. Time in which
-   * nobody could ask, because the process was stopped, does not count.
+   * waiters of a name in one client share an outage; for each of them it counts from its own call
+   * on. No request lasts longer than the rest of this time, but each request has at least 250 ms.
+   * The time during which the process was stopped does not count.
    */
   public Duration outageTimeout() {
     return options.outageTimeout == null ? options.ttl : options.outageTimeout;
   }
 
   /**
-   * {@return how long opening a client keeps trying while the store is unavailable} Default: empty,
-   * a single attempt. A service that may start before its store sets this to the time that the
-   * store may need. Only a client can have it.
+   * {@return how long opening a client retries while the store is unavailable, or empty for a
+   * single attempt} Default: a single attempt. If a service may start before its store, set this to
+   * the time that the store may need.
    */
   public Optional<Duration> openTimeout() {
     return Optional.ofNullable(options.openTimeout);
@@ -158,7 +156,7 @@ public final class LockOptions {
 
   /**
    * {@return how long a waiter relies on notifications before it asks the store again} Default 1 s.
-   * It matters only on stores without a queue, and if a notification was lost.
+   * It matters on stores without a queue, and if a notification was lost.
    */
   public Duration pollInterval() {
     return options.pollInterval;
@@ -182,7 +180,7 @@ public final class LockOptions {
     return options.hashCode();
   }
 
-  /** Returns {@code LockOptions[ttl=PT30S, autoRenew=true, ...]}, with null for what is not set. */
+  /** Returns {@code LockOptions[ttl=PT30S, autoRenew=true, ...]}, with null for unset options. */
   @Override
   public String toString() {
     return "Lock" + options;
@@ -191,8 +189,8 @@ public final class LockOptions {
   /** Builds {@link LockOptions}. Every duration must be positive and at most 365 days. */
   public static final class Builder {
 
-    private static final Duration LONGEST = Duration.ofDays(365);
-    private static final int LONGEST_LABEL = 255;
+    private static final Duration MAX_DURATION = Duration.ofDays(365);
+    private static final int MAX_LABEL_LENGTH = 255;
 
     private Duration ttl = Duration.ofSeconds(30);
     private boolean autoRenew = true;
@@ -335,9 +333,9 @@ public final class LockOptions {
     public Builder label(@Nullable String label) {
       if (label != null) {
         checkArgument(
-            !label.isEmpty() && label.length() <= LONGEST_LABEL,
+            !label.isEmpty() && label.length() <= MAX_LABEL_LENGTH,
             "label must have 1 to %s characters, not %s",
-            LONGEST_LABEL,
+            MAX_LABEL_LENGTH,
             label.length());
         checkArgument(
             label.chars().noneMatch(Character::isISOControl),
@@ -362,7 +360,7 @@ public final class LockOptions {
             minHold);
         checkArgument(
             autoRenew || minHold.compareTo(ttl) <= 0,
-            "minHold must be at most the ttl, which is %s, where autoRenew is off, not %s",
+            "without autoRenew, minHold must be at most the ttl, which is %s, not %s",
             ttl,
             minHold);
       }
@@ -383,7 +381,7 @@ public final class LockOptions {
     private static Duration checked(String what, Duration value) {
       requireNonNull(value, what);
       checkArgument(
-          value.compareTo(Duration.ofMillis(1)) >= 0 && value.compareTo(LONGEST) <= 0,
+          value.compareTo(Duration.ofMillis(1)) >= 0 && value.compareTo(MAX_DURATION) <= 0,
           "%s must be between 1 ms and 365 days, not %s",
           what,
           value);

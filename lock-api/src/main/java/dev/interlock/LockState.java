@@ -9,9 +9,9 @@ import java.util.OptionalInt;
 import java.util.OptionalLong;
 
 /**
- * The state of a lock as the store reported it; it may have changed since. For people and
- * diagnostics: never use it to decide whether you hold a lock. Immutable. Further accessors may be
- * added in any release.
+ * The state of a lock as the store reported it. It may have changed since, so use it for
+ * diagnostics only, and never to decide whether you hold a lock. Immutable. Further accessors may
+ * be added in any release.
  *
  * <p>An exclusive lock has at most one {@linkplain #holders() holder}. Where several hold a name
  * together, {@link #holder()}, {@link #fencingToken()}, {@link #remaining()} and {@link
@@ -35,8 +35,8 @@ public interface LockState {
   OptionalInt limit();
 
   /**
-   * {@return the holders of the name, in the order of their grants} Unmodifiable; empty if it is
-   * free. Threads of one client that read together may appear as one holder.
+   * {@return the holders of the name, in the order of their grants} Unmodifiable; empty if the lock
+   * is free. Threads of one client that hold a read lock together may appear as one holder.
    */
   List<Holder> holders();
 
@@ -46,8 +46,8 @@ public interface LockState {
   }
 
   /**
-   * Returns the fencing token with which the store granted the lock to the holder's process. The
-   * tokens of threads to which that process hands the lock off are up to 63 higher.
+   * Returns the fencing token with which the store granted the lock to the holder's client. If that
+   * client hands the lock off to other threads, their tokens are up to 63 higher.
    *
    * @return the token, or empty if the lock is free or the backend has no tokens
    */
@@ -56,16 +56,16 @@ public interface LockState {
   }
 
   /**
-   * {@return how long the store will keep the lock without another renewal, or empty if it is free
-   * or that is not known}
+   * {@return how long the store will keep the lock without another renewal, or empty if the lock is
+   * free or the time is not known}
    */
   default Optional<Duration> remaining() {
     return holder().flatMap(Holder::remaining);
   }
 
   /**
-   * Returns when the store granted the lock to the holder's process, by the store's clock. Neither
-   * a renewal nor a handoff among that process's threads changes it.
+   * Returns when the store granted the lock to the holder's client, by the store's clock. Renewals,
+   * and handoffs among that client's threads, do not change it.
    *
    * @return the time of the grant, or empty if the lock is free or the store does not record it
    */
@@ -74,13 +74,13 @@ public interface LockState {
   }
 
   /**
-   * {@return the labels of the waiters in the store's queue, the next first} Unmodifiable; empty if
-   * there are none or the store keeps no queue. A client with several waiting threads may be in the
-   * queue once for all of them.
+   * {@return the labels of the waiters in the store's queue, in order} Unmodifiable; empty if there
+   * are none or the store keeps no queue. A client with several waiting threads may be in the queue
+   * once for all of them.
    */
   List<String> waiters();
 
-  /** How a holder holds a name. More may be added. */
+  /** The mode in which a holder holds a name. More may be added. */
   enum Mode {
     /** An exclusive lock, alone. */
     EXCLUSIVE,
@@ -102,19 +102,19 @@ public interface LockState {
     /** {@return its {@linkplain LockOptions#label() label}, if the store keeps it} */
     Optional<String> label();
 
-    /** {@return how it holds the name} */
+    /** {@return the mode in which it holds the name} */
     Mode mode();
 
-    /** {@return how many permits of a semaphore it holds; empty in other modes} */
+    /** {@return the number of permits of a semaphore that it holds; empty in other modes} */
     OptionalInt permits();
 
     /** {@return its fencing token, or empty if the backend has none} */
     OptionalLong fencingToken();
 
-    /** {@return how long the hold lasts without another renewal, if that is known} */
+    /** {@return how long the store will keep it without another renewal, if that is known} */
     Optional<Duration> remaining();
 
-    /** {@return when the store granted it, by the store's clock, if the store records that} */
+    /** {@return the time of the grant, by the store's clock, if the store records it} */
     Optional<Instant> heldSince();
   }
 }

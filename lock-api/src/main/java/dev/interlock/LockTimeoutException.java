@@ -5,8 +5,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * {@link DistributedLock#acquire()} waited as long as {@link LockOptions#waitTimeout()} allows, and
- * the lock was still held by another.
+ * Another holder still had the lock when the time to wait for it had passed. {@link
+ * DistributedLock#acquire()} throws this if {@link LockOptions#waitTimeout()} is set.
  */
 public final class LockTimeoutException extends LockException {
 
@@ -27,7 +27,7 @@ public final class LockTimeoutException extends LockException {
     super(
         String.format(
             "lock \"%s\" was still held by %s after %s",
-            name, holder == null ? "another" : holder, waited),
+            name, holder == null ? "another holder" : holder, waited),
         null);
     this.name = name;
     this.waited = waited;

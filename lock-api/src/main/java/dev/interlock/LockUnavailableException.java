@@ -4,13 +4,13 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The store did not answer, or answered that it cannot serve at the moment: a refused or broken
- * connection, a time-out, no quorum, a server that is loading, full or read-only, or one that
- * refuses the password or certificate of a client that it had let in before, because these are
- * being changed. The same call may succeed later.
+ * The store did not answer, or answered that it cannot serve at the moment. The same call may
+ * succeed later. Causes are a refused or broken connection, a time-out, no quorum, and a server
+ * that is loading, full or read-only. Another cause is a server that refuses the password or
+ * certificate of a client that it had accepted before, because these are being changed.
  *
- * <p>If it is {@linkplain #isInDoubt() in doubt}, the operation may or may not have been executed.
- * The client undoes an acquisition in doubt in the background.
+ * <p>If the failure is {@linkplain #isInDoubt() in doubt}, the store may or may not have executed
+ * the operation. The client undoes an acquisition in doubt in the background.
  */
 public final class LockUnavailableException extends LockException {
 
@@ -22,11 +22,11 @@ public final class LockUnavailableException extends LockException {
   private final boolean inDoubt;
 
   /**
-   * Creates an exception that concerns no lock in particular.
+   * Creates an exception that concerns no particular lock.
    *
    * @param backend the backend's name, such as {@code redis}
    * @param endpoint the address or addresses of the store, without any password
-   * @param problem what happened, as the end of the sentence "redis at 127.0.0.1:6379: …"
+   * @param problem the problem, as the end of the sentence "redis at 127.0.0.1:6379: …"
    * @param cause the driver's own exception, if there is one
    */
   public LockUnavailableException(
@@ -44,12 +44,12 @@ public final class LockUnavailableException extends LockException {
   }
 
   /**
-   * Creates an exception for a request of which nothing was sent: the client has nothing to undo.
-   * If only a part was sent, or an earlier copy, use the constructor.
+   * Creates an exception for a request of which nothing was sent, so that there is nothing to undo.
+   * If a part of it was sent, or an earlier copy, use the constructor.
    *
    * @param backend the backend's name, such as {@code redis}
    * @param endpoint the address or addresses of the store, without any password
-   * @param problem what happened, as the end of the sentence "redis at 127.0.0.1:6379: …"
+   * @param problem the problem, as the end of the sentence "redis at 127.0.0.1:6379: …"
    * @param cause the driver's own exception, if there is one
    * @return the exception; {@link #isInDoubt()} is false
    */
@@ -62,7 +62,7 @@ public final class LockUnavailableException extends LockException {
    * Creates an exception that concerns one lock.
    *
    * @param name the lock's name, or those of a set
-   * @param problem what happened; its cause and stack trace become this one's
+   * @param problem the problem; the new exception has its cause and stack trace
    */
   public LockUnavailableException(String name, LockUnavailableException problem) {
     super("lock \"" + name + "\": " + problem.getMessage(), problem.getCause());
@@ -75,7 +75,7 @@ public final class LockUnavailableException extends LockException {
 
   /**
    * {@return the name of the lock, or the names of a set joined by {@code ", "}} Empty if the
-   * failure concerns no lock in particular, such as that of opening a client.
+   * failure concerns no particular lock, for example when a client is opened.
    */
   public Optional<String> name() {
     return Optional.ofNullable(name);
@@ -83,7 +83,8 @@ public final class LockUnavailableException extends LockException {
 
   /**
    * {@return whether the store may have executed the request; false if nothing of it was sent} If a
-   * call has sent several, this is about the last; the client also undoes earlier ones in doubt.
+   * call sent several requests, this is about the last one. The client also undoes earlier ones
+   * that are in doubt.
    */
   public boolean isInDoubt() {
     return inDoubt;

@@ -1,21 +1,21 @@
 package dev.interlock;
 
-/** Why a lease ended without being released. More may be added. */
+/** The reason for which a lease ended without being released. More may be added. */
 public enum LossReason {
-  /** The validity ran out: the lease was not renewed, or no renewal was confirmed in time. */
+  /** The validity passed: the lease was not renewed, or no renewal was confirmed in time. */
   EXPIRED,
-  /** The store reports that the lease no longer holds the lock: deleted, forced, or taken over. */
+  /** The store reports that the lock was deleted, released by force, or taken over. */
   TAKEN,
   /** The session with the store on which the lease depended has ended. */
   SESSION_ENDED,
   /** The {@linkplain LockOptions#maxHold() maximum hold time} was reached. */
   MAX_HOLD,
   /**
-   * The machine slept: wall time has outrun the monotonic clock by more than the validity left, and
-   * by more than 100 ms.
+   * The machine slept: the wall clock advanced more than the monotonic clock, by more than the
+   * remaining validity and by more than 100 ms.
    */
   SUSPENDED,
-  /** The lease became unreachable without being released, and renewal was stopped. */
+  /** The lease became unreachable without being released, so the client stopped renewing it. */
   ABANDONED,
   /** Another lease of the same {@link MultiLease} was lost. */
   SIBLING_LOST,

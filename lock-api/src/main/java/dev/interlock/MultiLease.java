@@ -19,18 +19,18 @@ public interface MultiLease extends Lease {
   List<String> names();
 
   /**
-   * Returns the token of one of the names.
+   * Returns the fencing token of one of the names.
    *
    * @param name one of {@link #names()}
    * @return its token
-   * @throws IllegalArgumentException if the name is none of them
+   * @throws IllegalArgumentException if the lease does not have the name
    * @throws UnsupportedOperationException if the backend lacks {@link Capability#FENCING}
    */
   long fencingToken(String name);
 
   /**
-   * Returns the token of the only name; several names have {@linkplain #fencingToken(String) one
-   * each}.
+   * Returns the fencing token if there is only one name. Each of several names has {@linkplain
+   * #fencingToken(String) its own}.
    *
    * @return the token
    * @throws UnsupportedOperationException if there are several names, or if the backend lacks

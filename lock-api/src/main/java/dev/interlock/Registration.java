@@ -4,9 +4,9 @@ package dev.interlock;
 public interface Registration extends AutoCloseable {
 
   /**
-   * Removes the listener. Does not block: a call of the listener that has begun, or is about to,
-   * takes place as usual, and no other does. Undelivered events are dropped. Closing again does
-   * nothing.
+   * Removes the listener. Does not block. A call of the listener that has begun, or is about to
+   * begin, takes place; no other call follows it. Undelivered events are dropped. Closing again
+   * does nothing.
    */
   @Override
   void close();

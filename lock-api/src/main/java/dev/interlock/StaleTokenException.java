@@ -4,11 +4,12 @@ import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A guarded store refused a fencing token: its fence holds another. Nothing was written.
+ * A guarded store refused a fencing token, because its fence is at another token. Nothing was
+ * written.
  *
- * <p>If the fence holds a higher token, a later holder has claimed it, so that the lease of this
- * token has ended, whatever its own clock says: stop the work. If the fence holds a lower one, or
- * none, this token was not claimed, or the store has lost the claim since: what was read under it
+ * <p>If the fence is at a higher token, a later holder has claimed that, so the lease of this token
+ * has ended, whatever its own clock says: stop the work. If the fence is at a lower token, or there
+ * is none, this token was not claimed, or the store has lost the claim: data read under this token
  * may be outdated. If the lease is still held, claim the token and read again.
  */
 public final class StaleTokenException extends LockException {
@@ -34,16 +35,16 @@ public final class StaleTokenException extends LockException {
   }
 
   private static String message(String name, long token, @Nullable Long claimed) {
-    String refused = "token " + token + " of \"" + name + "\" refused: ";
+    String refused = "token " + token + " of \"" + name + "\" was refused: ";
     if (claimed == null) {
-      return refused + "it is not claimed; claim it, and read again before you write";
+      return refused + "no token is claimed; claim this one, and read again before you write";
     }
     return claimed > token
         ? refused + "a later holder has claimed " + claimed
         : refused
             + "the fence is still at "
             + claimed
-            + "; claim the token, and read again before you write";
+            + "; claim this token, and read again before you write";
   }
 
   /** {@return the lock's name} */
@@ -61,7 +62,7 @@ public final class StaleTokenException extends LockException {
     return claimed == null ? OptionalLong.empty() : OptionalLong.of(claimed);
   }
 
-  /** {@return whether a later holder has claimed a higher token: this one stays refused} */
+  /** {@return whether a later holder has claimed a higher token, so that this one stays refused} */
   public boolean isSuperseded() {
     return claimed != null && claimed > token;
   }

@@ -8,13 +8,13 @@ import java.time.Duration;
  */
 public interface WaiterInfo {
 
-  /** {@return the name of the lock that it waits for; of a set, the one that it waits for now} */
+  /** {@return the name of the lock that it waits for; for a set, the one that it waits for now} */
   String name();
 
   /** {@return the kind of lock} */
   LockKind kind();
 
-  /** {@return the time since the call that acquires, by the monotonic clock} */
+  /** {@return the time since the call, by the monotonic clock} */
   Duration waited();
 
   /** {@return the {@linkplain LockOptions#label() label} of the waiter} */

@@ -1,14 +1,14 @@
 /**
  * Distributed locks: one API for every backend.
  *
- * <p>{@link dev.interlock.LockClient} opens a store from a URI; {@link
- * dev.interlock.DistributedLock} names a lock in it; {@link dev.interlock.Lease} is one successful
- * acquisition, with its {@linkplain dev.interlock.Lease#fencingToken() fencing token} and its
- * {@linkplain dev.interlock.Lease#onLoss() loss signal}.
+ * <p>{@link dev.interlock.LockClient} connects to the store that a URI names. {@link
+ * dev.interlock.DistributedLock} is a lock on that store. {@link dev.interlock.Lease} is one
+ * successful acquisition, with a {@linkplain dev.interlock.Lease#fencingToken() fencing token} and
+ * a {@linkplain dev.interlock.Lease#onLoss() loss signal}.
  *
- * <p>Unless a parameter or a result is marked nullable it is never null; a null argument is refused
- * with a {@link NullPointerException}. Every type here may be used from any thread, virtual threads
- * included.
+ * <p>Parameters and results are never null unless they are marked nullable; a null argument causes
+ * a {@link NullPointerException}. All types are safe for use by several threads, including virtual
+ * threads.
  */
 @NullMarked
 package dev.interlock;

@@ -94,7 +94,7 @@ final class MemoryBackend implements QueueingBackend {
   }
 
   private final class Waiting extends MemoryStore.Place implements Place {
-    private volatile boolean left;
+    private volatile boolean isClosed;
 
     Waiting(Claim claim) {
       super(claim);
@@ -119,7 +119,7 @@ final class MemoryBackend implements QueueingBackend {
     public Attempt await(Deadline deadline) throws InterruptedException {
       WakeUp wakeUp = wakeUp();
       while (wakeUp != null && !isGranted() && !deadline.hasPassed()) {
-        if (left || closed.get()) {
+        if (isClosed || closed.get()) {
           throw new LockUnavailableException(INFO.name(), storeName, "closed", null);
         }
         // Nothing happens when the holder's TTL ends, so a waiter checks then and moves the queue
@@ -132,7 +132,6 @@ final class MemoryBackend implements QueueingBackend {
       return answer(deadline);
     }
 
-    /** Returns granted if it is the holder, busy otherwise. */
     private Attempt answer(Deadline pollInterval) {
       if (!isGranted()) {
         String holder =
@@ -153,7 +152,7 @@ final class MemoryBackend implements QueueingBackend {
 
     @Override
     public void close() {
-      left = true;
+      isClosed = true;
       signal();
     }
   }
@@ -164,7 +163,7 @@ final class MemoryBackend implements QueueingBackend {
     long now = now();
     return store.renew(claim, now)
         ? new Renewal.Renewed(now + claim.ttl().toNanos())
-        : new Renewal.Gone(LossReason.TAKEN, "the store no longer has it");
+        : new Renewal.Gone(LossReason.TAKEN, "the store no longer has the lock for this lease");
   }
 
   @Override

@@ -9,12 +9,12 @@ import dev.interlock.spi.LockUri;
 import java.util.Set;
 
 /**
- * Serves {@code memory:NAME}: all clients of this JVM that open the same name share its locks. The
- * store exists from the first client's opening to the last one's closing.
+ * Opens {@code memory:NAME}, a store inside this JVM. All clients that open the same name share its
+ * locks. The store exists from when the first client opens until the last one closes.
  */
 public final class MemoryProvider implements LockProvider {
 
-  /** For the service loader. */
+  /** Called by the service loader. */
   public MemoryProvider() {}
 
   @Override

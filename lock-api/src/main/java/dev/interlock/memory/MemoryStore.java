@@ -22,16 +22,16 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The locks of one {@code memory:} name: for each lock the holders and a queue of waiters. Nothing
- * happens at the moment of expiry, but every later request finds the hold ended.
+ * The locks of one {@code memory:} name: for each lock the holders and a queue of waiters. The
+ * store does nothing at the moment of expiry; the next request for the name ends the hold.
  */
 final class MemoryStore {
 
-  /** A claim that is in the queue, or holds the lock. The store changes it under its entry. */
+  /** A claim that is in the queue, or holds the lock. Guarded by the monitor of its entry. */
   abstract static class Place {
     private final Claim claim;
 
-    /** Made when the place enters the queue, which most never do. */
+    /** Created when the place enters the queue, which most places never do. */
     private volatile @Nullable WakeUp wakeUp;
 
     private volatile boolean granted;
@@ -48,7 +48,7 @@ final class MemoryStore {
     /** {@return the clocks of the claim's client} */
     abstract TimeSource time();
 
-    /** Called when it loses the lock neither by its own release nor by its TTL. */
+    /** Called when the lock is taken away from the holder. */
     abstract void reportLoss(LossReason reason, String detail);
 
     final Claim claim() {
@@ -82,22 +82,22 @@ final class MemoryStore {
     }
   }
 
-  /** Who holds a name, and who waits for it. Guarded by its monitor. */
+  /** The holders and the queue of a name. Guarded by its monitor. */
   private static final class Entry {
     /** In the order of their grants; most names never have a second one. */
     private final List<Place> holders = new ArrayList<>(1);
 
-    private Map<String, Place> line = Map.of();
+    private Map<String, Place> queue = Map.of();
 
     /** Whether it is no longer in the table. It is free then. */
     private boolean removed;
 
-    /** Whether nobody holds the name; then nobody waits, either, once it is settled. */
+    /** Whether nobody holds the name. After {@link #settle}, nobody waits for a free name. */
     boolean isFree() {
       return holders.isEmpty();
     }
 
-    /** Brings it up to the given time. */
+    /** Ends expired holds, and serves waiters. */
     void settle(long now) {
       expire(now);
       serve(now);
@@ -112,15 +112,14 @@ final class MemoryStore {
       if (isFree()) {
         return;
       }
-      Share present = holders.get(0).claim.share();
-      if (!claim.share().agreesWith(present)) {
-        throw claim.share().disagreement(claim.name(), present);
+      Share current = holders.get(0).claim.share();
+      if (!claim.share().agreesWith(current)) {
+        throw claim.share().disagreement(claim.name(), current);
       }
     }
 
-    /** Whether nobody waits, and there is room beside the holders. */
     boolean admits(Claim claim) {
-      return line.isEmpty() && hasRoomFor(claim);
+      return queue.isEmpty() && hasRoomFor(claim);
     }
 
     private boolean hasRoomFor(Claim claim) {
@@ -140,20 +139,20 @@ final class MemoryStore {
     }
 
     void join(Place place) {
-      if (line.isEmpty()) {
-        line = new LinkedHashMap<>();
+      if (queue.isEmpty()) {
+        queue = new LinkedHashMap<>();
       }
       place.wakeUp = new WakeUp(place.time());
-      line.put(place.claim.id(), place);
+      queue.put(place.claim.id(), place);
     }
 
     void leave(Claim claim) {
-      if (!line.isEmpty()) {
-        line.remove(claim.id());
+      if (!queue.isEmpty()) {
+        queue.remove(claim.id());
       }
     }
 
-    /** {@return its hold, unless it has deferred the release of it} */
+    /** {@return the place of the claim if it holds the name and has not deferred its release} */
     @Nullable Place holder(Claim claim) {
       for (int i = 0; i < holders.size(); i++) {
         if (holders.get(i).claim.isSame(claim) && !holders.get(i).deferred) {
@@ -163,7 +162,6 @@ final class MemoryStore {
       return null;
     }
 
-    /** Ends the holds whose TTL is over. */
     void expire(long now) {
       for (int i = holders.size() - 1; i >= 0; i--) {
         if (holders.get(i).expiresAt - now <= 0) {
@@ -172,12 +170,12 @@ final class MemoryStore {
       }
     }
 
-    /** Serves the first waiters, as far as there is room; nobody overtakes one that needs more. */
+    /** Serves waiters in order, until there is no room for the next. */
     void serve(long now) {
-      if (line.isEmpty()) {
+      if (queue.isEmpty()) {
         return;
       }
-      Iterator<Place> waiters = line.values().iterator();
+      Iterator<Place> waiters = queue.values().iterator();
       while (waiters.hasNext()) {
         Place next = waiters.next();
         if (!hasRoomFor(next.claim)) {
@@ -189,8 +187,8 @@ final class MemoryStore {
       }
     }
 
-    /** When the first of the holds ends. There has to be one. */
-    long firstEnd() {
+    /** {@return the time at which the first hold expires} There must be a holder. */
+    long firstExpiry() {
       long first = holders.get(0).expiresAt;
       for (Place holder : holders) {
         if (holder.expiresAt - first < 0) {
@@ -201,8 +199,8 @@ final class MemoryStore {
     }
   }
 
-  /** With no more entries than this, those that are free stay for the next claims. */
-  private static final int KEPT = 64;
+  /** Up to this number of entries, free ones are kept for the next claims. */
+  private static final int MAX_KEPT_ENTRIES = 64;
 
   // One for the JVM, so that tokens keep rising when a store is closed and opened again.
   private static final AtomicLong TOKENS = new AtomicLong();
@@ -216,8 +214,8 @@ final class MemoryStore {
   @GuardedBy("STORES")
   private int clients;
 
-  /** With more entries than this, a new claim looks for those whose TTL is over. */
-  private volatile int sweepAbove = KEPT;
+  /** With more entries than this, a new claim looks for expired ones. */
+  private volatile int sweepAbove = MAX_KEPT_ENTRIES;
 
   private MemoryStore(String storeName) {
     this.storeName = storeName;
@@ -261,7 +259,7 @@ final class MemoryStore {
       }
       synchronized (entry) {
         if (entry.removed) {
-          // Usually it has left the table, unless an error cut that off.
+          // It is still in the table only if an error interrupted its removal.
           entries.remove(claim.name(), entry);
           continue;
         }
@@ -277,18 +275,18 @@ final class MemoryStore {
     }
   }
 
-  /** {@return the entry of a name; a free one outside the table if there is none} */
+  /** {@return the entry of a name, or a new, free one outside the table} */
   private Entry entry(String name) {
     Entry entry = entries.get(name);
     return entry == null ? new Entry() : entry;
   }
 
-  /** Serves the next waiters if TTLs are over; returns when the next TTL ends. */
+  /** Ends expired holds and serves waiters; returns the time at which the next hold expires. */
   long settle(String name, long now) {
     Entry entry = entry(name);
     synchronized (entry) {
       entry.settle(now);
-      return entry.isFree() ? now : entry.firstEnd();
+      return entry.isFree() ? now : entry.firstExpiry();
     }
   }
 
@@ -300,7 +298,7 @@ final class MemoryStore {
       if (holder == null || holder.revoked) {
         return false;
       }
-      // Readers that share a claim may renew it at the same time, and not in order.
+      // Readers that share a claim may renew it at the same time, in any order.
       long renewedAt = holder.expiresAt - holder.claim.ttl().toNanos();
       if (now - renewedAt > 0) {
         holder.expiresAt = now + claim.ttl().toNanos();
@@ -318,7 +316,7 @@ final class MemoryStore {
       if (holder != null) {
         entry.holders.remove(holder);
       }
-      // Even a waiter may have kept others from being served.
+      // The claim may have been a waiter that others had to wait behind.
       entry.serve(now);
       forgetIfFree(claim.name(), entry);
       return holder != null;
@@ -335,8 +333,8 @@ final class MemoryStore {
       }
       holder.deferred = true;
       holder.expiresAt = now + delay.toNanos();
-      // They wait for the end of the former TTL.
-      entry.line.values().forEach(Place::signal);
+      // The waiters wait for the end of the previous TTL.
+      entry.queue.values().forEach(Place::signal);
       return true;
     }
   }
@@ -354,7 +352,7 @@ final class MemoryStore {
           share.kind(),
           share.capacity(),
           entry.holders.stream().map(holder -> shown(holder, now)).toList(),
-          entry.line.values().stream().map(place -> place.claim.label()).toList());
+          entry.queue.values().stream().map(place -> place.claim.label()).toList());
     }
   }
 
@@ -412,15 +410,15 @@ final class MemoryStore {
   void wakeAll() {
     for (Entry entry : entries.values()) {
       synchronized (entry) {
-        entry.line.values().forEach(Place::signal);
+        entry.queue.values().forEach(Place::signal);
       }
     }
   }
 
   /**
-   * The next request for a name notices that its TTL is over. For names without a next request,
-   * this looks through all entries whenever there are twice as many as were left the last time. By
-   * the clock of each holder: that of the client that happens to look may be another.
+   * Removes the expired entries of names that nobody requests again. Runs whenever there are twice
+   * as many entries as the last run left. It uses each holder's clock, because clients may have
+   * different clocks.
    */
   private void forgetExpired() {
     if (entries.size() > sweepAbove) {
@@ -435,17 +433,17 @@ final class MemoryStore {
               }
             }
           });
-      sweepAbove = Math.max(KEPT, 2 * entries.size());
+      sweepAbove = Math.max(MAX_KEPT_ENTRIES, 2 * entries.size());
     }
   }
 
   private void forgetIfFree(String name, Entry entry) {
-    if (entry.isFree() && entries.size() > KEPT) {
+    if (entry.isFree() && entries.size() > MAX_KEPT_ENTRIES) {
       forget(name, entry);
     }
   }
 
-  /** Called under the entry's monitor. */
+  /** The caller holds the entry's monitor. */
   private void forget(String name, Entry entry) {
     entry.removed = true;
     entries.remove(name, entry);

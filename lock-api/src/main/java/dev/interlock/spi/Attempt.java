@@ -4,19 +4,19 @@ import java.time.Duration;
 import java.time.temporal.ChronoUnit;
 import org.jspecify.annotations.Nullable;
 
-/** How an attempt to acquire a lock ended. */
+/** The outcome of an attempt to acquire a lock. */
 public sealed interface Attempt {
 
   /**
    * The lock was granted.
    *
-   * @param grant what was granted
+   * @param grant the grant
    */
   record Granted(Grant grant) implements Attempt {
 
     /**
-     * The lock was granted for the claim's TTL; the engine knows how long that is certain. Not for
-     * a {@link QueueingBackend.Place}, whose claim may be older than its TTL by then.
+     * The lock was granted for the claim's TTL; the engine computes how long that is certain. Not
+     * for a {@link QueueingBackend.Place}, whose claim may be older than its TTL.
      *
      * @param claim the attempt
      * @param token the store's fencing token, or 0 without {@link dev.interlock.Capability#FENCING}
@@ -29,8 +29,8 @@ public sealed interface Attempt {
   /**
    * Another claim holds the lock, and nothing of this attempt remains on the store.
    *
-   * @param retryAfter when to try again without a signal, at the latest; for instance after the
-   *     remaining TTL of the holder
+   * @param retryAfter the time after which to try again at the latest, if there is no signal; for
+   *     example the remaining TTL of the holder
    * @param holder the holder's label, if the store's answer includes it; for events and messages
    */
   record Busy(Duration retryAfter, @Nullable String holder) implements Attempt {
@@ -43,7 +43,7 @@ public sealed interface Attempt {
     /**
      * Another claim holds the lock, and the store's answer does not include the holder.
      *
-     * @param retryAfter when to try again without a signal, at the latest
+     * @param retryAfter the time after which to try again at the latest, if there is no signal
      */
     public Busy(Duration retryAfter) {
       this(retryAfter, null);

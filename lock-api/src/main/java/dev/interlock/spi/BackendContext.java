@@ -3,7 +3,7 @@ package dev.interlock.spi;
 import dev.interlock.LockOptions;
 import dev.interlock.LossReason;
 
-/** What the engine offers to a backend. Safe for use by several threads. */
+/** The services of the engine for a backend. Safe for use by several threads. */
 public interface BackendContext {
 
   /**
@@ -15,12 +15,12 @@ public interface BackendContext {
   TimeSource time();
 
   /**
-   * Reports to the engine that a grant is gone, for backends whose store notifies them. Never
-   * blocks; does nothing if the claim's lease has already ended.
+   * Reports to the engine that the store no longer has a grant. For backends whose store notifies
+   * them. Never blocks. Does nothing if the claim's lease has already ended.
    *
    * @param claim the claim of the grant
-   * @param reason why
-   * @param detail what the store reported
+   * @param reason the reason
+   * @param detail the details that the store reported
    */
   void reportLoss(Claim claim, LossReason reason, String detail);
 }

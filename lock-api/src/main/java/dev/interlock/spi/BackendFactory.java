@@ -1,13 +1,13 @@
 package dev.interlock.spi;
 
-/** Makes a backend for a client. */
+/** Opens a backend for a client. */
 @FunctionalInterface
 public interface BackendFactory {
 
   /**
    * Connects to the store.
    *
-   * @param context what the engine offers
+   * @param context the services of the engine
    * @return a backend for one client, which closes it
    * @throws dev.interlock.LockConfigurationException if the settings cannot work
    * @throws dev.interlock.LockUnavailableException if the store does not answer

@@ -17,8 +17,8 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * Builds a {@link BackendInfo}. Unless set, a backend has no capabilities, a granularity and a
- * minimum TTL of zero, and promises {@link Guarantee#NOTHING} under every fault.
+ * Builds a {@link BackendInfo}. By default a backend has no capabilities, a granularity and a
+ * minimum TTL of zero, and guarantees {@link Guarantee#NOTHING} under every fault.
  */
 public final class BackendInfoBuilder {
 
@@ -27,18 +27,18 @@ public final class BackendInfoBuilder {
   private Set<Capability> capabilities = Set.of();
   private Duration granularity = Duration.ZERO;
   private Duration minTtl = Duration.ZERO;
-  private final EnumMap<Fault, Guarantee> survives = new EnumMap<>(Fault.class);
+  private final EnumMap<Fault, Guarantee> guarantees = new EnumMap<>(Fault.class);
 
   private BackendInfoBuilder(String name, String summary) {
     this.name = requireNonNull(name, "name");
     this.summary = requireNonNull(summary, "summary");
     for (Fault fault : Fault.values()) {
-      survives.put(fault, Guarantee.NOTHING);
+      guarantees.put(fault, Guarantee.NOTHING);
     }
   }
 
   /**
-   * Begins a description.
+   * Returns a builder with the given name and summary.
    *
    * @param name see {@link BackendInfo#name()}
    * @param summary see {@link BackendInfo#summary()}
@@ -49,9 +49,9 @@ public final class BackendInfoBuilder {
   }
 
   /**
-   * Begins a description that is that of another backend.
+   * Returns a builder with all values of another backend.
    *
-   * @param info the other
+   * @param info the other backend's
    * @return a new builder
    */
   public static BackendInfoBuilder from(BackendInfo info) {
@@ -60,14 +60,14 @@ public final class BackendInfoBuilder {
             .capabilities(info.capabilities())
             .granularity(info.granularity())
             .minTtl(info.minTtl());
-    copy.survives.putAll(info.failureModel().table());
+    copy.guarantees.putAll(info.failureModel().table());
     return copy;
   }
 
   /**
    * Sets {@link BackendInfo#capabilities()}.
    *
-   * @param capabilities all of them
+   * @param capabilities all capabilities
    * @return this builder
    */
   @CanIgnoreReturnValue
@@ -79,7 +79,7 @@ public final class BackendInfoBuilder {
   /**
    * Sets {@link BackendInfo#capabilities()}.
    *
-   * @param capabilities all of them
+   * @param capabilities all capabilities
    * @return this builder
    */
   @CanIgnoreReturnValue
@@ -113,22 +113,22 @@ public final class BackendInfoBuilder {
   }
 
   /**
-   * Promises what survives the given faults.
+   * Sets the guarantee under the given faults.
    *
-   * @param what what survives
+   * @param guarantee the guarantee
    * @param first a fault
    * @param more more faults
    * @return this builder
    */
   @CanIgnoreReturnValue
-  public BackendInfoBuilder promise(Guarantee what, Fault first, Fault... more) {
+  public BackendInfoBuilder promise(Guarantee guarantee, Fault first, Fault... more) {
     for (Fault fault : EnumSet.of(first, more)) {
-      survives.put(fault, requireNonNull(what, "what"));
+      guarantees.put(fault, requireNonNull(guarantee, "guarantee"));
     }
     return this;
   }
 
-  /** {@return what has been set} */
+  /** {@return the description} */
   public BackendInfo build() {
     return new Info(
         name,
@@ -136,7 +136,7 @@ public final class BackendInfoBuilder {
         capabilities,
         granularity,
         minTtl,
-        new Promises(Collections.unmodifiableMap(new EnumMap<>(survives))));
+        new Promises(Collections.unmodifiableMap(new EnumMap<>(guarantees))));
   }
 
   private record Info(

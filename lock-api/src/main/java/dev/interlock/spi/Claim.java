@@ -4,9 +4,9 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt's identity on the store. The engine makes a new one for every attempt. The store must
- * compare it on every later request about that attempt (renewal, release, undo), so that a late or
- * repeated request can never touch another acquisition.
+ * The identity of one attempt on the store. The engine creates a new claim for every attempt. The
+ * store must compare the claim on every later request about that attempt (renewal, release, undo),
+ * so that a late or repeated request never affects another acquisition.
  */
 public final class Claim {
 
@@ -15,10 +15,10 @@ public final class Claim {
 
   private final String name;
 
-  /** The identity; or the part that it shares with others, if it has a number. */
+  /** The whole identity; or the part that the claims of a series share. */
   private final String series;
 
-  /** The number in its series; negative if it is in none. */
+  /** The number in its series; negative without a series. */
   private final int number;
 
   private final Duration ttl;
@@ -27,7 +27,7 @@ public final class Claim {
   private final Kind kind;
   private volatile @Nullable Object attachment;
 
-  /** What is the same for most claims, which share it. */
+  /** The properties that most claims have in common, in a shared object. */
   private record Kind(boolean autoRenew, Share share, Duration reservation) {
     private static final Kind RENEWED = new Kind(true, Share.EXCLUSIVE, Duration.ZERO);
     private static final Kind FIXED = new Kind(false, Share.EXCLUSIVE, Duration.ZERO);
@@ -41,15 +41,15 @@ public final class Claim {
   }
 
   /**
-   * Makes a claim; for the engine, and for tests of backends.
+   * Creates a claim of an exclusive lock. For the engine, and for tests of backends.
    *
    * @param name the lock's name
-   * @param id the attempt's identity: 27 random characters out of {@code A-Z a-z 0-9 - _}, unique
+   * @param id the attempt's identity: 27 random characters of {@code A-Z a-z 0-9 - _}, unique
    *     among all attempts of all clients
    * @param ttl how long the store has to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
    * @param label the label that {@code inspect} shows, without control characters
-   * @param issuedAt the {@link TimeSource#nanoTime()} at which it is made
+   * @param issuedAt the {@link TimeSource#nanoTime()} of its creation
    */
   public Claim(
       String name, String id, Duration ttl, boolean autoRenew, String label, long issuedAt) {
@@ -57,15 +57,15 @@ public final class Claim {
   }
 
   /**
-   * Makes a claim of any share.
+   * Creates a claim of any share.
    *
    * @param name the lock's name
    * @param id the attempt's identity, as above
    * @param ttl how long the store has to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
    * @param label the label that {@code inspect} shows, without control characters
-   * @param issuedAt the {@link TimeSource#nanoTime()} at which it is made
-   * @param share how much of the name it takes
+   * @param issuedAt the {@link TimeSource#nanoTime()} of its creation
+   * @param share how much of the name it asks for
    * @param reservation see {@link #reservation()}
    */
   public Claim(
@@ -100,18 +100,18 @@ public final class Claim {
   }
 
   /**
-   * Makes a claim whose identity consists of a series, a number in that, and the last 36 bits of
-   * the time at which it is made. The identity is only rendered when asked for, as most of what is
-   * held is never asked for it again.
+   * Creates a claim whose identity consists of a series, a number in that series, and the last 36
+   * bits of the time of its creation. The text of the identity is only made on request, because
+   * most claims that are held never need it again.
    *
    * @param name the lock's name
-   * @param series 16 random characters out of those of an identity
-   * @param number the number in the series, from 0 on and below 2<sup>30</sup>
+   * @param series 16 random characters of those of an identity
+   * @param number the number in the series, from 0 and below 2<sup>30</sup>
    * @param ttl how long the store has to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
    * @param label the label that {@code inspect} shows, without control characters
-   * @param issuedAt the {@link TimeSource#nanoTime()} at which it is made
-   * @param share how much of the name it takes
+   * @param issuedAt the {@link TimeSource#nanoTime()} of its creation
+   * @param share how much of the name it asks for
    * @param reservation see {@link #reservation()}
    * @return the claim
    */
@@ -153,9 +153,9 @@ public final class Claim {
   }
 
   /**
-   * {@return the identity of the hold after {@link LockBackend#releaseAfter}} No claim has it, so
-   * no request for a claim touches the hold. It is the claim's identity backwards: as unique, of
-   * the same form, and the same each time.
+   * {@return the identity of the hold after {@link LockBackend#releaseAfter}} No claim has this
+   * identity, so no request for a claim affects the hold. It is the claim's identity backwards,
+   * which is as unique and of the same form.
    */
   public String deferredId() {
     return new StringBuilder(id()).reverse().toString();
@@ -190,15 +190,15 @@ public final class Claim {
   }
 
   /**
-   * {@return the {@link TimeSource#nanoTime()} at which it was made} No request of the attempt was
-   * sent before.
+   * {@return the {@link TimeSource#nanoTime()} of its creation} No request of the attempt was sent
+   * before.
    */
   public long issuedAt() {
     return issuedAt;
   }
 
   /**
-   * {@return how much of the name it takes} {@link Share#EXCLUSIVE} unless the backend has {@link
+   * {@return how much of the name it asks for} {@link Share#EXCLUSIVE} unless the backend has {@link
    * dev.interlock.Capability#READ_WRITE} or {@link dev.interlock.Capability#SEMAPHORE}.
    */
   public Share share() {
@@ -206,19 +206,20 @@ public final class Claim {
   }
 
   /**
-   * {@return for how long a store without a queue has to remember, if it answers busy, that a claim
-   * of this weight waits} During that time it grants nothing to lighter claims that would keep this
-   * one waiting. A store may also serve exclusive claims in the order in which they began to wait.
-   * Zero if the caller does not wait, or if the store has a queue. The waiter asks again before the
-   * time has passed, with another identity; but if it is less than a millisecond, this is its last
-   * attempt, which comes for what is reserved for it.
+   * {@return for how long a store without a queue has to remember, after it has answered busy, that
+   * a claim of this weight waits} During that time the store grants nothing to lighter claims that
+   * would keep this one waiting. A store may also serve exclusive claims in the order in which they
+   * began to wait. Zero if the caller does not wait, or if the store has a queue.
+   *
+   * <p>The waiter asks again before the time has passed, with another identity. But a time of less
+   * than a millisecond marks its last attempt, which only takes what is reserved for it.
    */
   public Duration reservation() {
     return kind.reservation;
   }
 
   /**
-   * Keeps an object of the backend with the claim, such as the path of its node.
+   * Attaches an object of the backend to the claim, such as the path of its node.
    *
    * @param attachment anything, or null
    */

@@ -7,7 +7,7 @@ import java.util.List;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
-/** The parameters that URIs of every backend take: each sets one of the client's options. */
+/** The parameters that URIs of every backend take. Each sets one of the client's options. */
 public final class ClientParameters {
 
   private record Setting<T>(UriParameter<T> parameter, BiConsumer<LockOptions.Builder, T> setter) {
@@ -17,14 +17,16 @@ public final class ClientParameters {
     }
   }
 
-  /** How long the store keeps a lock without a renewal. */
+  /** The parameter {@code ttl}; see {@link LockOptions#ttl()}. */
   public static final UriParameter<Duration> TTL =
       UriParameter.duration("ttl", "30s", "How long the store keeps a lock without a renewal.");
 
-  /** How long a lock stays taken at least. */
+  /** The parameter {@code minHold}; see {@link LockOptions#minHold()}. */
   public static final UriParameter<Duration> MIN_HOLD =
       UriParameter.duration(
-          "minHold", null, "How long a lock stays taken at least, even if it is released earlier.");
+          "minHold",
+          null,
+          "The minimum time for which a lock stays taken, even if it is released earlier.");
 
   private static final List<Setting<?>> SETTINGS =
       List.of(
@@ -36,7 +38,7 @@ public final class ClientParameters {
           duration(
               "maxHold",
               null,
-              "How long a lease may be held at most, all renewals included.",
+              "The maximum time for which a lease may be held, including renewals.",
               LockOptions.Builder::maxHold),
           duration(
               "requestTimeout",
@@ -56,8 +58,8 @@ public final class ClientParameters {
           duration(
               "openTimeout",
               null,
-              "How long opening a client keeps trying while the store is unavailable. Without it"
-                  + " there is a single attempt.",
+              "How long opening a client retries while the store is unavailable. By default there"
+                  + " is a single attempt.",
               LockOptions.Builder::openTimeout),
           duration(
               "pollInterval",
@@ -84,7 +86,7 @@ public final class ClientParameters {
   }
 
   /**
-   * Returns the options, with those that the URI gives in place of the old ones.
+   * Returns the options, with the values that the URI sets.
    *
    * @param options the options
    * @param uri the URI

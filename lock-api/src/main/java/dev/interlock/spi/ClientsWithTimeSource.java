@@ -5,7 +5,7 @@ import dev.interlock.LockOptions;
 import dev.interlock.internal.ClientFactory;
 
 /**
- * Opens clients with other clocks than the JVM's, for tests that simulate a sleeping machine or let
+ * Opens clients with clocks other than the JVM's, for tests that simulate a sleeping machine or let
  * a TTL pass without waiting.
  */
 public final class ClientsWithTimeSource {
@@ -29,7 +29,7 @@ public final class ClientsWithTimeSource {
   /**
    * Opens a client as {@link LockClient#using} does, with the given clocks.
    *
-   * @param factory makes the backend
+   * @param factory opens the backend
    * @param options the client's options
    * @param time the clocks of the client and its backend
    * @return a new client

@@ -10,19 +10,18 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Threads for backends. They are daemons, and keep nothing of the program: they inherit no {@link
- * InheritableThreadLocal}, and their context class loader is that of the thread that made the
- * factory or executor, whoever gives the first work to it later.
+ * Creates daemon threads for backends. They inherit no {@link InheritableThreadLocal}. Their
+ * context class loader is that of the thread that created the factory or executor, whichever thread
+ * submits the first task.
  */
 public final class DaemonThreads {
 
   private DaemonThreads() {}
 
   /**
-   * {@return a factory of threads}
+   * {@return a factory of daemon threads}
    *
-   * @param nameFormat the threads' names, in which {@code %d} stands for a number that counts from
-   *     0 on
+   * @param nameFormat the threads' names, in which {@code %d} is a number that counts from 0
    */
   public static ThreadFactory factory(String nameFormat) {
     ClassLoader loader = Thread.currentThread().getContextClassLoader();
@@ -37,17 +36,17 @@ public final class DaemonThreads {
   }
 
   /**
-   * Runs something that may block for as long as it likes, such as a log of the program, on a
-   * thread of its own. If none can be started, it is left out.
+   * Runs a task that may block without limit, such as writing to a log of the program, on a thread
+   * of its own. If no thread can be started, the task does not run.
    *
    * @param name the thread's name
-   * @param blocking what to run
+   * @param blocking the task
    */
   public static void runApart(String name, Runnable blocking) {
     try {
       factory(name).newThread(blocking).start();
     } catch (OutOfMemoryError e) {
-      // No message is worth more than what its caller has to do.
+      // The caller's own work is more important than a log message.
     }
   }
 
@@ -55,11 +54,11 @@ public final class DaemonThreads {
    * {@return an executor with one thread, which drops delayed tasks when it is shut down}
    *
    * @param name the thread's name
-   * @param rest how long the thread stays without work
+   * @param idleTimeout how long the thread stays without work
    */
-  public static ScheduledThreadPoolExecutor one(String name, Duration rest) {
+  public static ScheduledThreadPoolExecutor one(String name, Duration idleTimeout) {
     ScheduledThreadPoolExecutor executor = new ScheduledThreadPoolExecutor(1, factory(name));
-    executor.setKeepAliveTime(rest.toMillis(), TimeUnit.MILLISECONDS);
+    executor.setKeepAliveTime(idleTimeout.toMillis(), TimeUnit.MILLISECONDS);
     executor.allowCoreThreadTimeOut(true);
     executor.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
     executor.setRemoveOnCancelPolicy(true);
@@ -70,15 +69,15 @@ public final class DaemonThreads {
    * {@return an executor with several threads}
    *
    * @param name the beginning of the threads' names
-   * @param most the number of threads
-   * @param rest how long a thread stays without work
+   * @param maxThreads the maximum number of threads
+   * @param idleTimeout how long a thread stays without work
    */
-  public static ThreadPoolExecutor several(String name, int most, Duration rest) {
+  public static ThreadPoolExecutor several(String name, int maxThreads, Duration idleTimeout) {
     ThreadPoolExecutor executor =
         new ThreadPoolExecutor(
-            most,
-            most,
-            rest.toMillis(),
+            maxThreads,
+            maxThreads,
+            idleTimeout.toMillis(),
             TimeUnit.MILLISECONDS,
             new LinkedBlockingQueue<>(),
             factory(name + "-%d"));

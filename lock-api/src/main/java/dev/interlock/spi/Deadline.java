@@ -6,8 +6,8 @@ import java.time.Duration;
 public final class Deadline {
 
   // Half of the range that differences of nanoTime can express: about 146 years.
-  private static final long FAR = Long.MAX_VALUE / 2;
-  private static final Duration LONGEST = Duration.ofNanos(FAR);
+  private static final long MAX_NANOS = Long.MAX_VALUE / 2;
+  private static final Duration MAX_DURATION = Duration.ofNanos(MAX_NANOS);
 
   private final TimeSource time;
   private final long nanos;
@@ -21,7 +21,7 @@ public final class Deadline {
    * Returns the deadline that is the given time from now.
    *
    * @param time the clock
-   * @param duration how long from now; more than 146 years count as 146
+   * @param duration the time from now; more than 146 years count as 146
    * @return the deadline
    */
   public static Deadline in(TimeSource time, Duration duration) {
@@ -46,7 +46,7 @@ public final class Deadline {
    * @return the deadline
    */
   public static Deadline never(TimeSource time) {
-    return at(time, time.nanoTime() + FAR);
+    return at(time, time.nanoTime() + MAX_NANOS);
   }
 
   /** {@return the deadline as a time of {@link TimeSource#nanoTime()}} */
@@ -54,12 +54,12 @@ public final class Deadline {
     return nanos;
   }
 
-  /** {@return the time left in nanoseconds, 0 or negative if the deadline has passed} */
+  /** {@return the remaining time in nanoseconds, 0 or negative if the deadline has passed} */
   public long remainingNanos() {
     return nanos - time.nanoTime();
   }
 
-  /** {@return the time left, zero if the deadline has passed} */
+  /** {@return the remaining time, zero if the deadline has passed} */
   public Duration remaining() {
     return Duration.ofNanos(Math.max(0, remainingNanos()));
   }
@@ -72,7 +72,7 @@ public final class Deadline {
   /**
    * Returns the earlier of this deadline and the one that is the given time from now.
    *
-   * @param duration how long from now
+   * @param duration the time from now
    * @return the earlier deadline
    */
   public Deadline orIn(Duration duration) {
@@ -86,6 +86,6 @@ public final class Deadline {
   }
 
   private static long saturatedNanos(Duration duration) {
-    return duration.compareTo(LONGEST) > 0 ? FAR : duration.toNanos();
+    return duration.compareTo(MAX_DURATION) > 0 ? MAX_NANOS : duration.toNanos();
   }
 }

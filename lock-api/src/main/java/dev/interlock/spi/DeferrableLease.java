@@ -5,18 +5,18 @@ import dev.interlock.ReleaseOutcome;
 import java.time.Duration;
 
 /**
- * A lease that says at its release for how long the lock stays taken, for adapters to libraries
- * that ask for that at the unlock. The leases of single locks of a {@link dev.interlock.LockClient}
- * are of this type, unless something has wrapped them.
+ * A lease whose release says for how long the lock stays taken. It is for adapters to libraries
+ * that take this time as an argument of the unlock. The leases of single locks of a {@link
+ * dev.interlock.LockClient} are of this type, unless something has wrapped them.
  */
 public interface DeferrableLease extends Lease {
 
   /**
-   * Releases the lease as if so much of its {@linkplain dev.interlock.LockOptions#minHold() minimum
-   * hold} were left, whatever its options say. Blocks for a request time-out at most.
+   * Releases the lease as if its {@linkplain dev.interlock.LockOptions#minHold() minimum hold}
+   * ended after the given delay, whatever its options say. Blocks for at most a request time-out.
    *
-   * @param delay for how long the lock stays taken; zero or less to free it now
-   * @return the outcome, as that of {@link Lease#release()}; {@link ReleaseOutcome#DEFERRED} if the
+   * @param delay for how long the lock stays taken; zero or less frees it now
+   * @return the outcome, as for {@link Lease#release()}; {@link ReleaseOutcome#DEFERRED} if the
    *     lock stays taken
    */
   ReleaseOutcome releaseAfter(Duration delay);

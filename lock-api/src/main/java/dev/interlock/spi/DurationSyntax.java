@@ -16,13 +16,12 @@ public final class DurationSyntax {
   private DurationSyntax() {}
 
   /**
-   * Reads a whole number with one of the units {@code ms}, {@code s}, {@code m}, {@code h}, {@code
-   * d}, or what {@link Duration#parse} takes.
+   * Parses a whole number with one of the units {@code ms}, {@code s}, {@code m}, {@code h} and
+   * {@code d}, or a text for {@link Duration#parse}.
    *
    * @param text such as {@code 10s} or {@code PT10S}
-   * @return the duration; may be zero, and is not negative
-   * @throws IllegalArgumentException if the text is anything else; the message says what would be
-   *     right
+   * @return the duration, zero or positive
+   * @throws IllegalArgumentException if the text is anything else; the message says how to write it
    */
   public static Duration parse(String text) {
     Matcher matcher = SYNTAX.matcher(text);

@@ -12,14 +12,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A value made of the contents of files that may be replaced while it is in use: passwords,
- * certificates, keys. Backends {@linkplain #get read it again} whenever they make a connection.
- * While the new contents cannot be used, because a file is missing or half written, the value stays
- * as it is. Both are logged once, without any content. A file that is not a regular one, such as a
- * pipe, is read once only.
+ * A value that is made from the contents of files, such as passwords, certificates and keys. The
+ * files may be replaced while the value is in use: backends {@linkplain #get read them again}
+ * whenever they open a connection. If the new contents cannot be used, because a file is missing or
+ * half written, the value stays as it is. Changes and failures are each logged once, without any
+ * content. A file that is not a regular file, such as a pipe, is read only once.
  *
- * <p>Thread-safe without a lock, because files may be slow. Of two threads that read different
- * contents at the same time, either may set the value; the next read corrects it.
+ * <p>Thread-safe without a lock around the reads, because files may be slow. If two threads read
+ * different contents at the same time, either may set the value; the next read corrects it.
  *
  * @param <T> the type of the value
  */
@@ -27,11 +27,11 @@ public final class FileBacked<T> {
 
   private static final Logger log = LoggerFactory.getLogger(FileBacked.class);
 
-  /** The thread that logs: requests wait for the files, and must not wait for the log. */
-  private static final String LOG = "interlock-log";
+  /** A thread of its own writes to the log, so that no request waits for the log. */
+  private static final String LOG_THREAD = "interlock-log";
 
   /**
-   * Makes the value.
+   * Makes the value from the contents of the files.
    *
    * @param <T> the type of the value
    */
@@ -40,31 +40,31 @@ public final class FileBacked<T> {
     /**
      * Makes the value.
      *
-     * @param contents the contents of the files, in their order
+     * @param contents the contents of the files, in the order of the files
      * @return the value
      * @throws IOException if the contents cannot be used; the message must not quote them
-     * @throws GeneralSecurityException like IOException
+     * @throws GeneralSecurityException as IOException
      */
     T make(List<byte[]> contents) throws IOException, GeneralSecurityException;
   }
 
   /**
-   * A value with what it was made of.
+   * A value and the contents that it was made from.
    *
-   * @param rejected the last contents that could not be used since; null if there are none
+   * @param rejected the failure of the last contents, if they could not be used; null otherwise
    */
   private record Version<T>(List<byte[]> contents, T value, @Nullable String rejected) {}
 
   private final List<Path> files;
   private final Maker<T> maker;
   private final boolean isReadAgain;
-  private volatile Version<T> last;
+  private volatile Version<T> version;
 
   /**
    * Reads the files.
    *
    * @param files their names
-   * @param maker makes the value of their contents, each time that these have changed
+   * @param maker makes the value from their contents, each time that these have changed
    * @throws IOException if a file cannot be read, or its content cannot be used
    * @throws GeneralSecurityException if the maker throws it
    */
@@ -73,52 +73,52 @@ public final class FileBacked<T> {
     this.maker = maker;
     this.isReadAgain = files.stream().allMatch(Files::isRegularFile);
     List<byte[]> contents = read();
-    this.last = new Version<>(contents, maker.make(contents), null);
+    this.version = new Version<>(contents, maker.make(contents), null);
   }
 
   /**
    * Reads the files again. Blocks for as long as that takes.
    *
-   * @return the value, which is the same object while the files have not changed
+   * @return the value; the same object until the files have changed
    */
   public T get() {
-    Version<T> known = last;
+    Version<T> current = version;
     if (!isReadAgain) {
-      return known.value();
+      return current.value();
     }
     try {
       List<byte[]> contents = read();
-      if (!Arrays.deepEquals(contents.toArray(), known.contents().toArray())) {
+      if (!Arrays.deepEquals(contents.toArray(), current.contents().toArray())) {
         T value = maker.make(contents);
-        replace(known, new Version<>(contents, value, null));
+        replace(current, new Version<>(contents, value, null));
         DaemonThreads.runApart(
-            LOG, () -> log.info("{} changed; new connections use the new content", files));
+            LOG_THREAD, () -> log.info("{} changed; new connections use the new content", files));
         return value;
       }
-      if (known.rejected() != null) {
-        replace(known, new Version<>(contents, known.value(), null));
+      if (current.rejected() != null) {
+        replace(current, new Version<>(contents, current.value(), null));
       }
     } catch (IOException | GeneralSecurityException | RuntimeException e) {
       String problem = e.toString();
-      if (!problem.equals(known.rejected())) {
-        replace(known, new Version<>(known.contents(), known.value(), problem));
+      if (!problem.equals(current.rejected())) {
+        replace(current, new Version<>(current.contents(), current.value(), problem));
         DaemonThreads.runApart(
-            LOG,
+            LOG_THREAD,
             () ->
                 log.warn(
-                    "{} cannot be used now ({}); what was read before stays in use",
+                    "{} cannot be used now ({}); the previous content stays in use",
                     files,
                     problem));
       }
     }
-    return known.value();
+    return current.value();
   }
 
-  /** Another thread may have read newer contents meanwhile. */
+  /** Does nothing if another thread has read newer contents meanwhile. */
   @SuppressWarnings("ReferenceEquality") // versions have an identity
-  private synchronized void replace(Version<T> known, Version<T> next) {
-    if (last == known) {
-      last = next;
+  private synchronized void replace(Version<T> expected, Version<T> next) {
+    if (version == expected) {
+      version = next;
     }
   }
 

@@ -10,15 +10,15 @@ import java.time.Duration;
  *     every earlier grant of this name; 0 without {@link dev.interlock.Capability#FENCING}.
  *     Programs see it multiplied by {@link #LEASES_PER_GRANT}, which leaves room to count local
  *     handoffs
- * @param validUntil until when the grant is certain, as a time of {@link TimeSource#nanoTime()},
- *     counted from before the granting request was sent
+ * @param validUntil the time until which the grant is certain, by {@link TimeSource#nanoTime()},
+ *     counted from before the request that acquired it was sent
  * @param effectiveTtl how long the store keeps the lock without renewal, at least the claim's TTL
- * @param validityPerConfirmation how long each confirmation by the store makes the grant certain,
+ * @param validityPerConfirmation for how long a confirmation by the store makes the grant certain,
  *     counted from before its request was sent: the effective TTL, or less if the session ends
  *     sooner. The engine renews three times in that time
- * @param expiresOnStore whether the lock expires on the store when it is not renewed for a TTL.
- *     False if it lasts as long as a session of the client: the engine then renews it until its
- *     end, even if the program asked for a fixed TTL, and releases it
+ * @param expiresOnStore whether the lock expires on the store if it is not renewed for a TTL. False
+ *     if it lasts as long as a session of the client. The engine then renews it until its end, even
+ *     if the program asked for a fixed TTL, and releases it
  */
 public record Grant(
     Claim claim,
@@ -29,15 +29,15 @@ public record Grant(
     boolean expiresOnStore) {
 
   /**
-   * How many leases may share a grant, by handoffs within a client. The fencing token of a lease is
-   * the store's times this, plus the number of handoffs before it.
+   * The maximum number of leases that share a grant by handoffs within a client. The fencing token
+   * of a lease is the store's token times this number, plus the number of handoffs before it.
    */
   public static final int LEASES_PER_GRANT = 64;
 
-  /** Two roundings to whole milliseconds. */
+  /** The error of two roundings to whole milliseconds. */
   private static final long ROUNDING_NANOS = 2_000_000;
 
-  /** Twice the rate at which NTP slews a clock at most. */
+  /** A thousandth is twice the maximum rate at which NTP slews a clock. */
   private static final int DRIFT_DIVISOR = 1000;
 
   /**
@@ -55,10 +55,10 @@ public record Grant(
    * Returns the grant of a store that measures the TTL from the execution of the request, on its
    * own clock.
    *
-   * <p>It is certain for the claim's TTL, or for the effective TTL less a thousandth and 2 ms if
-   * that is shorter, from {@link Claim#issuedAt()} on and after each confirmed renewal. The
-   * thousandth is for clocks that run at different speeds, the 2 ms for stores that count whole
-   * milliseconds.
+   * <p>The grant is certain for the claim's TTL, or for the effective TTL minus a thousandth and 2
+   * ms if that is shorter. This time starts at {@link Claim#issuedAt()}, and again with each
+   * confirmed renewal. The thousandth allows for clocks that run at different speeds, the 2 ms for
+   * stores that count whole milliseconds.
    *
    * @param claim the attempt that succeeded
    * @param token the store's fencing token, or 0
@@ -78,7 +78,7 @@ public record Grant(
    *
    * @param claim the attempt that succeeded
    * @param token the store's fencing token, or 0
-   * @param validUntil until when it is certain
+   * @param validUntil the time until which it is certain
    * @param effectiveTtl how long the store keeps it
    * @return the grant
    */
@@ -91,10 +91,10 @@ public record Grant(
    *
    * @param claim the attempt that succeeded
    * @param token the store's fencing token, or 0
-   * @param confirmedAt the {@link TimeSource#nanoTime()} before the last request was sent whose
-   *     answer confirmed the session
-   * @param validityPerConfirmation how long such an answer makes the session certain
-   * @param sessionTimeout after how long without an answer the store may end the session
+   * @param confirmedAt the {@link TimeSource#nanoTime()} before the last request whose answer
+   *     confirmed the session
+   * @param validityPerConfirmation for how long such an answer makes the session certain
+   * @param sessionTimeout the time without an answer after which the store may end the session
    * @return a grant whose effective TTL is the larger of the claim's TTL and the session time-out
    */
   public static Grant onSession(
@@ -116,7 +116,7 @@ public record Grant(
   /**
    * Returns this grant with another end of its validity.
    *
-   * @param earlier until when it is certain
+   * @param earlier the time until which it is certain
    * @return the grant
    */
   public Grant validUntil(long earlier) {

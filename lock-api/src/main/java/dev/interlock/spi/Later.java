@@ -15,15 +15,15 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Runs short tasks of a backend after a delay, on one {@linkplain DaemonThreads daemon thread}. The
- * thread starts with the first task, and ends when it has had none for half a minute.
+ * thread starts with the first task, and ends after half a minute without tasks.
  *
- * <p>Backends use this in place of {@link CompletableFuture#delayedExecutor}, {@link
- * CompletableFuture#orTimeout} and {@link CompletableFuture#completeOnTimeout}. These run what
- * follows on a thread that the JVM has only once, so any callback of the program that blocks there
- * would delay the backend, until leases are lost.
+ * <p>Backends use this class in place of {@link CompletableFuture#delayedExecutor}, {@link
+ * CompletableFuture#orTimeout} and {@link CompletableFuture#completeOnTimeout}. These run dependent
+ * actions on a thread that the whole JVM shares. A callback of the program that blocks there would
+ * delay the backend until leases are lost.
  *
- * <p>Delays are real time, not that of a {@link TimeSource}. Tasks, and what depends on the futures
- * that are completed here, must not block: they delay each other.
+ * <p>Delays are in real time, not in that of a {@link TimeSource}. Tasks, and dependent actions of
+ * the futures that are completed here, must not block, because they delay each other.
  */
 public final class Later implements AutoCloseable {
 
@@ -35,7 +35,7 @@ public final class Later implements AutoCloseable {
   private final Set<CompletableFuture<?>> limited = ConcurrentHashMap.newKeySet();
 
   /**
-   * Does not start the thread yet.
+   * Creates the executor without starting its thread.
    *
    * @param threadName the thread's name
    */
@@ -48,19 +48,19 @@ public final class Later implements AutoCloseable {
   }
 
   /**
-   * Runs a task after a delay, unless this is closed before. A failure of the task is logged.
+   * Runs a task after a delay, unless this object is closed before. Logs a failure of the task.
    *
-   * @param task must not block
-   * @param delay from now on
-   * @return to be cancelled if the task is not needed any more, which also makes this forget it
+   * @param task the task; must not block
+   * @param delay the time from now
+   * @return a future; cancel it if the task is no longer needed, so that the task is not kept
    * @throws OutOfMemoryError if the thread cannot be started; the task is then dropped
    */
   @CanIgnoreReturnValue
   public Future<?> run(Runnable task, Duration delay) {
-    // The executor itself would keep a task for which there is no thread.
+    // Without this, the executor would keep a task whose thread cannot be started.
     boolean unused = executor.prestartCoreThread();
     try {
-      return executor.schedule(() -> survive(task), delay.toNanos(), TimeUnit.NANOSECONDS);
+      return executor.schedule(() -> runLogged(task), delay.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException closed) {
       CompletableFuture<?> dropped = new CompletableFuture<>();
       dropped.cancel(false);
@@ -68,7 +68,7 @@ public final class Later implements AutoCloseable {
     }
   }
 
-  private static void survive(Runnable task) {
+  private static void runLogged(Runnable task) {
     try {
       task.run();
     } catch (RuntimeException | Error e) {
@@ -78,11 +78,11 @@ public final class Later implements AutoCloseable {
 
   /**
    * Completes a future with a {@link TimeoutException} if it is not complete after the given time,
-   * or when this is closed.
+   * or when this object is closed.
    *
    * @param <T> the type of its value
-   * @param future not a future that others may complete or wait for without that limit
-   * @param limit from now on
+   * @param future the future; nobody may need to wait for it beyond the limit
+   * @param limit the time from now
    * @return the same future
    */
   @CanIgnoreReturnValue
@@ -103,9 +103,9 @@ public final class Later implements AutoCloseable {
   }
 
   /**
-   * {@return a future that completes after a delay, or when this is closed}
+   * {@return a future that completes after a delay, or when this object is closed}
    *
-   * @param delay from now on
+   * @param delay the time from now
    */
   public CompletableFuture<Void> after(Duration delay) {
     return timeOut(new CompletableFuture<Void>(), delay).exceptionally(expired -> null);
@@ -113,7 +113,7 @@ public final class Later implements AutoCloseable {
 
   /**
    * Drops every task that has not begun, times out every future at once, and ends the thread. Does
-   * not wait for a task that has begun. Can be repeated.
+   * not wait for a task that has begun. Closing again does nothing.
    */
   @Override
   public void close() {

@@ -6,7 +6,7 @@ import java.util.Set;
 
 /**
  * Opens backends by URI scheme. {@link java.util.ServiceLoader} finds it. It needs a public
- * constructor without parameters, and must not do anything before {@link #open} is called.
+ * constructor without parameters, and must not use any resource before {@link #open} is called.
  */
 public interface LockProvider {
 
@@ -14,7 +14,7 @@ public interface LockProvider {
   Set<String> schemes();
 
   /**
-   * Describes what the backend of a scheme promises, without connecting.
+   * Returns the capabilities and guarantees of a scheme's backend, without connecting.
    *
    * @param scheme one of {@link #schemes()}
    * @return the description
@@ -30,8 +30,8 @@ public interface LockProvider {
   String example(String scheme);
 
   /**
-   * Returns the parameters that URIs of the scheme take, besides {@link ClientParameters}. The
-   * engine refuses all others. By default there are none.
+   * Returns the parameters that URIs of the scheme take besides {@link ClientParameters}. The
+   * engine refuses all other parameters. By default there are none.
    *
    * @param scheme one of {@link #schemes()}
    * @return the parameters
@@ -45,7 +45,7 @@ public interface LockProvider {
    * ClientParameters}.
    *
    * @param uri where the store is
-   * @param context what the engine offers
+   * @param context the services of the engine
    * @return a backend for one client, which closes it
    * @throws dev.interlock.LockConfigurationException if the URI cannot work
    * @throws dev.interlock.LockUnavailableException if the store does not answer

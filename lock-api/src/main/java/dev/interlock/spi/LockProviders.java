@@ -11,13 +11,13 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 
 /**
- * The backends on the class path or module path, found by the thread's context class loader and by
- * that of this library. A provider that cannot be loaded, for instance because its driver is
- * missing, does not keep others from working.
+ * The backends on the class path or module path, as found by the thread's context class loader and
+ * by that of this library. A provider that cannot be loaded, for example because its driver is
+ * missing, does not affect the others.
  */
 public final class LockProviders {
 
-  /** A backend of this project: its artifact, one of its classes, and what it serves. */
+  /** A backend of this project: its artifact, one of its classes, and its schemes. */
   private record Artifact(String id, String type, Set<String> schemes) {
     boolean isPresent() {
       String file = type.replace('.', '/') + ".class";
@@ -27,7 +27,7 @@ public final class LockProviders {
     }
   }
 
-  // A program knows the scheme, but not which dependency serves it.
+  // For a message that names the dependency that a scheme needs.
   private static final List<Artifact> ARTIFACTS =
       List.of(
           new Artifact(
@@ -59,7 +59,7 @@ public final class LockProviders {
 
   private LockProviders() {}
 
-  /** {@return the backends found now} */
+  /** {@return the backends, as found by this call} */
   public static LockProviders find() {
     LockProviders found = new LockProviders();
     found.addAll(ServiceLoader.load(LockProvider.class));
@@ -78,7 +78,7 @@ public final class LockProviders {
         if (providers.stream().noneMatch(other -> other.getClass() == provider.getClass())) {
           providers.add(provider);
         }
-      } catch (ServiceConfigurationError | LinkageError e) { // the iterator goes on after it
+      } catch (ServiceConfigurationError | LinkageError e) { // the iterator continues after it
         problems.add(reason(e));
       }
     }
@@ -94,18 +94,18 @@ public final class LockProviders {
     if (root instanceof NoClassDefFoundError || root instanceof ClassNotFoundException) {
       String missing =
           "the class " + String.valueOf(root.getMessage()).replace('/', '.') + " is missing";
-      // Newer JDKs do not say which provider it is that lacks the class.
+      // Newer JDKs do not say which provider needs the class.
       return failure instanceof LinkageError ? missing : message + ": " + missing;
     }
     return root == failure ? message : message + ": " + root;
   }
 
-  /** {@return the providers that can be used} */
+  /** {@return the providers that were loaded} */
   public List<LockProvider> usable() {
     return List.copyOf(providers);
   }
 
-  /** {@return a line for each provider that cannot be loaded: which, and why} */
+  /** {@return a line for each provider that cannot be loaded, with its name and the reason} */
   public List<String> problems() {
     return List.copyOf(problems);
   }
@@ -115,8 +115,8 @@ public final class LockProviders {
    *
    * @param scheme the scheme, in lower case
    * @return the provider
-   * @throws LockConfigurationException if there is none; the message says what to add, which there
-   *     are, and which cannot be loaded
+   * @throws LockConfigurationException if there is none; the message says which dependency to add,
+   *     which backends were found, and which cannot be loaded
    */
   public LockProvider serving(String scheme) {
     return providers.stream()
@@ -137,7 +137,7 @@ public final class LockProviders {
             .collect(Collectors.joining(", "));
     return new LockConfigurationException(
         String.format(
-            "no lock backend serves %s: URIs; %s%s. Those found take %s",
+            "no backend was found for %s: URIs; %s%s. The backends that were found take %s",
             scheme, broken, advice(scheme), examples));
   }
 
@@ -150,10 +150,10 @@ public final class LockProviders {
                 artifact.isPresent()
                     ? "dev.interlock:"
                         + artifact.id()
-                        + " is there, but no file "
+                        + " is on the class path, but no file "
                         + SERVICE_FILE
-                        + " names its provider; a jar that is made of others has to join their"
-                        + " files of that name, not keep one of them"
+                        + " names its provider; if jars were merged into one, merge their files"
+                        + " of that name, too"
                     : "add the dependency dev.interlock:" + artifact.id())
         .orElse("correct the scheme, or add the backend's jar");
   }

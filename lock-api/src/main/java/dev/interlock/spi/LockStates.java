@@ -54,7 +54,7 @@ public final class LockStates {
    * Returns the state of an exclusive lock that is held.
    *
    * @param name the lock's name
-   * @param holder who holds it
+   * @param holder the holder
    * @param waiters the labels of the waiters, in order; empty if the store keeps no queue
    * @return its state
    */
@@ -66,9 +66,9 @@ public final class LockStates {
    * Returns the state of a name that is held, of any kind.
    *
    * @param name the lock's name
-   * @param kind what it is used as
+   * @param kind the kind of lock
    * @param capacity a semaphore's limit; for other kinds {@link Share#capacity()}
-   * @param holders who holds it, in the order of their grants, at least one
+   * @param holders the holders, in the order of their grants, at least one
    * @param waiters the labels of the waiters, in order; empty if the store keeps no queue
    * @return its state
    * @throws IllegalArgumentException if there are no holders
@@ -85,8 +85,8 @@ public final class LockStates {
    *
    * @param label its label, or null if the store does not keep it
    * @param token its fencing token, or null if there is none
-   * @param remaining how long the hold lasts without another renewal, or null if not known
-   * @param heldSince when the store granted it, by the store's clock, or null if not recorded
+   * @param remaining how long the store will keep it without another renewal, or null if not known
+   * @param heldSince the time of the grant, by the store's clock, or null if not recorded
    * @return the holder
    */
   public static Holder holder(
@@ -100,12 +100,12 @@ public final class LockStates {
   /**
    * Returns a holder of a name of any kind.
    *
-   * @param kind what the name is used as
-   * @param weight how much of it the holder has, see {@link Share#weight()}
+   * @param kind the kind of lock
+   * @param weight the weight of the holder's claim, see {@link Share#weight()}
    * @param label its label, or null if the store does not keep it
    * @param token its fencing token, or null if there is none
-   * @param remaining how long the hold lasts without another renewal, or null if not known
-   * @param heldSince when the store granted it, by the store's clock, or null if not recorded
+   * @param remaining how long the store will keep it without another renewal, or null if not known
+   * @param heldSince the time of the grant, by the store's clock, or null if not recorded
    * @return the holder
    */
   public static Holder holder(
@@ -134,7 +134,7 @@ public final class LockStates {
    * Returns a state with other fencing tokens.
    *
    * @param state the state
-   * @param change makes another token from each
+   * @param change returns the new token for a token
    * @return a new state
    */
   public static LockState mapTokens(LockState state, LongUnaryOperator change) {

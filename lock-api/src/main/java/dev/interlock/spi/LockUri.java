@@ -20,23 +20,22 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The address of a store, as text: {@code
- * scheme://user:password@host:port,host:port/path?name=value&name=value}, or {@code
- * scheme:path?name=value} for a store without an address. Unlike {@link java.net.URI} it takes
- * several hosts. User, password, path and parameters are percent-decoded. Only these characters
- * must be percent-encoded: {@code %} and {@code ?} in a user or password, {@code :} in a user, and
- * {@code %}, {@code &} and {@code @} in a parameter.
+ * The URI of a store: {@code scheme://user:password@host:port,host:port/path?name=value&name=value},
+ * or {@code scheme:path?name=value} for a store without an address. Unlike {@link java.net.URI} it
+ * can have several hosts. User, password, path and parameters are percent-decoded. Only these
+ * characters must be percent-encoded: {@code %} and {@code ?} in a user or password, {@code :} in a
+ * user, and {@code %}, {@code &} and {@code @} in a parameter.
  *
  * <p>A method that reads a malformed part throws {@link LockConfigurationException}, which names
- * the part and says what would be right. Passwords are never part of {@link #toString()} or of a
- * message; {@link #redact} removes them from messages of others. Thread-safe; immutable but for
- * secrets in files, which {@link #get} reads again each time.
+ * the part and says how to write it. {@link #toString()} and messages never contain passwords;
+ * {@link #redact} removes them from other messages. Thread-safe. Immutable except for secrets in
+ * files, which {@link #get} reads again each time.
  */
 public final class LockUri {
 
   /**
-   * Where to read the password from, in place of the one before the {@code @}. A provider whose
-   * URIs take a password lists this among its {@link LockProvider#parameters}.
+   * The source of the password, in place of the one before the {@code @}. A provider whose URIs
+   * take a password lists this among its {@link LockProvider#parameters}.
    */
   public static final UriParameter<String> PASSWORD =
       UriParameter.secretElsewhere(
@@ -80,7 +79,7 @@ public final class LockUri {
   private final String path;
   private final Map<String, String> parameters;
 
-  /** The files with secrets that were read, by their names. */
+  /** The secret files that were read, by their names. */
   private final Map<String, FileBacked<String>> secretFiles = new ConcurrentHashMap<>();
 
   private LockUri(
@@ -102,7 +101,7 @@ public final class LockUri {
    * Parses a URI.
    *
    * @param text the URI
-   * @return its parts
+   * @return the parsed URI
    * @throws LockConfigurationException if it is not of the form above
    */
   public static LockUri parse(String text) {
@@ -120,12 +119,11 @@ public final class LockUri {
     Map<String, String> parameters = new LinkedHashMap<>();
     int question = rest.indexOf('?');
     if (question >= 0) {
-      // In redis://u:1?a=b@host the parameters may begin at the ?, or the password may go on.
+      // In redis://u:1?a=b@host the ? may begin the parameters, or be part of the password.
       if (rest.startsWith("//") && rest.indexOf('@', question) >= 0) {
         throw malformed(
             scheme,
-            "there is an @ after a ?; write ? in a user or password as %3F, and @ in a parameter as"
-                + " %40");
+            "an @ follows a ?; write ? as %3F in a user or password, and @ as %40 in a parameter");
       }
       parseQuery(scheme, rest.substring(question + 1), parameters);
       rest = rest.substring(0, question);
@@ -202,7 +200,7 @@ public final class LockUri {
   /**
    * Returns the user before the {@code @}.
    *
-   * @return the user; empty if there is none, or an empty one
+   * @return the user, or empty if there is none or its name is empty
    */
   public Optional<String> user() {
     return Optional.ofNullable(user).filter(name -> !name.isEmpty());
@@ -210,10 +208,10 @@ public final class LockUri {
 
   /**
    * Returns the password before the {@code @}, or the one to which {@link #PASSWORD} refers. It may
-   * be in a file that is replaced while clients run: call this again whenever a connection is
-   * authenticated, see {@link #get}.
+   * be in a file that is replaced while clients run. So call this method again whenever a
+   * connection is authenticated; see {@link #get}.
    *
-   * @return the password; empty if there is none, or an empty one
+   * @return the password, or empty if there is none or it is empty
    * @throws LockConfigurationException if it is given twice, or cannot be read
    */
   public Optional<String> password() {
@@ -228,8 +226,8 @@ public final class LockUri {
   }
 
   /**
-   * Returns what follows the address, from the first slash on; for a URI without {@code //}, all
-   * that follows the scheme.
+   * Returns the path, which begins at the first slash after the address; in a URI without {@code
+   * //}, the part after the scheme.
    *
    * @return the path, possibly empty
    */
@@ -258,7 +256,7 @@ public final class LockUri {
       throw malformed(
           scheme,
           String.format(
-              "what stands before the path is not a host and port; write host:%1$s, or"
+              "the part before the path is not a host and port; write host:%1$s, or"
                   + " [address]:%1$s for IPv6",
               defaultPort));
     }
@@ -272,21 +270,22 @@ public final class LockUri {
       throw malformed(
           scheme,
           String.format(
-              "what follows the host %s is not a port; write a number from 1 to 65535, such as %s",
+              "the text after the host %s is not a port; write a number from 1 to 65535, such as %s",
               host, new Endpoint(host, defaultPort)));
     }
     return new Endpoint(host, port);
   }
 
   /**
-   * Returns the value of a parameter. A secret that is in a file is read again by each call. Once
-   * it has been read, an unreadable or empty file is not an error any more: the last secret that
-   * was read is returned until the file can be read again, which is logged.
+   * Returns the value of a parameter. If the parameter names a file with a secret, each call reads
+   * the file again. After the first successful read, an unreadable or empty file is not an error:
+   * the method returns the last secret until the file can be read again, and logs a warning.
    *
    * @param <T> the type of the value
    * @param parameter the parameter
-   * @return its value, or empty if the URI does not give it
-   * @throws LockConfigurationException if it is not a value of the parameter, or given twice
+   * @return the value, or empty if the URI does not give the parameter
+   * @throws LockConfigurationException if the text is not a value of the parameter, or if the
+   *     parameter is given twice
    */
   public <T> Optional<T> get(UriParameter<T> parameter) {
     List<String> given = parameter.names().stream().filter(parameters::containsKey).toList();
@@ -306,11 +305,11 @@ public final class LockUri {
   }
 
   /**
-   * Refuses parameters that are not among those given. The engine does so before it calls {@link
+   * Checks that this URI has only known parameters. The engine does so before it calls {@link
    * LockProvider#open}.
    *
    * @param known the parameters that the scheme takes
-   * @throws LockConfigurationException if there are others; it lists the known ones
+   * @throws LockConfigurationException if there are others; the message lists the known ones
    */
   public void requireOnly(Collection<UriParameter<?>> known) {
     Set<String> names = new TreeSet<>();
@@ -321,23 +320,23 @@ public final class LockUri {
       throw malformed(
           scheme,
           String.format(
-              "unknown parameter %s; those known are %s",
+              "unknown parameter %s; the known ones are %s",
               String.join(", ", unknown), String.join(", ", names)));
     }
   }
 
   /**
-   * Returns the text with {@code ***} in place of what may be secret in its URIs: user and
-   * password, and the values of parameters whose names contain {@code password}, {@code passwd},
-   * {@code pwd}, {@code secret}, {@code token} or {@code credential}.
+   * Returns the text with {@code ***} in place of possible secrets in its URIs: user and password,
+   * and the values of parameters whose names contain {@code password}, {@code passwd}, {@code pwd},
+   * {@code secret}, {@code token} or {@code credential}.
    *
    * <p>Passwords may be written raw, with spaces, slashes and {@code @}. So if the end of a secret
-   * is ambiguous, this hides too much rather than too little: a login ends at the last {@code @}
-   * before the next URI, and a secret parameter where the next URI begins. What looks like a URI
-   * after white space counts as the next one.
+   * is ambiguous, this method hides too much rather than too little: a login ends at the last
+   * {@code @} before the next URI, and a secret parameter ends where the next URI begins. Text
+   * after white space that looks like a URI counts as the next URI.
    *
-   * @param text a URI, or a message that may quote some
-   * @return the text to show
+   * @param text a URI, or a message that may quote URIs
+   * @return the text without secrets
    */
   public static String redact(String text) {
     StringBuilder redacted = new StringBuilder(text.length());
@@ -371,8 +370,8 @@ public final class LockUri {
   }
 
   /**
-   * Returns scheme, addresses and path: neither user, password nor parameters. What is malformed is
-   * replaced by {@code ***}, as it may be a password.
+   * Returns scheme, addresses and path, without user, password and parameters. A malformed part is
+   * replaced by {@code ***}, because it may be a password.
    */
   @Override
   public String toString() {

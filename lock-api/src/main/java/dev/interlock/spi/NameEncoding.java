@@ -8,12 +8,12 @@ import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Percent-encoding of lock names, for stores that do not take every character. A person can still
- * read most names.
+ * Percent-encodes lock names for stores that do not accept every character. People can still read
+ * most encoded names.
  *
- * <p>Every version of Java encodes a name in the same way. Which characters stay as they are is
- * fixed here, because a JVM's own tables, such as those of {@link Character}, grow with each
- * version of Unicode: two JVMs would store one lock under two keys, and both would hold it.
+ * <p>Every version of Java encodes a name in the same way. This class fixes which characters are
+ * kept, because a JVM's own tables, such as those of {@link Character}, grow with each version of
+ * Unicode. With those, two JVMs could store one lock under two keys, and both could hold it.
  *
  * <p>Two names never have the same encoding. Immutable.
  */
@@ -23,7 +23,6 @@ public final class NameEncoding {
 
   private final String reserved;
 
-  /** Of ranges beyond ASCII: where each begins, and where the characters after it begin. */
   private final int[] boundaries;
 
   private final boolean keepsRanges;
@@ -35,10 +34,10 @@ public final class NameEncoding {
   }
 
   /**
-   * Returns an encoding that keeps every character that can be seen, and spaces. It encodes control
-   * characters, invisible format characters, and line and paragraph separators.
+   * Returns an encoding that keeps visible characters and spaces. It encodes control characters,
+   * invisible format characters, and line and paragraph separators.
    *
-   * @param reserved ASCII characters that are encoded, too, as {@code %} always is
+   * @param reserved further ASCII characters to encode; {@code %} is always encoded
    * @return the encoding
    */
   public static NameEncoding ofVisible(String reserved) {
@@ -46,10 +45,10 @@ public final class NameEncoding {
   }
 
   /**
-   * Returns an encoding that keeps the ASCII characters that can be seen, spaces, and the letters
-   * and digits of Unicode's basic plane.
+   * Returns an encoding that keeps visible ASCII characters, spaces, and the letters and digits of
+   * Unicode's basic plane.
    *
-   * @param reserved ASCII characters that are encoded, too, as {@code %} always is
+   * @param reserved further ASCII characters to encode; {@code %} is always encoded
    * @return the encoding
    */
   public static NameEncoding ofLettersAndDigits(String reserved) {
@@ -60,8 +59,8 @@ public final class NameEncoding {
    * Encodes a name, or the beginning of one.
    *
    * @param name any text of well-formed Unicode
-   * @return the text, with {@code %} and two hexadecimal digits for each byte, in UTF-8, of a
-   *     character that is not kept
+   * @return the text, with {@code %} and two hexadecimal digits for each UTF-8 byte of a character
+   *     that is not kept
    */
   public String encode(String name) {
     StringBuilder encoded = null;
@@ -87,8 +86,8 @@ public final class NameEncoding {
     if (c < 0x80) {
       return c >= ' ' && c != 0x7F && c != '%' && reserved.indexOf(c) < 0;
     }
-    // Even places begin a range, and odd ones end it. Between two places p - 1 and p the search
-    // answers -p - 1, which is even where p is odd.
+    // Even indexes begin a range, and odd ones end it. For a character between the boundaries i - 1
+    // and i the search returns -i - 1, which is even if i is odd.
     boolean isInRange = Arrays.binarySearch(boundaries, c) % 2 == 0;
     return isInRange == keepsRanges;
   }
@@ -96,12 +95,12 @@ public final class NameEncoding {
   /**
    * Decodes a name.
    *
-   * @param encoded any text that was found in the store
+   * @param encoded any text from the store
    * @return the name that {@link #encode} turns into exactly this text, or null if there is none
    */
   public @Nullable String decode(String encoded) {
     try {
-      // The decoder is made for forms, where a plus is a space.
+      // The decoder is for HTML forms, where a plus is a space.
       String name = URLDecoder.decode(encoded.replace("+", "%2B"), UTF_8);
       return encode(name).equals(encoded) ? name : null;
     } catch (IllegalArgumentException e) {

@@ -7,11 +7,11 @@ package dev.interlock.spi;
 public interface QueueingBackend extends LockBackend {
 
   /**
-   * Enters the queue for a lock. {@link #release} of the same claim finds and removes everything
-   * that this leaves on the store, even if this method fails.
+   * Enters the queue for a lock. {@link #release} of the same claim must remove everything that
+   * this method leaves on the store, even if this method fails.
    *
    * @param claim the identity of this place
-   * @param deadline when to give up entering, not waiting
+   * @param deadline the deadline for entering the queue, not for the wait
    * @return the place
    * @throws InterruptedException see {@link LockBackend}
    */
@@ -21,9 +21,9 @@ public interface QueueingBackend extends LockBackend {
   interface Place extends AutoCloseable {
 
     /**
-     * Returns whether others were ahead when last seen, so that {@link #await} probably has to
-     * wait. This is reported to listeners, and while a place waits, other threads of the client do
-     * not ask for permits beside it. Must neither ask the store nor block.
+     * Returns whether others were ahead when the store was last asked, so that {@link #await}
+     * probably has to wait. The engine reports this to listeners. While a place waits, other
+     * threads of the client do not ask for permits beside it. Must neither ask the store nor block.
      *
      * @return true by default
      */
@@ -33,23 +33,23 @@ public interface QueueingBackend extends LockBackend {
 
     /**
      * Waits until this place is the first in the queue. May be called again after busy or an
-     * interrupt, even by another thread: when a thread of a client gives up, the client's next
+     * interrupt, even by another thread: when a thread of a client stops waiting, the client's next
      * thread that wants the same lock takes over its place. The lock may be granted in between.
      *
-     * @param deadline when to give up waiting
-     * @return granted; or busy if the deadline passed
+     * @param deadline the deadline for the wait
+     * @return granted, or busy if the deadline passed
      * @throws dev.interlock.LockUnavailableException if the place is lost or the store cannot be
      *     reached; the engine then releases the claim, and enters the queue again with another
-     * @throws dev.interlock.LockConfigurationException if it will never work
+     * @throws dev.interlock.LockConfigurationException if the wait can never succeed
      * @throws InterruptedException if the thread is interrupted while waiting
      */
     Attempt await(Deadline deadline) throws InterruptedException;
 
     /**
-     * Stops waiting: watches end, without blocking on the store. Unless the place was granted, the
-     * engine then releases the claim, which leaves the queue. May be called more than once and,
-     * when the client is being closed, from another thread: an {@link #await} in progress then ends
-     * with busy or a {@link dev.interlock.LockUnavailableException}.
+     * Stops waiting and ends watches, without blocking on the store. Unless the place was granted,
+     * the engine then releases the claim, which leaves the queue. May be called more than once.
+     * While the client is being closed, it may be called from another thread: an {@link #await} in
+     * progress then ends with busy or a {@link dev.interlock.LockUnavailableException}.
      */
     @Override
     void close();

@@ -3,35 +3,36 @@ package dev.interlock.spi;
 import dev.interlock.LockException;
 import dev.interlock.LossReason;
 
-/** How the renewal of one grant ended. */
+/** The outcome of the renewal of one grant. */
 public sealed interface Renewal {
 
   /**
-   * The store confirmed it, and measures the grant's {@linkplain Grant#validityPerConfirmation()
-   * validity} anew. The engine counts it from before it called the backend.
+   * The store confirmed the renewal, and the grant's {@linkplain Grant#validityPerConfirmation()
+   * validity} starts anew. The engine counts it from before its call of the backend.
    */
   record Confirmed() implements Renewal {}
 
   /**
-   * The store confirmed it until a time that only the backend knows, such as the end of a session.
+   * The store confirmed the renewal until a time that only the backend knows, such as the end of a
+   * session.
    *
-   * @param validUntil until when the grant is certain now, counted from before the renewing request
-   *     was sent
+   * @param validUntil the time until which the grant is certain, counted from before the renewing
+   *     request was sent
    */
   record Renewed(long validUntil) implements Renewal {}
 
   /**
    * The store no longer has the grant.
    *
-   * @param reason why, as far as known
-   * @param detail what the store answered
+   * @param reason the reason, as far as it is known
+   * @param detail the answer of the store
    */
   record Gone(LossReason reason, String detail) implements Renewal {}
 
   /**
-   * The store did not confirm it; the engine tries again while the grant is valid.
+   * The store did not confirm the renewal; the engine tries again while the grant is valid.
    *
-   * @param problem why
+   * @param problem the failure
    */
   record Failed(LockException problem) implements Renewal {}
 }

@@ -6,16 +6,17 @@ import dev.interlock.LockConfigurationException;
 import dev.interlock.LockKind;
 
 /**
- * How much of a name a {@link Claim} takes. A name has a capacity, each claim a weight, and the
- * store grants a claim while the weights of all that hold the name stay within the capacity.
+ * The part of a name that a {@link Claim} asks for. A name has a capacity, and each claim has a
+ * weight. The store grants a claim if the weights of all holders of the name stay within the
+ * capacity.
  *
- * <p>An exclusive lock is 1 of 1, a semaphore k of N, a reader 1 of {@link #UNLIMITED}, and a
- * writer all of that. All claims of a name have to {@linkplain #agreesWith agree} on its kind and
- * capacity while any of them is held or waits.
+ * <p>An exclusive lock is 1 of 1, permits of a semaphore are k of N, a reader is 1 of {@link
+ * #UNLIMITED}, and a writer is all of that. All claims of a name have to {@linkplain #agreesWith
+ * agree} on its kind and capacity while any of them holds it or waits for it.
  *
- * @param kind what the name is used as
- * @param weight how much the claim takes, from 1 to the capacity
- * @param capacity how much there is
+ * @param kind the kind of lock
+ * @param weight the weight of the claim, from 1 to the capacity
+ * @param capacity the capacity of the name
  */
 public record Share(LockKind kind, int weight, int capacity) {
 
@@ -44,10 +45,10 @@ public record Share(LockKind kind, int weight, int capacity) {
   }
 
   /**
-   * Returns some permits of a semaphore.
+   * Returns the share of some permits of a semaphore.
    *
-   * @param permits how many, from 1 to the limit
-   * @param limit how many there are
+   * @param permits the number of permits, from 1 to the limit
+   * @param limit the number of permits that there are
    * @return the share
    */
   public static Share ofSemaphore(int permits, int limit) {
@@ -59,13 +60,13 @@ public record Share(LockKind kind, int weight, int capacity) {
     return weight == capacity;
   }
 
-  /** {@return whether it is that of an exclusive lock, the only kind that every backend has} */
+  /** {@return whether it is the share of an exclusive lock, which every backend supports} */
   public boolean isExclusive() {
     return kind == LockKind.EXCLUSIVE;
   }
 
   /**
-   * {@return whether both may be of one name: same kind, same capacity}
+   * {@return whether both shares can be of one name: they have the same kind and capacity}
    *
    * @param other another share
    */
@@ -74,18 +75,19 @@ public record Share(LockKind kind, int weight, int capacity) {
   }
 
   /**
-   * Returns the failure of a claim that disagrees with what the name is in use as.
+   * Returns the failure of a claim of this share if the name is in use with another kind or
+   * capacity.
    *
    * @param name the lock's name
-   * @param present the share of a claim that holds the name, or waits for it
+   * @param current the share of a claim that holds the name, or waits for it
    * @return the exception to throw
    */
-  public LockConfigurationException disagreement(String name, Share present) {
+  public LockConfigurationException disagreement(String name, Share current) {
     return new LockConfigurationException(
         "\""
             + name
             + "\" is in use as "
-            + present.use()
+            + current.use()
             + " and cannot be acquired as "
             + use()
             + "; all clients have to use a name in the same way, or wait until it is free");

@@ -17,9 +17,9 @@ enum SystemTime implements TimeSource {
 
   @Override
   public void parkUntil(Object blocker, long untilNanos) {
-    long left = untilNanos - System.nanoTime();
-    if (left > 0) {
-      LockSupport.parkNanos(blocker, left);
+    long remaining = untilNanos - System.nanoTime();
+    if (remaining > 0) {
+      LockSupport.parkNanos(blocker, remaining);
     }
   }
 }

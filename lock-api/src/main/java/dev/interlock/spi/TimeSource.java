@@ -12,7 +12,7 @@ public interface TimeSource {
   }
 
   /**
-   * Returns the monotonic time in nanoseconds; only differences mean anything. It may stand still
+   * Returns the monotonic time in nanoseconds; only differences are meaningful. It may stand still
    * while the machine sleeps.
    *
    * @return nanoseconds
@@ -20,25 +20,25 @@ public interface TimeSource {
   long nanoTime();
 
   /**
-   * Returns the wall-clock time in milliseconds since 1970. It may jump; only used to detect that
-   * the machine slept.
+   * Returns the wall-clock time in milliseconds since 1970. It may jump. It is used only to detect
+   * that the machine slept.
    *
    * @return milliseconds
    */
   long wallMillis();
 
   /**
-   * Blocks the current thread until {@link #nanoTime()} reaches the given time, or it is unparked
-   * or interrupted, or spuriously, as {@link LockSupport#parkNanos(Object, long)} does.
+   * Blocks the current thread until {@link #nanoTime()} reaches the given time or the thread is
+   * unparked or interrupted. May return spuriously, as {@link LockSupport#parkNanos(Object, long)}.
    *
-   * @param blocker what the thread waits for; for thread dumps
-   * @param untilNanos when to return
+   * @param blocker the object that the thread waits for, as thread dumps show it
+   * @param untilNanos the time at which to return
    */
   void parkUntil(Object blocker, long untilNanos);
 
   /**
    * Ends the given thread's {@link #parkUntil}, or else its next one. Never blocks. By default
-   * calls {@link LockSupport#unpark}, which is right for every clock that parks threads by {@link
+   * calls {@link LockSupport#unpark}, which is right for every clock that parks threads with {@link
    * LockSupport}.
    *
    * @param thread the thread; null for none

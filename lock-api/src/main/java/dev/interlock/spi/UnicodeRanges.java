@@ -4,7 +4,7 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Ranges of characters beyond ASCII, as Unicode 13 and so Java 17 have them. What is stored depends
+ * Ranges of characters beyond ASCII, as in Unicode 13 and therefore in Java 17. Stored data depends
  * on them, so they never change, not even for characters that are added to Unicode.
  */
 final class UnicodeRanges {
@@ -61,7 +61,7 @@ final class UnicodeRanges {
 
   private UnicodeRanges() {}
 
-  /** {@return where each range begins, and where the characters after it begin, in order} */
+  /** {@return the first character of each range and the first one after it, in order} */
   static int[] boundaries(String ranges) {
     return Stream.of(ranges.split("\\s+"))
         .flatMapToInt(

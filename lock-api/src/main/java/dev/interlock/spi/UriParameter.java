@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A parameter in the query of lock URIs, such as {@code ttl} in {@code redis://host?ttl=10s}.
  * Declare it once as a constant, list it in {@link LockProvider#parameters}, and read it with
- * {@link LockUri#get}. Messages, {@code interlock backends} and the reference of parameters use the
- * declaration. Immutable.
+ * {@link LockUri#get}. Messages, {@code interlock backends} and the reference page of parameters
+ * are based on the declaration. Immutable.
  *
  * <pre>{@code
  * static final UriParameter<Duration> CONNECT_TIMEOUT =
@@ -34,7 +34,7 @@ public final class UriParameter<T> {
   private static final String FILE = "File";
   private static final String VARIABLE = "Env";
 
-  /** Reads the value that is given under one of the names. */
+  /** Converts the text that a URI gives under one of the names. */
   private interface Reader<T> {
     T read(String name, String text, Map<String, FileBacked<String>> secretFiles);
   }
@@ -64,11 +64,11 @@ public final class UriParameter<T> {
    * @param <T> the type of the value
    * @param name the parameter's name; one that contains {@code password} or the like is hidden by
    *     {@link LockUri#redact}
-   * @param form how values are written, for people, such as {@code creator or anyone}
-   * @param defaultValue what applies if the parameter is not given, for people; null for nothing
-   * @param meaning what it is for, as a sentence
-   * @param parser turns the text into the value; throws {@link IllegalArgumentException} with a
-   *     message that says what would be right
+   * @param form the form of values, as a text for people, such as {@code creator or anyone}
+   * @param defaultValue the default, as a text for people; null for none
+   * @param meaning the meaning, as a sentence
+   * @param parser converts the text into the value; throws {@link IllegalArgumentException} with a
+   *     message that says how to write it
    * @return the parameter
    */
   public static <T> UriParameter<T> of(
@@ -85,8 +85,8 @@ public final class UriParameter<T> {
    * Declares a parameter whose values are any text.
    *
    * @param name the parameter's name
-   * @param defaultValue what applies if it is not given, for people; null for nothing
-   * @param meaning what it is for, as a sentence
+   * @param defaultValue the default, as a text for people; null for none
+   * @param meaning the meaning, as a sentence
    * @return the parameter
    */
   public static UriParameter<String> text(
@@ -98,8 +98,8 @@ public final class UriParameter<T> {
    * Declares a parameter whose values are durations of at least 1 ms; see {@link DurationSyntax}.
    *
    * @param name the parameter's name
-   * @param defaultValue what applies if it is not given, for people; null for nothing
-   * @param meaning what it is for, as a sentence
+   * @param defaultValue the default, as a text for people; null for none
+   * @param meaning the meaning, as a sentence
    * @return the parameter
    */
   public static UriParameter<Duration> duration(
@@ -122,10 +122,10 @@ public final class UriParameter<T> {
    * Declares a parameter whose values are whole numbers.
    *
    * @param name the parameter's name
-   * @param min the least value allowed
-   * @param max the greatest value allowed
-   * @param defaultValue what applies if it is not given, for people; null for nothing
-   * @param meaning what it is for, as a sentence
+   * @param min the minimum value
+   * @param max the maximum value
+   * @param defaultValue the default, as a text for people; null for none
+   * @param meaning the meaning, as a sentence
    * @return the parameter
    */
   public static UriParameter<Integer> integer(
@@ -149,8 +149,8 @@ public final class UriParameter<T> {
    * Declares a parameter whose values are {@code true} and {@code false}.
    *
    * @param name the parameter's name
-   * @param defaultValue what applies if it is not given
-   * @param meaning what it is for, as a sentence
+   * @param defaultValue the default
+   * @param meaning the meaning, as a sentence
    * @return the parameter
    */
   public static UriParameter<Boolean> flag(String name, boolean defaultValue, String meaning) {
@@ -172,8 +172,8 @@ public final class UriParameter<T> {
    * Declares a parameter whose values are the names of readable files.
    *
    * @param name the parameter's name
-   * @param defaultValue what applies if it is not given, for people; null for nothing
-   * @param meaning what it is for, as a sentence
+   * @param defaultValue the default, as a text for people; null for none
+   * @param meaning the meaning, as a sentence
    * @return the parameter
    */
   public static UriParameter<Path> file(
@@ -182,21 +182,21 @@ public final class UriParameter<T> {
   }
 
   /**
-   * Declares a parameter whose value is a secret. Besides the secret itself ({@code NAME}) a URI
-   * may give the file that holds it ({@code NAMEFile}) or the environment variable ({@code
-   * NAMEEnv}), so that neither URIs nor command lines have to contain secrets. Line breaks at the
-   * end of the file are dropped, and it must not be empty. The file may be replaced while it is in
-   * use, see {@link LockUri#get}.
+   * Declares a parameter whose value is a secret. In place of the secret itself ({@code NAME}) a
+   * URI may give a file that contains it ({@code NAMEFile}) or an environment variable ({@code
+   * NAMEEnv}), so that URIs and command lines need not contain secrets. Line breaks at the end of
+   * the file are dropped, and the rest must not be empty. The file may be replaced while it is in
+   * use; see {@link LockUri#get}.
    *
    * @param name the parameter's name
-   * @param meaning what it is for, as a sentence
+   * @param meaning the meaning, as a sentence
    * @return the parameter
    */
   public static UriParameter<String> secret(String name, String meaning) {
     return secret(List.of(name, name + FILE, name + VARIABLE), meaning);
   }
 
-  /** A secret that is given in another part of the URI, if neither by file nor by variable. */
+  /** Declares a secret that another part of the URI gives, unless a file or a variable does. */
   static UriParameter<String> secretElsewhere(String name, String meaning) {
     return secret(List.of(name + FILE, name + VARIABLE), meaning);
   }
@@ -232,7 +232,7 @@ public final class UriParameter<T> {
     String text = UTF_8.newDecoder().decode(ByteBuffer.wrap(contents.get(0))).toString();
     String secret = text.replaceFirst("\\R+\\z", "");
     if (secret.isEmpty()) {
-      throw new IOException("it is empty");
+      throw new IOException("the file is empty");
     }
     return secret;
   }
@@ -244,7 +244,7 @@ public final class UriParameter<T> {
         return file;
       }
     } catch (InvalidPathException e) {
-      // As if there were no such file.
+      // There can be no such file.
     }
     throw new IllegalArgumentException("must be a readable file; \"" + text + "\" is not");
   }
@@ -254,26 +254,26 @@ public final class UriParameter<T> {
     return names;
   }
 
-  /** {@return how values are written, for people} */
+  /** {@return the form of values, as a text for people} */
   public String form() {
     return form;
   }
 
-  /** {@return what applies if the parameter is not given, for people; null for nothing} */
+  /** {@return the default, as a text for people; null for none} */
   public @Nullable String defaultValue() {
     return defaultValue;
   }
 
-  /** {@return what the parameter is for, as a sentence} */
+  /** {@return the meaning of the parameter, as a sentence} */
   public String meaning() {
     return meaning;
   }
 
   /**
-   * Reads a value.
+   * Converts the text of a URI into a value.
    *
-   * @param secretFiles the files with secrets that were read before, by their names
-   * @throws IllegalArgumentException if the text is not such a value
+   * @param secretFiles the secret files that were read before, by their names
+   * @throws IllegalArgumentException if the text is not a value of the parameter
    */
   T read(String name, String text, Map<String, FileBacked<String>> secretFiles) {
     return reader.read(name, text, secretFiles);

@@ -5,8 +5,8 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A signal for which one thread waits. A signal before the wait is remembered; several count as
- * one. {@link #signal()} never blocks and may be called by any thread.
+ * A signal that one thread waits for. A signal before the wait is remembered, and several signals
+ * count as one. {@link #signal()} never blocks, and any thread may call it.
  */
 public final class WakeUp {
 
@@ -16,7 +16,7 @@ public final class WakeUp {
   private volatile @Nullable Thread waiter;
 
   /**
-   * Makes one without a signal.
+   * Creates a wake-up that is not signalled.
    *
    * @param time the clock for waits
    */
@@ -25,11 +25,11 @@ public final class WakeUp {
   }
 
   /**
-   * Makes one without a signal that also calls back, for waits that occupy no thread.
+   * Creates a wake-up that is not signalled and has a callback, for waits that occupy no thread.
    *
    * @param time the clock for waits
    * @param onSignal called by the signalling thread, for the first signal since the last one was
-   *     consumed; must neither block nor throw; null for none
+   *     consumed; must neither block nor throw; null for no callback
    */
   public WakeUp(TimeSource time, @Nullable Runnable onSignal) {
     this.time = time;
@@ -59,7 +59,7 @@ public final class WakeUp {
   /**
    * Waits for a signal, and consumes it. Only one thread may wait at a time.
    *
-   * @param deadline when to give up
+   * @param deadline the deadline for the wait
    * @return whether it was signalled; false if the deadline passed first
    * @throws InterruptedException if the thread is interrupted before or while waiting; a signal is
    *     then kept

@@ -1,11 +1,11 @@
 /**
  * The interfaces that a backend implements.
  *
- * <p>A backend for a store without a queue implements {@link dev.interlock.spi.LockBackend}: one
- * attempt, renew, release, inspect. The engine does everything that backends share: waiting,
- * deadlines, renewal, validity, loss, async, reentrancy. A backend whose store keeps waiters in
- * order implements {@link dev.interlock.spi.QueueingBackend}. {@link
- * dev.interlock.spi.LockProvider} makes a backend known to {@link java.util.ServiceLoader}, and
+ * <p>A backend for a store without a queue implements {@link dev.interlock.spi.LockBackend}: it
+ * makes single attempts, renews, releases and inspects. The engine does everything that backends
+ * have in common: waiting, deadlines, renewal, validity, loss, asynchronous calls, reentrancy. A
+ * backend whose store keeps waiters in order implements {@link dev.interlock.spi.QueueingBackend}.
+ * {@link java.util.ServiceLoader} finds a backend by its {@link dev.interlock.spi.LockProvider}.
  * {@link dev.interlock.spi.UriParameter} declares the parameters of its URIs.
  */
 @NullMarked

@@ -208,7 +208,7 @@ class MinHoldTest extends EngineFixture {
         assertThrows(IllegalArgumentException.class, builder::build).getMessage());
     builder.maxHold(null).autoRenew(false);
     assertEquals(
-        "minHold must be at most the ttl, which is PT30S, where autoRenew is off, not PT2M",
+        "without autoRenew, minHold must be at most the ttl, which is PT30S, not PT2M",
         assertThrows(IllegalArgumentException.class, builder::build).getMessage());
     assertThrows(
         LockConfigurationException.class, () -> LockClient.open("memory:x?minHold=2m&maxHold=1m"));

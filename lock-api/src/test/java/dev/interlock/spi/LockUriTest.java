@@ -261,7 +261,7 @@ class LockUriTest {
             LockConfigurationException.class,
             () -> uri.requireOnly(List.of(text("namespace"), LockUri.PASSWORD, text("b"))));
     assertEquals(
-        "redis URI: unknown parameter namespac; those known are b, namespace, passwordEnv,"
+        "redis URI: unknown parameter namespac; the known ones are b, namespace, passwordEnv,"
             + " passwordFile",
         e.getMessage());
   }

@@ -57,7 +57,7 @@ public final class LockGroups {
    */
   public static LockGroups of(Function<? super String, String> groupOf, int most) {
     if (most < 1 || most > 1000) {
-      throw new IllegalArgumentException("the limit of groups must be 1 to 1000, was " + most);
+      throw new IllegalArgumentException("the limit of groups must be from 1 to 1000, not " + most);
     }
     return new LockGroups(requireNonNull(groupOf, "groupOf"), most);
   }
@@ -72,7 +72,12 @@ public final class LockGroups {
       group = groupOf.apply(name);
     } catch (RuntimeException e) {
       if (!failureLogged.getAndSet(true)) {
-        log.warn("no group for \"{}\"; further failures are not logged", name, e);
+        log.warn(
+            "lock \"{}\" counts as \"{}\", because the function of the groups failed; further"
+                + " failures are not logged",
+            name,
+            OTHER,
+            e);
       }
     }
     return group == null || group.isBlank() || !isAdmitted(group) ? OTHER : group;
@@ -89,7 +94,8 @@ public final class LockGroups {
       }
     }
     if (!limitLogged.getAndSet(true)) {
-      log.warn("there are more than {} groups of locks; the rest count as \"{}\"", most, OTHER);
+      log.warn(
+          "there are more than {} groups of locks; further groups count as \"{}\"", most, OTHER);
     }
     return false;
   }

@@ -34,15 +34,18 @@ public enum LockMeter implements MeterDocumentation {
       Tag.LOCK_GROUP,
       Tag.OUTCOME),
 
-  /** Acquisitions that had to wait for a holder. */
+  /** Acquisitions that had to wait for a holder or for earlier waiters. */
   CONTENDED(
-      "interlock.contended", COUNTER, "Acquisitions that had to wait for others", Tag.LOCK_GROUP),
+      "interlock.contended",
+      COUNTER,
+      "Acquisitions that had to wait for a holder or for earlier waiters",
+      Tag.LOCK_GROUP),
 
-  /** Attempts to acquire that failed because the store was unavailable, and were repeated. */
+  /** Attempts that failed because the store was unavailable, and were retried. */
   RETRIES(
       "interlock.retries",
       COUNTER,
-      "Attempts to acquire that found the store unavailable and were repeated",
+      "Attempts that failed because the store was unavailable, and were retried",
       Tag.LOCK_GROUP),
 
   /** Renewals of leases. */
@@ -67,8 +70,8 @@ public enum LockMeter implements MeterDocumentation {
   /** The acquisitions that are waiting at this moment. */
   WAITING("interlock.waiting", GAUGE, "Acquisitions waiting now"),
 
-  /** The longest of the waits that are in progress. */
-  WAITING_LONGEST("interlock.waiting.longest", GAUGE, "Longest of the waits in progress");
+  /** The age of the oldest acquisition that is waiting. */
+  WAITING_LONGEST("interlock.waiting.longest", GAUGE, "Age of the oldest acquisition waiting now");
 
   /** The keys of the tags. The set of values of each is small and bounded. */
   public enum Tag implements KeyName {

@@ -100,10 +100,10 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
       synchronized (LockMetrics.class) {
         if (registry.find(LockMeter.HELD.getName()).tags(tags).meter() != null) {
           throw new IllegalStateException(
-              "the registry has the meters of another lock client with "
+              "the registry already has the meters of a lock client with "
                   + tags
                   + "; give each client a name: new LockMetrics(client, \"orders\"). If the other"
-                  + " client is closed, close its LockMetrics as well");
+                  + " client is closed, close its LockMetrics, too");
         }
         kinds().forEach(kind -> binding.addGauges(client, kind));
       }

@@ -131,8 +131,8 @@ final class TimedLease {
         deferrable ? ((DeferrableLease) lease).releaseAfter(rest) : lease.release();
     if (outcome == ReleaseOutcome.ALREADY_LOST || late) {
       log.warn(
-          "lock \"{}\" ended before it was unlocked: its task took longer than lockAtMostFor, or"
-              + " the lock was lost. The task may have run elsewhere at the same time.",
+          "lock \"{}\" ended before it was unlocked: the task took longer than lockAtMostFor, or"
+              + " the lock was lost. The task may have run elsewhere at the same time",
           lease.name());
     }
   }

@@ -61,8 +61,8 @@ public final class CurrentLease {
         .orElseThrow(
             () ->
                 new IllegalStateException(
-                    "this thread is not inside a call of a @Locked method; was it called by"
-                        + " another of the same object, or is this another thread?"));
+                    "this thread is not inside a call of a @Locked method; a method of the same"
+                        + " object called it without the proxy, or this is another thread"));
   }
 
   /**
@@ -133,8 +133,8 @@ public final class CurrentLease {
     }
     if (conflicting != null) {
       throw new IllegalStateException(
-          ("this thread holds %s as %s, and would wait for itself to get %s as %s; let the outer"
-                  + " method lock all that the inner one needs")
+          ("this thread holds %s with mode %s, and would wait for itself to get %s with mode %s;"
+                  + " let the outer method lock everything that the inner one needs")
               .formatted(
                   conflicting.names,
                   conflicting.method.mode(),

@@ -98,20 +98,21 @@ final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingl
         throw locked.refuse(
             "the method is "
                 + Modifier.toString(unfit)
-                + ", so a proxy cannot put a lock around it; make it neither private, static nor"
+                + ", so a proxy cannot intercept it; remove the modifiers private, static and"
                 + " final");
       }
     }
     Advised proxy = proxyWithLock(bean);
     if (proxy == null) {
       throw locked.refuse(
-          "the bean has no proxy that would put a lock around the method; it was created too early,"
-              + " for a BeanPostProcessor or a BeanFactoryPostProcessor, or by hand");
+          "the bean has no proxy that acquires the lock; it was created by hand, or too early"
+              + " because a BeanPostProcessor or BeanFactoryPostProcessor needs it");
     }
     if (AopUtils.isJdkDynamicProxy(proxy) && !isInInterface(proxy, method)) {
       throw locked.refuse(
-          "the bean's proxy implements only its interfaces, of which none has this method; declare"
-              + " it in one, or have the class itself proxied: @Proxyable(ProxyType.TARGET_CLASS)");
+          "the bean's proxy implements only its interfaces, and none of them has this method;"
+              + " declare the method in an interface, or proxy the class:"
+              + " @Proxyable(ProxyType.TARGET_CLASS)");
     }
     checkOrder(locked, proxy, method, type);
     synchronized (withoutClient) {
@@ -150,13 +151,13 @@ final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingl
         Advice advice = advisor.getAdvice();
         if (before && advice.getClass().getName().startsWith(TRANSACTION)) {
           throw locked.refuse(
-              "its transaction would begin before the lock is acquired, and commit after it has"
-                  + " been released; give @EnableLocked an order below that of the transaction");
+              "its transaction would begin before the lock is acquired, and commit after the lock"
+                  + " is released; give @EnableLocked an order below that of the transaction");
         }
         if (!before && advice instanceof AsyncExecutionInterceptor) {
           throw locked.refuse(
-              "@Async would start the work and release the lock; put @Locked on a method of another"
-                  + " bean that the work calls");
+              "@Async would release the lock as soon as the work is started; put @Locked on a"
+                  + " method of another bean, and call that from the work");
         }
       }
     }

@@ -71,9 +71,9 @@ final class LockedInterceptor implements MethodInterceptor {
         && TransactionSynchronizationManager.isActualTransactionActive()) {
       throw new IllegalStateException(
           method
-              + " was called inside a transaction, which would commit after the lock has been"
-              + " released; put @Locked on the method that begins the transaction, or set"
-              + " insideTransaction = true if this one has a transaction of its own");
+              + " was called inside a transaction, which would commit after the lock is released;"
+              + " put @Locked on the method that begins the transaction, or set"
+              + " insideTransaction = true if this method has a transaction of its own");
     }
   }
 

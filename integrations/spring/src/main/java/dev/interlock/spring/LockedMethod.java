@@ -109,10 +109,11 @@ final class LockedMethod {
       throw refuse(e.getMessage(), e);
     }
     if (read.isEmpty()) {
-      throw refuse("it names no lock; write @Locked(\"orders\") or @Locked(\"order-#{#id}\")");
+      throw refuse(
+          "the annotation names no lock; write @Locked(\"orders\") or @Locked(\"order-#{#id}\")");
     }
     if (read.size() > 1 && locked.mode() != Mode.EXCLUSIVE) {
-      throw refuse("several names can only be locked exclusively, not as mode " + locked.mode());
+      throw refuse("several names can only be locked exclusively, not with mode " + locked.mode());
     }
     return List.copyOf(read);
   }
@@ -157,7 +158,7 @@ final class LockedMethod {
       throw refuse(e.getMessage(), e);
     }
     if (resolved != null && resolved.contains("${")) { // not every resolver refuses it
-      throw refuse("a placeholder in \"" + resolved + "\" has no value");
+      throw refuse("no value is set for a placeholder in \"" + resolved + "\"");
     }
     return resolved == null ? "" : resolved;
   }
@@ -174,8 +175,9 @@ final class LockedMethod {
     }
     if (!allowsTransaction() && isCalledInsideTransaction()) {
       throw refuse(
-          "a @TransactionalEventListener is called before its transaction has left the thread, even"
-              + " after the commit; set insideTransaction = true, or make the method @Async");
+          "a @TransactionalEventListener is called while its transaction is still bound to the"
+              + " thread, even after the commit; set insideTransaction = true, or make the method"
+              + " @Async");
     }
     Class<?> returned = method.getReturnType();
     if (skipsWhenBusy() && !canReturnNothing(returned)) {
@@ -189,8 +191,8 @@ final class LockedMethod {
   private static String mayGoOn(String what) {
     return "the work behind a "
         + what
-        + " may go on after the method has returned, and so without the lock; return its result, or"
-        + " use DistributedLock.acquireAsync() and release the lease when the work ends";
+        + " may go on without the lock after the method has returned; return the result of the"
+        + " work, or use DistributedLock.acquireAsync() and release the lease when the work ends";
   }
 
   /**
@@ -237,16 +239,16 @@ final class LockedMethod {
       for (String variable : name.variables()) {
         if (!known.contains(variable)) {
           throw refuse(
-              "there is no parameter for #"
+              "the method has no parameter #"
                   + variable
                   + (parameters == null
                       ? "; compile the class with -parameters, or use #a0, #a1, ..."
-                      : "; those that an expression may use are " + known));
+                      : "; an expression may use " + known));
         }
       }
       for (String bean : name.beans()) {
         if (!beans.containsBean(bean)) {
-          throw refuse("there is no bean for @" + bean);
+          throw refuse("there is no bean @" + bean);
         }
       }
     }
@@ -342,7 +344,7 @@ final class LockedMethod {
 
   private IllegalStateException cannotJoin(LockedMethod outer, String limit) {
     return new IllegalStateException(
-        this + " joins the lock of a call around it, and needs a " + limit + " on " + outer);
+        this + " joins the lock of an enclosing call, which needs a " + limit + ": " + outer);
   }
 
   /** Returns what a call returns that was skipped. */

@@ -59,16 +59,17 @@ final class LockedMethods {
           : beans.getBean(name, LockClient.class);
     } catch (NoUniqueBeanDefinitionException e) {
       throw method.refuse(
-          "there are several LockClient beans; name one by client = \"...\", or mark one @Primary: "
+          "there are several LockClient beans; select one with client = \"...\", or mark one"
+              + " @Primary: "
               + e.getBeanNamesFound());
     } catch (NoSuchBeanDefinitionException e) {
       throw method.refuse(
           name.isEmpty()
-              ? "there is no LockClient bean; declare one, or set interlock.uri with the Spring"
-                  + " Boot starter"
+              ? "there is no LockClient bean; declare one, or use the Spring Boot starter and set"
+                  + " interlock.uri"
               : "there is no LockClient bean named "
                   + name
-                  + ", but "
+                  + "; the LockClient beans are "
                   + String.join(", ", beans.getBeanNamesForType(LockClient.class)));
     }
   }

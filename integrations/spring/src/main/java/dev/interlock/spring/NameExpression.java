@@ -129,7 +129,7 @@ final class NameExpression {
 
   private static Object value(Expression part, @Nullable EvaluationContext context) {
     if (context == null) {
-      throw new IllegalArgumentException("an expression needs a call to be evaluated for");
+      throw new IllegalArgumentException("an expression can only be evaluated for a call");
     }
     String text = part.getExpressionString();
     try {
@@ -170,7 +170,7 @@ final class NameExpression {
   private static Object checked(String expression, @Nullable Object value) {
     if (value == null) {
       throw new IllegalArgumentException(
-          "the expression " + expression + " is null, and so does not say which lock is meant");
+          "the expression " + expression + " is null; it must give the name of the lock");
     }
     if (!BeanUtils.isSimpleValueType(value.getClass())) {
       throw new IllegalArgumentException(

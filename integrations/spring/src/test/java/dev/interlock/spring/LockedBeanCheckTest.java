@@ -248,11 +248,11 @@ class LockedBeanCheckTest {
 
   @Test
   void namesThatCannotBeRead() {
-    assertRefused("it names no lock", NoName.class);
+    assertRefused("the annotation names no lock", NoName.class);
     assertRefused("the name of the lock is empty", BlankName.class);
     assertRefused("is not an expression", BadExpression.class);
-    assertRefused("there is no parameter for #order; those", NoParameter.class);
-    assertRefused("there is no bean for @names", NoBean.class);
+    assertRefused("the method has no parameter #order; an expression may use", NoParameter.class);
+    assertRefused("there is no bean @names", NoBean.class);
     assertRefused("no.such.property", NoPlaceholder.class);
     assertRefused("255", TooLong.class);
   }
@@ -306,7 +306,9 @@ class LockedBeanCheckTest {
 
   @Test
   void clientsThatAreNotThere() {
-    assertRefused("there is no LockClient bean named elsewhere, but client", NamedClient.class);
+    assertRefused(
+        "there is no LockClient bean named elsewhere; the LockClient beans are client",
+        NamedClient.class);
     assertRefused("there are several LockClient beans", Fine.class, SecondClient.class);
     try (AnnotationConfigApplicationContext context = new AnnotationConfigApplicationContext()) {
       context.register(Fine.class, OnlyEnabled.class);

@@ -16,13 +16,13 @@ final class ConfigurationFailureAnalyzer
   private static String action(LockConfigurationException cause) {
     String message = String.valueOf(cause.getMessage());
     if (cause.getCause() instanceof LinkageError) {
-      return "Spring Boot manages the versions of some drivers, and they replace those with which"
-          + " Interlock was tested. For Redis and Redlock, which need Jedis 8, set this property in"
-          + " the POM: <jedis.version>8.0.2</jedis.version> (with Gradle: ext[\"jedis.version\"] ="
+      return "Spring Boot manages the versions of some drivers and may replace those that"
+          + " Interlock needs. Redis and Redlock need Jedis 8: set this property in the POM:"
+          + " <jedis.version>8.0.2</jedis.version> (with Gradle: ext[\"jedis.version\"] ="
           + " \"8.0.2\").";
     }
     return message.startsWith("@Locked ")
         ? "Correct the annotation or its method."
-        : "Correct the property interlock.uri, or what the message names.";
+        : "Correct the property interlock.uri, or the setting that the message names.";
   }
 }

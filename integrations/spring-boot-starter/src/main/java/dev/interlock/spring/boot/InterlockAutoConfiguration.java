@@ -51,7 +51,7 @@ public final class InterlockAutoConfiguration {
       customizers.orderedStream().forEach(customizer -> customizer.customize(builder));
       options = builder.build();
     } catch (IllegalArgumentException e) {
-      throw new LockConfigurationException("the properties interlock.*: " + e.getMessage(), e);
+      throw new LockConfigurationException("invalid properties interlock.*: " + e.getMessage(), e);
     }
     return LockClient.open(Objects.requireNonNull(properties.uri(), "interlock.uri"), options);
   }

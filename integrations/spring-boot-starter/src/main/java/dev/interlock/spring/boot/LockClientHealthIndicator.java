@@ -16,7 +16,7 @@ final class LockClientHealthIndicator extends AbstractHealthIndicator {
   private final LockClient client;
 
   LockClientHealthIndicator(LockClient client) {
-    super("the store of the locks does not answer");
+    super("the lock store does not answer");
     this.client = client;
   }
 

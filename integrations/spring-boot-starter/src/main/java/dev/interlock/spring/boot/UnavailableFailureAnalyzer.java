@@ -10,9 +10,9 @@ final class UnavailableFailureAnalyzer extends AbstractFailureAnalyzer<LockUnava
   @Override
   protected FailureAnalysis analyze(Throwable root, LockUnavailableException cause) {
     return new FailureAnalysis(
-        "The store of the locks does not answer: " + cause.getMessage(),
-        "Start it, or correct the property interlock.uri. If the application may start before its"
-            + " store, set interlock.open-timeout to the time that the store may need.",
+        "The lock store does not answer: " + cause.getMessage(),
+        "Start the store, or correct the property interlock.uri. If the application may start"
+            + " before its store, set interlock.open-timeout to the time that the store may need.",
         cause);
   }
 }

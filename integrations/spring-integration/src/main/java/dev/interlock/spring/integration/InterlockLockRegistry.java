@@ -113,7 +113,7 @@ public final class InterlockLockRegistry
   private RegistryLock lockOf(Object lockKey) {
     if (!(lockKey instanceof String key)) {
       throw new IllegalArgumentException(
-          "the key of a lock must be a String, was "
+          "the key of a lock must be a String, not "
               + (lockKey == null ? "null" : lockKey.getClass().getName()));
     }
     String name = nameOf(key);
@@ -199,7 +199,7 @@ public final class InterlockLockRegistry
     Duration kept = lease.effectiveTtl();
     if (ttl != null && ttl.compareTo(kept) > 0 && !client.options().autoRenew()) {
       throw new IllegalArgumentException(
-          ("lock \"%s\" was acquired for %s at a time and is not renewed automatically, so it cannot"
+          ("lock \"%s\" was acquired with a TTL of %s and is not renewed automatically, so it cannot"
                   + " be renewed for %s; acquire it with lock(ttl) or tryLock(waitTime, ttl)")
               .formatted(lease.name(), kept, ttl));
     }

@@ -98,8 +98,8 @@ final class RegistryLock implements DistributedLock {
       throw new ConcurrentModificationException(
           "lock \""
               + name
-              + "\" had ended before it was unlocked, so what it protects may have been changed by"
-              + " another holder",
+              + "\" was lost before it was unlocked; another holder may have changed what it"
+              + " protects",
           e);
     }
   }

@@ -419,7 +419,7 @@ class InterlockLockRegistryTest {
   void aKeyMustBeAStringThatIsAName() {
     IllegalArgumentException number =
         assertThrows(IllegalArgumentException.class, () -> registry.obtain(42));
-    assertTrue(number.getMessage().contains("String, was java.lang.Integer"), number.getMessage());
+    assertTrue(number.getMessage().contains("String, not java.lang.Integer"), number.getMessage());
     assertThrows(IllegalArgumentException.class, () -> registry.obtain("x".repeat(300) + '\ud800'));
   }
 
