@@ -1,4 +1,4 @@
-/** Tests of code that uses Interlock: a store that fails on demand, and a clock set by hand. */
+/** For tests of code that uses Interlock: a store that fails on demand, and a clock set by hand. */
 module dev.interlock.testing {
   requires transitive dev.interlock.api;
 

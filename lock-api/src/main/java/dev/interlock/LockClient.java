@@ -35,7 +35,7 @@ public interface LockClient extends AutoCloseable {
    * Opens a client with {@linkplain LockOptions#defaults() default options}; see {@link
    * #open(String, LockOptions)}.
    *
-   * @param uri where the store is, such as {@code redis://localhost:6379} or {@code memory:demo}
+   * @param uri the URI of the store, such as {@code redis://localhost:6379} or {@code memory:demo}
    * @return a new client
    * @throws LockConfigurationException if the URI cannot work; the message says how to correct it
    * @throws LockUnavailableException if the store does not answer
@@ -53,7 +53,7 @@ public interface LockClient extends AutoCloseable {
    * as {@code ttl=10s}. To keep a password out of the URI, use {@code passwordFile=PATH} or {@code
    * passwordEnv=NAME}.
    *
-   * @param uri where the store is
+   * @param uri the URI of the store
    * @param options the options of every lock of the client; a lock may change some of them
    * @return a new client
    * @throws LockConfigurationException if the URI cannot work; the message says how to correct it

@@ -33,7 +33,7 @@ class LockClientTest {
   }
 
   @Test
-  void anUnknownSchemeListsWhatThereIs() {
+  void theErrorForAnUnknownSchemeListsTheBackends() {
     LockConfigurationException e =
         assertThrows(LockConfigurationException.class, () -> LockClient.open("nosuch://u:pw@h/db"));
     assertTrue(e.getMessage().contains("memory:demo"), e.getMessage());
@@ -75,7 +75,7 @@ class LockClientTest {
   }
 
   @Test
-  void theDefaultHolderIsHostProcessAndThread() throws Exception {
+  void theDefaultLabelIsHostProcessAndThread() throws Exception {
     try (LockClient client = LockClient.open("memory:holder")) {
       Thread.currentThread().setName("ma\nin");
       try (Lease lease = client.lock("a").acquire()) {
@@ -119,7 +119,7 @@ class LockClientTest {
   }
 
   @Test
-  void theOptionsOfALockAreThoseOfItsClientAsFarAsTheyAreNotChanged() throws Exception {
+  void theOptionsOfALockAreThoseOfItsClientExceptForChanges() throws Exception {
     String uri = "memory:derived?ttl=7s&label=svc-a&outageTimeout=3s&pollInterval=2s";
     try (LockClient client = LockClient.open(uri)) {
       LockOptions expected =
@@ -156,7 +156,7 @@ class LockClientTest {
   }
 
   @Test
-  void optionsKeepWhatIsSet() {
+  void optionsHaveTheValuesThatWereSet() {
     LockOptions options =
         LockOptions.builder()
             .ttl(Duration.ofSeconds(5))
@@ -182,7 +182,7 @@ class LockClientTest {
   }
 
   @Test
-  void aForgottenPromiseOfAFailureModelIsNoPromise() {
+  void aFaultWithoutADeclaredGuaranteeHasNone() {
     FailureModel model =
         BackendInfoBuilder.of("test", "")
             .promise(FailureModel.Guarantee.TOKENS_ONLY, Fault.ASYNC_FAILOVER)

@@ -3,7 +3,7 @@ package dev.interlock;
 import java.util.concurrent.Callable;
 import java.util.function.Supplier;
 
-/** Two methods of a program that differ in their parameters and lines only. */
+/** Two methods of a program that differ only in their parameters and lines. */
 public final class Overloads {
 
   private Overloads() {}

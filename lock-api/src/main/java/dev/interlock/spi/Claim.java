@@ -44,8 +44,8 @@ public final class Claim {
    * Creates a claim of an exclusive lock. For the engine, and for tests of backends.
    *
    * @param name the lock's name
-   * @param id the attempt's identity: 27 random characters of {@code A-Z a-z 0-9 - _}, unique
-   *     among all attempts of all clients
+   * @param id the attempt's identity: 27 random characters of {@code A-Z a-z 0-9 - _}, unique among
+   *     all attempts of all clients
    * @param ttl how long the store has to keep the lock without renewal
    * @param autoRenew whether the lease will be renewed until released
    * @param label the label that {@code inspect} shows, without control characters
@@ -198,8 +198,8 @@ public final class Claim {
   }
 
   /**
-   * {@return how much of the name it asks for} {@link Share#EXCLUSIVE} unless the backend has {@link
-   * dev.interlock.Capability#READ_WRITE} or {@link dev.interlock.Capability#SEMAPHORE}.
+   * {@return how much of the name it asks for} {@link Share#EXCLUSIVE} unless the backend has
+   * {@link dev.interlock.Capability#READ_WRITE} or {@link dev.interlock.Capability#SEMAPHORE}.
    */
   public Share share() {
     return kind.share;
@@ -227,7 +227,7 @@ public final class Claim {
     this.attachment = attachment;
   }
 
-  /** {@return what the backend attached last, or null} */
+  /** {@return the object that the backend attached last, or null} */
   public @Nullable Object attachment() {
     return attachment;
   }

@@ -15,7 +15,7 @@ public final class ClientsWithTimeSource {
   /**
    * Opens a client as {@link LockClient#open(String, LockOptions)} does, with the given clocks.
    *
-   * @param uri where the store is
+   * @param uri the URI of the store
    * @param options the client's options
    * @param time the clocks of the client and its backend
    * @return a new client

@@ -195,8 +195,8 @@ public interface LockBackend extends AutoCloseable {
    *
    * <p>A lock that is held from before the first call until after the last one must be on at least
    * one of the pages, whatever other locks come and go. The engine drops duplicates. Leave out free
-   * locks and foreign entries. A state may lack the {@linkplain LockState#waiters() waiters}, if they
-   * would take a request for each lock.
+   * locks and foreign entries. A state may lack the {@linkplain LockState#waiters() waiters}, if
+   * they would take a request for each lock.
    *
    * <p>The limit must bound the work of one call and the size of its answer, however many locks the
    * store holds, as far as the store permits that.

@@ -44,7 +44,7 @@ public interface LockProvider {
    * Connects to the store at the URI, whose parameters are all among {@link #parameters} or {@link
    * ClientParameters}.
    *
-   * @param uri where the store is
+   * @param uri the URI of the store
    * @param context the services of the engine
    * @return a backend for one client, which closes it
    * @throws dev.interlock.LockConfigurationException if the URI cannot work

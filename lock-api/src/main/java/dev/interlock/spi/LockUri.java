@@ -20,11 +20,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The URI of a store: {@code scheme://user:password@host:port,host:port/path?name=value&name=value},
- * or {@code scheme:path?name=value} for a store without an address. Unlike {@link java.net.URI} it
- * can have several hosts. User, password, path and parameters are percent-decoded. Only these
- * characters must be percent-encoded: {@code %} and {@code ?} in a user or password, {@code :} in a
- * user, and {@code %}, {@code &} and {@code @} in a parameter.
+ * The URI of a store: {@code
+ * scheme://user:password@host:port,host:port/path?name=value&name=value}, or {@code
+ * scheme:path?name=value} for a store without an address. Unlike {@link java.net.URI} it can have
+ * several hosts. User, password, path and parameters are percent-decoded. Only these characters
+ * must be percent-encoded: {@code %} and {@code ?} in a user or password, {@code :} in a user, and
+ * {@code %}, {@code &} and {@code @} in a parameter.
  *
  * <p>A method that reads a malformed part throws {@link LockConfigurationException}, which names
  * the part and says how to write it. {@link #toString()} and messages never contain passwords;

@@ -24,13 +24,14 @@ import org.junit.jupiter.api.Test;
 /** An election among clients whose store has a queue, on the real clock. */
 class ElectionTest {
 
-  private static final Duration OFTEN = Duration.ofMillis(10);
+  private static final Duration SHORT_POLL_INTERVAL = Duration.ofMillis(10);
 
   private final String uri = "memory:" + UUID.randomUUID();
   private final AtomicInteger leading = new AtomicInteger();
 
   private LockClient client(String label) {
-    return LockClient.open(uri, LockOptions.builder().pollInterval(OFTEN).label(label).build());
+    return LockClient.open(
+        uri, LockOptions.builder().pollInterval(SHORT_POLL_INTERVAL).label(label).build());
   }
 
   private void lead() throws InterruptedException {
@@ -44,12 +45,12 @@ class ElectionTest {
 
   @Test
   void candidatesLeadInTheOrderOfTheirCampaignsAndAnObserverSeesEach() throws Exception {
-    BlockingQueue<Optional<Leader>> told = new LinkedBlockingQueue<>();
+    BlockingQueue<Optional<Leader>> observed = new LinkedBlockingQueue<>();
     List<LockClient> clients = new ArrayList<>();
     List<Candidacy> candidacies = new ArrayList<>();
     try (LockClient observer = client("observer");
-        Registration registration = observer.election("a").observe(told::add)) {
-      assertEquals(Optional.empty(), next(told));
+        Registration registration = observer.election("a").observe(observed::add)) {
+      assertEquals(Optional.empty(), next(observed));
       for (int i = 0; i < 3; i++) {
         LockClient client = client("candidate " + i);
         clients.add(client);
@@ -60,7 +61,7 @@ class ElectionTest {
       }
       long last = 0;
       for (int i = 0; i < 3; i++) {
-        Leader leader = nextPresent(told);
+        Leader leader = nextPresent(observed);
         assertEquals(Optional.of("candidate " + i), leader.label());
         assertTrue(leader.fencingToken().orElseThrow() > last);
         last = leader.fencingToken().orElseThrow();
@@ -73,7 +74,7 @@ class ElectionTest {
         }
         assertFalse(candidacy.isLeader());
       }
-      assertEquals(Optional.empty(), next(told));
+      assertEquals(Optional.empty(), next(observed));
       assertEquals(0, leading.get());
     } finally {
       clients.forEach(LockClient::close);
@@ -81,9 +82,9 @@ class ElectionTest {
   }
 
   @Test
-  void aLeaderThatIsDeposedStopsBeforeAnotherLeads() throws Exception {
+  void aRevokedLeaderStopsBeforeAnotherLeads() throws Exception {
     LockOptions brief =
-        LockOptions.builder().ttl(Duration.ofSeconds(2)).pollInterval(OFTEN).build();
+        LockOptions.builder().ttl(Duration.ofSeconds(2)).pollInterval(SHORT_POLL_INTERVAL).build();
     try (LockClient first = LockClient.open(uri, brief);
         LockClient second = LockClient.open(uri, brief);
         Candidacy deposed = first.election("a").start(leadership -> lead())) {
@@ -105,26 +106,26 @@ class ElectionTest {
   }
 
   private static void until(Condition condition) throws InterruptedException {
-    long giveUpAt = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (!condition.holds()) {
-      assertTrue(System.nanoTime() - giveUpAt < 0, "waited in vain");
+      assertTrue(System.nanoTime() - deadline < 0, "the condition was not met in 30 s");
       TimeUnit.MILLISECONDS.sleep(2);
     }
   }
 
-  private static Optional<Leader> next(BlockingQueue<Optional<Leader>> told)
+  private static Optional<Leader> next(BlockingQueue<Optional<Leader>> observed)
       throws InterruptedException {
-    Optional<Leader> next = told.poll(30, TimeUnit.SECONDS);
-    assertTrue(next != null, "no call came");
+    Optional<Leader> next = observed.poll(30, TimeUnit.SECONDS);
+    assertTrue(next != null, "the observer was not called");
     return next;
   }
 
-  /** Without what may be seen in between. */
-  private static Leader nextPresent(BlockingQueue<Optional<Leader>> told)
+  /** Returns the next leader; skips times without one. */
+  private static Leader nextPresent(BlockingQueue<Optional<Leader>> observed)
       throws InterruptedException {
-    Optional<Leader> next = next(told);
+    Optional<Leader> next = next(observed);
     while (next.isEmpty()) {
-      next = next(told);
+      next = next(observed);
     }
     return next.get();
   }

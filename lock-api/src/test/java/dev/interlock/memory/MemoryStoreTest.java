@@ -81,13 +81,13 @@ class MemoryStoreTest {
   }
 
   @Test
-  void namesThatNobodyAsksForAgainAreForgottenAfterTheirTtl() {
+  void expiredEntriesOfNamesThatAreNotRequestedAgainAreRemoved() {
     MemoryStore store = MemoryStore.open("forgetful");
     try {
       Clock clock = new Clock(new AtomicLong());
       for (int i = 0; i < 10_000; i++) {
         acquire(store, "name " + i, clock);
-        // Ten of them at a time are within their TTLs.
+        // At most ten of them have not expired.
         clock.now.addAndGet(FIXED.ttl().toNanos() / 10);
       }
       assertTrue(store.size() < 100, () -> store.size() + " entries");
@@ -97,7 +97,7 @@ class MemoryStoreTest {
   }
 
   @Test
-  void aHoldDoesNotEndByTheClockOfAClientThatHoldsOtherNames() {
+  void theClockOfAClientDoesNotEndHoldsOfOtherClients() {
     MemoryStore store = MemoryStore.open("two clocks");
     try {
       acquire(store, "a", new Clock(new AtomicLong()));
@@ -112,7 +112,7 @@ class MemoryStoreTest {
   }
 
   @Test
-  void aListingGoesOnAfterTheLastNameOfThePageBefore() {
+  void aListingContinuesAfterTheLastNameOfThePreviousPage() {
     MemoryStore store = MemoryStore.open("listed");
     try {
       for (String name : List.of("a1", "b", "a3", "a2", "a")) {
@@ -138,17 +138,17 @@ class MemoryStoreTest {
   }
 
   @Test
-  void theListingAsksForNoPageThatIsNotConsumed() throws Exception {
+  void aListingRequestsOnlyThePagesThatAreConsumed() throws Exception {
     try (LockClient client = LockClient.open("memory:lazily-listed")) {
       Instant before = Instant.ofEpochMilli(System.currentTimeMillis());
       try (Lease a = client.lock("a").acquire()) {
         Stream<LockState> listing = client.admin().list("");
         try (Lease b = client.lock("b").acquire()) {
-          List<LockState> held = listing.toList();
-          assertEquals(List.of("a", "b"), held.stream().map(LockState::name).toList());
-          assertEquals(a.fencingToken(), held.get(0).fencingToken().orElseThrow());
+          List<LockState> listed = listing.toList();
+          assertEquals(List.of("a", "b"), listed.stream().map(LockState::name).toList());
+          assertEquals(a.fencingToken(), listed.get(0).fencingToken().orElseThrow());
           assertTrue(b.isHeld());
-          Instant since = held.get(1).heldSince().orElseThrow();
+          Instant since = listed.get(1).heldSince().orElseThrow();
           assertFalse(since.isBefore(before), () -> since + " is before " + before);
         }
       }
@@ -156,9 +156,11 @@ class MemoryStoreTest {
     }
   }
 
-  /** Readers that share a grant renew it independently, and a thread may stop on its way. */
+  /**
+   * Readers that share a grant renew it independently, and a thread may pause before its renewal.
+   */
   @Test
-  void aRenewalThatIsLateTakesNothingFromOneThatWasBegunLater() {
+  void aLateRenewalDoesNotShortenANewerOne() {
     MemoryStore store = MemoryStore.open("late");
     try {
       Claim reader =
@@ -175,7 +177,7 @@ class MemoryStoreTest {
   }
 
   @Test
-  void aForcedReleaseTellsTheHolderAtOnce() throws Exception {
+  void aForcedReleaseReportsTheLossAtOnce() throws Exception {
     try (LockClient one = LockClient.open("memory:forced");
         LockClient two = LockClient.open("memory:forced")) {
       BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
@@ -203,7 +205,7 @@ class MemoryStoreTest {
   }
 
   @Test
-  void closingAClientThatWaitsLeavesTheLine() throws Exception {
+  void closingAClientThatWaitsLeavesTheQueue() throws Exception {
     try (LockClient holder = LockClient.open("memory:leave");
         Lease lease = holder.lock("a").acquire()) {
       LockClient waiting = LockClient.open("memory:leave?requestTimeout=30s");
@@ -217,9 +219,9 @@ class MemoryStoreTest {
     }
   }
 
-  /** Beyond the number of names that stay, an entry is forgotten with each release. */
+  /** Beyond the number of entries that are kept, each release removes its entry. */
   @Test
-  void aNameThatIsForgottenAllTheTimeNeverHasTwoHolders() throws Exception {
+  void aNameWhoseEntryIsRemovedAgainAndAgainNeverHasTwoHolders() throws Exception {
     MemoryStore store = MemoryStore.open("forgetting");
     Clock clock = new Clock(new AtomicLong());
     for (int i = 0; i < 100; i++) {

@@ -21,13 +21,13 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(60)
 class LaterTest {
 
-  private static final Duration SOON = Duration.ofMillis(1);
-  private static final Duration NEVER = Duration.ofDays(1);
+  private static final Duration SHORT_DELAY = Duration.ofMillis(1);
+  private static final Duration LONG_DELAY = Duration.ofDays(1);
 
   private final Later later = new Later("later", Duration.ofMillis(500));
 
   @Test
-  void aTaskRunsOnADaemonThreadThatKeepsNothingOfTheCaller() throws Exception {
+  void aTaskRunsOnADaemonThreadThatInheritsNothingFromTheCaller() throws Exception {
     InheritableThreadLocal<String> context = new InheritableThreadLocal<>();
     context.set("alice");
     ClassLoader opener = Thread.currentThread().getContextClassLoader();
@@ -40,7 +40,7 @@ class LaterTest {
             inherited.complete(context.get());
             ran.complete(Thread.currentThread());
           },
-          SOON);
+          SHORT_DELAY);
     } finally {
       Thread.currentThread().setContextClassLoader(opener);
     }
@@ -51,43 +51,43 @@ class LaterTest {
   }
 
   @Test
-  void aTaskThatFailsIsNotTheLast() throws Exception {
+  void aFailedTaskDoesNotEndTheThread() throws Exception {
     later.run(
         () -> {
           throw new AssertionError("expected by this test");
         },
-        SOON);
+        SHORT_DELAY);
     CountDownLatch ran = new CountDownLatch(1);
-    later.run(ran::countDown, SOON);
+    later.run(ran::countDown, SHORT_DELAY);
     ran.await();
   }
 
   @Test
-  void afterTheEndNothingBeginsAndNothingWaits() throws Exception {
+  void afterCloseNoTaskBeginsAndEveryFutureIsTimedOut() throws Exception {
     CompletableFuture<Thread> thread = new CompletableFuture<>();
-    later.run(() -> thread.complete(Thread.currentThread()), SOON);
+    later.run(() -> thread.complete(Thread.currentThread()), SHORT_DELAY);
     assertTrue(thread.join().isAlive());
-    Future<?> before = later.run(() -> {}, NEVER);
-    CompletableFuture<String> answer = later.timeOut(new CompletableFuture<>(), NEVER);
-    CompletableFuture<Void> pause = later.after(NEVER);
+    Future<?> before = later.run(() -> {}, LONG_DELAY);
+    CompletableFuture<String> answer = later.timeOut(new CompletableFuture<>(), LONG_DELAY);
+    CompletableFuture<Void> pause = later.after(LONG_DELAY);
     later.close();
     assertTrue(before.isCancelled());
     assertTimedOut(answer);
     pause.join();
-    assertTrue(later.run(() -> {}, SOON).isCancelled());
-    assertTimedOut(later.timeOut(new CompletableFuture<>(), NEVER));
-    later.after(NEVER).join();
+    assertTrue(later.run(() -> {}, SHORT_DELAY).isCancelled());
+    assertTimedOut(later.timeOut(new CompletableFuture<>(), LONG_DELAY));
+    later.after(LONG_DELAY).join();
     thread.join().join();
   }
 
   @Test
   void aFutureIsTimedOutUnlessItIsComplete() throws Exception {
-    assertTimedOut(later.timeOut(new CompletableFuture<>(), SOON));
-    CompletableFuture<String> answer = later.timeOut(new CompletableFuture<>(), NEVER);
+    assertTimedOut(later.timeOut(new CompletableFuture<>(), SHORT_DELAY));
+    CompletableFuture<String> answer = later.timeOut(new CompletableFuture<>(), LONG_DELAY);
     assertFalse(answer.isDone());
     answer.complete("answer");
     assertEquals("answer", answer.get(1, TimeUnit.SECONDS));
-    later.after(SOON).join();
+    later.after(SHORT_DELAY).join();
   }
 
   private static void assertTimedOut(CompletableFuture<?> future) {

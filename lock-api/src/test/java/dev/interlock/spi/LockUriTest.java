@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class LockUriTest {
 
   @Test
-  void takesEveryPartApart() {
+  void parsesEveryPart() {
     LockUri uri =
         LockUri.parse("Redis://al%40ce:p%3As%2Fs@h1:1,[::1]:2,h3/db%201?a=1%262&ttl=5m&on=true");
     assertEquals("redis", uri.scheme());
@@ -59,7 +59,7 @@ class LockUriTest {
   }
 
   @Test
-  void aPasswordPastedRawIsTakenUpToTheLastAt() {
+  void aRawPasswordEndsAtTheLastAt() {
     LockUri uri = LockUri.parse("redis://:p@ss/word@host/0");
     assertEquals(Optional.empty(), uri.user());
     assertEquals(Optional.of("p@ss/word"), uri.password());
@@ -67,7 +67,7 @@ class LockUriTest {
   }
 
   @Test
-  void theUserAloneIsNoPassword() {
+  void aUserWithoutAPasswordIsParsed() {
     LockUri uri = LockUri.parse("redis://alice@host");
     assertEquals(Optional.of("alice"), uri.user());
     assertEquals(Optional.empty(), uri.password());
@@ -75,7 +75,7 @@ class LockUriTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"", "localhost", "://x", "1x:y", "hunter2@host"})
-  void withoutASchemeNothingIsRepeated(String text) {
+  void theErrorForAMissingSchemeDoesNotRepeatTheText(String text) {
     LockConfigurationException e =
         assertThrows(LockConfigurationException.class, () -> LockUri.parse(text));
     assertTrue(e.getMessage().contains("starts with a scheme"), e.getMessage());
@@ -163,7 +163,7 @@ class LockUriTest {
 
   @ParameterizedTest
   @MethodSource("secrets")
-  void aPasswordWithAnyCharacterIsTakenWholeOrRefusedUnseen(String secret) {
+  void aPasswordWithAnyCharacterIsParsedWholeOrRefusedWithoutShowingIt(String secret) {
     for (String text :
         List.of(
             "redis://me:" + secret + "@localhost/0?ttl=5s", "redis://:" + secret + "@[::1]:1,h")) {
@@ -232,7 +232,7 @@ class LockUriTest {
   }
 
   @Test
-  void parametersThatDoNotFitAreRefused() {
+  void parametersWithWrongValuesAreRefused() {
     LockUri uri = LockUri.parse("redis://h?d=5&n=x&f=yes&z=0s&m=7&short=PT0.0001S");
     assertRefused(uri, UriParameter.duration("d", null, ""), "d: \"5\" is not a duration");
     assertRefused(uri, UriParameter.duration("z", null, ""), "z: must be at least 1ms");
@@ -254,7 +254,7 @@ class LockUriTest {
   }
 
   @Test
-  void parametersThatNoneKnowsAreRefusedAndTheKnownOnesListed() {
+  void unknownParametersAreRefusedAndTheKnownOnesListed() {
     LockUri uri = LockUri.parse("redis://h?namespac=x&b=1");
     LockConfigurationException e =
         assertThrows(
@@ -305,7 +305,7 @@ class LockUriTest {
     assertTrue(e.getMessage().contains("is empty"), e.getMessage());
   }
 
-  /** As {@code passwordFile=<(command)} of a shell gives it. */
+  /** A shell passes such a pipe for {@code passwordFile=<(command)}. */
   @Test
   @EnabledOnOs(OS.LINUX)
   void aPasswordInAPipeIsReadOnce(@TempDir Path directory) throws Exception {
@@ -335,7 +335,7 @@ class LockUriTest {
         "redis://h?passwordFile=/",
         "redis://h?passwordEnv=NO_SUCH_VARIABLE"
       })
-  void aPasswordThatIsGivenTwiceOrNowhereIsRefused(String text) {
+  void aPasswordThatIsGivenTwiceOrCannotBeReadIsRefused(String text) {
     LockUri uri = LockUri.parse(text);
     LockConfigurationException e = assertThrows(LockConfigurationException.class, uri::password);
     assertTrue(e.getMessage().contains("password"), e.getMessage());

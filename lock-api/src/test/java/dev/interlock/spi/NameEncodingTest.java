@@ -15,7 +15,7 @@ class NameEncodingTest {
   private static final NameEncoding VISIBLE = NameEncoding.ofVisible("/");
   private static final NameEncoding LETTERS = NameEncoding.ofLettersAndDigits("/ ");
 
-  /** As by Java 17, whose tables decided before they were copied. */
+  /** The digests are those of Java 17, whose tables the encoding has copied. */
   @Test
   void everyCharacterIsEncodedAlikeByEveryVersionOfJava() {
     assertEquals(
@@ -33,13 +33,13 @@ class NameEncodingTest {
   }
 
   @Test
-  void aNameThatIsKeptIsNotCopied() {
+  void aNameThatNeedsNoEncodingIsNotCopied() {
     String name = "zürich 42";
     assertSame(name, VISIBLE.encode(name));
   }
 
   @Test
-  void everyCharacterComesBack() {
+  void everyCharacterIsDecodedAgain() {
     for (int c = 0; c <= Character.MAX_CODE_POINT; c++) {
       if (c < Character.MIN_SURROGATE || c > Character.MAX_SURROGATE) {
         String name = "a" + Character.toString(c) + "b";
@@ -51,7 +51,7 @@ class NameEncodingTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"a/b", "%2f", "%4", "%", "%41", "%FF", "%+2", "\u200b", "%\uff12F"})
-  void aTextThatIsNoEncodingHasNoName(String text) {
+  void aTextThatIsNotAnEncodedNameIsNotDecoded(String text) {
     assertNull(VISIBLE.decode(text));
   }
 }

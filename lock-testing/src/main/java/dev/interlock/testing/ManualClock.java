@@ -22,10 +22,10 @@ import java.util.concurrent.locks.LockSupport;
  * }
  * }</pre>
  *
- * <p>{@link #advance} does not wait for what becomes due. A client renews and signals losses on its
- * own threads, soon after the clock has moved: wait for the effect, as in the example. Advancing by
+ * <p>{@link #advance} does not wait for its effects. A client renews and signals losses on its own
+ * threads, soon after the clock has moved: wait for the effect, as in the example. Advancing by
  * more than a lease's validity at once simulates a long pause of the process: the lease is lost,
- * even with automatic renewal. To let renewals happen, advance by less than a third of the TTL and
+ * even with automatic renewal. To let renewals happen, advance by less than a third of the TTL, and
  * wait for the {@code Renewed} event each time.
  *
  * <p>Safe for use by several threads.
@@ -36,15 +36,15 @@ public final class ManualClock implements TimeSource {
   private final AtomicLong wall;
   private final Map<Thread, Long> parked = new ConcurrentHashMap<>();
 
-  /** Makes a clock whose wall time is 2030-01-01T00:00:00Z. */
+  /** Creates a clock whose wall time is 2030-01-01T00:00:00Z. */
   public ManualClock() {
     this(Instant.parse("2030-01-01T00:00:00Z"));
   }
 
   /**
-   * Makes a clock with the given wall time.
+   * Creates a clock with the given wall time.
    *
-   * @param wallTime what the wall clock shows
+   * @param wallTime the initial time of the wall clock
    */
   public ManualClock(Instant wallTime) {
     this.wall = new AtomicLong(TimeUnit.MILLISECONDS.toNanos(wallTime.toEpochMilli()));
@@ -53,7 +53,7 @@ public final class ManualClock implements TimeSource {
   /**
    * Advances the monotonic clock and the wall clock.
    *
-   * @param duration by how much
+   * @param duration the time by which to advance
    * @throws IllegalArgumentException if it is negative
    */
   public void advance(Duration duration) {
@@ -68,10 +68,10 @@ public final class ManualClock implements TimeSource {
   }
 
   /**
-   * Simulates sleep of the machine: advances the wall clock and not the monotonic clock. Clients
-   * tolerate a difference of one second between the clocks.
+   * Simulates sleep of the machine: advances the wall clock, but not the monotonic clock. The time
+   * counts against the validity of leases.
    *
-   * @param duration for how long
+   * @param duration how long the machine sleeps
    * @throws IllegalArgumentException if it is negative
    */
   public void sleepMachine(Duration duration) {

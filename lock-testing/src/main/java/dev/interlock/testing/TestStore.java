@@ -42,11 +42,11 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>It has all kinds of locks and lists them, but keeps no queue: waiters are served in any order,
- * and a writer gets its turn once no reader is left.
+ * <p>It supports all kinds of locks, and listings. It keeps no queue: waiters are served in any
+ * order, and a writer is served once no reader holds the lock.
  *
  * <p>The methods that make the store fail apply to every later request of all clients, until {@link
- * #recover()}. Each replaces the one before. Safe for use by several threads.
+ * #recover()}. Each call replaces the previous one. Safe for use by several threads.
  */
 public final class TestStore implements AutoCloseable {
 
@@ -78,13 +78,13 @@ public final class TestStore implements AutoCloseable {
   private volatile Fault fault = Fault.NONE;
   private volatile Duration delay = Duration.ZERO;
 
-  /** Makes a store on the JVM's clocks. */
+  /** Creates a store on the JVM's clocks. */
   public TestStore() {
     this(TimeSource.system());
   }
 
   /**
-   * Makes a store on other clocks, such as a {@link ManualClock}. Its clients use them, too.
+   * Creates a store on other clocks, such as a {@link ManualClock}. Its clients use them, too.
    *
    * @param time the clocks
    */
@@ -118,25 +118,26 @@ public final class TestStore implements AutoCloseable {
   }
 
   /**
-   * Leaves every request unanswered: it blocks until its time-out and then fails. Requests that are
-   * still blocked when the store {@linkplain #recover() recovers} are executed then.
+   * Leaves every request unanswered: it blocks until its time-out, and then fails. If the store
+   * {@linkplain #recover() recovers} before, it executes the requests that are still blocked.
    */
   public void fallSilent() {
     fail(Fault.SILENT);
   }
 
   /**
-   * Executes every request but loses the reply: the caller blocks until its time-out, then fails.
+   * Executes every request but loses the reply: the caller blocks until its time-out, and then
+   * fails.
    */
   public void loseReplies() {
     fail(Fault.REPLIES_LOST);
   }
 
   /**
-   * Delays every request before it is executed. One with a shorter time-out fails without being
-   * executed.
+   * Delays every request before it is executed. A request with a shorter time-out fails without
+   * being executed.
    *
-   * @param delay how long, or zero for no delay
+   * @param delay the delay; zero for none
    */
   public void slowDown(Duration delay) {
     this.delay = delay;
@@ -154,16 +155,16 @@ public final class TestStore implements AutoCloseable {
   }
 
   /**
-   * Takes a lock away from its holder, as an operator or an eviction may. Works under every fault.
-   * The holder learns of it at its next renewal.
+   * Takes a lock away from its holder, as an operator or an eviction may do. Works under every
+   * fault. The holder learns of it at its next renewal.
    *
    * @param lock the lock's name
    * @return whether it was held
    */
   public boolean takeAway(String lock) {
-    boolean held = administrator.admin().forceRelease(lock);
+    boolean wasHeld = administrator.admin().forceRelease(lock);
     signal(lock);
-    return held;
+    return wasHeld;
   }
 
   /**
@@ -175,7 +176,7 @@ public final class TestStore implements AutoCloseable {
     return administrator.admin().inspect(lock);
   }
 
-  /** {@return the number of requests that have arrived and are delayed, or wait for an answer} */
+  /** {@return the number of requests that are delayed or wait for an answer} */
   public int pendingRequests() {
     return requests.size();
   }
@@ -199,7 +200,7 @@ public final class TestStore implements AutoCloseable {
     R execute() throws InterruptedException;
   }
 
-  /** One client's connection, without a queue. Every request is subject to the faults. */
+  /** The backend of one client. Every request is subject to the faults. */
   private final class Backend implements LockBackend {
     private final LockBackend memory;
 

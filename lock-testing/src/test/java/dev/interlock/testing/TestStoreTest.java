@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Timeout;
 
 @Timeout(60)
 class TestStoreTest {
-  private static final LockOptions QUICK =
+  private static final LockOptions SHORT_TIMEOUT =
       LockOptions.builder().requestTimeout(Duration.ofMillis(50)).build();
 
   @Test
@@ -99,7 +99,7 @@ class TestStoreTest {
   @Test
   void aSilentStoreLetsRequestsTimeOut() {
     try (TestStore store = new TestStore();
-        LockClient client = store.open(QUICK)) {
+        LockClient client = store.open(SHORT_TIMEOUT)) {
       store.fallSilent();
       assertThrows(LockUnavailableException.class, () -> client.lock("job").tryAcquire());
       assertFalse(store.inspect("job").isHeld());
@@ -109,7 +109,7 @@ class TestStoreTest {
   @Test
   void anAcquisitionWhoseReplyIsLostIsUndoneWhenTheStoreRecovers() throws Exception {
     try (TestStore store = new TestStore();
-        LockClient client = store.open(QUICK)) {
+        LockClient client = store.open(SHORT_TIMEOUT)) {
       store.loseReplies();
       assertThrows(LockUnavailableException.class, () -> client.lock("job").tryAcquire());
       store.recover();
@@ -187,7 +187,7 @@ class TestStoreTest {
   }
 
   @Test
-  void aClockIsNotSetBack() {
+  void aClockCannotBeSetBack() {
     assertThrows(
         IllegalArgumentException.class, () -> new ManualClock().advance(Duration.ofNanos(-1)));
   }
