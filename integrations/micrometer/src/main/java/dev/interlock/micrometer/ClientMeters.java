@@ -62,11 +62,12 @@ final class ClientMeters {
   }
 
   void addGauges(LockClient client, LockKind kind) {
-    addGauge(LockMeter.HELD, kind, client, it -> held(it, kind).count());
-    addSeconds(LockMeter.HELD_LONGEST, kind, client, it -> held(it, kind).map(LeaseInfo::heldFor));
-    addGauge(LockMeter.WAITING, kind, client, it -> waiting(it, kind).count());
-    addSeconds(
-        LockMeter.WAITING_LONGEST, kind, client, it -> waiting(it, kind).map(WaiterInfo::waited));
+    addGauge(LockMeter.HELD, kind, client, it -> leases(it, kind).count());
+    addLongest(
+        LockMeter.HELD_LONGEST, kind, client, it -> leases(it, kind).map(LeaseInfo::heldFor));
+    addGauge(LockMeter.WAITING, kind, client, it -> waiters(it, kind).count());
+    addLongest(
+        LockMeter.WAITING_LONGEST, kind, client, it -> waiters(it, kind).map(WaiterInfo::waited));
   }
 
   private void addGauge(
@@ -78,8 +79,8 @@ final class ClientMeters {
             .register(registry));
   }
 
-  /** Adds a gauge of the longest duration. */
-  private void addSeconds(
+  /** Adds a gauge of the longest of the durations. */
+  private void addLongest(
       LockMeter meter,
       LockKind kind,
       LockClient client,
@@ -100,18 +101,18 @@ final class ClientMeters {
             .register(registry));
   }
 
-  private static Stream<LeaseInfo> held(LockClient client, LockKind kind) {
+  private static Stream<LeaseInfo> leases(LockClient client, LockKind kind) {
     return client.leases().stream().filter(lease -> lease.kind() == kind);
   }
 
-  private static Stream<WaiterInfo> waiting(LockClient client, LockKind kind) {
+  private static Stream<WaiterInfo> waiters(LockClient client, LockKind kind) {
     return client.waiters().stream().filter(waiter -> waiter.kind() == kind);
   }
 
   synchronized void follow(LockClient client) {
     registration = client.onEvent(this::record);
     if (groups.isNone()) {
-      // With zero, so that a monitoring system sees the first loss as an increase.
+      // Registered with zero, so that a monitoring system sees the first loss as an increase.
       metersOf(new Key(LockKind.EXCLUSIVE, LockGroups.NONE));
     }
   }
@@ -127,7 +128,7 @@ final class ClientMeters {
   private void record(LockEvent event) {
     String group = groups.of(event.name());
     synchronized (this) {
-      // An event may be on its way when the registration is closed.
+      // An event may still arrive after the registration is closed.
       if (!ended) {
         metersOf(new Key(event.kind(), group)).record(event);
       }
@@ -157,30 +158,30 @@ final class ClientMeters {
   /** The timers and counters of one kind of lock and one group. */
   private final class EventMeters {
     private final Tags common;
-    private final Map<String, Timer> acquired;
-    private final Map<String, Timer> held;
-    private final Map<String, Counter> losses;
-    private final Map<String, Counter> renewals;
+    private final Map<String, Timer> acquireTimers;
+    private final Map<String, Timer> holdTimers;
+    private final Map<String, Counter> lossCounters;
+    private final Map<String, Counter> renewalCounters;
     private final Counter contended;
     private final Counter retries;
     private final Counter atRisk;
 
     EventMeters(Key key) {
       common = tagsOf(key.kind()).and(LockMeter.Tag.LOCK_GROUP.asString(), key.group());
-      acquired =
+      acquireTimers =
           byTag(
               values(LockEvent.GaveUp.Reason.values(), "acquired", "handed_off"),
               outcome -> timer(LockMeter.ACQUIRE, outcome));
-      held =
+      holdTimers =
           byTag(
               values(ReleaseOutcome.values(), "lost")
                   .filter(outcome -> !outcome.equals(valueOf(ReleaseOutcome.ALREADY_LOST))),
               outcome -> timer(LockMeter.HOLD, outcome));
-      losses =
+      lossCounters =
           byTag(
               values(LossReason.values()),
               reason -> counter(LockMeter.LOST, with(LockMeter.Tag.REASON, reason)));
-      renewals =
+      renewalCounters =
           byTag(
               Stream.of("confirmed", "failed"),
               outcome -> counter(LockMeter.RENEWALS, with(LockMeter.Tag.OUTCOME, outcome)));
@@ -219,18 +220,19 @@ final class ClientMeters {
 
     void record(LockEvent event) {
       if (event instanceof LockEvent.Acquired grant) {
-        of(acquired, grant.handedOff() ? "handed_off" : "acquired").record(grant.waited());
+        meterOf(acquireTimers, grant.handedOff() ? "handed_off" : "acquired")
+            .record(grant.waited());
       } else if (event instanceof LockEvent.GaveUp end) {
-        of(acquired, valueOf(end.reason())).record(end.waited());
+        meterOf(acquireTimers, valueOf(end.reason())).record(end.waited());
       } else if (event instanceof LockEvent.Released release) {
-        of(held, valueOf(release.outcome())).record(release.heldFor());
+        meterOf(holdTimers, valueOf(release.outcome())).record(release.heldFor());
       } else if (event instanceof LockEvent.Lost loss) {
-        of(held, "lost").record(loss.heldFor());
-        of(losses, valueOf(loss.loss().reason())).increment();
+        meterOf(holdTimers, "lost").record(loss.heldFor());
+        meterOf(lossCounters, valueOf(loss.loss().reason())).increment();
       } else if (event instanceof LockEvent.Renewed) {
-        of(renewals, "confirmed").increment();
+        meterOf(renewalCounters, "confirmed").increment();
       } else if (event instanceof LockEvent.RenewalFailed) {
-        of(renewals, "failed").increment();
+        meterOf(renewalCounters, "failed").increment();
       } else if (event instanceof LockEvent.Waiting) {
         contended.increment();
       } else if (event instanceof LockEvent.AttemptFailed) {
@@ -240,8 +242,7 @@ final class ClientMeters {
       }
     }
 
-    // There is a meter for each value.
-    private static <M> M of(Map<String, M> meters, String value) {
+    private static <M> M meterOf(Map<String, M> meters, String value) {
       return requireNonNull(meters.get(value));
     }
   }

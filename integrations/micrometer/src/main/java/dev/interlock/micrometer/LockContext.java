@@ -5,7 +5,7 @@ import io.micrometer.observation.Observation;
 import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
-/** What is known of an acquisition or a hold that is observed. */
+/** The context of an observed acquisition or hold. */
 public final class LockContext extends Observation.Context {
 
   private final LockObservation observation;
@@ -22,21 +22,21 @@ public final class LockContext extends Observation.Context {
     this.lockName = lockName;
   }
 
-  LockContext held(long fencingToken) {
+  LockContext forHold(long fencingToken) {
     LockContext hold = new LockContext(LockObservation.HOLD, backend, kind, lockName);
     hold.token = fencingToken;
     return hold;
   }
 
-  void end(String how) {
-    outcome = how;
+  void setOutcome(String outcome) {
+    this.outcome = outcome;
   }
 
-  void token(long fencingToken) {
+  void setToken(long fencingToken) {
     token = fencingToken;
   }
 
-  /** {@return what is observed} */
+  /** {@return whether an acquisition or a hold is observed} */
   public LockObservation observation() {
     return observation;
   }
@@ -51,23 +51,23 @@ public final class LockContext extends Observation.Context {
     return kind;
   }
 
-  /** {@return the lock's name; those of a set are joined} */
+  /** {@return the lock's name, or the joined names of a set} */
   public String lockName() {
     return lockName;
   }
 
   /**
-   * {@return how it ended, as in {@link LockMeter.Tag#OUTCOME}; {@code none} while it has not} An
+   * {@return the outcome, as in {@link LockMeter.Tag#OUTCOME}, or {@code none} before the end} An
    * acquisition whose lease was handed off within the client is {@code acquired}, too.
    */
   public String outcome() {
-    String how = outcome;
-    return how == null ? "none" : how;
+    String current = outcome;
+    return current == null ? "none" : current;
   }
 
-  /** {@return the fencing token; empty before there is a lease, and if there are no tokens} */
+  /** {@return the fencing token; empty before there is a lease, or without tokens} */
   public OptionalLong fencingToken() {
-    long known = token;
-    return known == 0 ? OptionalLong.empty() : OptionalLong.of(known);
+    long current = token;
+    return current == 0 ? OptionalLong.empty() : OptionalLong.of(current);
   }
 }

@@ -11,8 +11,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Assigns each lock's name to one of a few groups, for the tag {@link LockMeter.Tag#LOCK_GROUP}.
- * Every group is a set of time series in the monitoring system, so their number is limited: once
- * the limit is reached, names of further groups count under {@value #OTHER}.
+ * Every group is a set of time series in the monitoring system, so the number of groups is limited.
+ * Once the limit is reached, names of further groups count under {@value #OTHER}.
  *
  * <pre>{@code
  * LockGroups groups = LockGroups.of(name -> name.substring(0, name.indexOf('/')), 20);
@@ -22,48 +22,50 @@ import org.slf4j.LoggerFactory;
  */
 public final class LockGroups {
 
-  /** The group of names that belong to no other. */
+  /** The group of names that belong to no other group. */
   public static final String OTHER = "other";
 
   static final String NONE = "none";
-  private static final LockGroups WITHOUT = new LockGroups(name -> NONE, 1);
+  private static final LockGroups NO_GROUPS = new LockGroups(name -> NONE, 1);
   private static final Logger log = LoggerFactory.getLogger(LockGroups.class);
 
   private final Function<? super String, String> groupOf;
-  private final int most;
+  private final int maxGroups;
   private final Set<String> groups = ConcurrentHashMap.newKeySet();
   private final AtomicBoolean failureLogged = new AtomicBoolean();
   private final AtomicBoolean limitLogged = new AtomicBoolean();
 
-  private LockGroups(Function<? super String, String> groupOf, int most) {
+  private LockGroups(Function<? super String, String> groupOf, int maxGroups) {
     this.groupOf = groupOf;
-    this.most = most;
+    this.maxGroups = maxGroups;
   }
 
   /** {@return no groups: the tag is {@code none} for every name} */
   public static LockGroups none() {
-    return WITHOUT;
+    return NO_GROUPS;
   }
 
   /**
-   * Returns groups by a function.
+   * Returns groups that a function assigns.
    *
    * @param groupOf returns the group of a lock's name. Called for every event, on a thread of the
    *     client; must be thread-safe, and must not block. A name for which it throws, or returns
    *     null or a blank string, counts under {@value #OTHER}.
-   * @param most the highest number of groups, besides {@value #OTHER}; the first to occur are kept
+   * @param maxGroups the maximum number of groups besides {@value #OTHER}; the first groups that
+   *     occur are kept
    * @return the groups
    * @throws IllegalArgumentException if the limit is not from 1 to 1000
    */
-  public static LockGroups of(Function<? super String, String> groupOf, int most) {
-    if (most < 1 || most > 1000) {
-      throw new IllegalArgumentException("the limit of groups must be from 1 to 1000, not " + most);
+  public static LockGroups of(Function<? super String, String> groupOf, int maxGroups) {
+    if (maxGroups < 1 || maxGroups > 1000) {
+      throw new IllegalArgumentException(
+          "the limit of groups must be from 1 to 1000, not " + maxGroups);
     }
-    return new LockGroups(requireNonNull(groupOf, "groupOf"), most);
+    return new LockGroups(requireNonNull(groupOf, "groupOf"), maxGroups);
   }
 
   boolean isNone() {
-    return this == WITHOUT;
+    return this == NO_GROUPS;
   }
 
   String of(String name) {
@@ -88,14 +90,16 @@ public final class LockGroups {
       return true;
     }
     synchronized (groups) {
-      if (groups.size() < most) {
+      if (groups.size() < maxGroups) {
         groups.add(group);
         return true;
       }
     }
     if (!limitLogged.getAndSet(true)) {
       log.warn(
-          "there are more than {} groups of locks; further groups count as \"{}\"", most, OTHER);
+          "there are more than {} groups of locks; further groups count as \"{}\"",
+          maxGroups,
+          OTHER);
     }
     return false;
   }

@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * Tag#CLIENT} and {@link Tag#KIND}.
  */
 public enum LockMeter implements MeterDocumentation {
-  /** How long acquisitions took, from the call to the lease or to the failure. */
+  /** The duration of acquisitions, from the call to the lease or to the failure. */
   ACQUIRE(
       "interlock.acquire",
       TIMER,
@@ -26,7 +26,7 @@ public enum LockMeter implements MeterDocumentation {
       Tag.LOCK_GROUP,
       Tag.OUTCOME),
 
-  /** How long leases were held, until the end of their release or until they were lost. */
+  /** The duration of holds, from the grant to the end of the release or to the loss. */
   HOLD(
       "interlock.hold",
       TIMER,
@@ -84,13 +84,13 @@ public enum LockMeter implements MeterDocumentation {
     /** The {@link LockKind}, in lower case: {@code exclusive}, {@code read_write}. */
     KIND("kind"),
 
-    /** What {@link LockGroups} makes of the lock's name; {@code none} without them. */
+    /** The group that {@link LockGroups} assigns to the lock's name; {@code none} without them. */
     LOCK_GROUP("lock.group"),
 
     /**
-     * How it ended. An acquisition: {@code acquired}, {@code handed_off}, or a {@link
-     * LockEvent.GaveUp.Reason} in lower case. A hold: {@code lost}, or a {@link ReleaseOutcome} in
-     * lower case. A renewal: {@code confirmed} or {@code failed}.
+     * The outcome. Of an acquisition: {@code acquired}, {@code handed_off}, or a {@link
+     * LockEvent.GaveUp.Reason} in lower case. Of a hold: {@code lost}, or a {@link ReleaseOutcome}
+     * in lower case. Of a renewal: {@code confirmed} or {@code failed}.
      */
     OUTCOME("outcome"),
 
@@ -113,7 +113,7 @@ public enum LockMeter implements MeterDocumentation {
   private final Meter.Type type;
   private final String description;
 
-  @SuppressWarnings("ImmutableEnumChecker") // It is only read.
+  @SuppressWarnings("ImmutableEnumChecker") // never written
   private final KeyName[] own;
 
   LockMeter(String meter, Meter.Type type, String description, KeyName... own) {
@@ -143,7 +143,7 @@ public enum LockMeter implements MeterDocumentation {
     return KeyName.merge(new KeyName[] {Tag.BACKEND, Tag.CLIENT, Tag.KIND}, own);
   }
 
-  /** {@return one line that says what it measures} */
+  /** {@return one line that describes the meter} */
   public String description() {
     return description;
   }

@@ -22,20 +22,21 @@ import java.util.Set;
  * }</pre>
  *
  * <p>The gauges ask the client each time, so they cannot drift. Timers and counters follow the
- * client's events: none is dropped, and each appears a moment after it happened, because the client
- * calls its listeners on a thread of its own. What happened before {@link #bindTo} is not counted.
- * Nothing is recorded on the threads that acquire and release.
+ * client's events. No event is dropped. Each is counted a moment after it happened, because the
+ * client calls its listeners on a thread of its own. Events before {@link #bindTo} are not counted.
+ * The threads that acquire and release record nothing.
  *
- * <p>The number of time series is bounded and does not depend on the number of locks. The timers
- * and counters of a {@link LockKind} are registered together, with zero: those of exclusive locks
- * at once, those of another kind, or of a {@linkplain LockGroups group}, with its first event.
+ * <p>The number of time series is bounded, and does not depend on the number of locks. The timers
+ * and counters of a {@link LockKind} are registered together, with zero. Those of exclusive locks
+ * are registered at once. Those of another kind, or of a {@linkplain LockGroups group}, are
+ * registered with its first event.
  *
  * <p>Bind one {@code LockMetrics} per client. If a registry has several clients of one backend,
- * give each a name, which should be the same after a restart. Thread-safe.
+ * give each a name that stays the same after a restart. Thread-safe.
  */
 public final class LockMetrics implements MeterBinder, AutoCloseable {
 
-  /** The name in the metrics of a client for which none is given. */
+  /** The name of a client in the metrics if no name is given. */
   public static final String DEFAULT_CLIENT_NAME = "default";
 
   private final LockClient client;
@@ -116,9 +117,9 @@ public final class LockMetrics implements MeterBinder, AutoCloseable {
   }
 
   /**
-   * Stops following the client, and removes the meters from their registries. Does not close the
-   * client. Leases that the client ends when it is closed are counted only if its metrics stay open
-   * for a moment after that. Closing again has no effect.
+   * Removes the meters from their registries, and stops following the client. Does not close the
+   * client. Leases that end because the client is closed are counted only if its metrics stay open
+   * for a moment after that. Closing again does nothing.
    */
   @Override
   public synchronized void close() {

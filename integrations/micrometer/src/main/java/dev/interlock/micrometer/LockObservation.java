@@ -6,16 +6,16 @@ import io.micrometer.observation.ObservationConvention;
 import io.micrometer.observation.docs.ObservationDocumentation;
 
 /**
- * The observations that {@link ObservedLocks} makes. Their names differ from those of {@link
- * LockMeter}, so that a registry which also makes meters of observations counts nothing twice.
+ * The observations of {@link ObservedLocks}. Their names differ from those of {@link LockMeter}, so
+ * that a registry which also derives meters from observations counts nothing twice.
  */
 public enum LockObservation implements ObservationDocumentation {
-  /** From the call that acquires to the lease, or to the failure. */
+  /** An acquisition, from the call to the lease or to the failure. */
   ACQUIRE("interlock.lock.acquire", "interlock.acquire"),
 
   /**
-   * From the lease to the end of its release, or to its loss; if work in {@link
-   * dev.interlock.Lease#callWhileHeld} still runs then, to the end of the work.
+   * A hold, from the lease to the end of its release or to its loss. If work in {@link
+   * dev.interlock.Lease#callWhileHeld} still runs then, the hold ends with the work.
    */
   HOLD("interlock.lock.hold", "interlock.hold");
 
@@ -25,7 +25,7 @@ public enum LockObservation implements ObservationDocumentation {
     BACKEND("backend"),
     /** The {@link dev.interlock.LockKind}, in lower case. */
     KIND("kind"),
-    /** How it ended, as in {@link LockMeter.Tag#OUTCOME}; {@code none} until then. */
+    /** The outcome, as in {@link LockMeter.Tag#OUTCOME}; {@code none} before the end. */
     OUTCOME("outcome");
 
     private final String key;
@@ -59,7 +59,7 @@ public enum LockObservation implements ObservationDocumentation {
     }
   }
 
-  /** What happens during a hold. */
+  /** Events during a hold. */
   public enum HoldEvent implements Observation.Event {
     /** The lease will be lost unless a renewal succeeds. */
     AT_RISK("interlock.at.risk"),

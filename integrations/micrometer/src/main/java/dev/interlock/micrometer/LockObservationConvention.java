@@ -11,8 +11,8 @@ import java.util.Locale;
 import java.util.OptionalLong;
 
 /**
- * Names observations of locks, and says which keys they have. To change that, give a subclass to
- * {@link ObservedLocks}, or register one with the observation registry as a {@link
+ * The default names and keys of observations of locks. To change them, pass a subclass to {@link
+ * ObservedLocks}, or register one with the observation registry as a {@link
  * io.micrometer.observation.GlobalObservationConvention}.
  */
 public class LockObservationConvention implements ObservationConvention<LockContext> {
@@ -20,9 +20,9 @@ public class LockObservationConvention implements ObservationConvention<LockCont
   private final LockObservation observation;
 
   /**
-   * Creates the convention of acquisitions or that of holds.
+   * Creates the convention of acquisitions or of holds.
    *
-   * @param observation which of the two
+   * @param observation the observation that the convention is for
    */
   public LockObservationConvention(LockObservation observation) {
     this.observation = requireNonNull(observation, "observation");

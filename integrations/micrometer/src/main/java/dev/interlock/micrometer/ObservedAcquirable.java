@@ -11,65 +11,74 @@ import java.util.function.BiFunction;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 
-/** Observes what another acquires. */
+/** Observes the acquisitions of another {@link Acquirable}. */
 class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
 
-  private final Acquirable<L> right;
+  private final Acquirable<L> delegate;
   private final LockKind kind;
   private final String name;
   private final LockObserver observer;
-  private final BiFunction<L, ObservedHold, L> observed;
+  private final BiFunction<L, ObservedHold, L> wrap;
 
   ObservedAcquirable(
-      Acquirable<L> right,
+      Acquirable<L> delegate,
       LockKind kind,
       String name,
       LockObserver observer,
-      BiFunction<L, ObservedHold, L> observed) {
-    this.right = right;
+      BiFunction<L, ObservedHold, L> wrap) {
+    this.delegate = delegate;
     this.kind = kind;
     this.name = name;
     this.observer = observer;
-    this.observed = observed;
+    this.wrap = wrap;
   }
 
   @Override
   public L acquire() throws InterruptedException {
     ObservedAcquisition acquisition = observer.begin(kind, name);
-    return held(acquisition, acquisition.call(right::acquire, Lease::close));
+    return observeHold(acquisition, acquisition.call(delegate::acquire, Lease::close));
   }
 
   @Override
   public Optional<L> tryAcquire() {
     ObservedAcquisition acquisition = observer.begin(kind, name);
-    return maybeHeld(acquisition, acquisition.call(right::tryAcquire, this::giveUp));
+    return observeHoldIfPresent(
+        acquisition, acquisition.call(delegate::tryAcquire, ObservedAcquirable::releaseIfPresent));
   }
 
   @Override
   public Optional<L> tryAcquire(Duration timeout) throws InterruptedException {
     ObservedAcquisition acquisition = observer.begin(kind, name);
-    return maybeHeld(acquisition, acquisition.call(() -> right.tryAcquire(timeout), this::giveUp));
+    return observeHoldIfPresent(
+        acquisition,
+        acquisition.call(() -> delegate.tryAcquire(timeout), ObservedAcquirable::releaseIfPresent));
   }
 
   @Override
   public CompletableFuture<L> acquireAsync() {
-    return async(right::acquireAsync, this::held, ObservedAcquirable::release);
+    return async(delegate::acquireAsync, this::observeHold, ObservedAcquirable::release);
   }
 
   @Override
   public CompletableFuture<Optional<L>> tryAcquireAsync() {
-    return async(right::tryAcquireAsync, this::maybeHeld, this::giveUp);
+    return async(
+        delegate::tryAcquireAsync,
+        this::observeHoldIfPresent,
+        ObservedAcquirable::releaseIfPresent);
   }
 
   @Override
   public CompletableFuture<Optional<L>> tryAcquireAsync(Duration timeout) {
-    return async(() -> right.tryAcquireAsync(timeout), this::maybeHeld, this::giveUp);
+    return async(
+        () -> delegate.tryAcquireAsync(timeout),
+        this::observeHoldIfPresent,
+        ObservedAcquirable::releaseIfPresent);
   }
 
   private <R> CompletableFuture<R> async(
       Call<CompletableFuture<R>, RuntimeException> start,
-      BiFunction<ObservedAcquisition, R, R> held,
-      Consumer<R> giveUp) {
+      BiFunction<ObservedAcquisition, R, R> observe,
+      Consumer<R> release) {
     ObservedAcquisition acquisition = observer.begin(kind, name);
     CompletableFuture<R> acquired = acquisition.call(start, future -> future.cancel(false));
     CompletableFuture<R> result = new CompletableFuture<>();
@@ -77,9 +86,10 @@ class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
         acquired.whenComplete(
             (lease, failure) -> {
               if (failure == null) {
-                complete(result, () -> held.apply(acquisition, lease), () -> giveUp.accept(lease));
+                complete(
+                    result, () -> observe.apply(acquisition, lease), () -> release.accept(lease));
               } else {
-                acquisition.failed(failure);
+                acquisition.fail(failure);
                 result.completeExceptionally(failure);
               }
             });
@@ -88,36 +98,37 @@ class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
     return result;
   }
 
-  /** Gives up what the program does not get. */
-  private static <R> void complete(CompletableFuture<R> result, Supplier<R> held, Runnable giveUp) {
+  /** Completes the result, and releases the lease if the program no longer wants it. */
+  private static <R> void complete(
+      CompletableFuture<R> result, Supplier<R> observe, Runnable release) {
     try {
-      if (!result.complete(held.get())) {
-        giveUp.run();
+      if (!result.complete(observe.get())) {
+        release.run();
       }
     } catch (RuntimeException | Error e) {
       result.completeExceptionally(e);
     }
   }
 
-  private L held(ObservedAcquisition acquisition, L lease) {
+  private L observeHold(ObservedAcquisition acquisition, L lease) {
     ObservedHold hold;
     try {
-      hold = acquisition.acquired(lease);
+      hold = acquisition.beginHold(lease);
     } catch (RuntimeException | Error e) {
       release(lease);
       throw e;
     }
-    return observed.apply(lease, hold);
+    return wrap.apply(lease, hold);
   }
 
-  private Optional<L> maybeHeld(ObservedAcquisition acquisition, Optional<L> lease) {
+  private Optional<L> observeHoldIfPresent(ObservedAcquisition acquisition, Optional<L> lease) {
     if (lease.isEmpty()) {
-      acquisition.timedOut();
+      acquisition.timeOut();
     }
-    return lease.map(granted -> held(acquisition, granted));
+    return lease.map(granted -> observeHold(acquisition, granted));
   }
 
-  private void giveUp(Optional<L> lease) {
+  private static void releaseIfPresent(Optional<? extends Lease> lease) {
     lease.ifPresent(ObservedAcquirable::release);
   }
 
@@ -127,6 +138,6 @@ class ObservedAcquirable<L extends Lease> implements Acquirable<L> {
 
   @Override
   public String toString() {
-    return right.toString();
+    return delegate.toString();
   }
 }

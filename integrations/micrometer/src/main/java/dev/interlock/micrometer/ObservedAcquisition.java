@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 /** The observation of one call that acquires. */
 final class ObservedAcquisition {
 
-  /** A call that acquires. */
+  /** A call that may acquire a lock. */
   interface Call<R, E extends Exception> {
     R call() throws E;
   }
@@ -33,11 +33,11 @@ final class ObservedAcquisition {
   }
 
   /**
-   * Makes the call as a child of the observation, which a failure ends.
+   * Makes the call in the scope of the observation. A failure ends the observation.
    *
-   * @param giveUp releases what was acquired, if the observation fails
+   * @param release releases the acquired lease if the observation fails
    */
-  <R, E extends Exception> R call(Call<R, E> call, Consumer<R> giveUp) throws E {
+  <R, E extends Exception> R call(Call<R, E> call, Consumer<R> release) throws E {
     R acquired = null;
     try {
       try (Observation.Scope scope = observation.openScope()) {
@@ -46,48 +46,48 @@ final class ObservedAcquisition {
       return acquired;
     } catch (Exception | Error e) {
       if (acquired != null) {
-        giveUp.accept(acquired);
+        release.accept(acquired);
       }
-      failed(e);
+      fail(e);
       throw e;
     }
   }
 
-  /** Begins the observation of the hold. */
-  ObservedHold acquired(Lease lease) {
+  /** Ends this observation, and begins that of the hold. */
+  ObservedHold beginHold(Lease lease) {
     long token = observer.hasTokens() && !(lease instanceof MultiLease) ? lease.fencingToken() : 0;
-    context.token(token);
+    context.setToken(token);
     end("acquired");
-    LockContext held = context.held(token);
+    LockContext holdContext = context.forHold(token);
     Observation hold =
-        Observation.createNotStarted(observer.hold(), () -> held, observer.registry())
+        Observation.createNotStarted(observer.hold(), () -> holdContext, observer.registry())
             .parentObservation(parent)
             .start();
-    ObservedHold observed = new ObservedHold(held, hold);
-    // It must not refer to the lease: one that the program drops has to become unreachable.
+    ObservedHold observed = new ObservedHold(holdContext, hold);
+    // It must not refer to the lease: a lease that the program drops has to become unreachable.
     lease.onEvent(observed);
     return observed;
   }
 
-  void timedOut() {
+  void timeOut() {
     end("timed_out");
   }
 
-  void failed(Throwable failure) {
+  void fail(Throwable failure) {
     if (failure instanceof CancellationException) {
       end("cancelled");
       return;
     }
     observation.error(failure);
     if (failure instanceof LockTimeoutException) {
-      timedOut();
+      timeOut();
     } else {
       end(failure instanceof InterruptedException ? "interrupted" : "failed");
     }
   }
 
   private void end(String outcome) {
-    context.end(outcome);
+    context.setOutcome(outcome);
     observation.stop();
   }
 }

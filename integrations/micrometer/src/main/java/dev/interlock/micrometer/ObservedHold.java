@@ -11,15 +11,15 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The observation of one lease. It stops when the lease has ended and nothing uses it any more:
- * Micrometer permits neither events nor an open scope after the stop.
+ * The observation of one lease. It stops when the lease has ended and nothing uses the observation,
+ * because Micrometer permits neither events nor an open scope after the stop.
  */
 final class ObservedHold implements Consumer<LockEvent> {
 
   private final LockContext context;
   private final Observation observation;
 
-  /** Work in a scope, and calls of the observation. */
+  /** The number of open scopes and of calls of the observation in progress. */
   @GuardedBy("this")
   private int uses;
 
@@ -45,12 +45,12 @@ final class ObservedHold implements Consumer<LockEvent> {
   @Override
   public void accept(LockEvent event) {
     if (event instanceof LockEvent.Released release) {
-      released(release.outcome());
+      end(release.outcome());
     } else if (enter()) {
       try {
         if (event instanceof LockEvent.AtRisk) {
           observation.event(HoldEvent.AT_RISK);
-        } else if (event instanceof LockEvent.Lost lost && ends("lost")) {
+        } else if (event instanceof LockEvent.Lost lost && trySetOutcome("lost")) {
           observation.event(HoldEvent.LOST);
           observation.error(lost.loss());
         }
@@ -60,18 +60,18 @@ final class ObservedHold implements Consumer<LockEvent> {
     }
   }
 
-  /** The end of a release; its event may come before or later. A loss always has its event. */
-  void released(ReleaseOutcome how) {
-    if (how != ReleaseOutcome.ALREADY_LOST && enter()) {
+  /** Ends the hold after a release, whose event may come before or later. */
+  void end(ReleaseOutcome release) {
+    if (release != ReleaseOutcome.ALREADY_LOST && enter()) {
       try {
-        var unused = ends(how.name().toLowerCase(Locale.ROOT));
+        var unused = trySetOutcome(release.name().toLowerCase(Locale.ROOT));
       } finally {
         leave();
       }
     }
   }
 
-  /** False if the observation has stopped, or is about to. */
+  /** Returns whether the observation can be used: it has not stopped, and does not stop now. */
   private synchronized boolean enter() {
     boolean stopped = outcome != null && uses == 0;
     if (!stopped) {
@@ -80,22 +80,22 @@ final class ObservedHold implements Consumer<LockEvent> {
     return !stopped;
   }
 
-  private synchronized boolean ends(String how) {
+  private synchronized boolean trySetOutcome(String value) {
     boolean first = outcome == null;
     if (first) {
-      outcome = how;
+      outcome = value;
     }
     return first;
   }
 
   private void leave() {
-    String how;
+    String finalOutcome;
     synchronized (this) {
       uses--;
-      how = uses == 0 ? outcome : null;
+      finalOutcome = uses == 0 ? outcome : null;
     }
-    if (how != null) {
-      context.end(how);
+    if (finalOutcome != null) {
+      context.setOutcome(finalOutcome);
       observation.stop();
     }
   }

@@ -14,64 +14,64 @@ import org.jspecify.annotations.Nullable;
 /** Observes the hold of a lease. */
 class ObservedLease implements Lease {
 
-  private final Lease right;
+  private final Lease delegate;
   private final ObservedHold hold;
 
-  ObservedLease(Lease right, ObservedHold hold) {
-    this.right = right;
+  ObservedLease(Lease delegate, ObservedHold hold) {
+    this.delegate = delegate;
     this.hold = hold;
   }
 
   @Override
   public String name() {
-    return right.name();
+    return delegate.name();
   }
 
   @Override
   public long fencingToken() {
-    return right.fencingToken();
+    return delegate.fencingToken();
   }
 
   @Override
   public boolean isHeld() {
-    return right.isHeld();
+    return delegate.isHeld();
   }
 
   @Override
   public Duration remainingValidity() {
-    return right.remainingValidity();
+    return delegate.remainingValidity();
   }
 
   @Override
   public Duration effectiveTtl() {
-    return right.effectiveTtl();
+    return delegate.effectiveTtl();
   }
 
   @Override
   public void ensureHeld() {
-    right.ensureHeld();
+    delegate.ensureHeld();
   }
 
   @Override
   public void renew() throws InterruptedException {
-    right.renew();
+    delegate.renew();
   }
 
   @Override
   public CompletableFuture<@Nullable Void> renewAsync() {
-    return right.renewAsync();
+    return delegate.renewAsync();
   }
 
   @Override
   public ReleaseOutcome release() {
-    ReleaseOutcome outcome = right.release();
-    hold.released(outcome);
+    ReleaseOutcome outcome = delegate.release();
+    hold.end(outcome);
     return outcome;
   }
 
   @Override
   public CompletableFuture<ReleaseOutcome> releaseAsync() {
-    return right.releaseAsync();
+    return delegate.releaseAsync();
   }
 
   @Override
@@ -81,21 +81,21 @@ class ObservedLease implements Lease {
 
   @Override
   public CompletableFuture<LeaseLostException> onLoss() {
-    return right.onLoss();
+    return delegate.onLoss();
   }
 
   @Override
   public <T> T callWhileHeld(Callable<T> work) throws Exception {
-    return right.callWhileHeld(() -> hold.call(work));
+    return delegate.callWhileHeld(() -> hold.call(work));
   }
 
   @Override
   public Registration onEvent(Consumer<? super LockEvent> listener) {
-    return right.onEvent(listener);
+    return delegate.onEvent(listener);
   }
 
   @Override
   public String toString() {
-    return right.toString();
+    return delegate.toString();
   }
 }

@@ -8,20 +8,20 @@ import dev.interlock.LockKind;
 /** Observes the acquisitions of a lock. */
 final class ObservedLock extends ObservedAcquirable<Lease> implements DistributedLock {
 
-  private final DistributedLock right;
+  private final DistributedLock delegate;
 
-  ObservedLock(DistributedLock right, LockKind kind, LockObserver observer) {
-    super(right, kind, right.name(), observer, ObservedLease::new);
-    this.right = right;
+  ObservedLock(DistributedLock delegate, LockKind kind, LockObserver observer) {
+    super(delegate, kind, delegate.name(), observer, ObservedLease::new);
+    this.delegate = delegate;
   }
 
   @Override
   public String name() {
-    return right.name();
+    return delegate.name();
   }
 
   @Override
   public LeasedLock asLock() {
-    return right.asLock();
+    return delegate.asLock();
   }
 }

@@ -16,8 +16,8 @@ import java.util.Collection;
 import java.util.function.Consumer;
 
 /**
- * The locks of a client, with an observation of each acquisition and each hold: spans, if the
- * registry is connected to a tracer.
+ * The locks of a client, with an observation of each acquisition and each hold. If the registry is
+ * connected to a tracer, the observations are spans.
  *
  * <pre>{@code
  * ObservedLocks locks = new ObservedLocks(client, observationRegistry);
@@ -26,12 +26,12 @@ import java.util.function.Consumer;
  * }
  * }</pre>
  *
- * <p>Both observations are children of the one that is current when the lock is acquired. {@link
- * Lease#callWhileHeld} makes the hold the current one, so what the work observes is its child; work
- * outside of it is not. {@link LockObservation} has the names and keys. A loss is an error of the
- * hold, and so is what the work throws.
+ * <p>Both observations are children of the observation that is current when the lock is acquired.
+ * {@link Lease#callWhileHeld} makes the hold the current observation, so observations of its work
+ * are children of the hold. {@link LockObservation} has the names and keys. A loss is an error of
+ * the hold, and so is an exception of the work.
  *
- * <p>The locks and leases behave as the client's own. {@link DistributedLock#asLock()} and
+ * <p>The locks and leases behave like the client's own. {@link DistributedLock#asLock()} and
  * elections are not observed. Thread-safe.
  */
 public final class ObservedLocks {
@@ -40,10 +40,10 @@ public final class ObservedLocks {
   private final LockObserver observer;
 
   /**
-   * Observes locks of the client.
+   * Creates observed locks of a client, with the default names and keys.
    *
    * @param client the client
-   * @param registry where the observations go
+   * @param registry the registry of the observations
    */
   public ObservedLocks(LockClient client, ObservationRegistry registry) {
     this(
@@ -54,10 +54,10 @@ public final class ObservedLocks {
   }
 
   /**
-   * Observes locks of the client, with other names or keys.
+   * Creates observed locks of a client, with other names or keys.
    *
    * @param client the client
-   * @param registry where the observations go
+   * @param registry the registry of the observations
    * @param acquire the convention of acquisitions
    * @param hold the convention of holds
    */
@@ -142,7 +142,7 @@ public final class ObservedLocks {
    * {@return the semaphore, observed} Throws as {@link LockClient#semaphore(String, int)} does.
    *
    * @param name the semaphore's name
-   * @param limit how many permits there are
+   * @param limit the number of permits
    */
   public DistributedSemaphore semaphore(String name, int limit) {
     return semaphore(name, limit, options -> {});
@@ -153,7 +153,7 @@ public final class ObservedLocks {
    * does.
    *
    * @param name the semaphore's name
-   * @param limit how many permits there are
+   * @param limit the number of permits
    * @param change changes the client's options
    */
   public DistributedSemaphore semaphore(

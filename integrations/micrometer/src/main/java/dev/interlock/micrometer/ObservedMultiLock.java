@@ -8,41 +8,41 @@ import java.util.List;
 /** Observes the acquisitions of a set of locks. */
 final class ObservedMultiLock extends ObservedAcquirable<MultiLease> implements MultiLock {
 
-  private final MultiLock right;
+  private final MultiLock delegate;
 
-  ObservedMultiLock(MultiLock right, LockObserver observer) {
+  ObservedMultiLock(MultiLock delegate, LockObserver observer) {
     super(
-        right,
+        delegate,
         LockKind.EXCLUSIVE,
-        String.join(", ", right.names()),
+        String.join(", ", delegate.names()),
         observer,
         ObservedMultiLease::new);
-    this.right = right;
+    this.delegate = delegate;
   }
 
   @Override
   public List<String> names() {
-    return right.names();
+    return delegate.names();
   }
 
   /** Observes the hold of a set. */
   private static final class ObservedMultiLease extends ObservedLease implements MultiLease {
 
-    private final MultiLease right;
+    private final MultiLease delegate;
 
-    ObservedMultiLease(MultiLease right, ObservedHold hold) {
-      super(right, hold);
-      this.right = right;
+    ObservedMultiLease(MultiLease delegate, ObservedHold hold) {
+      super(delegate, hold);
+      this.delegate = delegate;
     }
 
     @Override
     public List<String> names() {
-      return right.names();
+      return delegate.names();
     }
 
     @Override
     public long fencingToken(String name) {
-      return right.fencingToken(name);
+      return delegate.fencingToken(name);
     }
   }
 }

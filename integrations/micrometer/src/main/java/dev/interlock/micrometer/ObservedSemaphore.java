@@ -8,28 +8,28 @@ import dev.interlock.LockKind;
 /** Observes the acquisitions of a semaphore. */
 final class ObservedSemaphore extends ObservedAcquirable<Lease> implements DistributedSemaphore {
 
-  private final DistributedSemaphore right;
+  private final DistributedSemaphore delegate;
   private final LockObserver observer;
 
-  ObservedSemaphore(DistributedSemaphore right, LockObserver observer) {
-    super(right, LockKind.SEMAPHORE, right.name(), observer, ObservedLease::new);
-    this.right = right;
+  ObservedSemaphore(DistributedSemaphore delegate, LockObserver observer) {
+    super(delegate, LockKind.SEMAPHORE, delegate.name(), observer, ObservedLease::new);
+    this.delegate = delegate;
     this.observer = observer;
   }
 
   @Override
   public String name() {
-    return right.name();
+    return delegate.name();
   }
 
   @Override
   public int limit() {
-    return right.limit();
+    return delegate.limit();
   }
 
   @Override
   public Acquirable<Lease> permits(int permits) {
     return new ObservedAcquirable<>(
-        right.permits(permits), LockKind.SEMAPHORE, name(), observer, ObservedLease::new);
+        delegate.permits(permits), LockKind.SEMAPHORE, name(), observer, ObservedLease::new);
   }
 }

@@ -32,7 +32,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The pages and the dashboard name exactly what is published. */
+/** The pages and the dashboard name exactly the published meters. */
 @Timeout(60)
 class DocumentedMetersTest {
 
@@ -98,7 +98,7 @@ class DocumentedMetersTest {
   }
 
   @Test
-  void theDashboardAsksForAllMetersAndForNoOther() throws Exception {
+  void theDashboardQueriesAllMetersAndNoOthers() throws Exception {
     Map<String, Set<String>> published = published();
     List<String> queries =
         queries(JsonParser.parseString(read("grafana/interlock.json")), new ArrayList<>());
@@ -111,7 +111,7 @@ class DocumentedMetersTest {
   }
 
   @Test
-  void everyAlertAsksForWhatIsPublished() throws Exception {
+  void everyAlertQueriesPublishedMeters() throws Exception {
     Map<String, Set<String>> published = published();
     List<String> queries =
         Pattern.compile("expr: (.*)")
@@ -125,7 +125,7 @@ class DocumentedMetersTest {
     }
   }
 
-  /** Returns the metrics that a query asks for. */
+  /** Returns the metrics in a query. */
   private static Set<String> assertPublished(String query, Map<String, Set<String>> published) {
     Set<String> asked = new TreeSet<>();
     Matcher metric = METRIC.matcher(query);
@@ -178,7 +178,7 @@ class DocumentedMetersTest {
   }
 
   @Test
-  void everyMeterHasExactlyTheTagsThatItSaysItHas() throws Exception {
+  void everyMeterHasExactlyItsDocumentedTags() throws Exception {
     try (LockClient client = LockClient.open("memory:tags");
         Recorded recorded = new Recorded(client)) {
       recorded.settle();

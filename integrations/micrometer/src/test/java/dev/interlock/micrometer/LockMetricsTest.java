@@ -44,7 +44,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Meters agree exactly with what was done. */
+/** Meters agree exactly with the operations of a client. */
 @Timeout(120)
 class LockMetricsTest {
 
@@ -58,7 +58,7 @@ class LockMetricsTest {
   private final BlockingQueue<LockEvent> events = new LinkedBlockingQueue<>();
 
   private static void await(Callable<Boolean> condition) throws Exception {
-    Eventually.holds("what was done is measured", condition);
+    Eventually.holds("the operations are measured", condition);
   }
 
   private void awaitEvent(Class<? extends LockEvent> kind) throws InterruptedException {
@@ -82,12 +82,12 @@ class LockMetricsTest {
           assertTrue(lease.isHeld());
         }
       }
-      Lease held = theirs.lock("b").acquire();
+      Lease blocking = theirs.lock("b").acquire();
       CompletableFuture<Lease> waits = ours.lock("b").acquireAsync();
       await(() -> timed.gauge("interlock.waiting", "exclusive") == 1);
       advance(5);
       assertEquals(5, timed.gauge("interlock.waiting.longest", "exclusive"));
-      held.close();
+      blocking.close();
       waits.get().close();
       timed.assertExactly(
           Map.of(
@@ -111,7 +111,7 @@ class LockMetricsTest {
 
   @Test
   void everyEndOfAnAcquisitionCountsOnce() throws Exception {
-    // A name each: one that waits behind another of its client has not asked the store itself.
+    // Separate names: an acquisition that waits behind another of its client asks nothing itself.
     MultiLease theirs = other.multiLock(List.of("a", "b", "c")).acquire();
     assertEquals(Optional.empty(), client.lock("a").tryAcquire());
     client.onEvent(events::add);
@@ -244,7 +244,7 @@ class LockMetricsTest {
   }
 
   @Test
-  void aLeaseThatTheProgramDropsIsNotHeldForEver() throws Exception {
+  void aLeaseThatTheProgramDropsIsCountedAsAbandoned() throws Exception {
     WeakReference<Lease> dropped = new WeakReference<>(client.lock("a").acquire());
     assertEquals(1, recorded.gauge("interlock.held", "exclusive"));
     advance(2);
@@ -256,7 +256,7 @@ class LockMetricsTest {
           System.gc();
           return dropped.get() == null;
         });
-    // When a lease is renewed, one that was due before has been looked at.
+    // When the witness is renewed, the check of the other lease, which was due before, is done.
     clock.advance(TTL.dividedBy(3));
     awaitEvent(LockEvent.Renewed.class);
     clock.advance(TTL.dividedBy(3));
@@ -301,7 +301,7 @@ class LockMetricsTest {
   }
 
   @Test
-  void aHundredThousandNamesMakeNoMoreMeters() throws Exception {
+  void aHundredThousandNamesAddNoMeters() throws Exception {
     try (LockClient memory = LockClient.open("memory:names");
         Recorded names = new Recorded(memory)) {
       memory.lock("first").acquire().close();
@@ -317,7 +317,7 @@ class LockMetricsTest {
   }
 
   @Test
-  void groupsAreLimitedAndAFunctionThatFailsIsOther() throws Exception {
+  void groupsAreLimitedAndNamesOfAFailingFunctionCountAsOther() throws Exception {
     MeterRegistry registry = new SimpleMeterRegistry();
     LockGroups groups = LockGroups.of(name -> name.substring(0, name.indexOf('/')), 2);
     try (LockMetrics metrics = new LockMetrics(other, "groups", groups)) {

@@ -49,7 +49,7 @@ class ObservedLocksTest {
   private final TestObservationRegistry registry = TestObservationRegistry.create();
   private final ObservedLocks locks = new ObservedLocks(client, registry);
 
-  /** The observations that have ended, in this order. */
+  /** The observations that have ended, in order. */
   private final BlockingQueue<Observation.Context> ended = new LinkedBlockingQueue<>();
 
   private final Map<Observation.Context, List<String>> happened = new ConcurrentHashMap<>();
@@ -201,7 +201,7 @@ class ObservedLocksTest {
     Lease lease = locks.lock("a").acquire();
     store.goDown();
     assertThrows(Exception.class, lease::renew);
-    // Listeners are called independently: another one does not tell when the observation has it.
+    // Listeners are called independently, so another listener cannot tell when this one was called.
     Eventually.holds("the observation has the event", () -> !happened.isEmpty());
     store.recover();
     lease.close();
@@ -239,7 +239,7 @@ class ObservedLocksTest {
 
     theirs.close();
     store.goDown();
-    // Another name, as the cancelled waiter may not have left the queue of this one yet.
+    // Another name, because the cancelled waiter may still be in the queue of this one.
     assertThrows(Exception.class, () -> locks.lock("b").tryAcquire());
     assertEnded("interlock.acquire", "failed");
     store.recover();
@@ -247,7 +247,7 @@ class ObservedLocksTest {
   }
 
   @Test
-  void aFutureThatIsCancelledInTheLastMomentLeavesTheLockFree() throws Exception {
+  void aFutureThatIsCancelledAtTheLastMomentLeavesTheLockFree() throws Exception {
     try (LockClient one = LockClient.open("memory:cancelled");
         LockClient two = LockClient.open("memory:cancelled")) {
       ObservedLocks cancelled = new ObservedLocks(one, registry);
@@ -338,7 +338,7 @@ class ObservedLocksTest {
       var released = meters.get("interlock.hold").tag("outcome", "released").timer();
       Eventually.holds("the release is measured", () -> released.count() > 0);
       assertEquals(1, released.count());
-      // Another listener's.
+      // Another listener measures it.
       Eventually.holds(
           "the hold is observed", () -> meters.find("interlock.lock.hold").timer() != null);
       assertEquals(1, meters.get("interlock.lock.hold").timer().count());

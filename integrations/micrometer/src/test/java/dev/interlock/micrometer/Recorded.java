@@ -16,22 +16,22 @@ import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
-/** The meters of a client, for comparison with what was done. */
+/** The meters of a client, for comparison with its operations. */
 final class Recorded implements AutoCloseable {
 
-  /** A lock that a test does not use otherwise, in a group of its own. */
-  private static final String LAST = "last";
+  /** A lock that only {@link #settle} uses, in a group of its own. */
+  private static final String MARKER = "marker";
 
   private static final String TESTED = "tested";
 
   final MeterRegistry registry = new SimpleMeterRegistry();
   private final LockClient client;
   private final LockMetrics metrics;
-  private long lasts;
+  private long markers;
 
   Recorded(LockClient client) {
     this.client = client;
-    LockGroups groups = LockGroups.of(name -> name.equals(LAST) ? LAST : TESTED, 2);
+    LockGroups groups = LockGroups.of(name -> name.equals(MARKER) ? MARKER : TESTED, 2);
     this.metrics = new LockMetrics(client, "test", groups);
     metrics.bindTo(registry);
   }
@@ -43,15 +43,15 @@ final class Recorded implements AutoCloseable {
   }
 
   /**
-   * Waits until what has happened is recorded. Events come in order, so it acquires and releases
-   * one more lock and waits for that.
+   * Waits until all earlier events are recorded. Events come in order, so it acquires and releases
+   * a marker lock, and waits for that release.
    */
   void settle() throws Exception {
-    client.lock(LAST).acquire().close();
-    lasts++;
+    client.lock(MARKER).acquire().close();
+    markers++;
     Eventually.holds(
-        "the last event is measured",
-        () -> count(LAST, "interlock.hold", "outcome", "released") >= lasts);
+        "the marker's release is measured",
+        () -> count(MARKER, "interlock.hold", "outcome", "released") >= markers);
   }
 
   long timed(String timer, String... tags) {
@@ -71,11 +71,11 @@ final class Recorded implements AutoCloseable {
     return registry.get(name).tags("kind", kind).gauge().value();
   }
 
-  /** By name and tags; a timer with its count and its total. */
+  /** Returns the meters by name and tags; a timer with its count and its total. */
   private Map<String, Object> nonZero() {
     Map<String, Object> recorded = new TreeMap<>();
     for (Meter meter : registry.getMeters()) {
-      if (LAST.equals(meter.getId().getTag("lock.group"))) {
+      if (MARKER.equals(meter.getId().getTag("lock.group"))) {
         continue;
       }
       if (meter instanceof Timer timer && timer.count() > 0) {

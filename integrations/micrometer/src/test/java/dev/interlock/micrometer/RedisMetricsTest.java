@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
-/** The same on a real server. */
+/** Meters agree with the operations of clients on a real Redis. */
 @Timeout(180)
 class RedisMetricsTest {
 

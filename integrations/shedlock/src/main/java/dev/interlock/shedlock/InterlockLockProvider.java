@@ -27,32 +27,31 @@ import net.javacrumbs.shedlock.core.SimpleLock;
  * is acquired, never by comparing the clocks of two machines.
  *
  * <ul>
- *   <li>{@code lockAtMostFor}, from 1 ms to 365 days: the lock ends then, even if the task is still
- *       running. The store keeps it for that long without renewal, so a shorter pause or outage
- *       does not cost the lock. If the process dies, the lock is free 1 s and 0.2 % of the time
- *       later, because the TTL exceeds it by that much, or when the store's shortest TTL ends. On
- *       ZooKeeper a lock lasts as long as the client's session, which is kept alive until then: a
- *       pause of the session's time-out costs the lock, and that of a dead process is free after
- *       it. Redlock refuses a time beyond its {@code maxTtl}.
- *   <li>{@code lockAtLeastFor}: after an earlier unlock the store keeps the lock for the rest of
- *       the time, whatever becomes of the process, with {@link
- *       dev.interlock.Capability#DEFERRED_RELEASE}. Otherwise, or until the store confirms it, the
- *       client keeps the lock: {@link LockClient#close(Duration)} waits for that, {@link
- *       LockClient#close()} frees the lock. If the process dies then, the lock stays taken as
- *       above.
+ *   <li>{@code lockAtMostFor}, from 1 ms to 365 days: the lock ends after this time, even if the
+ *       task is still running. The store keeps it for that long without renewal, so a shorter pause
+ *       or outage does not cost the lock. The TTL is 1 s and 0.2 % longer than the time. If the
+ *       process dies, the lock is free when the TTL or the store's shortest TTL ends. On ZooKeeper
+ *       a lock lasts as long as the client's session: a pause as long as the session's time-out
+ *       costs the lock, and the lock of a dead process is free after that time-out. Redlock refuses
+ *       a time beyond its {@code maxTtl}.
+ *   <li>{@code lockAtLeastFor}: with {@link dev.interlock.Capability#DEFERRED_RELEASE}, the store
+ *       keeps the lock after an earlier unlock for the rest of the time, even if the process dies.
+ *       Without it, or until the store confirms the request, the client keeps the lock. {@link
+ *       LockClient#close(Duration)} then waits for it, and {@link LockClient#close()} frees the
+ *       lock. If the process dies then, the lock stays taken as above.
  * </ul>
  *
  * <p>{@code unlock} never throws for a lost lock or an unreachable store. If the lock had ended
  * before, it logs a warning, because the task may have run elsewhere at the same time.
  *
- * <p>{@code extend} counts both times anew. It returns empty if the lock has ended, and throws
- * {@link dev.interlock.LockUnavailableException} if the store does not answer, after which the lock
- * is as before and may be extended again. A longer extension than the first {@code lockAtMostFor}
- * is kept by renewals in the background, so if the process dies, the lock is free after the first
- * one.
+ * <p>{@code extend} counts both times anew. It returns empty if the lock has ended. It throws
+ * {@link dev.interlock.LockUnavailableException} if the store does not answer; the lock is then as
+ * before, and may be extended again. Background renewals keep a lock whose extension is longer than
+ * the first {@code lockAtMostFor}. If the process dies, that lock is free after the first {@code
+ * lockAtMostFor}.
  *
- * <p>The provider does not close the client. It is safe for use by several threads, and so is what
- * it keeps in the background; a {@link SimpleLock} is for one thread at a time.
+ * <p>The provider does not close the client. It is safe for use by several threads. A {@link
+ * SimpleLock} is for one thread at a time.
  */
 public final class InterlockLockProvider implements ExtensibleLockProvider {
 
@@ -70,11 +69,11 @@ public final class InterlockLockProvider implements ExtensibleLockProvider {
   }
 
   /**
-   * Creates a provider that puts a prefix before every name, so that no other use of the client has
-   * the same names.
+   * Creates a provider that puts a prefix before every name, to keep the names apart from other
+   * locks of the client.
    *
    * @param client acquires the locks; the caller closes it
-   * @param prefix what every name begins with, such as {@code shedlock/}; may be empty
+   * @param prefix the prefix of every name, such as {@code shedlock/}; may be empty
    */
   public InterlockLockProvider(LockClient client, String prefix) {
     this.client = requireNonNull(client, "client");
@@ -90,15 +89,15 @@ public final class InterlockLockProvider implements ExtensibleLockProvider {
    * @throws IllegalArgumentException if the name is too long or not well-formed Unicode, or {@code
    *     lockAtMostFor} is less than 1 ms or more than 365 days
    * @throws dev.interlock.LockUnavailableException if the store did not answer
-   * @throws dev.interlock.LockConfigurationException if it can never succeed with the client's
-   *     settings
+   * @throws dev.interlock.LockConfigurationException if the call can never succeed with the
+   *     client's settings
    * @throws IllegalStateException if the client is closed
    */
   @Override
   public Optional<SimpleLock> lock(LockConfiguration configuration) {
     return TimedLease.acquire(
             client, prefix + configuration.getName(), configuration.getLockAtMostFor(), later)
-        .map(lease -> new Held(lease, configuration));
+        .map(lease -> new TaskLock(lease, configuration));
   }
 
   @Override
@@ -106,12 +105,12 @@ public final class InterlockLockProvider implements ExtensibleLockProvider {
     return "InterlockLockProvider[" + prefix + "* on " + client.endpoint() + "]";
   }
 
-  /** What the task holds until it unlocks or extends. */
-  private static final class Held extends AbstractSimpleLock {
+  /** The lock of a task, until it unlocks or extends it. */
+  private static final class TaskLock extends AbstractSimpleLock {
     private final TimedLease lease;
     private final long lockedAt = System.nanoTime();
 
-    Held(TimedLease lease, LockConfiguration configuration) {
+    TaskLock(TimedLease lease, LockConfiguration configuration) {
       super(configuration);
       this.lease = lease;
     }
@@ -124,7 +123,7 @@ public final class InterlockLockProvider implements ExtensibleLockProvider {
     @Override
     protected Optional<SimpleLock> doExtend(LockConfiguration extended) {
       return lease.extend(extended.getLockAtMostFor())
-          ? Optional.of(new Held(lease, extended))
+          ? Optional.of(new TaskLock(lease, extended))
           : Optional.empty();
     }
   }

@@ -16,23 +16,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A lease that ends by itself at a time that can be moved. It is renewed before that only if the
- * time was moved, or is beyond its validity.
+ * A lease that ends by itself at a time that can be extended. It is renewed before that time only
+ * if the time was extended or is beyond the validity of the lease.
  */
 final class TimedLease {
 
-  private static final Duration LONGEST = Duration.ofDays(365);
+  private static final Duration MAX_TIME = Duration.ofDays(365);
 
-  /** What the TTL exceeds the time by, so that the client ends the lease and not the store. */
-  private static final Duration MARGIN = Duration.ofSeconds(1);
+  /** The TTL is this much longer than the time, so that the client ends the lease first. */
+  private static final Duration TTL_MARGIN = Duration.ofSeconds(1);
 
-  /** The same for long times: a client subtracts a thousandth, because clocks drift. */
-  private static final int MARGIN_DIVISOR = 500;
+  /** A fraction of the time is added, too: the client subtracts a thousandth for clock drift. */
+  private static final int TTL_MARGIN_DIVISOR = 500;
 
-  /** By how much the validity has to exceed a time that was moved, or else it is renewed. */
-  private static final Duration LEAST_MARGIN = MARGIN.dividedBy(2);
+  /** If the validity exceeds an extended time by less than this, the lease is renewed. */
+  private static final Duration MIN_EXTENSION_MARGIN = TTL_MARGIN.dividedBy(2);
 
-  private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
+  private static final Duration MIN_CHECK_INTERVAL = Duration.ofMillis(50);
 
   private static final Logger log = LoggerFactory.getLogger(InterlockLockProvider.class);
 
@@ -49,7 +49,7 @@ final class TimedLease {
   @GuardedBy("this")
   private boolean ended;
 
-  /** Runs when there is something to do; also keeps the lease reachable until then. */
+  /** The next check of the lease. It also keeps the lease reachable until then. */
   @GuardedBy("this")
   private @Nullable Future<?> timer;
 
@@ -65,8 +65,8 @@ final class TimedLease {
   static Optional<TimedLease> acquire(
       LockClient client, String name, Duration atMost, Later later) {
     checkTime(atMost);
-    Duration longer = atMost.plus(MARGIN).plus(atMost.dividedBy(MARGIN_DIVISOR));
-    Duration ttl = longer.compareTo(LONGEST) > 0 ? LONGEST : longer;
+    Duration longer = atMost.plus(TTL_MARGIN).plus(atMost.dividedBy(TTL_MARGIN_DIVISOR));
+    Duration ttl = longer.compareTo(MAX_TIME) > 0 ? MAX_TIME : longer;
     return client
         .lock(name, options -> options.ttl(ttl).autoRenew(false).minHold(null).maxHold(null))
         .tryAcquire()
@@ -74,16 +74,16 @@ final class TimedLease {
   }
 
   private static void checkTime(Duration atMost) {
-    if (atMost.compareTo(Duration.ofMillis(1)) < 0 || atMost.compareTo(LONGEST) > 0) {
+    if (atMost.compareTo(Duration.ofMillis(1)) < 0 || atMost.compareTo(MAX_TIME) > 0) {
       throw new IllegalArgumentException(
           "lockAtMostFor must be between 1 ms and 365 days, not " + atMost);
     }
   }
 
   /**
-   * Moves the end.
+   * Sets another end.
    *
-   * @return whether the store has confirmed that it still had the lock
+   * @return whether the store has confirmed that it still has the lock
    */
   boolean extend(Duration atMost) {
     checkTime(atMost);
@@ -93,7 +93,7 @@ final class TimedLease {
     try {
       lease.renewAsync().join();
     } catch (CompletionException e) {
-      // The latter if it ended meanwhile.
+      // An IllegalStateException means that the lease was released meanwhile.
       if (e.getCause() instanceof LeaseLostException
           || e.getCause() instanceof IllegalStateException) {
         return false;
@@ -113,23 +113,23 @@ final class TimedLease {
     }
   }
 
-  /** Releases it, but not before it has been locked for the given time. */
+  /** Releases the lock, but not before it has been locked for the given time. */
   void unlock(long lockedAt, Duration atLeast) {
-    boolean late;
-    Duration rest = atLeast.minusNanos(System.nanoTime() - lockedAt);
+    boolean endedBefore;
+    Duration remaining = atLeast.minusNanos(System.nanoTime() - lockedAt);
     boolean deferrable = lease instanceof DeferrableLease;
     synchronized (this) {
-      if (!deferrable && !ended && lease.isHeld() && rest.compareTo(Duration.ZERO) > 0) {
-        // The program has wrapped it.
-        endIn(rest);
+      if (!deferrable && !ended && lease.isHeld() && remaining.compareTo(Duration.ZERO) > 0) {
+        // The program has wrapped the lease.
+        endIn(remaining);
         return;
       }
-      late = ended;
+      endedBefore = ended;
       end();
     }
     ReleaseOutcome outcome =
-        deferrable ? ((DeferrableLease) lease).releaseAfter(rest) : lease.release();
-    if (outcome == ReleaseOutcome.ALREADY_LOST || late) {
+        deferrable ? ((DeferrableLease) lease).releaseAfter(remaining) : lease.release();
+    if (outcome == ReleaseOutcome.ALREADY_LOST || endedBefore) {
       log.warn(
           "lock \"{}\" ended before it was unlocked: the task took longer than lockAtMostFor, or"
               + " the lock was lost. The task may have run elsewhere at the same time",
@@ -137,7 +137,7 @@ final class TimedLease {
     }
   }
 
-  /** Ends it if its time has come, and waits for the store. */
+  /** Ends the lease if its time has passed, and waits for the store. */
   private boolean endIfDue() {
     synchronized (this) {
       if (!ended && end - System.nanoTime() > 0) {
@@ -169,30 +169,32 @@ final class TimedLease {
     if (timer != null) {
       timer.cancel(false);
     }
-    long pause = end - System.nanoTime();
-    if (!isValidBeyond(pause)) {
+    long delay = end - System.nanoTime();
+    if (!isValidBeyond(delay)) {
       long half = lease.remainingValidity().toNanos() / 2;
-      pause = Math.min(pause, Math.max(half, SHORTEST_PAUSE.toNanos()));
+      delay = Math.min(delay, Math.max(half, MIN_CHECK_INTERVAL.toNanos()));
     }
-    timer = later.run(this::onTime, Duration.ofNanos(pause));
+    timer = later.run(this::onTimer, Duration.ofNanos(delay));
   }
 
-  /** A lock that was not extended is not renewed for a margin: its holder may die afterwards. */
+  /**
+   * Only an extended lease is renewed for a margin: a renewal keeps a dead process's lock longer.
+   */
   @GuardedBy("this")
-  private boolean isValidBeyond(long left) {
-    long margin = extended ? LEAST_MARGIN.toNanos() : 0;
-    return lease.remainingValidity().toNanos() - left >= margin;
+  private boolean isValidBeyond(long remaining) {
+    long margin = extended ? MIN_EXTENSION_MARGIN.toNanos() : 0;
+    return lease.remainingValidity().toNanos() - remaining >= margin;
   }
 
   /** Must not block. */
-  private void onTime() {
+  private void onTimer() {
     synchronized (this) {
-      long left = end - System.nanoTime();
+      long remaining = end - System.nanoTime();
       if (ended) {
         return;
       }
-      if (left > 0 && lease.isHeld()) {
-        if (!isValidBeyond(left)) {
+      if (remaining > 0 && lease.isHeld()) {
+        if (!isValidBeyond(remaining)) {
           var unused = lease.renewAsync();
         }
         schedule();

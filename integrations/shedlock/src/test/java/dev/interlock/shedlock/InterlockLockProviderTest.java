@@ -64,11 +64,11 @@ class InterlockLockProviderTest {
   @Test
   void aLockHasThePrefixAndTheTtlAndIsNotRenewed() {
     var unused = provider.lock(aMinute()).orElseThrow();
-    List<LeaseInfo> held = client.leases();
-    assertEquals(List.of("jobs/report"), held.stream().map(LeaseInfo::name).toList());
-    Duration left = held.get(0).remainingValidity();
-    assertTrue(left.compareTo(Duration.ofSeconds(30)) > 0, left::toString);
-    assertTrue(left.compareTo(MINUTE.plusSeconds(2)) <= 0, left::toString);
+    List<LeaseInfo> leases = client.leases();
+    assertEquals(List.of("jobs/report"), leases.stream().map(LeaseInfo::name).toList());
+    Duration validity = leases.get(0).remainingValidity();
+    assertTrue(validity.compareTo(Duration.ofSeconds(30)) > 0, validity::toString);
+    assertTrue(validity.compareTo(MINUTE.plusSeconds(2)) <= 0, validity::toString);
     assertTrue(elsewhere.lock(aMinute()).isEmpty());
   }
 
@@ -82,8 +82,8 @@ class InterlockLockProviderTest {
             .build();
     try (LockClient changed = store.open(options)) {
       SimpleLock lock = new InterlockLockProvider(changed, "jobs/").lock(aMinute()).orElseThrow();
-      Duration left = changed.leases().get(0).remainingValidity();
-      assertTrue(left.compareTo(Duration.ofSeconds(30)) > 0, left::toString);
+      Duration validity = changed.leases().get(0).remainingValidity();
+      assertTrue(validity.compareTo(Duration.ofSeconds(30)) > 0, validity::toString);
       lock.unlock();
       assertTrue(elsewhere.lock(aMinute()).isPresent());
     }
@@ -158,24 +158,24 @@ class InterlockLockProviderTest {
     SimpleLock lock = provider.lock(times(Duration.ofSeconds(1), Duration.ZERO)).orElseThrow();
     var unused = lock.extend(Duration.ofSeconds(4), Duration.ZERO).orElseThrow();
     long renewals = 0;
-    Optional<Duration> held = Optional.empty();
-    while (held.isEmpty()) {
+    Optional<Duration> heldFor = Optional.empty();
+    while (heldFor.isEmpty()) {
       LockEvent event = events.poll(1, TimeUnit.MINUTES);
       if (event instanceof LockEvent.Renewed) {
         renewals++;
       } else if (event instanceof LockEvent.Released released) {
-        held = Optional.of(released.heldFor());
+        heldFor = Optional.of(released.heldFor());
       } else {
         assertFalse(event instanceof LockEvent.Lost, () -> "lost: " + event);
       }
     }
     assertTrue(renewals > 2, "renewals: " + renewals);
-    assertTrue(held.get().compareTo(Duration.ofSeconds(4)) >= 0, held.get()::toString);
+    assertTrue(heldFor.get().compareTo(Duration.ofSeconds(4)) >= 0, heldFor.get()::toString);
     assertTrue(elsewhere.lock(aMinute()).isPresent());
   }
 
   @Test
-  void anExtensionToLessEndsEarlier() throws Exception {
+  void aShorterExtensionEndsEarlier() throws Exception {
     SimpleLock lock = provider.lock(aMinute()).orElseThrow();
     long since = System.nanoTime();
     var unused = lock.extend(Duration.ofMillis(200), Duration.ZERO).orElseThrow();
@@ -196,14 +196,14 @@ class InterlockLockProviderTest {
   }
 
   @Test
-  void aTaskThatTakesTooLongLosesItsLockInTime() throws Exception {
+  void aTaskThatTakesTooLongLosesItsLock() throws Exception {
     SimpleLock lock = provider.lock(times(Duration.ofMillis(100), Duration.ZERO)).orElseThrow();
     Eventually.holds("free", () -> elsewhere.lock(aMinute()).isPresent());
     assertTrue(lock.extend(MINUTE, Duration.ZERO).isEmpty());
   }
 
   @Test
-  void aMinimumAsLongAsTheMaximumIsKeptAndIsNoLoss() throws Exception {
+  void aMinimumAsLongAsTheMaximumIsKeptWithoutALoss() throws Exception {
     LinkedBlockingQueue<LockEvent> ends = new LinkedBlockingQueue<>();
     client.onEvent(
         event -> {
@@ -220,9 +220,9 @@ class InterlockLockProviderTest {
     assertTrue(ends.peek() instanceof LockEvent.Released, ends::toString);
   }
 
-  /** As if the process had been killed: nothing that it does later reaches the store. */
+  /** Simulates a killed process: none of its later requests reach the store. */
   @Test
-  void theStoreKeepsTheMinimumWhateverBecomesOfTheProcess() throws Exception {
+  void theStoreKeepsTheMinimumAfterTheProcessIsKilled() throws Exception {
     long since = System.nanoTime();
     provider.lock(times(MINUTE, Duration.ofSeconds(2))).orElseThrow().unlock();
     store.goDown();

@@ -15,13 +15,13 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * ShedLock's own tests of a provider. Another client looks at the store. They are those of release
- * 6.6.1, the last to be had, and run with the present release.
+ * ShedLock's own tests of a provider. Another client inspects the store. The tests are those of
+ * release 6.6.1, the last published ones, and run with the current release.
  */
 abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTest {
   /**
-   * How often each of eight threads takes a lock, which it asks for without a pause. ShedLock makes
-   * a hundred of them; few spare the processors.
+   * The number of times that each of eight threads acquires a lock, for which it polls without a
+   * pause. ShedLock's own number is 100; fewer use less CPU.
    */
   private static final int ITERATIONS = 10;
 
@@ -68,14 +68,14 @@ abstract class ShedLockTests extends AbstractExtensibleLockProviderIntegrationTe
         .doFuzzTest();
   }
 
-  /** With more time than its 50 ms, for a busy machine. */
+  /** Waits for longer than ShedLock's 50 ms, for a busy machine. */
   @Override
   @Test
   public void shouldTimeout() throws InterruptedException {
     doTestTimeout(Duration.ofSeconds(1));
   }
 
-  /** The same: waits longer than its 100 ms. */
+  /** Waits for longer than ShedLock's 100 ms, for a busy machine. */
   @Override
   @Test
   public void shouldLockAtLeastFor() throws InterruptedException {

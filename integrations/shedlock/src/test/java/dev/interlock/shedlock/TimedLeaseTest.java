@@ -41,7 +41,7 @@ class TimedLeaseTest {
                     default -> throw new UnsupportedOperationException(method.getName());
                   });
 
-  /** Or else a client that is late by a moment would find that the store has ended it. */
+  /** Otherwise the store could end the lease before a client that is slightly late does. */
   @Test
   void anExtendedLeaseIsRenewedIfItWouldEndSoonAfterItsTime() throws Exception {
     long end = System.nanoTime() + Duration.ofSeconds(6).toNanos();
@@ -53,7 +53,7 @@ class TimedLeaseTest {
     assertEquals("renew", calls.poll(1, TimeUnit.MINUTES));
   }
 
-  /** Its process may die after a renewal, and the store would keep the lock for too long. */
+  /** If its process died after a renewal, the store would keep the lock for too long. */
   @Test
   void aLeaseThatIsNotExtendedIsNotRenewed() throws Exception {
     validity = () -> Duration.ofMillis(250);

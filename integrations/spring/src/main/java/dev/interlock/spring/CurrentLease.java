@@ -20,9 +20,9 @@ import org.jspecify.annotations.Nullable;
  * }
  * }</pre>
  *
- * <p>It belongs to the thread that called the method. Another thread does not see it: pass it the
- * lease or its token. Within nested calls it is the lease of the innermost one; a call that has
- * joined the lock of an outer call sees the lease of that call.
+ * <p>It belongs to the thread that called the method. Other threads do not see it: pass them the
+ * lease or its token. In nested calls it is the lease of the innermost call. A call that has joined
+ * the lock of an outer call sees the lease of the outer call.
  */
 public final class CurrentLease {
 
@@ -37,13 +37,13 @@ public final class CurrentLease {
 
     private boolean covers(Call wanted) {
       Mode mode = method.mode();
-      Mode as = wanted.method.mode();
+      Mode wantedMode = wanted.method.mode();
       return names.containsAll(wanted.names)
-          && (mode == as || (mode == Mode.WRITE && as == Mode.READ));
+          && (mode == wantedMode || (mode == Mode.WRITE && wantedMode == Mode.READ));
     }
   }
 
-  /** A lease of this thread, and those around it. There is no call in {@link #callWith}. */
+  /** A lease of this thread, and the leases of enclosing calls. {@link #callWith} has no call. */
   private record Hold(@Nullable Call call, Lease lease, @Nullable Hold outer) {}
 
   private CurrentLease() {}
@@ -52,7 +52,7 @@ public final class CurrentLease {
    * Returns the lease under which the calling method runs. With several names it is a {@link
    * dev.interlock.MultiLease}.
    *
-   * @return the lease; it is released by the end of the call, and may have been lost
+   * @return the lease, which may have been lost; the end of the call releases it
    * @throws IllegalStateException if this thread runs no {@link Locked} method: the method was not
    *     called through the bean's proxy, or this is another thread
    */
@@ -76,8 +76,8 @@ public final class CurrentLease {
   }
 
   /**
-   * Calls code as a {@link Locked} method with this lease would, for unit tests of code that asks
-   * for {@link #get()}, without Spring.
+   * Calls code as a {@link Locked} method with this lease would. It is for unit tests, without
+   * Spring, of code that calls {@link #get()}.
    *
    * <pre>{@code
    * try (LockClient client = LockClient.open("memory:test");
@@ -86,14 +86,14 @@ public final class CurrentLease {
    * }
    * }</pre>
    *
-   * <p>Neither acquires, checks nor releases the lease, and calls of {@link Locked} methods inside
-   * do not join it.
+   * <p>Does not acquire, check or release the lease. {@link Locked} methods that the code calls do
+   * not join it.
    *
    * @param lease the current lease of this thread until the call ends
-   * @param work what to call, on this thread
-   * @param <T> the type of its result
-   * @return what it returned
-   * @throws Exception what it threw
+   * @param work the code, called on this thread
+   * @param <T> the type of the result
+   * @return the result of the code
+   * @throws Exception if the code threw it
    */
   public static <T extends @Nullable Object> T callWith(Lease lease, Callable<T> work)
       throws Exception {
@@ -113,11 +113,11 @@ public final class CurrentLease {
   }
 
   /**
-   * Returns the lease of this thread that holds what a call wants.
+   * Returns the lease of this thread that a call can join.
    *
    * @return the lease, or null if the call has to acquire one
-   * @throws IllegalStateException if the call would wait for a lease of its own thread, or wants
-   *     limits that the lease does not have
+   * @throws IllegalStateException if the call would wait for a lease of its own thread, or cannot
+   *     join the lease because of its limits
    */
   static @Nullable Lease covering(Call wanted) {
     Call conflicting = null;

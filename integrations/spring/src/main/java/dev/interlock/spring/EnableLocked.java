@@ -9,7 +9,8 @@ import org.springframework.context.annotation.Import;
 import org.springframework.core.Ordered;
 
 /**
- * Enables {@link Locked} when placed on a configuration class. The Spring Boot starter does so too.
+ * Enables {@link Locked} for an application, on a configuration class. The Spring Boot starter has
+ * it already.
  *
  * <pre>{@code
  * @Configuration
@@ -22,7 +23,7 @@ import org.springframework.core.Ordered;
  * }
  * }</pre>
  *
- * <p>Proxies are made as for {@code @Transactional}, and AspectJ is not needed.
+ * <p>Proxies are created as for {@code @Transactional}. AspectJ is not needed.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -31,9 +32,9 @@ import org.springframework.core.Ordered;
 public @interface EnableLocked {
 
   /**
-   * The place of the lock among a method's advisors, as in {@link Ordered}. It must come before the
-   * transaction, whose default is {@link Ordered#LOWEST_PRECEDENCE}; a bean for which it does not
-   * is refused at start. Where several configurations have the annotation, the first decides.
+   * The order of the lock among a method's advisors, as in {@link Ordered}. The lock must come
+   * before the transaction, whose default is {@link Ordered#LOWEST_PRECEDENCE}; otherwise the bean
+   * is refused at start. If several configurations have the annotation, the first one decides.
    *
    * @return the order
    */

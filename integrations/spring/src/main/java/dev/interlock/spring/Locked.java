@@ -12,9 +12,9 @@ import java.lang.annotation.Target;
 import org.springframework.core.annotation.AliasFor;
 
 /**
- * Runs a method of a Spring bean only while it holds a lock. The lock is acquired before the call,
- * and before a transaction of {@code @Transactional} on the same method begins; it is released when
- * the method has returned or thrown, after that transaction has ended.
+ * Runs a method of a Spring bean under a lock. The lock is acquired before the call, and before a
+ * transaction of {@code @Transactional} on the same method begins. It is released when the method
+ * has returned or thrown, after that transaction has ended.
  *
  * <pre>{@code
  * @Locked("order-#{#id}")
@@ -28,32 +28,32 @@ import org.springframework.core.annotation.AliasFor;
  * void nightly() { ... }
  * }</pre>
  *
- * <p>The lease is renewed while the method runs. A transaction of the calling thread that wants to
- * commit after the lease has been lost is rolled back. Within the method, {@link CurrentLease} has
- * the lease and its fencing token.
+ * <p>The lease is renewed while the method runs. If the lease has been lost when the thread commits
+ * a transaction, the transaction is rolled back instead. Within the method, {@link CurrentLease}
+ * has the lease and its fencing token.
  *
- * <p>A call that already holds the lock through this annotation, on the same thread and through the
- * same client, joins it and does not wait for itself; it is refused if it asks for a longer {@link
- * #minHold()} or a shorter {@link #maxHold()} than the call around it. Otherwise locks are not
- * reentrant.
+ * <p>If the thread already holds the lock through this annotation and the same client, the call
+ * joins that lock and does not wait for itself. The call is refused if its {@link #minHold()} is
+ * longer, or its {@link #maxHold()} shorter, than that of the enclosing call. Otherwise locks are
+ * not reentrant.
  *
  * <p>The call has to go through the bean's proxy. A call from another method of the same object
- * does not, and <b>runs without the lock</b>; nothing can detect that. What can be detected keeps
- * the application from starting: private, static and final methods, a bean that is not proxied,
- * results behind which work goes on after the method has returned, expressions and durations that
+ * does not, and <b>runs without the lock</b>; nothing can detect that. Other mistakes are detected,
+ * and keep the application from starting: private, static and final methods, a bean that is not
+ * proxied, results whose work goes on after the method has returned, expressions and durations that
  * cannot be read, a client that does not exist.
  *
- * <p>All text may contain placeholders ({@code ${...}}). Besides what the method throws, a call
- * throws what {@link dev.interlock.Acquirable} lists, and:
+ * <p>All text may contain placeholders ({@code ${...}}). Besides the exceptions of the method and
+ * those that {@link dev.interlock.Acquirable} lists, a call throws:
  *
  * <ul>
  *   <li>{@link LockTimeoutException} if another held the lock throughout {@link #waitFor()};
- *   <li>{@link LeaseLostException} if the lease was lost before the method had ended; what the
- *       method threw is suppressed in it;
- *   <li>{@link IllegalStateException} if a transaction is under way that {@link
- *       #insideTransaction()} does not allow, if the thread would wait for itself, if the limits of
- *       the lock that it would join do not suffice, or if the method returned, as an {@code Object}
- *       or the like, a future or another result behind which its work may go on without the lock;
+ *   <li>{@link LeaseLostException} if the lease was lost before the method ended; an exception of
+ *       the method is added as a suppressed one;
+ *   <li>{@link IllegalStateException} if {@link #insideTransaction()} does not allow the current
+ *       transaction, if the thread would wait for itself, if the limits of the enclosing call do
+ *       not suffice, or if the method returned a future or another result whose work may go on
+ *       without the lock, declared as {@code Object} or the like;
  *   <li>{@link IllegalArgumentException} if an expression of the name is null or not a simple
  *       value, or if {@link LockClient#lock(String)} refuses the name;
  *   <li>{@link InterruptedException} if the thread is interrupted while it waits and the method
@@ -66,38 +66,38 @@ import org.springframework.core.annotation.AliasFor;
 @Documented
 public @interface Locked {
 
-  /** What a name is locked as. */
+  /** The mode in which a name is locked. */
   enum Mode {
     /** One holder at a time: {@link LockClient#lock(String)}. */
     EXCLUSIVE,
-    /** Together with other readers: the read side of {@link LockClient#readWriteLock(String)}. */
+    /** Any number of readers: the read side of {@link LockClient#readWriteLock(String)}. */
     READ,
-    /** Alone: the write side of {@link LockClient#readWriteLock(String)}. */
+    /** One writer: the write side of {@link LockClient#readWriteLock(String)}. */
     WRITE
   }
 
-  /** What a call does if another holds the lock for as long as the call waits. */
+  /** The behaviour of a call if another still holds the lock after {@link #waitFor()}. */
   enum WhenBusy {
-    /** It throws {@link LockTimeoutException}. */
+    /** The call throws {@link LockTimeoutException}. */
     THROW,
     /**
-     * It returns without having run the method: nothing from a {@code void} method, an empty {@code
-     * Optional}, or null from a method whose result is marked nullable. Other methods are refused
-     * at start.
+     * The call returns without running the method. The result is an empty {@code Optional}, or null
+     * if the method's result is marked nullable. Methods that are neither of these nor {@code void}
+     * are refused at start.
      */
     SKIP
   }
 
-  /** What happens to the method if the lease is lost while it runs. */
+  /** The treatment of the method if the lease is lost while it runs. */
   enum WhenLost {
-    /** Its thread is interrupted: {@link dev.interlock.Lease#callWhileHeld}. */
+    /** Its thread is interrupted; see {@link dev.interlock.Lease#callWhileHeld}. */
     INTERRUPT,
-    /** Nothing; it runs to its end, and then the call throws {@link LeaseLostException}. */
+    /** The method runs to its end, and then the call throws {@link LeaseLostException}. */
     FINISH
   }
 
   /**
-   * The name of the lock: a text, in which {@code #{...}} are expressions, as in {@code
+   * The name of the lock: a text with expressions in {@code #{...}}, such as {@code
    * "order-#{#id}"}. Alias for {@link #name()}.
    *
    * @return the names
@@ -106,11 +106,11 @@ public @interface Locked {
   String[] value() default {};
 
   /**
-   * The name of the lock: a text, in which {@code #{...}} are expressions in SpEL. They see the
+   * The name of the lock: a text with SpEL expressions in {@code #{...}}. Expressions see the
    * parameters by name ({@code #id}; the class has to be compiled with {@code -parameters}) and by
-   * position ({@code #a0}), beans ({@code @names}), and the object itself as the root, so that
-   * {@code #{region}} is its property. An expression must give a simple value: text, a number, an
-   * enum, a date of {@code java.time}, a UUID.
+   * position ({@code #a0}), beans ({@code @names}), and the object itself as the root, so {@code
+   * #{region}} is its property. An expression must give a simple value: text, a number, an enum, a
+   * date of {@code java.time}, a UUID.
    *
    * <p>Several names are acquired together, all or nothing, in an order that avoids deadlocks:
    * {@link LockClient#multiLock}.
@@ -121,30 +121,30 @@ public @interface Locked {
   String[] name() default {};
 
   /**
-   * The name of the lock as one expression, without {@code #{...}}, as in {@code "'order-' + #id"}.
-   * Either this or {@link #name()} has to be given, or both for several names.
+   * The name of the lock as one expression, without {@code #{...}}, such as {@code "'order-' +
+   * #id"}. Either this or {@link #name()} has to be given, or both for several names.
    *
    * @return the expressions
    */
   String[] expression() default {};
 
-  /** {@return what the name is locked as} Several names can only be locked exclusively. */
+  /** {@return the mode of the lock} Several names can only be locked exclusively. */
   Mode mode() default Mode.EXCLUSIVE;
 
   /**
-   * How long to wait while another holds the lock: a duration such as {@code 500ms}, {@code 10s} or
-   * {@code PT10S}, or {@code 0} to try once. By default as long as {@link
-   * LockOptions#waitTimeout()} of the client allows, which is without limit unless it is set; with
-   * {@link WhenBusy#SKIP}, once.
+   * The time to wait while another holds the lock: a duration such as {@code 500ms}, {@code 10s} or
+   * {@code PT10S}, or {@code 0} to try once. By default a call with {@link WhenBusy#SKIP} tries
+   * once. Other calls by default wait for the client's {@link LockOptions#waitTimeout()}, or
+   * without limit if that is not set.
    *
    * @return the time
    */
   String waitFor() default "";
 
-  /** {@return what to do if the lock is still held by another after {@link #waitFor()}} */
+  /** {@return the behaviour of a call if another still holds the lock after {@link #waitFor()}} */
   WhenBusy whenBusy() default WhenBusy.THROW;
 
-  /** {@return what happens to the method if the lease is lost while it runs} */
+  /** {@return the treatment of the method if the lease is lost while it runs} */
   WhenLost whenLost() default WhenLost.INTERRUPT;
 
   /** {@return {@link LockOptions#ttl()} for this lock; by default that of the client} */
@@ -152,7 +152,7 @@ public @interface Locked {
 
   /**
    * {@return {@link LockOptions#minHold()} for this lock; by default that of the client} Set it for
-   * a scheduled method that ends sooner than the clocks of its machines differ.
+   * a scheduled method on several machines whose clocks may differ by more than the method takes.
    */
   String minHold() default "";
 
@@ -163,12 +163,12 @@ public @interface Locked {
   String client() default "";
 
   /**
-   * Whether the method may be called inside a transaction that began before. Such a transaction
-   * commits after the lock has been released, and may have read before it was acquired. By default
-   * the call is refused. True is right if the method does its work in a transaction of its own, or
-   * in none.
+   * Whether the method may be called inside a transaction that began before. By default the call is
+   * refused, because such a transaction commits after the lock has been released, and may have read
+   * before it was acquired. True is right if the method works in a transaction of its own, or in
+   * none.
    *
-   * @return whether it may
+   * @return whether it may be called inside a transaction
    */
   boolean insideTransaction() default false;
 }

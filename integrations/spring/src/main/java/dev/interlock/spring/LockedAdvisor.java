@@ -6,7 +6,7 @@ import org.springframework.aop.support.StaticMethodMatcherPointcutAdvisor;
 import org.springframework.beans.factory.config.ConfigurableListableBeanFactory;
 import org.springframework.core.annotation.AnnotationUtils;
 
-/** Puts {@link LockedInterceptor} around the methods that have {@link Locked}. */
+/** Applies {@link LockedInterceptor} to the methods with {@link Locked}. */
 final class LockedAdvisor extends StaticMethodMatcherPointcutAdvisor {
 
   private static final long serialVersionUID = 1L;
@@ -28,7 +28,7 @@ final class LockedAdvisor extends StaticMethodMatcherPointcutAdvisor {
     return LockedMethods.isLocked(method, type);
   }
 
-  /** Leaves out the classes that cannot have the annotation, such as those of the JDK. */
+  /** Excludes classes that cannot have the annotation, such as those of the JDK. */
   private record Candidates() implements ClassFilter {
     @Override
     public boolean matches(Class<?> type) {

@@ -25,16 +25,19 @@ import org.springframework.util.ClassUtils;
 import org.springframework.util.ReflectionUtils;
 
 /**
- * Refuses beans with {@link Locked} methods that would run without the lock. Comes after all post
- * processors that make proxies, as it has no order.
+ * Refuses beans with {@link Locked} methods that would run without the lock. It has no order, so it
+ * runs after all post processors that create proxies.
  */
 final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingleton {
 
   private static final String TRANSACTION = "org.springframework.transaction.interceptor.";
 
   private final ConfigurableListableBeanFactory beans;
-  private final Set<Class<?>> withoutLocks = ConcurrentHashMap.newKeySet();
-  private final Set<LockedMethod> withoutClient = new LinkedHashSet<>();
+  private final Set<Class<?>> typesWithoutLocks = ConcurrentHashMap.newKeySet();
+
+  /** The methods whose client is checked when all singletons have been created. */
+  private final Set<LockedMethod> uncheckedClients = new LinkedHashSet<>();
+
   private boolean started;
 
   LockedBeanCheck(ConfigurableListableBeanFactory beans) {
@@ -51,7 +54,7 @@ final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingl
     return bean;
   }
 
-  /** Checks also the beans that were made before this one, which no post processor has seen. */
+  /** Checks beans that were created before this one, which no post processor has seen. */
   @Override
   public void afterSingletonsInstantiated() {
     for (String name : beans.getBeanDefinitionNames()) {
@@ -61,10 +64,10 @@ final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingl
       }
     }
     Set<LockedMethod> methods;
-    synchronized (withoutClient) {
+    synchronized (uncheckedClients) {
       started = true;
-      methods = new LinkedHashSet<>(withoutClient);
-      withoutClient.clear();
+      methods = new LinkedHashSet<>(uncheckedClients);
+      uncheckedClients.clear();
     }
     methods.forEach(this::checkClient);
   }
@@ -74,7 +77,7 @@ final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingl
       return;
     }
     Class<?> type = AopProxyUtils.ultimateTargetClass(bean);
-    if (!AnnotationUtils.isCandidateClass(type, Locked.class) || withoutLocks.contains(type)) {
+    if (!AnnotationUtils.isCandidateClass(type, Locked.class) || typesWithoutLocks.contains(type)) {
       return;
     }
     boolean hasLocks = false;
@@ -85,19 +88,19 @@ final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingl
       }
     }
     if (!hasLocks) {
-      withoutLocks.add(type);
+      typesWithoutLocks.add(type);
     }
   }
 
   private void check(Object bean, Method method, Class<?> type) {
     LockedMethod locked = methods().get(method, type);
     int modifiers = method.getModifiers();
-    for (int unfit : new int[] {Modifier.PRIVATE, Modifier.STATIC, Modifier.FINAL}) {
-      if ((modifiers & unfit) != 0
-          && !(unfit == Modifier.FINAL && AopUtils.isJdkDynamicProxy(bean))) {
+    for (int refused : new int[] {Modifier.PRIVATE, Modifier.STATIC, Modifier.FINAL}) {
+      if ((modifiers & refused) != 0
+          && !(refused == Modifier.FINAL && AopUtils.isJdkDynamicProxy(bean))) {
         throw locked.refuse(
             "the method is "
-                + Modifier.toString(unfit)
+                + Modifier.toString(refused)
                 + ", so a proxy cannot intercept it; remove the modifiers private, static and"
                 + " final");
       }
@@ -115,9 +118,9 @@ final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingl
               + " @Proxyable(ProxyType.TARGET_CLASS)");
     }
     checkOrder(locked, proxy, method, type);
-    synchronized (withoutClient) {
+    synchronized (uncheckedClients) {
       if (!started) {
-        withoutClient.add(locked);
+        uncheckedClients.add(locked);
         return;
       }
     }
@@ -125,12 +128,12 @@ final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingl
   }
 
   private static @Nullable Advised proxyWithLock(Object bean) {
-    Object at = bean;
-    while (at instanceof Advised proxy) {
+    Object current = bean;
+    while (current instanceof Advised proxy) {
       if (Arrays.stream(proxy.getAdvisors()).anyMatch(LockedAdvisor.class::isInstance)) {
         return proxy;
       }
-      at = AopProxyUtils.getSingletonTarget(proxy);
+      current = AopProxyUtils.getSingletonTarget(proxy);
     }
     return null;
   }
@@ -142,19 +145,19 @@ final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingl
   }
 
   private static void checkOrder(LockedMethod locked, Advised proxy, Method method, Class<?> type) {
-    boolean before = true;
+    boolean isBeforeLock = true;
     for (Advisor advisor : proxy.getAdvisors()) {
       if (advisor instanceof LockedAdvisor) {
-        before = false;
+        isBeforeLock = false;
       } else if (advisor instanceof PointcutAdvisor pointcut
           && pointcut.getPointcut().getMethodMatcher().matches(method, type)) {
         Advice advice = advisor.getAdvice();
-        if (before && advice.getClass().getName().startsWith(TRANSACTION)) {
+        if (isBeforeLock && advice.getClass().getName().startsWith(TRANSACTION)) {
           throw locked.refuse(
               "its transaction would begin before the lock is acquired, and commit after the lock"
                   + " is released; give @EnableLocked an order below that of the transaction");
         }
-        if (!before && advice instanceof AsyncExecutionInterceptor) {
+        if (!isBeforeLock && advice instanceof AsyncExecutionInterceptor) {
           throw locked.refuse(
               "@Async would release the lock as soon as the work is started; put @Locked on a"
                   + " method of another bean, and call that from the work");

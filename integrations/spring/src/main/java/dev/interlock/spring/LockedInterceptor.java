@@ -57,7 +57,7 @@ final class LockedInterceptor implements MethodInterceptor {
       }
     }
     if (method.skipsWhenBusy()) {
-      return method.nothing();
+      return method.emptyResult();
     }
     throw new LockTimeoutException(
         String.join(", ", names),

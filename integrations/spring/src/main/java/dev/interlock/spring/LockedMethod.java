@@ -37,14 +37,13 @@ import org.springframework.expression.EvaluationContext;
 import org.springframework.scheduling.annotation.Async;
 import org.springframework.util.ClassUtils;
 
-/** What a {@link Locked} says, read and checked. */
+/** A method with its {@link Locked} annotation, read and checked. */
 final class LockedMethod {
 
   private static final ParameterNameDiscoverer PARAMETER_NAMES =
       new DefaultParameterNameDiscoverer();
 
-  /** Results that say that there is none. */
-  private static final Map<Class<?>, Object> NOTHING =
+  private static final Map<Class<?>, Object> EMPTY_RESULTS =
       Map.of(
           Optional.class, Optional.empty(),
           OptionalInt.class, OptionalInt.empty(),
@@ -167,11 +166,11 @@ final class LockedMethod {
     OngoingWork.declaredBy(method, type)
         .ifPresent(
             ongoing -> {
-              throw refuse(mayGoOn(ClassUtils.getShortName(ongoing)));
+              throw refuse(ongoingWork(ClassUtils.getShortName(ongoing)));
             });
     if (Arrays.stream(method.getParameterTypes())
         .anyMatch(parameter -> parameter.getName().equals("kotlin.coroutines.Continuation"))) {
-      throw refuse(mayGoOn("suspending function"));
+      throw refuse(ongoingWork("suspending function"));
     }
     if (!allowsTransaction() && isCalledInsideTransaction()) {
       throw refuse(
@@ -188,29 +187,29 @@ final class LockedMethod {
     }
   }
 
-  private static String mayGoOn(String what) {
+  private static String ongoingWork(String result) {
     return "the work behind a "
-        + what
+        + result
         + " may go on without the lock after the method has returned; return the result of the"
         + " work, or use DistributedLock.acquireAsync() and release the lease when the work ends";
   }
 
   /**
-   * Refuses a result of the method behind which work may go on, for methods whose declared type
-   * does not tell.
+   * Refuses a result whose work may go on after the return. This is for methods whose declared type
+   * does not show it.
    *
-   * @throws IllegalStateException if work may go on behind it
+   * @throws IllegalStateException if the work may go on
    */
   void checkResult(@Nullable Object result) {
     OngoingWork.behind(result)
         .ifPresent(
             ongoing -> {
               throw new IllegalStateException(
-                  this + ": " + mayGoOn(ClassUtils.getShortName(ongoing)));
+                  this + ": " + ongoingWork(ClassUtils.getShortName(ongoing)));
             });
   }
 
-  /** Spring only logs what such a listener throws, so a refusal of the call would go unnoticed. */
+  /** Spring only logs exceptions of such a listener, so nobody would notice a refused call. */
   private boolean isCalledInsideTransaction() {
     return MergedAnnotations.from(method, MergedAnnotations.SearchStrategy.TYPE_HIERARCHY)
             .isPresent("org.springframework.transaction.event.TransactionalEventListener")
@@ -221,29 +220,29 @@ final class LockedMethod {
   private boolean canReturnNothing(Class<?> returned) {
     return returned == void.class
         || returned == Void.class
-        || NOTHING.containsKey(returned)
+        || EMPTY_RESULTS.containsKey(returned)
         || Nullness.forMethodReturnType(method) == Nullness.NULLABLE;
   }
 
   private void checkNames() {
     String[] parameters = PARAMETER_NAMES.getParameterNames(method);
-    Set<String> known = new TreeSet<>();
+    Set<String> variables = new TreeSet<>();
     for (int i = 0; i < method.getParameterCount(); i++) {
       if (parameters != null) {
-        known.add(parameters[i]);
+        variables.add(parameters[i]);
       }
-      known.add("a" + i);
-      known.add("p" + i);
+      variables.add("a" + i);
+      variables.add("p" + i);
     }
     for (NameExpression name : names) {
       for (String variable : name.variables()) {
-        if (!known.contains(variable)) {
+        if (!variables.contains(variable)) {
           throw refuse(
               "the method has no parameter #"
                   + variable
                   + (parameters == null
                       ? "; compile the class with -parameters, or use #a0, #a1, ..."
-                      : "; an expression may use " + known));
+                      : "; an expression may use " + variables));
         }
       }
       for (String bean : name.beans()) {
@@ -255,9 +254,9 @@ final class LockedMethod {
   }
 
   /**
-   * Refuses options that the client's own do not allow, and kinds of locks that its backend lacks.
+   * Checks the annotation against the options of the client and the capabilities of its backend.
    *
-   * @throws LockConfigurationException if the client cannot do what the annotation says
+   * @throws LockConfigurationException if the annotation cannot work with the client
    */
   void checkWith(LockClient lockClient) {
     try {
@@ -317,10 +316,10 @@ final class LockedMethod {
   }
 
   /**
-   * Refuses to join the lock of a call around this one that does not hold it for as long as this
-   * one asks, or may hold it for longer.
+   * Checks that this method may join the lock of an enclosing call.
    *
-   * @throws IllegalStateException if so
+   * @throws IllegalStateException if the enclosing call has a shorter {@code minHold} or a longer
+   *     {@code maxHold} than this method
    */
   void checkJoins(LockedMethod outer, LockClient lockClient) {
     LockOptions mine = optionsWith(lockClient);
@@ -347,9 +346,9 @@ final class LockedMethod {
         this + " joins the lock of an enclosing call, which needs a " + limit + ": " + outer);
   }
 
-  /** Returns what a call returns that was skipped. */
-  @Nullable Object nothing() {
-    return NOTHING.get(method.getReturnType());
+  /** Returns the result of a call that was skipped. */
+  @Nullable Object emptyResult() {
+    return EMPTY_RESULTS.get(method.getReturnType());
   }
 
   LockConfigurationException refuse(String problem) {
@@ -364,7 +363,7 @@ final class LockedMethod {
     return locked.mode();
   }
 
-  /** Returns how long to wait for the lock, or null for as long as the client's options say. */
+  /** Returns how long to wait for the lock, or null to use the client's options. */
   @Nullable Duration waitFor() {
     return waitFor;
   }
@@ -386,12 +385,11 @@ final class LockedMethod {
         .anyMatch(thrown -> thrown.isAssignableFrom(InterruptedException.class));
   }
 
-  /** Returns the name of the client's bean, or an empty text for the only one. */
+  /** Returns the name of the client's bean, or an empty string for the only or primary one. */
   String client() {
     return client;
   }
 
-  /** Returns the annotation and the method, for messages. */
   @Override
   public String toString() {
     return "@Locked on " + description;

@@ -14,10 +14,10 @@ import org.springframework.core.annotation.AnnotatedElementUtils;
 import org.springframework.core.annotation.MergedAnnotation;
 import org.springframework.core.annotation.MergedAnnotations;
 
-/** What {@link Locked} says of each method, read once. */
+/** The {@link Locked} methods of the application, each read once. */
 final class LockedMethods {
 
-  private final Map<AnnotatedElementKey, LockedMethod> known = new ConcurrentHashMap<>();
+  private final Map<AnnotatedElementKey, LockedMethod> methods = new ConcurrentHashMap<>();
   private final ConfigurableListableBeanFactory beans;
 
   LockedMethods(ConfigurableListableBeanFactory beans) {
@@ -30,13 +30,13 @@ final class LockedMethods {
   }
 
   /**
-   * Returns what holds for a method that {@linkplain #isLocked is locked}.
+   * Returns the {@link LockedMethod} of a method that {@linkplain #isLocked is locked}.
    *
-   * @throws LockConfigurationException if it cannot be
+   * @throws LockConfigurationException if the annotation cannot work on the method
    */
   LockedMethod get(Method method, Class<?> type) {
     Method specific = AopUtils.getMostSpecificMethod(method, type);
-    return known.computeIfAbsent(
+    return methods.computeIfAbsent(
         new AnnotatedElementKey(specific, type),
         key -> {
           MergedAnnotation<Locked> annotation =

@@ -8,7 +8,7 @@ import org.springframework.context.annotation.ImportBeanDefinitionRegistrar;
 import org.springframework.core.type.AnnotationMetadata;
 import org.springframework.util.ClassUtils;
 
-/** Registers what {@link EnableLocked} stands for. */
+/** Registers the beans of {@link EnableLocked}. */
 final class LockedRegistrar implements ImportBeanDefinitionRegistrar {
 
   private static final String PREFIX = "dev.interlock.spring.";

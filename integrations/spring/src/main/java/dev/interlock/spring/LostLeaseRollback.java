@@ -6,8 +6,8 @@ import org.springframework.transaction.TransactionExecution;
 import org.springframework.transaction.TransactionExecutionListener;
 
 /**
- * Makes every transaction manager roll back, in place of committing, if the thread has lost a lease
- * under which it runs.
+ * Makes every transaction manager roll back instead of committing if the thread has lost one of its
+ * leases.
  */
 final class LostLeaseRollback implements BeanPostProcessor, TransactionExecutionListener {
 

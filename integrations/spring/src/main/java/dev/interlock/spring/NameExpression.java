@@ -81,19 +81,18 @@ final class NameExpression {
     return parts.stream().allMatch(LiteralExpression.class::isInstance);
   }
 
-  /** Returns the names of the variables, without those that every expression has. */
+  /** Returns the names of the variables, except for those that every expression has. */
   Set<String> variables() {
     Set<String> variables = names(VariableReference.class);
     variables.removeAll(ROOTS);
     return variables;
   }
 
-  /** Returns the names of the beans. */
   Set<String> beans() {
     return names(BeanReference.class);
   }
 
-  /** Returns what follows the {@code #} or {@code @} of the nodes of a type, without quotes. */
+  /** Returns the names after the {@code #} or {@code @} of nodes of a type, without quotes. */
   private Set<String> names(Class<? extends SpelNode> type) {
     return parts.stream()
         .filter(SpelExpression.class::isInstance)
@@ -112,9 +111,9 @@ final class NameExpression {
   }
 
   /**
-   * Returns the name.
+   * Returns the name of the lock.
    *
-   * @throws IllegalArgumentException if a part cannot be evaluated, is null or is no simple value
+   * @throws IllegalArgumentException if a part cannot be evaluated, or is not a simple value
    */
   String evaluate(@Nullable EvaluationContext context) {
     StringBuilder name = new StringBuilder();
@@ -145,17 +144,17 @@ final class NameExpression {
   }
 
   /**
-   * Evaluates an expression as SpEL does, but refuses what {@link #checked} refuses also as a side
-   * of a {@code +} that makes text: SpEL makes "order-null" of {@code 'order-' + #id}.
+   * Evaluates an expression as SpEL does, but also {@linkplain #checked checks} both sides of a
+   * {@code +} whose result is text. SpEL alone evaluates {@code 'order-' + #id} to "order-null".
    */
   private static @Nullable Object evaluate(SpelNode node, ExpressionState state) {
     if (node instanceof OpPlus && node.getChildCount() == 2) {
-      Object left = evaluate(node.getChild(0), state);
-      Object right = evaluate(node.getChild(1), state);
-      if (left instanceof String || right instanceof String) {
+      Object leftOperand = evaluate(node.getChild(0), state);
+      Object rightOperand = evaluate(node.getChild(1), state);
+      if (leftOperand instanceof String || rightOperand instanceof String) {
         return ""
-            + checked(node.getChild(0).toStringAST(), left)
-            + checked(node.getChild(1).toStringAST(), right);
+            + checked(node.getChild(0).toStringAST(), leftOperand)
+            + checked(node.getChild(1).toStringAST(), rightOperand);
       }
     } else if (node instanceof Ternary
         && node.getChild(0).getValue(state) instanceof Boolean condition) {
@@ -177,17 +176,17 @@ final class NameExpression {
           "the expression %s gives a %s; it must give text, a number, an enum, a date of java.time or a UUID"
               .formatted(expression, value.getClass().getName()));
     }
-    String varying = varyingText(value);
-    if (varying != null) {
+    String reason = reasonTextVaries(value);
+    if (reason != null) {
       throw new IllegalArgumentException(
           "the expression %s gives a %s, whose text depends on %s"
-              .formatted(expression, value.getClass().getName(), varying));
+              .formatted(expression, value.getClass().getName(), reason));
     }
     return value;
   }
 
-  /** Returns what the text of a value depends on besides the value, and what to use instead. */
-  private static @Nullable String varyingText(Object value) {
+  /** Returns the reason why a value's text varies and what to use instead; null if it does not. */
+  private static @Nullable String reasonTextVaries(Object value) {
     if (value instanceof Date) {
       return "the machine's time zone; use a class of java.time, or its property time";
     }

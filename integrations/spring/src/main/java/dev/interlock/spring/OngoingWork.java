@@ -12,7 +12,7 @@ import org.springframework.core.ResolvableType;
 import org.springframework.http.HttpEntity;
 import org.springframework.util.ClassUtils;
 
-/** Results behind which work may go on after a method has returned them. */
+/** Recognizes results whose work may go on after a method has returned them. */
 final class OngoingWork {
 
   // By name, because most of their libraries are optional.
@@ -59,7 +59,7 @@ final class OngoingWork {
             || Arrays.stream(type.getInterfaces()).anyMatch(OngoingWork::hasListedType));
   }
 
-  /** Returns the type in a method's declared result, its type arguments included, if any. */
+  /** Returns such a type in a method's declared result or its type arguments, if there is one. */
   static Optional<Class<?>> declaredBy(Method method, Class<?> type) {
     return Optional.ofNullable(
         find(ResolvableType.forMethodReturnType(method, type), new HashSet<>()));
@@ -83,7 +83,7 @@ final class OngoingWork {
     return null;
   }
 
-  /** Returns the type of a result, or of what it wraps, if work may go on behind that. */
+  /** Returns the type of a result, or of its content, if its work may go on. */
   static Optional<Class<?>> behind(@Nullable Object result) {
     Object value = result;
     if (result instanceof Optional<?> optional) {

@@ -47,7 +47,7 @@ import org.springframework.transaction.event.TransactionalEventListener;
 import org.springframework.web.servlet.mvc.method.annotation.SseEmitter;
 import org.springframework.web.servlet.mvc.method.annotation.StreamingResponseBody;
 
-/** What keeps an application from starting, and what it says. */
+/** Mistakes that keep an application from starting, and their messages. */
 class LockedBeanCheckTest {
 
   @Configuration
@@ -107,7 +107,7 @@ class LockedBeanCheckTest {
   }
 
   @Test
-  void methodsThatAProxyCannotReach() {
+  void methodsThatAProxyCannotInterceptAreRefused() {
     assertRefused("the method is private", Private.class);
     assertRefused("the method is static", Static.class);
     assertRefused("the method is final", Final.class);
@@ -125,7 +125,7 @@ class LockedBeanCheckTest {
 
   static class FetchingNow extends Fetching<List<Optional<String>>> {}
 
-  /** Results behind which work may go on after the return. */
+  /** Results whose work may go on after the return. */
   interface Unfinished {
     CompletableFuture<String> future();
 
@@ -176,7 +176,7 @@ class LockedBeanCheckTest {
   }
 
   @Test
-  void methodsWhoseWorkGoesOnAfterTheyHaveReturned() {
+  void methodsWhoseWorkGoesOnAfterTheyHaveReturnedAreRefused() {
     for (Method method : Unfinished.class.getMethods()) {
       assertTrue(
           OngoingWork.declaredBy(method, Unfinished.class).isPresent(), () -> method.toString());
@@ -203,7 +203,7 @@ class LockedBeanCheckTest {
   }
 
   @Test
-  void skippedMethodsThatHaveToReturnSomething() {
+  void skippedMethodsThatHaveToReturnSomethingAreRefused() {
     assertRefused("can return nothing", SkipsNumber.class);
     assertRefused("can return nothing", SkipsText.class);
   }
@@ -247,7 +247,7 @@ class LockedBeanCheckTest {
   }
 
   @Test
-  void namesThatCannotBeRead() {
+  void namesThatCannotBeReadAreRefused() {
     assertRefused("the annotation names no lock", NoName.class);
     assertRefused("the name of the lock is empty", BlankName.class);
     assertRefused("is not an expression", BadExpression.class);
@@ -280,7 +280,7 @@ class LockedBeanCheckTest {
   }
 
   @Test
-  void optionsThatCannotBe() {
+  void optionsThatAreNotAllowedAreRefused() {
     assertRefused("waitFor: \"5 seconds\" is not a duration", BadDuration.class);
     assertRefused("ttl must be between 1 ms and 365 days", ZeroTtl.class);
     assertRefused("minHold must be at most maxHold", MinAboveMax.class);
@@ -305,7 +305,7 @@ class LockedBeanCheckTest {
   }
 
   @Test
-  void clientsThatAreNotThere() {
+  void missingAndAmbiguousClientsAreRefused() {
     assertRefused(
         "there is no LockClient bean named elsewhere; the LockClient beans are client",
         NamedClient.class);
@@ -332,7 +332,7 @@ class LockedBeanCheckTest {
   }
 
   @Test
-  void aBeanThatWasMadeBeforeItsProxyCould() {
+  void aBeanThatIsCreatedTooEarlyForAProxyIsRefused() {
     assertRefused("has no proxy", TooEarly.class);
   }
 
@@ -362,7 +362,7 @@ class LockedBeanCheckTest {
   }
 
   @Test
-  void aMethodThatTheProxyOfItsInterfacesLacks() {
+  void aMethodThatIsInNoProxiedInterfaceIsRefused() {
     assertRefused("@Proxyable(ProxyType.TARGET_CLASS)", ShippingByHand.class);
     start(ShippingByClass.class);
   }
@@ -408,7 +408,7 @@ class LockedBeanCheckTest {
   }
 
   @Test
-  void aTransactionAroundTheLock() {
+  void aTransactionAroundTheLockIsRefused() {
     assertRefused("its transaction would begin", TransactionFirst.class, InTransaction.class);
     start(TransactionFirst.class, BesideTransaction.class);
   }
@@ -434,7 +434,7 @@ class LockedBeanCheckTest {
   }
 
   @Test
-  void aListenerWhoseRefusalWouldOnlyBeLogged() {
+  void aTransactionalEventListenerIsRefusedUnlessAllowed() {
     assertRefused("set insideTransaction = true", TransactionFirst.class, AfterCommit.class);
     start(TransactionFirst.class, AfterCommitAllowed.class);
     start(TransactionFirst.class, AfterCommitElsewhere.class);
@@ -444,7 +444,7 @@ class LockedBeanCheckTest {
   static class Late extends Private {}
 
   @Test
-  void aLazyBeanIsRefusedWhenItIsMade() {
+  void aLazyBeanIsRefusedWhenItIsCreated() {
     try (AnnotationConfigApplicationContext context =
         new AnnotationConfigApplicationContext(Base.class, Late.class)) {
       Exception failure = assertThrows(Exception.class, () -> context.getBean(Late.class));

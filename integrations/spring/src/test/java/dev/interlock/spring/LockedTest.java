@@ -365,7 +365,7 @@ class LockedTest {
 
   @Test
   @SuppressWarnings("JavaUtilDate") // programs still have it
-  void aNameThatSaysNothingIsRefusedBeforeTheStoreIsAsked() {
+  void aNameWithoutASimpleValueIsRefusedBeforeTheStoreIsAsked() {
     store.goDown();
     IllegalArgumentException ofNull =
         assertThrows(IllegalArgumentException.class, () -> orders.text(null));
@@ -380,7 +380,7 @@ class LockedTest {
 
   @Test
   @SuppressWarnings("JavaUtilDate")
-  void anExpressionThatMakesTextOfNothingIsRefused() {
+  void aConcatenationWithoutASimpleValueIsRefused() {
     assertEquals("a-7", orders.concatenation("a", 7));
     assertEquals("none", orders.concatenation("", null));
     assertEquals("no-7-7", orders.concatenation(null, 7));
@@ -394,7 +394,7 @@ class LockedTest {
   }
 
   @Test
-  void aNameWhoseTextDiffersBetweenJvmsIsRefused() throws Exception {
+  void aValueWhoseTextDiffersBetweenJvmsIsRefused() throws Exception {
     // Since Java 19 the texts of some doubles are shorter.
     for (Object value :
         List.of(
@@ -417,14 +417,14 @@ class LockedTest {
   }
 
   @Test
-  void whatTheMethodThrowsIsThrownAndTheLockIsFree() {
+  void anExceptionOfTheMethodIsThrownAndTheLockIsFree() {
     assertEquals("disk full", assertThrows(IOException.class, orders::fails).getMessage());
     assertFalse(other.admin().inspect("failing").isHeld());
     assertTrue(CurrentLease.find().isEmpty());
   }
 
   @Test
-  void aBusyLockIsAnExceptionOrSkipsTheCall() throws Exception {
+  void aBusyLockCausesAnExceptionOrSkipsTheCall() throws Exception {
     try (Lease held = other.lock("busy").acquire()) {
       assertEquals("busy", held.name());
       LockTimeoutException busy = assertThrows(LockTimeoutException.class, orders::once);
@@ -567,10 +567,10 @@ class LockedTest {
   }
 
   @Test
-  void aCallJoinsTheLockOfAnyCallAroundIt() throws Exception {
-    Callable<Boolean> held = () -> CurrentLease.get().isHeld();
-    assertTrue(orders.write(() -> orders.read(() -> orders.write(held))));
-    assertTrue(orders.all(() -> orders.one(() -> orders.all(held))));
+  void aCallJoinsTheLockOfAnyEnclosingCall() throws Exception {
+    Callable<Boolean> isHeld = () -> CurrentLease.get().isHeld();
+    assertTrue(orders.write(() -> orders.read(() -> orders.write(isHeld))));
+    assertTrue(orders.all(() -> orders.one(() -> orders.all(isHeld))));
   }
 
   @Test
@@ -584,7 +584,7 @@ class LockedTest {
   }
 
   @Test
-  void aCallThatJoinsGetsTheLimitsThatItAsksForOrIsRefused() throws Exception {
+  void aCallThatJoinsALockWithoutItsLimitsIsRefused() throws Exception {
     for (Callable<?> inner :
         List.<Callable<?>>of(
             Executors.callable(orders::atLeast), Executors.callable(orders::atMost))) {
@@ -598,7 +598,7 @@ class LockedTest {
   }
 
   @Test
-  void codeThatAsksForTheLeaseCanBeTestedWithoutSpring() throws Exception {
+  void codeThatNeedsTheCurrentLeaseCanBeTestedWithoutSpring() throws Exception {
     Orders withoutProxy = new Orders();
     try (Lease lease = other.lock("seven").acquire()) {
       assertEquals("seven", CurrentLease.callWith(lease, withoutProxy::literal));
@@ -623,7 +623,7 @@ class LockedTest {
   }
 
   @Test
-  void aResultBehindWhichWorkGoesOnIsRefusedThoughItsTypeDoesNotSaySo() throws Exception {
+  void aResultWhoseWorkGoesOnIsRefusedEvenIfItsDeclaredTypeHidesIt() throws Exception {
     StreamingResponseBody body = out -> {};
     for (Object result :
         List.of(

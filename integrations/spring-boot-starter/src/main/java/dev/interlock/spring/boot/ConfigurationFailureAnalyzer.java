@@ -4,7 +4,7 @@ import dev.interlock.LockConfigurationException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Says what to correct if a client or a locked method cannot work as it is set up. */
+/** Explains a failed start of the application if a client or a locked method is set up wrongly. */
 final class ConfigurationFailureAnalyzer
     extends AbstractFailureAnalyzer<LockConfigurationException> {
 

@@ -17,30 +17,28 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.annotation.Bean;
 
 /**
- * Makes a {@link LockClient} bean from the properties {@code interlock.*}, unless the application
- * has one of its own, closes all clients in order, and switches {@link dev.interlock.spring.Locked}
- * on.
+ * Creates a {@link LockClient} bean from the properties {@code interlock.*}, unless the application
+ * has one of its own. Closes all clients in order, and enables {@link dev.interlock.spring.Locked}.
  */
 @AutoConfiguration
 @EnableConfigurationProperties(InterlockProperties.class)
 @EnableLocked
 public final class InterlockAutoConfiguration {
 
-  /** The name of the client's bean. */
-  static final String CLIENT = "lockClient";
+  static final String CLIENT_BEAN = "lockClient";
 
-  /** For Spring. */
+  /** Called by Spring. */
   public InterlockAutoConfiguration() {}
 
   /**
    * {@return the client of the store at {@code interlock.uri}}
    *
-   * @param properties what the application sets
-   * @param customizers what changes it
+   * @param properties the properties of the application
+   * @param customizers the customizers of the client's options
    * @throws LockConfigurationException if the URI or an option cannot work
    * @throws dev.interlock.LockUnavailableException if the store does not answer
    */
-  @Bean(name = CLIENT, destroyMethod = "close")
+  @Bean(name = CLIENT_BEAN, destroyMethod = "close")
   @ConditionalOnMissingBean
   @ConditionalOnProperty("interlock.uri")
   LockClient lockClient(
@@ -57,11 +55,11 @@ public final class InterlockAutoConfiguration {
   }
 
   /**
-   * {@return what closes the clients when the application ends}
+   * {@return the bean that closes the clients when the application ends}
    *
-   * @param beans where the clients are; those of a parent context are left to that, and those with
-   *     {@code destroyMethod = ""} stay open
-   * @param properties what the application sets
+   * @param beans the bean factory of the clients. A parent context closes its own clients, and
+   *     clients with {@code destroyMethod = ""} stay open
+   * @param properties the properties of the application
    */
   @Bean
   @ConditionalOnBean(value = LockClient.class, search = SearchStrategy.CURRENT)

@@ -12,8 +12,8 @@ import org.springframework.boot.health.contributor.HealthContributor;
 import org.springframework.context.annotation.Bean;
 
 /**
- * Adds the store of the locks to the application's health, as {@code interlock}. The property
- * {@code management.health.interlock.enabled} switches it off.
+ * Adds the lock store to the application's health, as {@code interlock}. The property {@code
+ * management.health.interlock.enabled} disables it.
  */
 @AutoConfiguration(after = InterlockAutoConfiguration.class)
 @ConditionalOnClass({HealthContributor.class, ConditionalOnEnabledHealthIndicator.class})
@@ -22,7 +22,7 @@ import org.springframework.context.annotation.Bean;
 public final class InterlockHealthAutoConfiguration
     extends CompositeHealthContributorConfiguration<LockClientHealthIndicator, LockClient> {
 
-  /** For Spring. */
+  /** Called by Spring. */
   public InterlockHealthAutoConfiguration() {
     super(LockClientHealthIndicator::new);
   }
@@ -30,7 +30,7 @@ public final class InterlockHealthAutoConfiguration
   /**
    * {@return the health of all clients}
    *
-   * @param beans where they are
+   * @param beans the bean factory of the clients
    */
   @Bean
   @ConditionalOnMissingBean(name = {"interlockHealthIndicator", "interlockHealthContributor"})

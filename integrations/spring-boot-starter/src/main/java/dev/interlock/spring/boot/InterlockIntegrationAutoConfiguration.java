@@ -10,8 +10,8 @@ import org.springframework.context.annotation.Bean;
 import org.springframework.integration.support.locks.LockRegistry;
 
 /**
- * Makes a lock registry for Spring Integration, where {@code lock-spring-integration} is on the
- * class path, unless the application has one of its own. Needs a single or primary {@link
+ * Creates a lock registry for Spring Integration, if {@code lock-spring-integration} is on the
+ * class path and the application has no lock registry. Needs a single or primary {@link
  * LockClient}.
  */
 @AutoConfiguration(after = InterlockAutoConfiguration.class)
@@ -19,7 +19,7 @@ import org.springframework.integration.support.locks.LockRegistry;
 @ConditionalOnSingleCandidate(LockClient.class)
 public final class InterlockIntegrationAutoConfiguration {
 
-  /** For Spring. */
+  /** Called by Spring. */
   public InterlockIntegrationAutoConfiguration() {}
 
   /**

@@ -15,9 +15,9 @@ import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.context.annotation.Bean;
 
 /**
- * Publishes the metrics of the lock clients, where {@code lock-micrometer} is on the class path. A
- * single client is named {@value LockMetrics#DEFAULT_CLIENT_NAME} in them; several are named after
- * their beans. A bean of type {@link LockGroups} sets the groups of locks.
+ * Publishes the metrics of the lock clients, if {@code lock-micrometer} is on the class path. A
+ * single client is named {@value LockMetrics#DEFAULT_CLIENT_NAME} in them. Several clients are
+ * named after their beans. A bean of type {@link LockGroups} sets the groups of locks.
  */
 @AutoConfiguration(after = InterlockAutoConfiguration.class)
 @ConditionalOnClass({LockMetrics.class, MeterBinder.class})
@@ -25,13 +25,13 @@ import org.springframework.context.annotation.Bean;
 @ConditionalOnMissingBean(LockMetrics.class)
 public final class InterlockMetricsAutoConfiguration {
 
-  /** For Spring. */
+  /** Called by Spring. */
   public InterlockMetricsAutoConfiguration() {}
 
   /**
-   * {@return what registers the meters}
+   * {@return the binder of the meters of all clients}
    *
-   * @param beans where the clients are
+   * @param beans the bean factory of the clients
    * @param groups the groups of locks, if the application has any
    */
   @Bean

@@ -8,25 +8,24 @@ import org.springframework.boot.context.properties.PropertyMapper;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 
 /**
- * The properties {@code interlock.*}. Those that are not set leave the defaults of {@link
- * LockOptions}. Parameters of the URI replace them.
+ * The properties {@code interlock.*}. For properties that are not set, the defaults of {@link
+ * LockOptions} apply. Parameters of the URI take precedence over properties.
  *
- * @param uri Where the store is, such as redis://localhost:6379. Without it there is no client.
+ * @param uri URI of the store, such as redis://localhost:6379. Without it there is no client.
  * @param ttl How long the store keeps a lock without a renewal. Default 30s.
  * @param autoRenew Whether leases are renewed in the background. Default true.
- * @param minHold How long a lock stays taken at least, even if it is released earlier.
- * @param maxHold How long a lease may be held at most, all renewals included.
+ * @param minHold Minimum time for which a lock stays taken, even if it is released earlier.
+ * @param maxHold Maximum time for which a lease may be held, including renewals.
  * @param requestTimeout How long a single request to the store may take. Default 2s.
- * @param waitTimeout How long acquire() waits while another holds the lock before it throws. By
- *     default without limit.
+ * @param waitTimeout How long acquire() waits while another holds the lock before it throws.
+ *     Default: no limit.
  * @param outageTimeout How long the store may be unavailable before acquire() throws. Default: the
  *     TTL.
  * @param openTimeout How long the start of the application waits for a store that is unavailable.
- *     By default there is a single attempt.
+ *     Default: a single attempt.
  * @param pollInterval How long a waiter relies on notifications before it asks the store again.
  *     Default 1s.
- * @param label The label that is shown for this application's locks. Default: host, process and
- *     thread.
+ * @param label Label that is shown for this application's locks. Default: host, process and thread.
  * @param shutdownTimeout How long the shutdown of the application waits for locks that are still
  *     held.
  */
@@ -46,9 +45,9 @@ public record InterlockProperties(
     @DefaultValue("10s") Duration shutdownTimeout) {
 
   /**
-   * {@return a builder that has these options, and the defaults of those that are not set}
+   * {@return a builder with the properties that are set, and defaults for the others}
    *
-   * @throws IllegalArgumentException if one is out of range
+   * @throws IllegalArgumentException if a property is out of range
    */
   LockOptions.Builder options() {
     LockOptions.Builder builder =
@@ -59,7 +58,7 @@ public record InterlockProperties(
             .outageTimeout(outageTimeout)
             .openTimeout(openTimeout)
             .label(label);
-    PropertyMapper properties = PropertyMapper.get(); // applies what is not null
+    PropertyMapper properties = PropertyMapper.get(); // skips null
     properties.from(ttl).to(builder::ttl);
     properties.from(autoRenew).to(builder::autoRenew);
     properties.from(requestTimeout).to(builder::requestTimeout);

@@ -10,15 +10,15 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnSingleCandi
 import org.springframework.context.annotation.Bean;
 
 /**
- * Makes a provider for ShedLock, where {@code lock-shedlock} is on the class path, unless the
- * application has one of its own. Needs a single or primary {@link LockClient}.
+ * Creates a lock provider for ShedLock, if {@code lock-shedlock} is on the class path and the
+ * application has no lock provider. Needs a single or primary {@link LockClient}.
  */
 @AutoConfiguration(after = InterlockAutoConfiguration.class)
 @ConditionalOnClass({InterlockLockProvider.class, LockProvider.class})
 @ConditionalOnSingleCandidate(LockClient.class)
 public final class InterlockShedLockAutoConfiguration {
 
-  /** For Spring. */
+  /** Called by Spring. */
   public InterlockShedLockAutoConfiguration() {}
 
   /**

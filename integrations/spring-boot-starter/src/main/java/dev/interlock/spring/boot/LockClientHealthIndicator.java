@@ -6,12 +6,12 @@ import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
 /**
- * Whether the store answers. Asks it who holds a lock that nobody uses, which takes one request and
- * at most the request time-out, and writes nothing.
+ * Checks that the store answers. Asks it for the state of a lock that nobody uses, which takes one
+ * request and at most the request time-out, and writes nothing.
  */
 final class LockClientHealthIndicator extends AbstractHealthIndicator {
 
-  private static final String NAME = "interlock/health";
+  private static final String LOCK_NAME = "interlock/health";
 
   private final LockClient client;
 
@@ -25,7 +25,7 @@ final class LockClientHealthIndicator extends AbstractHealthIndicator {
     builder
         .withDetail("backend", client.backend().name())
         .withDetail("endpoint", client.endpoint());
-    LockState unused = client.admin().inspect(NAME);
+    LockState unused = client.admin().inspect(LOCK_NAME);
     builder.up();
   }
 }

@@ -12,9 +12,9 @@ import org.springframework.context.SmartLifecycle;
 import org.springframework.context.event.ContextClosedEvent;
 
 /**
- * Closes the lock clients when the application ends: after the web server, the schedulers and all
- * else that has a phase, whose work may hold locks, and before the beans are destroyed, which the
- * work needs.
+ * Closes the lock clients when the application ends. This comes after the web server, the
+ * schedulers and everything else that has a phase, because their work may hold locks. It comes
+ * before the beans are destroyed, because the work needs them.
  */
 final class LockClientShutdown
     implements SmartLifecycle, ApplicationListener<ContextClosedEvent>, ApplicationContextAware {
@@ -47,15 +47,15 @@ final class LockClientShutdown
     running = true;
   }
 
-  /** Does nothing where the context may be started again: a closed client cannot be. */
+  /** Closes the clients only if the context is closed. A stopped context may be started again. */
   @Override
   public void stop() {
     running = false;
     if (closing) {
       long end = System.nanoTime() + drain.toNanos();
       for (LockClient client : clients) {
-        long left = Math.max(0, end - System.nanoTime());
-        client.close(Duration.ofNanos(left));
+        long remaining = Math.max(0, end - System.nanoTime());
+        client.close(Duration.ofNanos(remaining));
       }
     }
   }

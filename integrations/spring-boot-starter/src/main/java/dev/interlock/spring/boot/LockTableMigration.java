@@ -8,8 +8,8 @@ import org.springframework.core.env.Environment;
 
 /**
  * Makes the starter's client wait for Flyway, Liquibase and scripts, if its locks are in a
- * database: they may create its table, and do not expect to find one in an empty schema. A client
- * of another store does not wait, as a migration may be under its lock.
+ * database. These may create its table, and expect an empty schema to have none. A client of
+ * another store does not wait, because a migration may run under its lock.
  */
 final class LockTableMigration implements DependsOnDatabaseInitializationDetector {
 
@@ -23,7 +23,7 @@ final class LockTableMigration implements DependsOnDatabaseInitializationDetecto
 
   @Override
   public Set<String> detect(ConfigurableListableBeanFactory beans) {
-    String bean = InterlockAutoConfiguration.CLIENT;
+    String bean = InterlockAutoConfiguration.CLIENT_BEAN;
     boolean isOfStarter =
         beans.containsBeanDefinition(bean)
             && InterlockAutoConfiguration.class

@@ -4,7 +4,7 @@ import dev.interlock.LockUnavailableException;
 import org.springframework.boot.diagnostics.AbstractFailureAnalyzer;
 import org.springframework.boot.diagnostics.FailureAnalysis;
 
-/** Says what to do if the store does not answer while the application starts. */
+/** Explains a failed start of the application if the store does not answer. */
 final class UnavailableFailureAnalyzer extends AbstractFailureAnalyzer<LockUnavailableException> {
 
   @Override

@@ -147,7 +147,7 @@ class InterlockAutoConfigurationTest {
   }
 
   @Test
-  void aCustomizerComesAfterTheProperties() {
+  void aCustomizerIsAppliedAfterTheProperties() {
     try (ConfigurableApplicationContext context =
         start(Customized.class, "interlock.uri=memory:custom", "interlock.label=billing")) {
       LockOptions options = context.getBean(LockClient.class).options();
@@ -292,7 +292,7 @@ class InterlockAutoConfigurationTest {
   }
 
   @Test
-  void eachOfSeveralClientsHasItsHealth() {
+  void eachOfSeveralClientsHasItsOwnHealth() {
     try (ConfigurableApplicationContext context =
         new SpringApplicationBuilder(Application.class, OwnClient.class, SecondClient.class)
             .web(WebApplicationType.NONE)
@@ -307,7 +307,7 @@ class InterlockAutoConfigurationTest {
   }
 
   @Test
-  void healthCanBeSwitchedOff() {
+  void healthCanBeDisabled() {
     try (ConfigurableApplicationContext context =
         start(
             Application.class,
@@ -325,27 +325,27 @@ class InterlockAutoConfigurationTest {
     try (ConfigurableApplicationContext context =
         start(Orders.class, "interlock.uri=memory:metrics")) {
       MeterRegistry registry = context.getBean(MeterRegistry.class);
-      Gauge held =
+      Gauge heldLeases =
           registry.get("interlock.held").tags("client", "default", "kind", "exclusive").gauge();
-      assertEquals(0, held.value());
+      assertEquals(0, heldLeases.value());
       try (Lease lease = context.getBean(LockClient.class).lock("x").tryAcquire().orElseThrow()) {
         assertTrue(lease.isHeld());
-        assertEquals(1, held.value());
+        assertEquals(1, heldLeases.value());
       }
     }
   }
 
   @Test
-  void eachOfSeveralClientsHasItsMetrics() {
+  void eachOfSeveralClientsHasItsOwnMetrics() {
     try (ConfigurableApplicationContext context =
         new SpringApplicationBuilder(Application.class, OwnClient.class, SecondClient.class)
             .web(WebApplicationType.NONE)
             .run()) {
       MeterRegistry registry = context.getBean(MeterRegistry.class);
       for (String name : List.of("own", "second")) {
-        Gauge held =
+        Gauge heldLeases =
             registry.get("interlock.held").tags("client", name, "kind", "exclusive").gauge();
-        assertEquals(0, held.value());
+        assertEquals(0, heldLeases.value());
       }
     }
   }
@@ -389,7 +389,7 @@ class InterlockAutoConfigurationTest {
   }
 
   @Test
-  void adaptersOfTheApplicationComeFirst() {
+  void adaptersOfTheApplicationReplaceThoseOfTheStarter() {
     try (ConfigurableApplicationContext context =
         start(OwnAdapters.class, "interlock.uri=memory:adapters")) {
       assertInstanceOf(DefaultLockRegistry.class, context.getBean(LockRegistry.class));
@@ -422,7 +422,7 @@ class InterlockAutoConfigurationTest {
     Lease lease = client.lock("work").acquire();
     CompletableFuture<Void> end = CompletableFuture.runAsync(context::close);
     Eventually.holds(
-        "the client takes no more",
+        "the client acquires nothing more",
         () -> {
           try (Lease other = client.lock("other").tryAcquire().orElseThrow()) {
             return other == null;
@@ -438,7 +438,7 @@ class InterlockAutoConfigurationTest {
   }
 
   @Test
-  void leasesThatAreStillHeldAfterThatAreLost() throws Exception {
+  void leasesThatAreHeldAfterTheShutdownTimeoutAreLost() throws Exception {
     ConfigurableApplicationContext context =
         start(Application.class, "interlock.uri=memory:drain", "interlock.shutdown-timeout=10ms");
     Lease lease = context.getBean(LockClient.class).lock("work").acquire();
@@ -500,14 +500,14 @@ class InterlockAutoConfigurationTest {
   static class Jobs {
     final CountDownLatch started = new CountDownLatch(1);
     final CountDownLatch mayEnd = new CountDownLatch(1);
-    final CompletableFuture<Boolean> held = new CompletableFuture<>();
+    final CompletableFuture<Boolean> heldAtEnd = new CompletableFuture<>();
 
     @Scheduled(fixedDelay = 1, timeUnit = TimeUnit.DAYS)
     @Locked("job")
     public void job() throws InterruptedException {
       started.countDown();
       mayEnd.await();
-      held.complete(CurrentLease.get().isHeld());
+      heldAtEnd.complete(CurrentLease.get().isHeld());
     }
   }
 
@@ -522,7 +522,7 @@ class InterlockAutoConfigurationTest {
     Eventually.holds("the application is closing", () -> !context.isActive() || context.isClosed());
     assertTrue(client.leases().stream().anyMatch(lease -> lease.name().equals("job")));
     jobs.mayEnd.countDown();
-    assertTrue(jobs.held.get(1, TimeUnit.MINUTES));
+    assertTrue(jobs.heldAtEnd.get(1, TimeUnit.MINUTES));
     end.get(1, TimeUnit.MINUTES);
     try (LockClient next = LockClient.open("memory:jobs")) {
       assertFalse(next.admin().inspect("job").isHeld());

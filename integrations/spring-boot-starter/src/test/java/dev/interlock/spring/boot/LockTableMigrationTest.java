@@ -81,7 +81,7 @@ class LockTableMigrationTest {
   }
 
   @Test
-  void aMigrationMayBeUnderALockOfAnotherStore() {
+  void aMigrationMayRunUnderALockOfAnotherStore() {
     try (ConfigurableApplicationContext context =
         start(MigratesUnderALock.class, "memory:migration")) {
       assertEquals("memory", context.getBean(LockClient.class).backend().name());

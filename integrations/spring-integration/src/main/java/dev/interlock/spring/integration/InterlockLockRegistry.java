@@ -36,42 +36,42 @@ import org.springframework.integration.support.locks.RenewableLockRegistry;
  * }</pre>
  *
  * <p>Keys are strings of any length. Each key is a lock of its own: no key ever waits for another
- * one. The name of the lock is the prefix and the key; where that has 255 characters (code points)
- * or more, its end is replaced by the SHA-256 of the whole. The locks have no state that could be
- * evicted; {@link #obtain} may be called each time, and returns equal locks for equal keys. They
- * are reentrant for each thread, whichever object is used, as the {@link LeasedLock} of the same
- * client and name is.
+ * one. The name of the lock is the prefix and the key. If that has 255 characters (code points) or
+ * more, its end is replaced by the SHA-256 of the whole. The locks have no state, so {@link
+ * #obtain} may be called each time; it returns equal locks for equal keys. The locks are reentrant
+ * for each thread, whichever object is used, like the {@link LeasedLock} of the same client and
+ * name.
  *
  * <p>The client's {@linkplain LockClient#options() options} apply. By default leases are renewed in
- * the background until they are unlocked, and the TTL only says when the lock of a dead process is
- * free. With {@link LockOptions#autoRenew()} off, a lock ends at its TTL, as those of Spring's own
- * registries do without a {@code renewalTaskScheduler}. If a thread ends while it holds a lock, it
- * is no longer renewed.
+ * the background until they are unlocked, and the TTL only determines when the lock of a dead
+ * process is free. With {@link LockOptions#autoRenew()} off, a lock ends at its TTL, like the locks
+ * of Spring's own registries without a {@code renewalTaskScheduler}. If a thread ends while it
+ * holds a lock, the lock is no longer renewed.
  *
  * <p>After a loss:
  *
  * <ul>
  *   <li>every remaining {@code unlock} throws {@link java.util.ConcurrentModificationException}, as
- *       those of Spring's registries do, and ends its hold;
+ *       in Spring's registries, and ends its hold;
  *   <li>a nested {@code lock} or {@code tryLock} throws {@link
  *       org.springframework.dao.CannotAcquireLockException}. So {@code LockRegistryLeaderInitiator}
  *       revokes the leadership at its next heartbeat;
- *   <li>{@link #lease} gives the loss signal itself.
+ *   <li>the lease of {@link #lease} has completed its loss signal.
  * </ul>
  *
  * <p>{@code lock}, {@code lockInterruptibly} and {@code tryLock} throw {@code
- * CannotAcquireLockException} if the store could not be asked. {@code unlock} by a thread that does
- * not hold the lock throws {@link IllegalMonitorStateException}; a store that does not answer is no
- * failure of {@code unlock}: the client repeats the release in the background. {@code newCondition}
+ * CannotAcquireLockException} if the store does not answer. {@code unlock} by a thread that does
+ * not hold the lock throws {@link IllegalMonitorStateException}. {@code unlock} does not fail if
+ * the store does not answer: the client repeats the release in the background. {@code newCondition}
  * throws {@link UnsupportedOperationException}. If the client is closed, locks that were held are
- * lost, and all else throws {@link IllegalStateException}.
+ * lost, and all other calls throw {@link IllegalStateException}.
  *
  * <p>The registry does not close the client, and is safe for use by several threads.
  */
 public final class InterlockLockRegistry
     implements ExpirableLockRegistry<DistributedLock>, RenewableLockRegistry<DistributedLock> {
 
-  /** In code points; that of a {@linkplain LockClient#lock(String) lock's name}. */
+  /** The maximum length of a {@linkplain LockClient#lock(String) lock's name}, in code points. */
   private static final int MAX_NAME_LENGTH = 255;
 
   private final LockClient client;
@@ -90,7 +90,7 @@ public final class InterlockLockRegistry
    * Creates a registry that puts a prefix before every key.
    *
    * @param client acquires the locks; the caller closes it
-   * @param prefix what every lock's name begins with, such as {@code orders/}; may be empty
+   * @param prefix the prefix of every lock's name, such as {@code orders/}; may be empty
    */
   public InterlockLockRegistry(LockClient client, String prefix) {
     this.client = requireNonNull(client, "client");
@@ -102,7 +102,7 @@ public final class InterlockLockRegistry
    *
    * @param lockKey a string, not empty if there is no prefix
    * @return the lock
-   * @throws IllegalArgumentException if it is not a string, or not well-formed Unicode
+   * @throws IllegalArgumentException if the key is not a string, or not well-formed Unicode
    * @throws IllegalStateException if the client is closed
    */
   @Override
@@ -125,7 +125,7 @@ public final class InterlockLockRegistry
     if (name.codePointCount(0, name.length()) < MAX_NAME_LENGTH) {
       return name;
     }
-    // No other name is as long, so no key has the same one as another.
+    // Only such names have the maximum length, so they never equal the name of a shorter key.
     String digest = HexFormat.of().formatHex(sha256(name));
     return name.substring(0, name.offsetByCodePoints(0, MAX_NAME_LENGTH - digest.length()))
         + digest;
@@ -158,8 +158,8 @@ public final class InterlockLockRegistry
   }
 
   /**
-   * Renews the lock of a key for a whole TTL from now, and waits until the store has confirmed it.
-   * Not needed if the client renews automatically. Blocks for at most the request time-out.
+   * Renews the lock of a key for a whole TTL from now, and waits until the store has confirmed
+   * that. Not needed if the client renews automatically. Blocks for at most the request time-out.
    *
    * @param lockKey the key
    * @throws IllegalMonitorStateException if the current thread does not hold the lock
@@ -172,11 +172,11 @@ public final class InterlockLockRegistry
   }
 
   /**
-   * Renews the lock of a key as {@link #renewLock(Object)} does: for the TTL with which it was
-   * acquired, which has to reach as far as the given one unless the client renews automatically.
+   * Renews the lock of a key as {@link #renewLock(Object)} does, for the TTL with which it was
+   * acquired. Unless the client renews automatically, that must not be shorter than the given TTL.
    *
    * @param lockKey the key
-   * @param ttl for how long the lock has to be held at least
+   * @param ttl the minimum time for which the lock has to be held
    * @throws IllegalArgumentException if the lock was acquired with a shorter TTL and is not renewed
    *     automatically; acquire it with {@link DistributedLock#lock(Duration)} for a longer one
    * @throws IllegalMonitorStateException if the current thread does not hold the lock
@@ -196,12 +196,12 @@ public final class InterlockLockRegistry
                     new IllegalMonitorStateException(
                         "thread %s does not hold the lock \"%s\""
                             .formatted(Thread.currentThread().getName(), lockKey)));
-    Duration kept = lease.effectiveTtl();
-    if (ttl != null && ttl.compareTo(kept) > 0 && !client.options().autoRenew()) {
+    Duration acquiredTtl = lease.effectiveTtl();
+    if (ttl != null && ttl.compareTo(acquiredTtl) > 0 && !client.options().autoRenew()) {
       throw new IllegalArgumentException(
           ("lock \"%s\" was acquired with a TTL of %s and is not renewed automatically, so it cannot"
                   + " be renewed for %s; acquire it with lock(ttl) or tryLock(waitTime, ttl)")
-              .formatted(lease.name(), kept, ttl));
+              .formatted(lease.name(), acquiredTtl, ttl));
     }
     try {
       lease.renewAsync().join();
@@ -218,7 +218,7 @@ public final class InterlockLockRegistry
   }
 
   /**
-   * Does nothing: the registry keeps no entries of locks that are not held.
+   * Does nothing, because the registry keeps no entries of locks that are not held.
    *
    * @param age ignored
    */

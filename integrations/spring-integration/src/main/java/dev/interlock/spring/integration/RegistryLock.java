@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.dao.CannotAcquireLockException;
 import org.springframework.integration.support.locks.DistributedLock;
 
-/** The lock of one key: Interlock's, with the exceptions of Spring. */
+/** The lock of one key: a {@link LeasedLock} that throws Spring's exceptions. */
 final class RegistryLock implements DistributedLock {
 
   private final InterlockLockRegistry registry;
@@ -86,8 +86,9 @@ final class RegistryLock implements DistributedLock {
     }
   }
 
-  private static CannotAcquireLockException notAcquired(LockException why) {
-    return new CannotAcquireLockException("could not acquire the lock: " + why.getMessage(), why);
+  private static CannotAcquireLockException notAcquired(LockException cause) {
+    return new CannotAcquireLockException(
+        "could not acquire the lock: " + cause.getMessage(), cause);
   }
 
   @Override

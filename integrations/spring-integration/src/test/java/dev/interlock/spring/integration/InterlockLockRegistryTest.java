@@ -32,7 +32,7 @@ import org.springframework.dao.CannotAcquireLockException;
 import org.springframework.dao.DataAccessResourceFailureException;
 import org.springframework.integration.support.locks.DistributedLock;
 
-@SuppressWarnings("LockNotBeforeTry") // whether and how it is unlocked is what they are about
+@SuppressWarnings("LockNotBeforeTry") // the tests are about the unlock
 @Timeout(value = 2, unit = TimeUnit.MINUTES)
 class InterlockLockRegistryTest {
   private static final String KEY = "order";
@@ -52,7 +52,7 @@ class InterlockLockRegistryTest {
     store.close();
   }
 
-  /** Runs it on a thread of its own, and waits for it. */
+  /** Makes the call on a thread of its own, and waits for it. */
   private static <T> T onAnotherThread(Callable<T> call) throws Exception {
     return started(call).get(1, TimeUnit.MINUTES);
   }
@@ -191,7 +191,7 @@ class InterlockLockRegistryTest {
   }
 
   @Test
-  void anInterruptThatCameBeforeEndsTheCallAndIsNotHiddenByAHold() {
+  void anEarlierInterruptEndsTheCallEvenIfTheThreadHoldsTheLock() {
     lock.lock();
     Thread.currentThread().interrupt();
     assertThrows(InterruptedException.class, lock::lockInterruptibly);
@@ -201,7 +201,7 @@ class InterlockLockRegistryTest {
   }
 
   @Test
-  void aStoreThatIsDownIsAnExceptionOfSpring() {
+  void aStoreThatIsDownCausesAnExceptionOfSpring() {
     store.goDown();
     CannotAcquireLockException failure =
         assertThrows(CannotAcquireLockException.class, lock::tryLock);
@@ -212,7 +212,7 @@ class InterlockLockRegistryTest {
   }
 
   @Test
-  void theLimitOfTheClientEndsLock() {
+  void theWaitTimeoutOfTheClientEndsLock() {
     LockOptions limited = LockOptions.builder().waitTimeout(Duration.ofMillis(10)).build();
     lock.lock();
     try (LockClient impatient = store.open(limited)) {
@@ -239,19 +239,19 @@ class InterlockLockRegistryTest {
 
   // --- TTL and renewal ------------------------------------------------------------------------
 
-  private static Duration left(LockClient holder) {
-    List<LeaseInfo> held = holder.leases();
-    assertEquals(1, held.size());
-    return held.get(0).remainingValidity();
+  private static Duration remainingValidity(LockClient holder) {
+    List<LeaseInfo> leases = holder.leases();
+    assertEquals(1, leases.size());
+    return leases.get(0).remainingValidity();
   }
 
   @Test
   void aTtlOfItsOwnReplacesThatOfTheClient() throws Exception {
     lock.lock(Duration.ofHours(1));
-    assertTrue(left(client).compareTo(Duration.ofMinutes(50)) > 0);
+    assertTrue(remainingValidity(client).compareTo(Duration.ofMinutes(50)) > 0);
     lock.unlock();
     assertTrue(lock.tryLock(Duration.ZERO, Duration.ofHours(1)));
-    assertTrue(left(client).compareTo(Duration.ofMinutes(50)) > 0);
+    assertTrue(remainingValidity(client).compareTo(Duration.ofMinutes(50)) > 0);
     lock.unlock();
     IllegalArgumentException refused =
         assertThrows(IllegalArgumentException.class, () -> lock.lock(Duration.ZERO));
@@ -259,7 +259,7 @@ class InterlockLockRegistryTest {
   }
 
   @Test
-  void aLockIsRenewedUnlessTheClientDoesNot() throws Exception {
+  void aLockIsRenewedUnlessTheClientHasRenewalOff() throws Exception {
     LockOptions unrenewed = LockOptions.builder().autoRenew(false).ttl(MINUTE).build();
     Duration half = MINUTE.dividedBy(2);
     ManualClock clock = new ManualClock();
@@ -272,7 +272,8 @@ class InterlockLockRegistryTest {
       stays.lock(MINUTE);
       for (int i = 0; i < 3; i++) {
         clock.advance(half);
-        Eventually.holds("the lock is renewed", () -> left(renewing).compareTo(half) > 0);
+        Eventually.holds(
+            "the lock is renewed", () -> remainingValidity(renewing).compareTo(half) > 0);
       }
       assertThrows(ConcurrentModificationException.class, ends::unlock);
       stays.unlock();
@@ -287,11 +288,11 @@ class InterlockLockRegistryTest {
         LockClient plain = timed.open(unrenewed)) {
       InterlockLockRegistry renewing = new InterlockLockRegistry(plain, "si/");
       renewing.obtain(KEY).lock();
-      Duration before = left(plain);
+      Duration before = remainingValidity(plain);
       clock.advance(Duration.ofSeconds(20));
-      assertEquals(before.minusSeconds(20), left(plain));
+      assertEquals(before.minusSeconds(20), remainingValidity(plain));
       renewing.renewLock(KEY);
-      assertEquals(before, left(plain));
+      assertEquals(before, remainingValidity(plain));
       renewing.renewLock(KEY, Duration.ofSeconds(30));
       IllegalArgumentException refused =
           assertThrows(
@@ -305,7 +306,7 @@ class InterlockLockRegistryTest {
   }
 
   @Test
-  void renewLockSaysWhyItCannot() throws Exception {
+  void renewLockSaysWhyItFails() throws Exception {
     assertThrows(IllegalMonitorStateException.class, () -> registry.renewLock(KEY));
     lock.lock();
     onAnotherThread(
@@ -321,7 +322,7 @@ class InterlockLockRegistryTest {
 
   // --- loss -----------------------------------------------------------------------------------
 
-  private void lose() throws Exception {
+  private void loseLock() throws Exception {
     Lease lease = registry.lease(KEY).orElseThrow();
     store.takeAway("si/" + KEY);
     assertThrows(LeaseLostException.class, lease::renew);
@@ -331,7 +332,7 @@ class InterlockLockRegistryTest {
   void everyUnlockReportsALossAndEndsItsHold() throws Exception {
     lock.lock();
     lock.lock();
-    lose();
+    loseLock();
     ConcurrentModificationException nested =
         assertThrows(ConcurrentModificationException.class, lock::unlock);
     assertInstanceOf(LeaseLostException.class, nested.getCause());
@@ -342,7 +343,7 @@ class InterlockLockRegistryTest {
   }
 
   @Test
-  void anUnlockFindsALossOfWhichNobodyHasHeard() {
+  void anUnlockDetectsALossThatWasNotReported() {
     lock.lock();
     store.takeAway("si/" + KEY);
     Lock theirs = elsewhere.obtain(KEY);
@@ -355,7 +356,7 @@ class InterlockLockRegistryTest {
   @Test
   void aNestedLockAfterALossFailsAndAddsNoHold() throws Exception {
     lock.lock();
-    lose();
+    loseLock();
     assertThrows(CannotAcquireLockException.class, lock::lock);
     assertThrows(CannotAcquireLockException.class, lock::tryLock);
     assertThrows(CannotAcquireLockException.class, () -> lock.tryLock(1, TimeUnit.SECONDS));
@@ -367,7 +368,7 @@ class InterlockLockRegistryTest {
   @Test
   void aLostLockKeepsNoOtherThreadOfTheProcessOut() throws Exception {
     lock.lock();
-    lose();
+    loseLock();
     assertTrue(
         onAnotherThread(
             () -> {
@@ -379,7 +380,7 @@ class InterlockLockRegistryTest {
   }
 
   @Test
-  void aStoreThatDoesNotAnswerIsNoFailureOfUnlock() throws Exception {
+  void anUnlockDoesNotFailIfTheStoreDoesNotAnswer() throws Exception {
     lock.lock();
     store.goDown();
     lock.unlock();
@@ -398,7 +399,7 @@ class InterlockLockRegistryTest {
   }
 
   @Test
-  void theLockOfAThreadThatHasEndedIsGivenUp() throws Exception {
+  void theLockOfAThreadThatHasEndedIsNoLongerRenewed() throws Exception {
     LockOptions brief = LockOptions.builder().ttl(Duration.ofSeconds(5)).build();
     try (LockClient forgetful = store.open(brief)) {
       InterlockLockRegistry forgotten = new InterlockLockRegistry(forgetful, "si/");
@@ -416,7 +417,7 @@ class InterlockLockRegistryTest {
   // --- keys and leases ------------------------------------------------------------------------
 
   @Test
-  void aKeyMustBeAStringThatIsAName() {
+  void aKeyMustBeAStringThatCanBeAName() {
     IllegalArgumentException number =
         assertThrows(IllegalArgumentException.class, () -> registry.obtain(42));
     assertTrue(number.getMessage().contains("String, not java.lang.Integer"), number.getMessage());

@@ -52,8 +52,8 @@ abstract class RegistryTests {
   private static final String ROLE = "scheduler";
   private static final int SIZE = 20;
 
-  /** So that two threads in a section meet. */
-  private static final long PAUSE = 1_000_000;
+  /** A pause in the critical section, so that a second thread in it would be noticed. */
+  private static final long PAUSE_NANOS = 1_000_000;
 
   abstract String uri();
 
@@ -77,7 +77,7 @@ abstract class RegistryTests {
                     lock.lock();
                     try {
                       int before = counter[0];
-                      LockSupport.parkNanos(PAUSE);
+                      LockSupport.parkNanos(PAUSE_NANOS);
                       counter[0] = before + 1;
                     } finally {
                       lock.unlock();
@@ -99,7 +99,7 @@ abstract class RegistryTests {
   static class Integration {}
 
   private final AtomicInteger inside = new AtomicInteger();
-  private final AtomicInteger most = new AtomicInteger();
+  private final AtomicInteger maxInside = new AtomicInteger();
 
   private AggregatingMessageHandler aggregator(
       BeanFactory beans, LockClient client, SimpleMessageStore groups, QueueChannel output) {
@@ -109,8 +109,8 @@ abstract class RegistryTests {
     aggregator.setOutputChannel(output);
     aggregator.setReleaseStrategy(
         group -> {
-          most.accumulateAndGet(inside.incrementAndGet(), Math::max);
-          LockSupport.parkNanos(PAUSE);
+          maxInside.accumulateAndGet(inside.incrementAndGet(), Math::max);
+          LockSupport.parkNanos(PAUSE_NANOS);
           inside.decrementAndGet();
           return group.size() == SIZE;
         });
@@ -121,7 +121,7 @@ abstract class RegistryTests {
     return aggregator;
   }
 
-  /** As two nodes do that keep their groups in one database. */
+  /** Two nodes keep their groups in one database. */
   @Test
   void twoAggregatorsReleaseAGroupOnce() throws Exception {
     SimpleMessageStore groups = new SimpleMessageStore();
@@ -151,7 +151,7 @@ abstract class RegistryTests {
       Message<?> whole = output.receive(0);
       assertEquals(SIZE, ((List<?>) whole.getPayload()).size());
       assertNull(output.receive(0));
-      assertEquals(1, most.get(), "nodes at one group at a time");
+      assertEquals(1, maxInside.get(), "nodes at one group at a time");
       assertEquals(0, groups.getMessageGroupCount());
       nodes.forEach(AggregatingMessageHandler::stop);
     } finally {
@@ -159,9 +159,9 @@ abstract class RegistryTests {
     }
   }
 
-  /** A candidate that tells what happens to it. */
+  /** A candidate that records its leaderships. */
   private static final class Candidate extends DefaultCandidate {
-    private final BlockingQueue<String> told = new LinkedBlockingQueue<>();
+    private final BlockingQueue<String> changes = new LinkedBlockingQueue<>();
 
     Candidate() {
       super("candidate", ROLE);
@@ -169,16 +169,16 @@ abstract class RegistryTests {
 
     @Override
     public void onGranted(Context context) {
-      told.add("granted");
+      changes.add("granted");
     }
 
     @Override
     public void onRevoked(Context context) {
-      told.add("revoked");
+      changes.add("revoked");
     }
 
     String next() throws InterruptedException {
-      String next = told.poll(1, TimeUnit.MINUTES);
+      String next = changes.poll(1, TimeUnit.MINUTES);
       return next == null ? "nothing" : next;
     }
   }
@@ -199,7 +199,7 @@ abstract class RegistryTests {
     return context;
   }
 
-  /** Leads in another process until that is killed. */
+  /** Leads in another process until that process is killed. */
   static final class Lead implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -218,7 +218,7 @@ abstract class RegistryTests {
         LockClient client = open()) {
       assertEquals("granted", leader.call(Duration.ofMinutes(1), Lead.class));
       try (GenericApplicationContext context = contextOf(client, here)) {
-        assertNull(here.told.poll(500, TimeUnit.MILLISECONDS), "two leaders");
+        assertNull(here.changes.poll(500, TimeUnit.MILLISECONDS), "two leaders");
         leader.kill();
         assertEquals("granted", here.next());
         assertTrue(context.getBean(LockRegistryLeaderInitiator.class).getContext().isLeader());
