@@ -9,7 +9,7 @@ import org.springframework.scheduling.annotation.Scheduled;
 import org.springframework.stereotype.Component;
 import redis.clients.jedis.RedisClient;
 
-/** A job that every instance starts at the same time, and one of them does. */
+/** A job that every instance starts at the same time, and one instance does. */
 @Component
 class Report {
 

@@ -5,7 +5,7 @@ import dev.interlock.redis.RedisFence;
 import org.springframework.stereotype.Component;
 import redis.clients.jedis.RedisClient;
 
-/** The amounts in stock, in Redis. A fence refuses a seller whose lock has passed to another. */
+/** The amounts in stock, in Redis. A fence refuses a seller that has lost its lock to another. */
 @Component
 class Stock {
 
@@ -17,7 +17,7 @@ class Stock {
     this.fence = RedisFence.using(redis);
   }
 
-  /** Reads the amount, and keeps out the writes of everyone who read it before. */
+  /** Reads the amount, and keeps out the writes of everyone who has read it before. */
   long claimAndRead(String item, Lease lease) {
     fence.claim(lease);
     return read(item);

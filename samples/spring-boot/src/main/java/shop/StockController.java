@@ -42,7 +42,7 @@ class StockController {
         : ResponseEntity.status(HttpStatus.CONFLICT).body("sold out\n");
   }
 
-  /** The lock was busy for too long or its store is away, or another has sold meanwhile. */
+  /** The lock was busy for too long, its store is unavailable, or another has sold meanwhile. */
   @ExceptionHandler({
     LockTimeoutException.class,
     LockUnavailableException.class,

@@ -20,13 +20,13 @@ final class Accounts {
   @FunctionalInterface
   interface Ledger {
     /**
-     * In one transaction: claims both tokens, and refuses if a later one has been claimed; then
-     * moves the amount if there is enough.
+     * Claims both tokens, and refuses if a later one has been claimed; then moves the amount if
+     * there is enough. All in one transaction.
      */
     boolean move(String from, long fromToken, String to, long toToken, long amount);
   }
 
-  /** All or nothing, and without deadlock if two transfers name the accounts in another order. */
+  /** Acquires both locks or none; two transfers in opposite directions do not deadlock. */
   boolean transfer(String from, String to, long amount) throws InterruptedException {
     String debit = "account/" + from;
     String credit = "account/" + to;

@@ -9,7 +9,7 @@ import java.time.LocalDate;
 final class DailyRun {
   private DailyRun() {}
 
-  /** In the transaction of the job: false if the job has been done for this day, by any machine. */
+  /** Call in the transaction of the job; returns false if the job has been done for the day. */
   static boolean begin(Connection transaction, String job, LocalDate day) throws SQLException {
     try (PreparedStatement update =
         transaction.prepareStatement(

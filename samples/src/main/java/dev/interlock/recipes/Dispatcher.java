@@ -7,7 +7,7 @@ import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.function.ObjLongConsumer;
 
-/** A service of which one instance works, wherever it runs. */
+/** A service of which one instance at a time works. */
 final class Dispatcher implements AutoCloseable {
   private final BlockingQueue<String> tasks;
   private final ObjLongConsumer<String> worker;

@@ -4,7 +4,7 @@ import dev.interlock.Lease;
 import dev.interlock.LeaseLostException;
 import dev.interlock.LockClient;
 
-/** A job of hours that stops when its lease is lost, and is continued by the next holder. */
+/** A long job that stops when its lease is lost, and that the next holder continues. */
 final class LongImport {
   private final LockClient client;
   private final Progress progress;
@@ -14,12 +14,12 @@ final class LongImport {
     this.progress = progress;
   }
 
-  /** How far the job has come, kept in the store that it writes to. */
+  /** The progress of the job, kept in the store that it writes to. */
   interface Progress {
     /** Refuses lower tokens from now on, and returns the number of the next part. */
     int claim(long token);
 
-    /** Stores a part, and with it how far the job has come; refused after a later claim. */
+    /** Stores a part together with the progress; refused after a later claim. */
     void store(int part, long token) throws InterruptedException;
 
     boolean has(int part);

@@ -7,7 +7,7 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.Callable;
 
-/** A job that every machine of a fleet starts at the same time of day, and one of them runs. */
+/** A job that every machine of a fleet starts at the same time of day, and one machine runs. */
 final class NightlyJob {
   private final DistributedLock lock;
 

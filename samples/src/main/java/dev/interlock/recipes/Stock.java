@@ -19,13 +19,13 @@ final class Stock {
     this.locks = locks;
   }
 
-  /** What is decided between reading and writing. */
+  /** The decision between reading and writing. */
   @FunctionalInterface
   interface Decision {
     boolean sell(int inStock) throws Exception;
   }
 
-  /** If the rule fits into one statement, it needs no lock. */
+  /** A rule that fits into one statement needs no lock. */
   boolean sellOne(int id) throws SQLException {
     try (Connection connection = database.getConnection()) {
       return update(

@@ -15,7 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** How an application tests such a job: without a server, and without waiting. */
+/** An example of testing such a job without a server, and without waiting. */
 class NightlyJobTest {
 
   @Test

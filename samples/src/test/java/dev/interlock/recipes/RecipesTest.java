@@ -129,7 +129,7 @@ class RecipesTest {
         stock(first)
             .sellWithoutToken(
                 1,
-                left -> { // takes longer than the lease lasts
+                inStock -> { // takes longer than the lease lasts
                   second.admin().forceRelease("stock/1");
                   sold.addAndGet(stock(second).sellWithoutToken(1, now -> true) ? 1 : 0);
                   return true;
@@ -222,11 +222,11 @@ class RecipesTest {
     Accounts.Ledger ledger =
         (from, fromToken, to, toToken, amount) -> {
           assertTrue(fromToken > 0 && toToken > 0);
-          // without the locks of both, updates would be lost
-          long left = balances.get(from) - amount;
-          long right = balances.get(to) + amount;
-          balances.put(from, left);
-          balances.put(to, right);
+          // without both locks, updates would be lost
+          long debited = balances.get(from) - amount;
+          long credited = balances.get(to) + amount;
+          balances.put(from, debited);
+          balances.put(to, credited);
           return true;
         };
     ExecutorService threads = Executors.newFixedThreadPool(4);

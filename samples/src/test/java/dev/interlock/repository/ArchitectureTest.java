@@ -52,7 +52,7 @@ import org.junit.jupiter.api.Test;
 import org.w3c.dom.NodeList;
 
 /**
- * Which part of the project may know which. Here, because the command line is the one module that
+ * The dependencies that each part of the project may have. The test is in this module because it
  * has all the others on its class path.
  */
 class ArchitectureTest {
@@ -101,7 +101,7 @@ class ArchitectureTest {
   }
 
   @Test
-  void everyModuleIsLookedAt() throws Exception {
+  void everyModuleIsChecked() throws Exception {
     Set<String> modules = new TreeSet<>();
     NodeList named =
         DocumentBuilderFactory.newInstance()
@@ -114,7 +114,7 @@ class ArchitectureTest {
     assertFalse(modules.isEmpty(), "no <module> in the parent POM");
 
     Set<String> missing = new TreeSet<>(modules);
-    // The first has no classes, the second is this one, and the third is not published.
+    // The first has no classes, the second is this module, and the third is not published.
     missing.removeAll(Set.of("interlock-bom", "samples", "lab/simulation"));
     for (JavaClass type : project) {
       String location = type.getSource().orElseThrow().getUri().toString();

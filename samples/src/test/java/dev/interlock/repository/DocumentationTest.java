@@ -43,7 +43,7 @@ import org.w3c.dom.Document;
 import org.w3c.dom.NodeList;
 import org.xml.sax.InputSource;
 
-/** What the pages say is so. */
+/** Checks statements of the pages against the code. */
 class DocumentationTest {
   private static final Path TOP = Path.of("..").toAbsolutePath().normalize();
   private static final String CLASS_PATH = System.getProperty("java.class.path");
@@ -84,16 +84,16 @@ class DocumentationTest {
   }
 
   @Test
-  void theFailureModelIsWhatTheBackendsDeclare() throws Exception {
+  void theFailureModelIsThatOfTheBackends() throws Exception {
     String page = read("docs/guarantees.md");
     String table = failureModels();
     int begin = page.indexOf(TABLE_BEGIN) + TABLE_BEGIN.length();
-    String there = page.substring(begin, page.indexOf(TABLE_END));
-    assertEquals(table, there, "the table in docs/guarantees.md has to be\n" + table);
+    String documented = page.substring(begin, page.indexOf(TABLE_END));
+    assertEquals(table, documented, "the table in docs/guarantees.md has to be\n" + table);
   }
 
   @Test
-  void theReadmeListsExactlyTheBackendsThatThereAre() throws Exception {
+  void theReadmeListsExactlyTheExistingBackends() throws Exception {
     String readme = read("README.md");
     List<String> listed =
         section(readme, "## Which backend")
@@ -106,7 +106,7 @@ class DocumentationTest {
   }
 
   @Test
-  void theJsonFieldsAreThoseThatAreDocumented() throws Exception {
+  void allJsonFieldsAreDocumented() throws Exception {
     String page = read("docs/command-line.md");
     JsonObject backend =
         JsonParser.parseString(run(CLASS_PATH, COMMAND, "backends", "--json"))
@@ -138,7 +138,7 @@ class DocumentationTest {
 
   @ParameterizedTest
   @MethodSource("pages")
-  void noLinkLeadsNowhere(String page) throws Exception {
+  void everyLinkHasATarget(String page) throws Exception {
     List<String> links = matches(LINK.pattern(), read(page)).toList();
     for (String link : links) {
       if (link.startsWith("https://")) {
@@ -156,7 +156,7 @@ class DocumentationTest {
   }
 
   @Test
-  void theStormsThatAreDocumentedAreThoseThatThereAre() throws Exception {
+  void theFaultsOfTheStormAreDocumented() throws Exception {
     List<String> documented =
         section(read("docs/storm.md"), "## What is done")
             .lines()
@@ -251,7 +251,7 @@ class DocumentationTest {
     return Files.readString(TOP.resolve(page));
   }
 
-  /** The first block in that language. */
+  /** Returns the first code block in a language. */
   private static String block(String language, String page) {
     String fence = "```" + language + "\n";
     int begin = page.indexOf(fence) + fence.length();
@@ -281,7 +281,7 @@ class DocumentationTest {
     return result.group(1);
   }
 
-  /** As hosting sites make them from headings. */
+  /** Returns the anchors that hosting sites make from headings. */
   private static List<String> anchors(Path page) throws IOException {
     return Files.readString(page)
         .lines()

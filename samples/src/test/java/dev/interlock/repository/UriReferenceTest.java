@@ -22,8 +22,8 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
- * docs/uri-reference.md is what the backends declare. To write it anew, run this test with {@code
- * -Dinterlock.docs.write}.
+ * docs/uri-reference.md lists the parameters that the backends declare. To update the page, run
+ * this test with {@code -Dinterlock.docs.write}.
  */
 class UriReferenceTest {
   private static final Path PAGE = Path.of("../docs/uri-reference.md");
@@ -40,7 +40,7 @@ class UriReferenceTest {
     if (System.getProperty("interlock.docs.write") != null) {
       Files.writeString(PAGE, current);
     }
-    assertEquals(current, Files.readString(PAGE), "write it with -Dinterlock.docs.write");
+    assertEquals(current, Files.readString(PAGE), "update the page with -Dinterlock.docs.write");
   }
 
   private static String parameters() {
@@ -53,7 +53,7 @@ class UriReferenceTest {
     return text.append("\n").toString();
   }
 
-  /** One for the schemes that have the same parameters. */
+  /** Writes a section for each group of schemes with the same parameters. */
   private static void sections(LockProvider provider, StringBuilder text) {
     Map<List<UriParameter<?>>, List<String>> schemes = new LinkedHashMap<>();
     for (String scheme : new TreeSet<>(provider.schemes())) {

@@ -91,10 +91,11 @@ class SpringBootSampleTest {
     double seconds = (System.nanoTime() - start) / 1e9;
 
     // Both instances try every second, so without the lock there would be two reports a second.
-    // Each keeps the others out for a while, whoever is paused where; one may have begun before.
-    int made = all.size() - before;
+    // Each report keeps the others out for a while, even if processes pause. One report may have
+    // begun before.
+    int count = all.size() - before;
     assertTrue(
-        made <= seconds / HOLD_SECONDS + 2, () -> made + " reports in " + seconds + " seconds");
+        count <= seconds / HOLD_SECONDS + 2, () -> count + " reports in " + seconds + " seconds");
     List<Long> tokens = all.stream().map(Made::token).toList();
     assertEquals(tokens.stream().sorted().distinct().toList(), tokens);
   }
@@ -145,11 +146,11 @@ class SpringBootSampleTest {
     }
     try (LockClient client = LockClient.open(redis.uri())) {
       // The store may keep the report's lock for the rest of its minimum hold, but not for its TTL.
-      LockState left = client.admin().inspect("report");
+      LockState state = client.admin().inspect("report");
       assertTrue(
-          left.holders().stream()
+          state.holders().stream()
               .allMatch(holder -> holder.remaining().orElseThrow().toSeconds() < 1),
-          left::toString);
+          state::toString);
     }
     for (ShopInstance shop : List.of(first, second)) {
       assertFalse(shop.log().contains("(CLOSED)"), shop.log());

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.Test;
 
 class TutorialBackendTest {
 
-  private static final Duration PATIENCE = Duration.ofMinutes(1);
+  private static final Duration CALL_TIMEOUT = Duration.ofMinutes(1);
 
   private static PostgresServer server;
 
@@ -44,7 +44,7 @@ class TutorialBackendTest {
     server.close();
   }
 
-  /** With time-outs longer than any pause of a busy machine. */
+  /** Returns a URI with time-outs longer than any pause of a busy machine. */
   private static String uri() {
     return server.uri().replace("postgresql:", "tutorial:") + "?requestTimeout=60s&ttl=5m";
   }
@@ -82,7 +82,7 @@ class TutorialBackendTest {
     }
   }
 
-  /** The case that the same page warns of: the store sees a token only with the write. */
+  /** That page warns of this case: the store sees a token only with the write. */
   @Test
   void aTokenThatOnlyWritesCarryLetsOnePieceBeSoldTwice() throws Exception {
     try (Stock stock = new Stock()) {
@@ -226,18 +226,18 @@ class TutorialBackendTest {
   }
 
   @Test
-  void aMissingServerIsNotThere() {
+  void aMissingServerIsUnavailable() {
     assertThrows(
         LockUnavailableException.class,
         () -> LockClient.open("tutorial://127.0.0.1:1/database?requestTimeout=500ms"));
   }
 
   @Test
-  void aMissingDatabaseIsAMistake() {
+  void aMissingDatabaseIsAConfigurationError() {
     String missing =
         "tutorial://%s:%s@127.0.0.1:%d/not-there?requestTimeout=1s"
             .formatted(server.user(), server.password(), server.port());
-    long end = System.nanoTime() + PATIENCE.toNanos();
+    long end = System.nanoTime() + CALL_TIMEOUT.toNanos();
     while (true) {
       // the server reports that it is missing, but may be too busy to answer in time
       LockException refusal = assertThrows(LockException.class, () -> LockClient.open(missing));
