@@ -105,7 +105,8 @@ public interface LockClient extends AutoCloseable {
    * @param change called once, on the calling thread, with a builder that has the client's options
    * @return the lock
    * @throws IllegalArgumentException if the name is empty, too long, or not well-formed Unicode; or
-   *     if the change affects {@link LockOptions#requestTimeout()}, which only a client can have
+   *     if the change affects {@link LockOptions#requestTimeout()} or {@link
+   *     LockOptions#openTimeout()}, which a lock cannot change
    * @throws IllegalStateException if the client is closed
    */
   DistributedLock lock(String name, Consumer<? super LockOptions.Builder> change);

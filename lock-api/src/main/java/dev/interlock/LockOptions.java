@@ -148,7 +148,7 @@ public final class LockOptions {
   /**
    * {@return how long opening a client retries while the store is unavailable, or empty for a
    * single attempt} Default: a single attempt. If a service may start before its store, set this to
-   * the time that the store may need.
+   * the time that the store may need. A lock cannot change the client's value.
    */
   public Optional<Duration> openTimeout() {
     return Optional.ofNullable(options.openTimeout);
@@ -156,7 +156,7 @@ public final class LockOptions {
 
   /**
    * {@return how long a waiter relies on notifications before it asks the store again} Default 1 s.
-   * It matters on stores without a queue, and if a notification was lost.
+   * It matters only on stores without a queue, and if a notification was lost.
    */
   public Duration pollInterval() {
     return options.pollInterval;

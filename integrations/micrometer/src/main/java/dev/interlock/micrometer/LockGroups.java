@@ -75,8 +75,8 @@ public final class LockGroups {
     } catch (RuntimeException e) {
       if (!failureLogged.getAndSet(true)) {
         log.warn(
-            "lock \"{}\" counts as \"{}\", because the function of the groups failed; further"
-                + " failures are not logged",
+            "the function that assigns lock groups failed for \"{}\", which counts as \"{}\";"
+                + " further failures are not logged",
             name,
             OTHER,
             e);

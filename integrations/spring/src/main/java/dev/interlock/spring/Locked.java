@@ -82,7 +82,7 @@ public @interface Locked {
     THROW,
     /**
      * The call returns without running the method. The result is an empty {@code Optional}, or null
-     * if the method's result is marked nullable. Methods that are neither of these nor {@code void}
+     * if the method's result is marked nullable. Methods with other results, except {@code void},
      * are refused at start.
      */
     SKIP
