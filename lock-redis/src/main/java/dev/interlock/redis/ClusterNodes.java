@@ -76,7 +76,7 @@ final class ClusterNodes implements Nodes {
         asking = e instanceof JedisAskDataException;
         suspectIfMoved(node, e);
         if (step == MOST_STEPS || deadline.hasPassed()) {
-          throw new JedisClusterOperationException("the nodes do not agree who has slot " + slot);
+          throw new JedisClusterOperationException("the nodes do not agree on which of them has slot " + slot);
         }
         node = members.at(e.getTargetNode());
       } catch (JedisDataException e) {
@@ -230,7 +230,7 @@ final class ClusterNodes implements Nodes {
     } while (!layout.equals(table.layout()));
     if (cursor != null && !parts[0].equals(layout)) {
       throw new JedisClusterOperationException(
-          "the nodes of the cluster may have changed since the listing began; begin it again");
+          "the nodes of the cluster may have changed since the listing began; start it again");
     }
     Keys found;
     try {

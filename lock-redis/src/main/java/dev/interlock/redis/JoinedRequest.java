@@ -82,7 +82,7 @@ final class JoinedRequest implements Request {
           throw new TooLateException();
         } else if (leavesSent(pipeline)) {
           throw new JedisConnectionException(
-              "no answer in time", new SocketTimeoutException("the caller's time was up"));
+              "no answer in time", new SocketTimeoutException("the caller's deadline passed"));
         }
       }
     } finally {

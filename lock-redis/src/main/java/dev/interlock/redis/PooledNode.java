@@ -272,7 +272,7 @@ final class PooledNode {
     return found.orElseThrow(
         () ->
             new NotSentException(
-                "the server may have been restarted since the listing began; begin it again",
+                "the server may have been restarted since the listing began; start it again",
                 null));
   }
 
@@ -335,7 +335,7 @@ final class PooledNode {
     private static final long serialVersionUID = 1L;
 
     TooLateException() {
-      super("the time was up before the request was sent", null);
+      super("the deadline passed before the request was sent", null);
     }
   }
 

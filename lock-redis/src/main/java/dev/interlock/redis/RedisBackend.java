@@ -267,9 +267,9 @@ final class RedisBackend implements LockBackend {
               LossReason.TAKEN,
               switch (Wire.text(words.get(1))) {
                 case "absent" -> "the key is gone: deleted, evicted, or lost by the server";
-                case "ended" -> "it has ended on the server, by its TTL or by a forced release";
+                case "ended" -> "the hold has ended on the server, by its TTL or by a forced release";
                 case "revoked" -> "the lock was revoked";
-                default -> "the lock is another's";
+                default -> "another claim has the lock";
               });
       case "foreign" -> new Renewal.Gone(LossReason.TAKEN, Failures.describeForeign(words));
       default -> new Renewal.Failed(failures.passing("unknown reply " + word(words), null));
@@ -339,7 +339,8 @@ final class RedisBackend implements LockBackend {
     }
     if (release.isInDoubt()) {
       throw failures.passing(
-          "the connection broke; the lock is gone, released by this request or lost before", null);
+          "the connection broke, and the lock is gone: this request released it, or it was lost"
+              + " before", null);
     }
     // A foreign value is not our lock any more, and stays.
     return !word(reply).equals("foreign") && released(reply);
@@ -379,7 +380,7 @@ final class RedisBackend implements LockBackend {
     expect("released", reply);
     if (reply.size() > 1 && silenceIsSaid.compareAndSet(false, true)) {
       log.warn(
-          "{} at {} does not permit us to publish releases ({}); waiters poll instead",
+          "{} at {} does not permit the user to publish releases ({}); waiters poll instead",
           info.name(),
           endpoint,
           Wire.text(reply.get(1)));
@@ -505,7 +506,7 @@ final class RedisBackend implements LockBackend {
   private LockException explain(JedisException e, boolean inDoubt) {
     LockException problem = failures.explain(e);
     return problem instanceof LockConfigurationException && inDoubt
-        ? failures.passing("the connection broke, and then: " + problem.getMessage(), e)
+        ? failures.passing("the connection broke, and the repeated request failed: " + problem.getMessage(), e)
         : problem;
   }
 

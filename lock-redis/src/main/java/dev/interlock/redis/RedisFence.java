@@ -69,7 +69,7 @@ public final class RedisFence {
           local claimed = redis.call('GET', KEYS[1])
           if claimed then
             if not string.find(claimed, '^[1-9]%d*$') then
-              return redis.error_reply('ERR ' .. KEYS[1] .. ' is no fence: it holds no token')
+              return redis.error_reply('ERR ' .. KEYS[1] .. ' is not a fence: its value is not a token')
             end
             if #claimed > #ARGV[1] or (#claimed == #ARGV[1] and claimed > ARGV[1]) then
               return claimed
@@ -263,7 +263,7 @@ public final class RedisFence {
     try {
       return Long.valueOf(String.valueOf(value));
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(fence + " is no fence: it holds no token", e);
+      throw new IllegalArgumentException(fence + " is not a fence: its value is not a token", e);
     }
   }
 
@@ -294,7 +294,7 @@ public final class RedisFence {
       throw new IllegalArgumentException("a lock's name must not be empty");
     }
     if (token <= 0) {
-      throw new IllegalArgumentException("a fencing token is positive, was " + token);
+      throw new IllegalArgumentException("a fencing token must be positive, was " + token);
     }
     return Long.toString(token);
   }

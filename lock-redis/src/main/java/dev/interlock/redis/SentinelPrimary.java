@@ -86,7 +86,7 @@ final class SentinelPrimary implements Supplier<LockPool>, AutoCloseable {
     inDoubt.set(false);
     try {
       if (sentinels.haveMissedAChange() && !closed) {
-        log.info("connecting to the sentinels again: a change of the primary was missed");
+        log.info("a change of the primary was missed; connecting to the sentinels again");
         listenBy(sentinels.again());
       }
     } catch (JedisException e) {

@@ -105,7 +105,7 @@ final class SlotTable {
     refresh(slot, deadline);
     PooledNode node = table.nodes.get(slot);
     if (node == null) {
-      throw new JedisClusterOperationException("no node that answers serves slot " + slot);
+      throw new JedisClusterOperationException("no node that can be reached serves slot " + slot);
     }
     return node;
   }

@@ -583,7 +583,7 @@ class FailuresTest {
         LockBackend backend =
             Backends.open("redis://me:" + SECRET + "@127.0.0.1:" + guarded.port())) {
       LockConfigurationException e = refused(() -> backend.tryAcquire(claim("job"), soon()));
-      assertSays(e, "does not permit the user what locks need");
+      assertSays(e, "does not permit the user to do what locks need");
       assertFalse(e.toString().contains(SECRET));
       assertEquals(List.of(), guarded.call("KEYS", "*"));
     }
@@ -595,7 +595,7 @@ class FailuresTest {
         LockBackend backend = Backends.open(odd.uri())) {
       assertSays(
           refused(() -> backend.tryAcquire(claim("job"), soon())),
-          "lacks a command that locks need, renamed or disabled");
+          "lacks a command that locks need: it was renamed or disabled");
       assertEquals(List.of(), odd.call("KEYS", "*"));
     }
   }
@@ -705,7 +705,7 @@ class FailuresTest {
         "asked in time",
         () -> {
           last.set(unavailable(action));
-          return !last.get().getMessage().contains("the time was up before");
+          return !last.get().getMessage().contains("the deadline passed before");
         });
     return last.get();
   }

@@ -134,7 +134,7 @@ class ListTest {
     LockUnavailableException problem =
         assertThrows(
             LockUnavailableException.class, () -> backend.list("", first.next(), 3, soon()));
-    assertTrue(problem.getMessage().contains("begin it again"), problem::getMessage);
+    assertTrue(problem.getMessage().contains("start it again"), problem::getMessage);
   }
 
   /** It may lack locks that its primary has granted. */

@@ -225,7 +225,7 @@ class RedisFenceTest {
     jedis.set(KEY, "one");
     JedisDataException refusal =
         assertThrows(JedisDataException.class, () -> wrong.claim(NAME, 1_000_000));
-    assertTrue(refusal.getMessage().contains("is no fence"), refusal::getMessage);
+    assertTrue(refusal.getMessage().contains("is not a fence"), refusal::getMessage);
     assertThrows(
         IllegalArgumentException.class, () -> wrong.eval(NAME, 7, "", List.of(), List.of()));
     assertEquals("one", jedis.get(KEY));
@@ -233,7 +233,7 @@ class RedisFenceTest {
     jedis.set(KEY, number);
     IllegalArgumentException tooLong =
         assertThrows(IllegalArgumentException.class, () -> wrong.claim(NAME, 1_000_000));
-    assertTrue(tooLong.getMessage().contains("is no fence"), tooLong::getMessage);
+    assertTrue(tooLong.getMessage().contains("is not a fence"), tooLong::getMessage);
     assertEquals(number, jedis.get(KEY));
   }
 

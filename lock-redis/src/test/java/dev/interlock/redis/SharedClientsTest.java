@@ -323,7 +323,7 @@ class SharedClientsTest {
                               backend.tryAcquire(
                                   claim, Deadline.in(Backends.TIME, Duration.ofMillis(300))))
                       .getMessage()
-                      .contains("the time was up before"));
+                      .contains("the deadline passed before"));
         }
         Eventually.holds("it is carried out", () -> backend.inspect("job", soon()).isHeld());
         assertTrue(backend.release(claim, soon()));

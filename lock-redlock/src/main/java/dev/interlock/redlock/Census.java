@@ -166,7 +166,7 @@ final class Census implements AutoCloseable {
         nextLook = looks.schedule(this::look, pause.toMillis(), TimeUnit.MILLISECONDS);
         nextLookAt = at;
       } catch (RejectedExecutionException closed) {
-        log.debug("closed", closed);
+        log.debug("the client is closed; the nodes are not examined any more", closed);
       }
     }
   }
@@ -199,7 +199,7 @@ final class Census implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     } catch (LockException e) {
-      log.warn("cannot admit restarted nodes: {}", e.getMessage());
+      log.warn("restarted nodes cannot be admitted yet: {}", e.getMessage());
     } catch (RuntimeException | Error e) {
       log.error("restarted nodes do not vote, because of a bug", e);
     }
@@ -540,11 +540,11 @@ final class Census implements AutoCloseable {
         .conflictFor(node)
         .map(
             other ->
-                "none of the "
+                "not among the "
                     + cluster.size()
-                    + " nodes that other clients list; they list "
+                    + " nodes that other clients list; they listed "
                     + other.address()
-                    + ", last "
+                    + " "
                     + other.ageMillis()
                     + " ms ago; all clients of a cluster must list the same nodes")
         .orElse("");
@@ -584,7 +584,7 @@ final class Census implements AutoCloseable {
       }
       sent++;
       if (step instanceof Admission.Step.Admit admit) {
-        log.info("{} may vote ({})", cluster.name(step.node()), admit.reason());
+        log.info("{} votes from now on ({})", cluster.name(step.node()), admit.reason());
         cluster.send(
             step.node(),
             ask(

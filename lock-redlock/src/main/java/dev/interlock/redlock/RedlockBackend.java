@@ -82,7 +82,7 @@ final class RedlockBackend implements LockBackend {
   private static final Answer GONE_BEFORE =
       new Answer(
           null,
-          new Vote.Refused("it was restarted, or its answer was lost, and by now it is not there"));
+          new Vote.Refused("it was restarted, or its answer was lost, and the lock is not there any more"));
 
   private static final Answer RESTORED = new Answer(List.of("restored".getBytes(UTF_8)), null);
   private static final Answer TAKEN =
@@ -449,9 +449,9 @@ final class RedlockBackend implements LockBackend {
                 .append(
                     switch (reason) {
                       case "absent" -> "the key is gone";
-                      case "ended" -> "it has ended";
+                      case "ended" -> "the hold has ended";
                       case "revoked" -> "the lock was revoked";
-                      default -> "the lock is another's";
+                      default -> "another claim has the lock";
                     })
                 .append(" on ")
                 .append(count)
@@ -533,7 +533,7 @@ final class RedlockBackend implements LockBackend {
     long millis = (long) Math.ceil(delay.toNanos() * (1 + settings.drift()) / 1_000_000);
     if (millis > settings.maxTtl().toMillis()) {
       throw LockUnavailableException.notSent(
-          NAME, cluster.endpoint(), "no lock is kept for longer than maxTtl without renewal", null);
+          NAME, cluster.endpoint(), "a lock is kept for at most maxTtl without renewal", null);
     }
     long end = time.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     AtomicBoolean isLost = new AtomicBoolean();
@@ -662,9 +662,9 @@ final class RedlockBackend implements LockBackend {
               + cluster.endpoint()
               + ": a TTL of "
               + claim.ttl()
-              + " is longer than maxTtl, "
+              + " is longer than maxTtl ("
               + settings.maxTtl()
-              + ", for which a restarted node does not vote");
+              + "), the time after which a restarted node votes again");
     }
   }
 

@@ -50,7 +50,7 @@ sealed interface Vote {
       return "busy for " + busy.leftMillis() + " ms";
     }
     if (this instanceof Lost) {
-      return "granted, then lost it";
+      return "granted, then lost the lock";
     }
     if (this instanceof Refused refused) {
       return "refused: " + refused.why();

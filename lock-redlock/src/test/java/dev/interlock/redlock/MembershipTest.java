@@ -118,7 +118,7 @@ class MembershipTest {
           assertThrows(
                   LockConfigurationException.class, () -> Backends.open(uri("4s", d, a, b)).close())
               .getMessage();
-      assertTrue(message.contains(":" + d.port() + ": is none of the 3 nodes"), message);
+      assertTrue(message.contains(":" + d.port() + ": is not among the 3 nodes"), message);
       assertTrue(message.contains("they list 127.0.0.1:" + c.port() + ", last "), message);
       assertEquals(0L, d.call("EXISTS", RECORD));
       assertNull(a.call("HGET", RECORD, "node " + d.info("server", "run_id")));
@@ -176,7 +176,7 @@ class MembershipTest {
                       LockConfigurationException.class,
                       () -> take(idle, claim("job", Duration.ofSeconds(1))))
                   .getMessage();
-          assertTrue(message.contains(":" + c.port() + ": is none of the 3 nodes"), message);
+          assertTrue(message.contains(":" + c.port() + ": is not among the 3 nodes"), message);
         }
       }
     }
@@ -207,7 +207,7 @@ class MembershipTest {
         toA.heal();
         toB.heal();
         String message = String.valueOf(refused.get(1, TimeUnit.MINUTES).getMessage());
-        assertTrue(message.contains(":" + c.port() + ": is none of the 3 nodes"), message);
+        assertTrue(message.contains(":" + c.port() + ": is not among the 3 nodes"), message);
       }
     }
   }

@@ -148,32 +148,32 @@ public final class Failures {
     String code = code(message);
     return switch (code) {
       case "LOADING" ->
-          passing("is still loading its data into memory; it serves when it has finished", e);
+          passing("is still loading its data into memory; try again when it has finished", e);
       case "READONLY" ->
           passing(
               "is a read-only replica; connect to the primary, or let redis-sentinel: or"
                   + " redis-cluster: find it",
               e);
-      case "OOM" -> passing("is out of memory; give it more (maxmemory), or make room in it", e);
-      case "BUSY" -> passing("is running another client's script; SCRIPT KILL would end it", e);
+      case "OOM" -> passing("is out of memory; raise maxmemory, or delete keys", e);
+      case "BUSY" -> passing("is running another client's script; SCRIPT KILL ends it", e);
       case "MASTERDOWN" ->
           passing(
-              "is a replica that has lost its primary, and answers when the primary is back", e);
+              "is a replica that has lost its primary; it answers again when the primary is back", e);
       case "CLUSTERDOWN" ->
           passing("is in a cluster that is down: some hash slots have no node", e);
       case "TRYAGAIN" -> passing("is moving the lock's slot to another node at the moment", e);
       case "NOREPLICAS" ->
-          passing("takes no writes, as it has fewer replicas than min-replicas-to-write", e);
-      case "MISCONF" -> passing("takes no writes, as it cannot save its data; its log says why", e);
+          passing("refuses writes, because it has fewer replicas than min-replicas-to-write", e);
+      case "MISCONF" -> passing("refuses writes, because it cannot save its data; its log says why", e);
       case "NOAUTH" ->
           wrong(
-              "requires a password; write user:password@host, or :password@host without a user", e);
+              "requires a password; write user:password@host, or :password@host for the default user", e);
       case "WRONGPASS" -> notAdmitted(REFUSED_LOGIN, e);
       case "NOPERM" -> forbidden(message, e);
-      case "WRONGTYPE" -> wrong("has something else under the lock's key", e);
+      case "WRONGTYPE" -> wrong("stores something other than a lock under the lock's key", e);
       case "CLOCK" ->
           passing(
-              "has a clock that cannot be right; set it, as leases and tokens go by it: " + message,
+              "has a clock that cannot be right; set it, because leases and tokens depend on it: " + message,
               e);
       case "NOSCRIPT" -> passing("forgets scripts as soon as it has loaded them", e);
       case "DENIED" ->
@@ -196,11 +196,12 @@ public final class Failures {
 
   private LockException explainSentence(String message, JedisDataException e) {
     if (message.contains("max number of clients")) {
-      return passing("has no connection left for us (maxclients)", e);
+      return passing("has reached its limit of connections (maxclients)", e);
     }
     if (message.contains("unknown command")) {
       return wrong(
-          "lacks a command that locks need, renamed or disabled, or is older than Redis 5: "
+          "lacks a command that locks need: it was renamed or disabled, or the server is older than"
+              + " Redis 5: "
               + message,
           e);
     }
@@ -208,7 +209,7 @@ public final class Failures {
       return notAdmitted(REFUSED_LOGIN + ": " + message, e);
     }
     if (message.contains("non deterministic")) {
-      return wrong("is older than Redis 5, which locks need", e);
+      return wrong("is older than Redis 5; locks need Redis 5 or later", e);
     }
     if (message.contains("DB index is out of range")) {
       return wrong("does not have the database of the URI's path", e);
@@ -227,7 +228,7 @@ public final class Failures {
 
   private LockException forbidden(String message, JedisDataException e) {
     return wrong(
-        "does not permit the user what locks need: "
+        "does not permit the user to do what locks need: "
             + message
             + " (commands EVAL, EVALSHA, SCAN, GET, SET, DEL, PEXPIRE, PEXPIREAT, PTTL, TIME, TYPE,"
             + " ZADD, ZRANGE, ZREM, ZSCORE, PUBLISH, SUBSCRIBE, INFO, for Redlock also HDEL,"
@@ -279,7 +280,7 @@ public final class Failures {
       SSLException problem, RuntimeException e, String afterBreak) {
     String message = String.valueOf(problem.getMessage());
     if (message.contains("alert")) {
-      return notAdmitted("the server refuses TLS with us (" + message + ")" + WANTS_CERTIFICATE, e);
+      return notAdmitted("the server refused the TLS handshake (" + message + ")" + WANTS_CERTIFICATE, e);
     }
     return find(problem, EOFException.class).isPresent()
             || find(problem, SocketException.class).isPresent()

@@ -134,7 +134,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
       return usual;
     }
     if (deadline.hasPassed()) {
-      throw new SocketTimeoutException("the time was up");
+      throw new SocketTimeoutException("the deadline passed while connecting");
     }
     return (int) Math.min(usual, deadline.remaining().toMillis() + 1);
   }

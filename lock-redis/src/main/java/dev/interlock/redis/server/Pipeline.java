@@ -204,7 +204,7 @@ final class Pipeline {
   }
 
   private JedisException bug(Throwable e) {
-    log.error("answers of {} were lost because of a bug or a lack of memory", server.name(), e);
+    log.error("replies of {} were lost, because of a bug or a lack of memory", server.name(), e);
     return new JedisException("a bug: " + e, e);
   }
 
@@ -256,7 +256,7 @@ final class Pipeline {
     isConnecting = false;
     if (made instanceof Link link && !all.isClosed()) {
       // There are none, unless there was no memory to fail them.
-      fail(unanswered(), new JedisException("the answer was lost"));
+      fail(unanswered(), new JedisException("the reply was lost"));
       boolean taken = false;
       try {
         transport = Transport.over(link.connection(), all.selector());
@@ -359,7 +359,7 @@ final class Pipeline {
       forget(request);
       request.failed(
           new NotSentException(
-              "the time was up before the request was sent", new SocketTimeoutException()));
+              "the deadline passed before the request was sent", new SocketTimeoutException()));
       return null;
     }
     ScriptCall call = null;
@@ -382,7 +382,7 @@ final class Pipeline {
     while (reply != Transport.NOT_YET) {
       Sent sent = inFlight.poll();
       if (sent == null) {
-        throw new JedisConnectionException("a reply to nothing");
+        throw new JedisConnectionException("the server sent a reply to no request");
       }
       lastReplyAt = System.nanoTime();
       isProven = true;
@@ -402,7 +402,7 @@ final class Pipeline {
   private void teach(Transport to, Sent sent) {
     Request request = sent.request();
     if (request.isWithdrawn()) {
-      request.failed(new NotSentException("it was withdrawn before it was sent", null));
+      request.failed(new NotSentException("the request was withdrawn before it was sent", null));
     } else {
       inFlight.add(new Sent(request, sent.call(), true, lastReplyAt));
       to.write(sent.call(), true);

@@ -230,7 +230,7 @@ public final class ServerUri {
       store.setCertificateEntry("authority-" + store.size(), authority);
     }
     if (store.size() == 0) {
-      throw new CertificateException("there is none in it");
+      throw new CertificateException("the file contains no certificate");
     }
     ByteArrayOutputStream stored = new ByteArrayOutputStream();
     store.store(stored, new char[0]);

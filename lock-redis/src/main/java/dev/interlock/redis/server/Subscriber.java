@@ -266,7 +266,7 @@ public final class Subscriber implements AutoCloseable {
               try {
                 chore.run();
               } catch (RuntimeException e) {
-                log.error("waiters only poll from now on, because of a bug", e);
+                log.error("waiters are no longer notified of releases, because of a bug; they poll instead", e);
               }
             },
             millis,
@@ -394,11 +394,11 @@ public final class Subscriber implements AutoCloseable {
             "interlock-redis-log",
             () ->
                 log.warn(
-                    "{}; waiters do not hear of releases, and poll instead",
+                    "{}; waiters are not notified of releases, and poll instead",
                     forbidden.getMessage()));
       }
     } else if (problem != null) {
-      log.debug("lost the connection that listens to releases; connecting again", problem);
+      log.debug("the connection that listens to releases broke; connecting again", problem);
     }
     if (!waiters.isEmpty()) {
       connectAfter(pause);
