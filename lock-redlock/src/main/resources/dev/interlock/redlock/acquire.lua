@@ -1,21 +1,21 @@
--- Votes for the claim if the lock is free, with a fence above all that the node may have had for the
--- name.
+-- Votes for the claim if the lock is free, with a fence above all fences that the node may have had for
+-- the name.
 --
 -- KEYS: lock, fence, record
 -- ARGV: the claim's value; TTL in ms; retention of the fence in ms; the client's clock as a fence;
---       run; longest TTL; number of nodes; and from a client that waits: its id at this node; for how
---       long it is to be waited for, in ms; for how long it has waited, in ms
+--       run; maxTtl in ms; number of nodes; and from a client that waits: its id at this node; how
+--       long its place in the line is kept, in ms; how long it has waited, in ms
 -- Replies: granted, the fence, and the fence before or 0
 --          busy, the remaining TTL in ms, and the value, empty while it is reserved for another
 --          refused, why, and a number
 --          foreign, a key, and what it holds
 --
--- A lock that already has this value was taken by the same request, sent again.
+-- A lock that already has this value was taken by the same request, which was repeated.
 --
--- Each node keeps a line of those who wait, see acquire of a single Redis, and reserves the lock for its
--- own first. They mostly agree: waiters say for how long they have waited, so their order is not that of
--- their last requests, and does not depend on what a node has forgotten. If they disagree, no one gets a
--- majority until those for whom the lock is reserved have taken it and withdrawn, or it has lapsed.
+-- Each node keeps its own line of waiters, see acquire of a single Redis, and reserves the lock for the
+-- first in it. The nodes mostly agree: waiters tell for how long they have waited, so the order does not
+-- depend on the order of requests, or on what a node has forgotten. If the nodes disagree, no claim gets
+-- a majority until the reservations have been taken and withdrawn, or have ended.
 local run, longest, nodes = ARGV[5], ARGV[6], ARGV[7]
 local weight, waiter, patience, waited = 1, ARGV[8], ARGV[9], ARGV[10]
 --#include voting

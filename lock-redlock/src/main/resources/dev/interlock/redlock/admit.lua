@@ -1,7 +1,7 @@
--- Lets a process vote, if the reason for it still holds.
+-- Lets a process vote, if the reason still applies.
 --
 -- KEYS: record
--- ARGV: run; longest TTL; floor; the reason; number of nodes
+-- ARGV: run; maxTtl in ms; floor; the reason; number of nodes
 -- Replies: admitted or unchanged
 --#include record
 if r[1] == ARGV[1] then return {'unchanged'} end

@@ -1,7 +1,7 @@
--- Raises the fence to the token that the claim was given, if the claim still has the lock.
+-- Raises the fence to the claim's token, if the claim still has the lock.
 --
 -- KEYS: lock, fence, record
--- ARGV: the claim's value; token; retention in ms; run; longest TTL; number of nodes
+-- ARGV: the claim's value; token; retention in ms; run; maxTtl in ms; number of nodes
 -- Replies: confirmed
 --          gone
 --          refused, why, and a number

@@ -1,7 +1,7 @@
--- Stores the number of nodes on one that does not know it yet: a blank node, or one of version 0.1.
+-- Stores the number of nodes in a record that lacks it: that of a blank node, or of version 0.1.
 --
 -- KEYS: record
--- ARGV: run; longest TTL; number of nodes
+-- ARGV: run; maxTtl in ms; number of nodes
 -- Replies: counted or unchanged
 --#include record
 if r[6] then return {'unchanged'} end

@@ -1,9 +1,9 @@
--- Says what the node is. A quarantine that another restart has interrupted begins again.
+-- Reads the state of the node. A quarantine that was interrupted by another restart begins again.
 --
 -- KEYS: record
--- ARGV: run; longest TTL
--- Replies: member, quarantined, restarted or blank; the floor; the rest of the quarantine in ms; the
---          longest TTL; and the number of nodes; the last two empty where they are not known
+-- ARGV: run; maxTtl in ms
+-- Replies: member, quarantined, restarted or blank; the floor; the rest of the quarantine in ms; 
+--          maxTtl in ms; and the number of nodes; the last two are empty if they are not known
 --          foreign, a key, and what it holds
 --#include record
 if r[1] == ARGV[1] then return {'member', r[3], 0, r[2], r[6] or ''} end

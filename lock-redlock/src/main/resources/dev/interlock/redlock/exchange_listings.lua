@@ -1,11 +1,11 @@
--- Reads which processes clients have lately listed as nodes, and, if this node is a member, notes
--- which ones this client lists.
+-- Reads the processes that clients have lately listed as nodes. If this node is a member, also records
+-- the ones that this client lists.
 --
 -- KEYS: record
--- ARGV: for how many ms notes are kept; then for each node to note its process, how many ms ago it
---       answered, and its address
--- Replies: listings, and for each process, as noted before, how many ms ago it was listed and its
---          address
+-- ARGV: for how many ms listings are kept; then for each node to record its process, how many ms ago
+--       it answered, and its address
+-- Replies: listings, and for each process that was recorded before its id, how many ms ago it was
+--          listed, and its address
 --          foreign, a key, and what it holds
 --#include foreign
 local fields = redis.pcall('HGETALL', KEYS[1])

@@ -1,4 +1,4 @@
--- Finds some keys of this node. The record is not read.
+-- Returns one page of keys of this node. The record is declared, but not read.
 --
 -- KEYS: record
 -- ARGV: the cursor; the pattern; about how many keys to look at

@@ -1,8 +1,7 @@
--- Reads who holds the lock. A node that does not vote does not say that a lock is free, either: it
--- may have forgotten it.
+-- Reads who holds the lock. A node that does not vote refuses this, too: it may have forgotten the lock.
 --
 -- KEYS: lock, fence, record
--- ARGV: run; longest TTL; number of nodes
+-- ARGV: run; maxTtl in ms; number of nodes
 -- Replies: free
 --          held, the value, the remaining TTL in ms, and the fence as text if there is one
 --          shared, as inspect of a single Redis

@@ -1,9 +1,8 @@
--- Extends the TTL and the retention of the fence if the claim has the lock here. If no claim has it,
--- and this one is known to have a majority, gives it the lock here too, unless the node has seen a
--- later token.
+-- Extends the TTL and the retention of the fence if the claim has the lock on this node. Restores the
+-- lock for the claim if asked to, unless another claim has it or the node has seen a later token.
 --
 -- KEYS: lock, fence, record
--- ARGV: the claim's value; TTL in ms; token; retention in ms; run; longest TTL; number of nodes;
+-- ARGV: the claim's value; TTL in ms; token; retention in ms; run; maxTtl in ms; number of nodes;
 --       1 to restore
 -- Replies: renewed
 --          restored

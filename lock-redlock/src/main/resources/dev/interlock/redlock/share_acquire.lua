@@ -1,10 +1,10 @@
--- Votes for a share of the name if there is room, as share_acquire of a single Redis does, with a
--- fence above all that the node may have had for the name.
+-- Votes for a share of the name if there is room, as share_acquire of a single Redis does, with a fence
+-- above all fences that the node may have had for the name.
 --
 -- KEYS: lock, fence, record
 -- ARGV: the first eight of share_acquire of a single Redis; then the client's clock as a fence; run;
---       longest TTL; number of nodes; and from a client that waits, as there, its id at this node, and
---       for how long it has waited, in ms
+--       maxTtl in ms; number of nodes; and from a client that waits, as there, its id at this node, and
+--       how long it has waited, in ms
 -- Replies: granted, the fence, and the fence before or 0
 --          busy, in how many ms to ask again, and the hold that is in the way or an empty text
 --          refused, why, and a number

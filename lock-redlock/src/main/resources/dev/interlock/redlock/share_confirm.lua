@@ -1,10 +1,10 @@
--- Raises the fence to the token that the claim was given, if the claim still has its share and no
--- other was given that token here. Between the vote and this, the node may have voted for others
--- that hold the name together with this one. As a node gives each number once, and two majorities
--- have a node in common, no two claims get the same token.
+-- Raises the fence to the claim's token, if the claim still has its share, and this node has not given
+-- the token to another claim. Since its vote, the node may have voted for other claims that hold the
+-- name together with this one. A node gives each number once, and two majorities have a node in common,
+-- so no two claims get the same token.
 --
 -- KEYS: lock, fence, record
--- ARGV: the hold; the claim's id; token; retention in ms; run; longest TTL; number of nodes
+-- ARGV: the hold; the claim's id; token; retention in ms; run; maxTtl in ms; number of nodes
 -- Replies: confirmed
 --          passed: the fence is higher
 --          gone

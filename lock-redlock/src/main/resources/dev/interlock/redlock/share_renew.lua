@@ -1,7 +1,7 @@
 -- Extends a hold that the claim still has, and the retention of the fence.
 --
 -- KEYS: lock, fence, record
--- ARGV: the hold; TTL in ms; retention of the fence in ms; the claim's id; token; run; longest TTL;
+-- ARGV: the hold; TTL in ms; retention of the fence in ms; the claim's id; token; run; maxTtl in ms;
 --       number of nodes
 -- Replies: renewed
 --          gone, and absent, ended, revoked or taken
@@ -9,7 +9,7 @@
 --          foreign, a key, and what it holds
 local run, longest, nodes = ARGV[6], ARGV[7], ARGV[8]
 --#include voting
---#include extend
+--#include share_extend
 if held then
   local token = tonumber(ARGV[5])
   redis.call('ZADD', KEYS[1], 'XX', -token, ARGV[4])
@@ -17,7 +17,7 @@ if held then
   return {'renewed'}
 end
 if type(ends) == 'table' then
-  -- A right that is missing says nothing of the hold.
+  -- A missing permission proves nothing about the hold.
   if not string.find(ends.err, 'WRONGTYPE', 1, true) then return ends end
   return {'gone', 'taken'}
 end

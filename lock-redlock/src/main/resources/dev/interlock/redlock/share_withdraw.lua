@@ -1,4 +1,4 @@
--- Takes back the vote for a claim that found no majority, and publishes nothing.
+-- Withdraws the vote for a claim that found no majority. Publishes nothing.
 --
 -- KEYS: lock, fence
 -- ARGV: the head; the hold; the claim's id; its weight; the capacity; the fence of the vote; the

@@ -1,4 +1,4 @@
--- Takes back the vote for a claim that found no majority, and publishes nothing.
+-- Withdraws the vote for a claim that found no majority. Publishes nothing.
 --
 -- KEYS: lock, fence
 -- ARGV: the claim's value; the fence of the vote; the fence before or 0; retention in ms

@@ -15,32 +15,32 @@ import redis.clients.jedis.CommandArguments;
 import redis.clients.jedis.Protocol.Command;
 
 /**
- * A script that the server runs in one step. Its text is a {@code .lua} file beside the class that
- * declares it; comments there describe keys, arguments and replies, and are not sent. {@code
- * --#include name} stands for another file.
+ * A Lua script that the server runs in one step. Its text is a {@code .lua} file beside the class
+ * that declares it. The comments of the file describe keys, arguments and replies, and are not
+ * sent. The line {@code --#include name} stands for the text of {@code parts/name.lua}.
  *
- * <p>A claim is compared by the whole value that it writes: its id, a bar, and the holder's label.
- * {@code revoked|} before that marks a revoked lock, and {@code awaited|} before all of it a lock
- * whose release a client waits for. What several claims hold together is a sorted set instead,
- * which {@code share_acquire.lua} describes.
+ * <p>Scripts compare the whole value that a claim writes: its id, a bar, and the holder's label.
+ * The prefix {@code revoked|} marks a revoked lock. The prefix {@code awaited|} before all of it
+ * marks a lock whose release a client waits for. Shares of a name that several claims hold are
+ * stored in a sorted set, which {@code share_acquire.lua} describes.
  *
- * <p>The most frequent reply is one value: the token of an acquisition, the word {@code released}.
- * Every other reply is an array that begins with a word, so that no number can be mistaken for
- * another ({@code -PTTL} of a key without expiry is +1 and would look like a token). Each script
- * reads what it needs before it writes, so that one that fails leaves nothing behind.
+ * <p>The most frequent replies are single values: the token of an acquisition, the word {@code
+ * released}. Every other reply is an array that begins with a word, so that no number can be
+ * mistaken for another: {@code -PTTL} of a key without expiry is +1, and would look like a token.
+ * Each script reads all it needs before it writes, so a script that fails changes nothing.
  *
- * <p>Numbers in Lua are doubles: exact below 2<sup>53</sup>. Redis writes one that is an argument
- * of a command with 17 digits, but {@code tostring} rounds to 14.
+ * <p>Numbers in Lua are doubles, which are exact below 2<sup>53</sup>. Redis passes them to
+ * commands with 17 digits, but {@code tostring} rounds to 14.
  *
  * <p>The server runs one script at a time, so the duration of a script limits the throughput of all
- * clients. Lua creates local functions in every call, and Redis an array for a reply. So files are
- * included in the branch that needs them, and the most frequent replies are not arrays.
+ * clients. Each call creates the local functions of a script, and each array reply costs memory. So
+ * files are included in the branch that needs them, and the most frequent replies are not arrays.
  */
 public final class Script {
 
   private static final Pattern INCLUDE = Pattern.compile("\\s*--#include (\\w+)");
 
-  /** Takes the lock if it is free, and its next token. */
+  /** Takes the lock if it is free, and draws its next token. */
   public static final Script ACQUIRE = ours(2, "acquire");
 
   /** Extends the TTL if the claim still has the lock. */
@@ -49,22 +49,22 @@ public final class Script {
   /** Releases the lock if the claim has it. */
   public static final Script RELEASE = ours(1, "release");
 
-  /** Keeps the lock for another time without the claim, if the claim has it. */
+  /** Defers the release: keeps the lock for a time without the claim, if the claim has it. */
   public static final Script RELEASE_AFTER = ours(1, "release_after");
 
-  /** Grants a share of a name that several may hold, if there is room, and its next token. */
+  /** Grants a share of a name if there is room, and draws the next token. */
   public static final Script SHARE_ACQUIRE = ours(2, "share_acquire");
 
-  /** Extends a hold, whatever the others do. */
+  /** Extends one hold of a name. */
   public static final Script SHARE_RENEW = ours(1, "share_renew");
 
   /** Ends a hold if the claim has it. */
   public static final Script SHARE_RELEASE = ours(1, "share_release");
 
-  /** Keeps a hold for another time without the claim, if the claim has it. */
+  /** Defers the release: keeps a hold for a time without the claim, if the claim has it. */
   public static final Script SHARE_RELEASE_AFTER = ours(1, "share_release_after");
 
-  /** Releases the lock whichever claims have it. */
+  /** Releases the lock, whichever claims have it. */
   public static final Script FORCE_RELEASE = ours(1, "force_release");
 
   /** Prevents renewal, and keeps the lock for the rest of its TTL. */
@@ -78,9 +78,9 @@ public final class Script {
   private final byte[] digest;
 
   /**
-   * Makes a script.
+   * Creates a script.
    *
-   * @param keyCount how many keys it takes; the lock first, then the fence
+   * @param keyCount the number of its keys; the lock first, then the fence
    * @param body Lua, in ASCII
    */
   public Script(int keyCount, String body) {
@@ -96,7 +96,7 @@ public final class Script {
   /**
    * Reads a script from its file.
    *
-   * @param keyCount how many keys it takes; the lock first, then the fence
+   * @param keyCount the number of its keys; the lock first, then the fence
    * @param name the file's name without {@code .lua}
    * @param resources opens a file of the caller's module, or returns null to use the file beside
    *     this class
@@ -113,7 +113,7 @@ public final class Script {
         .map(
             line -> {
               Matcher include = INCLUDE.matcher(line);
-              return include.matches() ? read(include.group(1), resources) : line + "\n";
+              return include.matches() ? read("parts/" + include.group(1), resources) : line + "\n";
             })
         .filter(line -> !line.stripLeading().startsWith("--"))
         .collect(Collectors.joining());
@@ -131,7 +131,7 @@ public final class Script {
     }
   }
 
-  /** {@return whether the fence is among the keys; false if the script needs the lock alone} */
+  /** {@return whether the script takes the fence as its second key} */
   public boolean needsFence() {
     return keyCount[0] >= '2';
   }
@@ -154,7 +154,7 @@ public final class Script {
     return command;
   }
 
-  /** {@return the whole script} */
+  /** {@return the text of the script} */
   public byte[] source() {
     return source;
   }

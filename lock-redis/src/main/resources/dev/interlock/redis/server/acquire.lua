@@ -1,24 +1,26 @@
--- Takes the lock if it is free, and its next token: one more than the last, or the server's time in
--- sixteenths of a millisecond if that is higher. So tokens keep rising when the fence key has
--- expired or was lost.
+-- Takes the lock if it is free, and draws its next token. The token is one more than the last, or the
+-- server's time in sixteenths of a millisecond if that is higher. So tokens keep rising when the fence
+-- has expired or was lost.
 --
 -- KEYS: lock, fence
 -- ARGV: the claim's value; TTL in ms; retention of the fence in ms; and from a client that waits: its
---       id; for how long it is to be waited for, in ms; any sixth if it waits for a message on release
+--       id; how long its place in the line is kept, in ms; any sixth argument if it waits for a
+--       message on release
 -- Replies: the token, a number
 --          busy, the remaining TTL in ms, and the value
 --          foreign, a key, and what it holds
 --
--- A client that waits marks a lock that is held, for as long as it is held. Nothing is published for a
--- lock without the mark. The server's list of subscribers cannot replace the mark: in a cluster they
--- may be connected to other nodes.
+-- A client that waits for a message marks the held lock with "awaited|". Without the mark nothing is
+-- published on release. The server's list of subscribers could not replace the mark: in a cluster the
+-- subscribers may be connected to other nodes.
 --
--- Who waits is served in the order of arrival: a release reserves the lock for a moment for the next
--- in line. Otherwise a client far away would never be served beside one that releases and acquires
--- again, as it needs a message and a longer way. Clients that do not wait are in no line.
+-- Waiting clients are served in the order of arrival: a release reserves the lock for a moment for the
+-- next in line. Otherwise a distant client, which needs time for a message and a request, would never
+-- be served beside one that releases and acquires again. Clients that do not wait have no place in the
+-- line.
 --
--- A lock that already has this value was taken by the same request, sent again after its reply was
--- lost. It is granted again.
+-- A lock that already has this value was taken by the same request, which was repeated because its
+-- reply was lost. The lock is granted again.
 local weight, waiter, patience, waited = 1, ARGV[4], ARGV[5], false
 local fence = redis.pcall('GET', KEYS[2])
 local last = type(fence) == 'string' and #fence <= 16 and string.find(fence, '^%d+$')

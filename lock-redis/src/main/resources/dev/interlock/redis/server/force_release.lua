@@ -1,4 +1,4 @@
--- Releases the lock whichever claims have it. The fence stays.
+-- Releases the lock, whichever claims have it. The fence stays.
 --
 -- KEYS: lock
 -- Replies: as release

@@ -8,8 +8,8 @@
 --          share_acquire
 --          foreign, a key, and what it holds
 --
--- A primary that takes no writes for want of replicas is asked all the same: what keeps it from
--- granting locks is what people want to know then.
+-- Also works on a primary that refuses writes because it has too few replicas: people inspect locks
+-- to find out why none is granted.
 if redis.call('TYPE', KEYS[1]).ok == 'zset' then
 --#include head
 --#include now

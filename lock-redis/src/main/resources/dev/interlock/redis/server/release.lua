@@ -1,9 +1,9 @@
--- Releases the lock if the claim has it, or had it until it was revoked, and publishes that: to the
--- next in line, for which the lock is reserved, or to all who wait.
+-- Releases the lock if the claim has it, or had it until it was revoked. Publishes the release: to the
+-- next in line, for which the lock is then reserved, or to all waiters.
 --
 -- KEYS: lock
 -- ARGV: the claim's value
--- Replies: released, alone, or with the error if it could not be published
+-- Replies: released, alone, or with the error if the release could not be published
 --          not held
 --          foreign, a key, and what it holds
 --#include value

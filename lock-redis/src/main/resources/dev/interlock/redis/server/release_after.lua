@@ -1,8 +1,9 @@
--- Keeps the lock for another time, if the claim has it, without the claim: its value becomes one that
--- nobody renews or releases. Tells those who wait, as they have planned to ask at the end of the TTL.
+-- Defers the release: if the claim has the lock, keeps it for a time without the claim. The new value
+-- is one that nobody renews or releases. Notifies waiters, because they plan to ask at the end of the
+-- TTL.
 --
 -- KEYS: lock
--- ARGV: the claim's value; the value that it becomes; the time in ms; retention of the fence in ms
+-- ARGV: the claim's value; the new value; the time in ms; retention of the fence in ms
 -- Replies: as release
 --
 -- The fence is not declared as a key, see renew. Begins with PEXPIRE: a server without memory refuses

@@ -7,7 +7,7 @@
 --          foreign, a key, and what it holds
 --
 -- The fence is not declared as a key. While a cluster moves the slot, it refuses a request that
--- declares two keys and finds only one of them, and the fence must not make a renewal fail.
+-- declares two keys if it finds only one of them. The fence must not make a renewal fail.
 --#include value
 if value == ARGV[1] then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])

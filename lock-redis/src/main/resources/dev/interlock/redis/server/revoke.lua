@@ -1,5 +1,5 @@
--- Prevents renewal by the holder, and keeps the lock for the rest of its TTL. If several hold a name,
--- its capacity is used up until the last hold ends.
+-- Prevents renewal by the holder, and keeps the lock for the rest of its TTL. If several claims hold the
+-- name, its whole capacity is taken until the last hold ends.
 --
 -- KEYS: lock
 -- Replies: revoked

@@ -1,6 +1,6 @@
--- Ends a hold of the claim, revoked or not. If the party that has waited longest finds room now, reserves
--- it for those of the party that are next in line, and publishes that: to the next one, or to all who
--- wait if there may be room for others, too.
+-- Ends a hold of the claim, even if it was revoked. If the party that has waited longest finds room now,
+-- reserves it for the clients of the party that are next in line. Publishes the release: to the next in
+-- line, or to all waiters if there may be room for others, too.
 --
 -- KEYS: lock
 -- ARGV: the head; the hold; the claim's id; its weight; the capacity

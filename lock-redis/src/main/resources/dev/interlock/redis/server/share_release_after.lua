@@ -1,10 +1,9 @@
--- Keeps a hold for another time, if the claim has it and was not revoked, without the claim: the hold
--- becomes one that nobody renews or releases. Tells those who wait, as they have planned to ask when
--- it would have ended.
+-- Defers the release: if the claim has the hold, and it was not revoked, keeps it for a time without
+-- the claim. The new hold is one that nobody renews or releases. Notifies waiters, because they plan to
+-- ask at the old end.
 --
 -- KEYS: lock
--- ARGV: the hold; the claim's id; the hold that it becomes; the id that it becomes; the time in ms;
---       retention of the fence in ms
+-- ARGV: the hold; the claim's id; the new hold; the new id; the time in ms; retention of the fence in ms
 -- Replies: as release
 --
 -- The fence is not declared as a key, see renew.

@@ -5,7 +5,7 @@
 -- Replies: as renew
 --
 -- The fence is not declared as a key, see renew.
---#include extend
+--#include share_extend
 if held then return {'renewed'} end
 local value = redis.call('TYPE', KEYS[1]).ok ~= 'none'
 --#include on_primary

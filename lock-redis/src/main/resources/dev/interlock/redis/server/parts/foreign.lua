@@ -1,6 +1,6 @@
--- Defines foreign(key, problem): the reply for a key that could not be read as the type it should
--- have. Errors of another kind, such as a missing permission, are passed on. For a name that several
--- hold or wait for, it contains the head, see share_acquire.
+-- Defines foreign(key, problem), which returns the reply for a key that has another type than expected.
+-- Returns other errors, such as a missing permission, as they are. For a name that several claims hold
+-- or wait for, the reply contains the head, see share_acquire.
 local function foreign(key, problem)
   if not string.find(problem.err, 'WRONGTYPE', 1, true) then return problem end
   local kind = redis.call('TYPE', key).ok

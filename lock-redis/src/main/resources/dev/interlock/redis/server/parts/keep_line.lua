@@ -1,4 +1,5 @@
--- Writes the line, and keeps the key until all that it holds has ended.
+-- Writes the member of waiting weights, see share_acquire. Sets the expiry of the key to the end of
+-- the last hold or wait.
 local text = 'line'
 for i = 1, #waiting do
   local one = waiting[i]

@@ -1,4 +1,5 @@
--- As on_primary, and accepts a primary that has too few replicas (NOREPLICAS).
+-- Ends the script on a replica, as on_primary does, but not on a primary that has too few replicas
+-- (NOREPLICAS).
 --#include refusal
 if type(refused) == 'table'
     and not string.find(refused.err, 'OOM', 1, true)

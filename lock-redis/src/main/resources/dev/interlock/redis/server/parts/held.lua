@@ -1,4 +1,4 @@
--- Ends the script if nobody holds the name, however many wait.
+-- Ends the script if nobody holds the name, even if clients wait for it.
 --#include head
 --#include now
 if #redis.call('ZRANGE', KEYS[1], now, '(+inf', 'BYSCORE', 'LIMIT', 0, 1) == 0 then

@@ -2,17 +2,17 @@
 --
 -- The record is a hash that never expires:
 --   run             the process that may vote (Redis's run_id)
---   longest         the longest TTL in ms that a client may ask for
---   nodes           of how many nodes a majority is counted; version 0.1 did not write it
---   format          the format of the record; without it, 1
+--   longest         maxTtl in ms
+--   nodes           the number of nodes; version 0.1 did not write it
+--   format          the format of the record; 1 if it is missing
 --   floor           the highest fence that this node ever had
 --   base            the floor when the node was admitted; a lower fence may be stale
---   pending, until  the process in quarantine, and the end of it in ms
+--   pending, until  the process in quarantine, and the end of the quarantine in ms
 --   node <run>      when a client last listed that process as a node, in ms, and its address
 --
--- Expects run, longest and nodes, as the client knows them. Ends the script with the reply if the
--- node does not vote. Defines at: the floor, the base and the last fence of the name, or nil; and
--- raise(fence, retention).
+-- Expects run, longest and nodes, as the client knows them. Ends the script with the reply if the node
+-- does not vote. Sets at: the floor, the base, and the last fence of the name or nil. Defines
+-- raise(fence, retention), which sets the fence.
 local r = redis.pcall('HMGET', KEYS[3], 'run', 'longest', 'nodes', 'format', 'floor', 'base')
 local text = redis.pcall('GET', KEYS[2])
 local number = type(text) == 'string' and #text <= 16 and string.find(text, '^%d+$')

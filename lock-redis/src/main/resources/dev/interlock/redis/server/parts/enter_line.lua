@@ -1,14 +1,14 @@
--- Enters the line of those who wait for the lock, or confirms a place in it: for the waiter, which is
--- waited for during its patience. One that says for how long it has waited gets the place that it would
--- have had then.
+-- Gives the waiter a place in the line of the lock, or keeps the place that it has, for the time in
+-- patience. A waiter that tells for how long it has waited gets the place that it would have had then.
 --
--- The line is a hash: for each waiter its id, since when it waits, until when it is waited for, how
--- much of the name it wants, and for how long the next release reserves that for it, in ms. Nothing is
--- wanted in a place whose turn has come, until the waiter acquires what is reserved. If it asks again
--- instead, it may have been too slow, and its next turn lasts longer.
+-- The line is a hash. The key of each place is the id of the waiter. Its value, separated by colons, is
+-- the time since which it waits, the time until which its place is kept, the weight that it wants, and
+-- how long the next release reserves that weight for it, all times in ms. The weight is 0 if its turn
+-- has come, until the waiter acquires the reserved lock. If it asks again without acquiring, it may have
+-- been too slow, and its next turn lasts longer.
 --
--- The line is not declared as a key, see renew, and nothing fails for it: whoever has no place asks
--- again.
+-- The line is not declared as a key, see renew. The script never fails because of the line: a waiter
+-- without a place asks again.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local line = KEYS[1] .. ':line'

@@ -1,4 +1,4 @@
--- The part of share_acquire that ends the script, busy, unless there is room for the claim.
+-- The part of share_acquire that ends the script with the reply busy if there is no room for the claim.
 --#include clock
 local used, unexpired = redis.pcall('ZSCORE', KEYS[1], ARGV[1]), false
 if type(used) == 'string' then

@@ -1,7 +1,7 @@
--- Finds the one that has waited longest of those in the line that want this weight: sets next_in_line to
--- its id, or to nil; next_ends to until when it is waited for; next_length to for how long to reserve
--- what it wants; and others_end to until when others are waited for, or to 0. Drops those that are no
--- longer waited for.
+-- Finds the client in the line that has waited longest for this weight. Sets next_in_line: its id, or
+-- nil; next_ends: the time until which its place is kept; next_length: how long to reserve the weight
+-- for it, in ms; others_end: the time until which the places of others are kept, or 0. Removes places
+-- that are not kept any more.
 local next_in_line, next_since, next_length
 local next_ends, others_end = 0, 0
 local line = KEYS[1] .. ':line'

@@ -1,6 +1,7 @@
--- Reads the lock: its value, and whether somebody waits for its release ("awaited|"). The claim's own
--- value, which is the first argument of most scripts, need not be examined. A lock that nobody holds
--- may be reserved for a waiter ("v3|reserved|" and its id); earlier versions take it for held.
+-- Reads the lock. Sets value; awaited: whether a waiter asked for a message on release; reserved: the
+-- id of the waiter for which the lock is reserved ("v3|reserved|"), while nobody holds it. Earlier
+-- versions take a reserved lock for held. The claim's own value, the first argument of most scripts,
+-- needs no check.
 local value, awaited, reserved = redis.pcall('GET', KEYS[1]), false, false
 if value ~= ARGV[1] then
   if type(value) == 'table' then

@@ -1,6 +1,6 @@
--- The part of share_release that ends the hold, and the script if there was none or nothing is left.
--- Reads which party has waited longest, how much is free, and whether that party is to be told. The
--- line is to be kept afterwards.
+-- The part of share_release that ends the hold. Ends the script if there was no hold, or if the name is
+-- free and nobody waits. Reads the party that has waited longest (first), the free weight (free), and
+-- whether that party must be notified (awaited). keep_line must follow.
 --#include now
 local used, unexpired = redis.pcall('ZSCORE', KEYS[1], ARGV[1]), false
 local hold, taken, ends = ARGV[2], ARGV[4], false

@@ -1,6 +1,6 @@
--- Drops the holds that have ended, and what they took of the capacity. A hold that was revoked takes
--- nothing, see revoke. No more than 1000 at a time, because the server does nothing else meanwhile:
--- unexpired says whether there may be others.
+-- Removes the holds that have ended, and subtracts their weights from the sum. A revoked hold has no
+-- weight in the sum, see revoke. Removes at most 1000 holds, because the server does nothing else
+-- meanwhile. Sets unexpired: whether there may be more.
 local ended = redis.call('ZRANGE', KEYS[1], 2147483648, '(' .. now, 'BYSCORE', 'LIMIT', 0, 1000)
 unexpired = #ended == 1000
 if #ended > 0 then

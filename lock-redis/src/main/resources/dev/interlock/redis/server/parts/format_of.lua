@@ -1,6 +1,6 @@
--- Defines format_of(value): the format of a lock's value, or nil if no lock has such a value.
--- Format 1 has no mark: a claim's id of 27 characters, a bar, the holder's label, and perhaps
--- "revoked|" before them. The value of any later format begins with "v", its number, and a bar.
+-- Defines format_of(value), which returns the format of a lock's value, or nil if it is not a lock's.
+-- A value of format 1 consists of the claim's id of 27 characters, a bar, and the holder's label;
+-- "revoked|" may come first. A value of a later format begins with "v", its number, and a bar.
 local function format_of(value)
   local mark = string.match(value, '^v(%d+)|')
   if mark then return tonumber(mark) end

@@ -1,5 +1,5 @@
--- Extends a hold that the claim still has, and the retention of the fence. Expires the key first:
--- a server without memory refuses to begin with ZADD.
+-- The part of share_renew that extends a hold and the retention of the fence. Sets held: whether the
+-- claim still has the hold. Begins with PEXPIREAT: a server without memory refuses to begin with ZADD.
 local ends = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
 --#include now
 local held = type(ends) == 'string' and tonumber(ends) >= now

@@ -1,4 +1,5 @@
--- Defines last_token(): the last token of the name, or nil; and the reply, if the fence is none.
+-- Defines last_token(), which returns the last token of the name, or nil. If the fence has foreign
+-- content, it returns nil and the reply.
 --#include foreign
 local function last_token()
   local last = redis.pcall('GET', KEYS[2])

@@ -1,4 +1,4 @@
--- Leaves the line, and marks the lock if others are in it.
+-- Removes the waiter from the line. Marks the lock with "awaited|" if there are others in the line.
 local line = KEYS[1] .. ':line'
 redis.pcall('HDEL', line, waiter)
 if redis.pcall('TYPE', line).ok == 'hash' then

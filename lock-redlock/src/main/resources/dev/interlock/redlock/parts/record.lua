@@ -1,5 +1,6 @@
--- For scripts whose one key is the node's record of itself: reads it, and the clock in ms. Defines
--- quarantine(run, longest), which begins the quarantine of a process and returns the reply.
+-- For scripts whose only key is the node's record of itself. Reads the record (r) and the clock in ms
+-- (now). Defines quarantine(run, longest), which begins the quarantine of a process and returns the
+-- reply.
 --#include foreign
 local r = redis.pcall('HMGET', KEYS[1],
     'run', 'longest', 'floor', 'pending', 'until', 'nodes', 'format')

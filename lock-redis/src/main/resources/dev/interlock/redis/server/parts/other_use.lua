@@ -1,5 +1,5 @@
--- For a name without the claim's head. Ends the script if it is in use as something else: held, or
--- waited for. A sorted set expires as soon as it is neither.
+-- For a key without the claim's head. Ends the script if the name is in use as another kind of lock,
+-- held or waited for. A sorted set expires as soon as nobody holds the name or waits.
 local value = redis.call('TYPE', KEYS[1]).ok
 if value ~= 'none' then
 --#include on_primary
