@@ -18,20 +18,20 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.Pool;
 
 /**
- * The pool of a client that the program made, which stays open.
+ * The pool of a Jedis client of the program, which stays open.
  *
- * <p>Such a pool reconnects at once, on the thread that returns a broken connection (commons-pool
- * since 2.12), so a caller would wait for a dead server a second time. Our threads do that instead;
- * they end when there is nothing to do.
+ * <p>Since version 2.12 commons-pool reconnects at once, on the thread that returns a broken
+ * connection, so a caller would wait for a dead server a second time. Our own threads return broken
+ * connections instead; they end when there is nothing to do.
  *
- * @param returning takes broken connections back
+ * @param returning the threads that return broken connections
  */
 record ClientPool(Pool<Connection> pool, ExecutorService returning) implements Connections {
 
   private static final Logger log = LoggerFactory.getLogger(ClientPool.class);
   private static final int MAX_THREADS = 8;
 
-  /** Makes threads that take broken connections back, for all pools of one client. */
+  /** Creates the threads that return broken connections to all pools of one client. */
   static ExecutorService returningThreads() {
     return DaemonThreads.several("interlock-redis-broken", MAX_THREADS, Duration.ofSeconds(2));
   }
@@ -44,7 +44,7 @@ record ClientPool(Pool<Connection> pool, ExecutorService returning) implements C
       throw e;
     } catch (InterruptedException e) {
       if (pool.isClosed()) {
-        // A pool that is closed interrupts its waiters.
+        // A pool interrupts its waiters when it is closed.
         throw new PoolClosedException(e);
       }
       throw e;
@@ -109,6 +109,6 @@ record ClientPool(Pool<Connection> pool, ExecutorService returning) implements C
 
   @Override
   public void close() {
-    // The program does that.
+    // The pool belongs to the program.
   }
 }

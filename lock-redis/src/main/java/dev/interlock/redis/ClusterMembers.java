@@ -10,11 +10,11 @@ interface ClusterMembers extends AutoCloseable {
   /** Returns the node at an address that the cluster has named. */
   PooledNode at(HostAndPort address);
 
-  /** Returns nodes that may be asked about the cluster. */
+  /** Returns the nodes that may be asked about the cluster. */
   List<PooledNode> known();
 
-  /** Takes note of the nodes that the cluster consists of now. */
-  void consistOf(Set<HostAndPort> addresses);
+  /** Drops the nodes that are no longer part of the cluster. */
+  void retain(Set<HostAndPort> addresses);
 
   @Override
   void close();

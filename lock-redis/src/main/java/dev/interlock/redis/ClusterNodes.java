@@ -36,25 +36,24 @@ import redis.clients.jedis.exceptions.JedisRedirectionException;
 /**
  * The primaries of a Redis Cluster.
  *
- * <p>Does not use Jedis's execution of cluster commands. That repeats a request for as long as the
- * client is configured to (10 s by default), with pauses, and asks its start nodes one after the
- * other when a node has failed: too long for a lock attempt with a deadline. Here every step ends
- * with the caller's deadline.
+ * <p>Does not use Jedis's execution of cluster commands. Jedis repeats a request with pauses, for
+ * 10 s by default, and asks its start nodes one after the other when a node has failed. This takes
+ * too long for an attempt with a deadline. Here every step ends at the caller's deadline.
  */
 final class ClusterNodes implements Nodes {
 
-  private static final int MOST_STEPS = 5;
-  private static final int MOST_THREADS = 16;
+  private static final int MAX_STEPS = 5;
+  private static final int MAX_THREADS = 16;
 
-  /** How long to wait for a node that did not answer the last request in time. */
-  private static final Duration TRIAL = Duration.ofMillis(100);
+  /** The time-out of a node that did not answer the last request in time. */
+  private static final Duration SILENT_NODE_TIMEOUT = Duration.ofMillis(100);
 
   private final ClusterMembers members;
   private final SlotTable table;
   private final ExecutorService threads =
-      DaemonThreads.several("interlock-redis-cluster", MOST_THREADS, Duration.ofSeconds(10));
+      DaemonThreads.several("interlock-redis-cluster", MAX_THREADS, Duration.ofSeconds(10));
 
-  /** The last request to each node that did not answer it in time. */
+  /** The unanswered requests of nodes that did not answer in time. */
   private final Map<Connections, Future<?>> silent = new ConcurrentHashMap<>();
 
   ClusterNodes(ClusterMembers members, TimeSource time) {
@@ -72,11 +71,12 @@ final class ClusterNodes implements Nodes {
       try {
         return node.use(deadline, repeatable, asking, talk);
       } catch (JedisRedirectionException e) {
-        // Not carried out. ASK redirects this request, MOVED all later ones, too.
+        // It was not executed. ASK redirects this request only, MOVED all later ones, too.
         asking = e instanceof JedisAskDataException;
         suspectIfMoved(node, e);
-        if (step == MOST_STEPS || deadline.hasPassed()) {
-          throw new JedisClusterOperationException("the nodes do not agree on which of them has slot " + slot);
+        if (step == MAX_STEPS || deadline.hasPassed()) {
+          throw new JedisClusterOperationException(
+              "the nodes do not agree on which of them has slot " + slot);
         }
         node = members.at(e.getTargetNode());
       } catch (JedisDataException e) {
@@ -85,7 +85,7 @@ final class ClusterNodes implements Nodes {
       } catch (JedisConnectionException | PoolClosedException e) {
         table.suspect(node);
         boolean sent = !(e instanceof PoolClosedException);
-        if (step == MOST_STEPS || deadline.hasPassed() || (sent && !repeatable)) {
+        if (step == MAX_STEPS || deadline.hasPassed() || (sent && !repeatable)) {
           throw e;
         }
         PooledNode failed = node;
@@ -116,14 +116,14 @@ final class ClusterNodes implements Nodes {
       }
     }
 
-    // A slow or dead node must not delay the others.
-    Map<PooledNode, Future<List<Object>>> underWay = new LinkedHashMap<>();
+    // At the same time, because a slow or dead node must not delay the others.
+    Map<PooledNode, Future<List<Object>>> futures = new LinkedHashMap<>();
     byNode.forEach(
         (node, indexes) ->
-            underWay.put(
+            futures.put(
                 node,
                 submit(node, deadline, talk.apply(indexes.stream().map(items::get).toList()))));
-    for (Map.Entry<PooledNode, Future<List<Object>>> group : underWay.entrySet()) {
+    for (Map.Entry<PooledNode, Future<List<Object>>> group : futures.entrySet()) {
       PooledNode node = group.getKey();
       List<Integer> indexes = byNode.getOrDefault(node, List.of());
       List<Object> some = await(node, group.getValue(), indexes.size(), deadline);
@@ -136,13 +136,13 @@ final class ClusterNodes implements Nodes {
     for (int i = 0; i < answers.length; i++) {
       if (answers[i] instanceof JedisRedirectionException) {
         I item = items.get(i);
-        answers[i] = alone(keys.apply(item), deadline, talk.apply(List.of(item)));
+        answers[i] = callAlone(keys.apply(item), deadline, talk.apply(List.of(item)));
       }
     }
     return Arrays.asList(answers);
   }
 
-  /** Sends a silent node one request at a time, and fails all others at once. */
+  /** Talks to a node. A silent node gets one request at a time; others fail at once. */
   private Future<List<Object>> submit(PooledNode node, Deadline deadline, Talk<List<Object>> talk) {
     Connections pool = node.pool();
     Future<?> last = silent.get(pool);
@@ -166,7 +166,8 @@ final class ClusterNodes implements Nodes {
   private List<Object> await(
       PooledNode node, Future<List<Object>> answers, int count, Deadline deadline)
       throws InterruptedException {
-    Deadline limit = silent.containsKey(node.pool()) ? deadline.orIn(TRIAL) : deadline;
+    Deadline limit =
+        silent.containsKey(node.pool()) ? deadline.orIn(SILENT_NODE_TIMEOUT) : deadline;
     RuntimeException problem;
     boolean late = false;
     try {
@@ -182,7 +183,7 @@ final class ClusterNodes implements Nodes {
     }
     if (late || Failures.isTimeout(problem)) {
       silent.putIfAbsent(node.pool(), answers);
-      silent.keySet().removeIf(Connections::isClosed); // of nodes that have left
+      silent.keySet().removeIf(Connections::isClosed); // of nodes that have left the cluster
     }
     table.suspect(node);
     return Collections.nCopies(count, problem);
@@ -195,7 +196,7 @@ final class ClusterNodes implements Nodes {
     }
   }
 
-  private Object alone(LockKeys keys, Deadline deadline, Talk<List<Object>> talk)
+  private Object callAlone(LockKeys keys, Deadline deadline, Talk<List<Object>> talk)
       throws InterruptedException {
     try {
       return call(

@@ -6,33 +6,34 @@ import dev.interlock.spi.Deadline;
 import redis.clients.jedis.Connection;
 
 /**
- * Connections to one server, lent to one thread at a time. Equal if the connections are the same.
+ * A pool of connections to one server, each lent to one thread at a time. Two objects are equal if
+ * they lend the same connections.
  */
 interface Connections {
 
   /**
    * Lends a connection, and makes one if none is idle.
    *
-   * @throws PoolExhaustedException if none came free in time
-   * @throws PoolClosedException if this is closed, perhaps meanwhile
-   * @throws redis.clients.jedis.exceptions.JedisException if none could be made
+   * @throws PoolExhaustedException if no connection came free in time
+   * @throws PoolClosedException if the pool is closed, perhaps during the call
+   * @throws redis.clients.jedis.exceptions.JedisException if no connection could be made
    */
   Connection borrow(Deadline deadline) throws InterruptedException;
 
   /** Takes a connection back. */
   void giveBack(Connection connection);
 
-  /** Takes a broken connection back. */
+  /** Closes a connection that was lent, because it is broken. */
   void drop(Connection connection);
 
   /** Closes the connections that are not lent. */
   void clear();
 
-  /** Makes a connection that does not count. Blocks while it connects. */
+  /** Makes a connection outside of the pool. Blocks while it connects. */
   Connection dedicated();
 
   boolean isClosed();
 
-  /** Closes the connections, unless they are the program's. */
+  /** Closes the pool, unless it belongs to the program. */
   void close();
 }

@@ -6,7 +6,7 @@ import java.util.List;
 import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
-/** A script for a program's own Jedis client. Its source is sent only to a server that lacks it. */
+/** A script for a Jedis client of the program. Sends its source only if the server lacks it. */
 final class FenceScript {
 
   private final String source;

@@ -15,8 +15,8 @@ import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.util.Pool;
 
 /**
- * Backends on Jedis clients that the program made. Apart from {@link RedisLocks}, which checks the
- * version of Jedis before classes are loaded that an older version lacks.
+ * Opens backends on Jedis clients of the program. Separate from {@link RedisLocks}, which checks
+ * the version of Jedis before any class is loaded that an older version lacks.
  */
 @SuppressWarnings("deprecation") // JedisCluster: programs still have it.
 final class JedisClients {
@@ -49,7 +49,7 @@ final class JedisClients {
             + " RedisClient, RedisClusterClient, JedisCluster or RedisSentinelClient");
   }
 
-  /** Jedis casts its provider to the kind that it makes itself, whichever it was given. */
+  /** Refuses a client with a custom provider: its getters cast that to Jedis's own type. */
   private static void requirePools(UnifiedJedis jedis, Runnable reachForPools) {
     try {
       reachForPools.run();

@@ -10,7 +10,7 @@ import redis.clients.jedis.ConnectionPool;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisClusterOperationException;
 
-/** The nodes and pools of a cluster client that the program made, which stays open. */
+/** The nodes and pools of a cluster client of the program, which stays open. */
 final class JedisMembers implements ClusterMembers {
 
   private final Supplier<Map<String, ConnectionPool>> pools;
@@ -20,8 +20,8 @@ final class JedisMembers implements ClusterMembers {
   /**
    * Wraps a client.
    *
-   * @param pools its pools, by the nodes' addresses
-   * @param refresh makes it ask for its nodes again
+   * @param pools the pools of the client, by the addresses of the nodes
+   * @param refresh makes the client ask for its nodes again
    */
   JedisMembers(Supplier<Map<String, ConnectionPool>> pools, Runnable refresh) {
     this.pools = pools;
@@ -52,8 +52,8 @@ final class JedisMembers implements ClusterMembers {
   }
 
   @Override
-  public void consistOf(Set<HostAndPort> addresses) {
-    // Jedis finds out itself.
+  public void retain(Set<HostAndPort> addresses) {
+    // Jedis keeps its own list of nodes.
   }
 
   @Override

@@ -17,20 +17,19 @@ import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /**
- * One caller's request, sent together with those of others. No caller depends on another one's
- * request:
+ * The request of one caller, sent over the same connection as those of others. No caller depends on
+ * the request of another:
  *
  * <ul>
  *   <li>A caller waits until its own deadline.
- *   <li>An interrupt takes back a request that has not been sent. Otherwise the caller waits for
- *       the reply, as it does over its own connection, and keeps the interrupt; on a virtual thread
- *       it leaves, as it does there, too.
+ *   <li>An interrupt withdraws a request that has not been sent. After that, the caller waits for
+ *       the reply, and restores the interrupt; on a virtual thread it withdraws the request even
+ *       then. Both are the same over a connection of its own.
  *   <li>When the connection breaks, the requests whose replies have not been read are in doubt.
- *       They are repeated over another connection where a single one would be, unless the caller
- *       has left.
- *   <li>A caller that leaves has its acquisition undone. That goes through the same queue, so it
- *       comes behind the acquisition; the caller's own undoing over another connection may come
- *       before it. Like every release, the undo compares the claim's value.
+ *       They are repeated over another connection, unless they were withdrawn.
+ *   <li>An acquisition that was withdrawn after it was sent is undone. The undo goes through the
+ *       same queue, so it follows the acquisition; the caller's own undo, over another connection,
+ *       may come before it. Like every release, the undo compares the claim's value.
  * </ul>
  */
 final class JoinedRequest implements Request {
@@ -39,7 +38,7 @@ final class JoinedRequest implements Request {
     QUEUED,
     SENT,
     ENDED,
-    LEFT
+    WITHDRAWN
   }
 
   private final Call call;
@@ -53,7 +52,7 @@ final class JoinedRequest implements Request {
     this.deadline = deadline;
   }
 
-  /** Sends it, and waits for the reply. */
+  /** Sends the request, and waits for the reply. */
   Object run(Pipelines pipeline) throws InterruptedException {
     pipeline.beginWait();
     try {
@@ -70,17 +69,18 @@ final class JoinedRequest implements Request {
       while (state.get() != State.ENDED) {
         if (Thread.interrupted()) {
           interrupted = true;
-          if (leaves(State.QUEUED) || (VirtualThreads.isCurrent() && leavesSent(pipeline))) {
+          if (tryWithdraw(State.QUEUED)
+              || (VirtualThreads.isCurrent() && tryWithdrawSent(pipeline))) {
             interrupted = false;
             throw new InterruptedException();
           }
         }
-        long left = deadline.remainingNanos();
-        if (left > 0) {
-          LockSupport.parkNanos(this, left);
-        } else if (leaves(State.QUEUED)) {
+        long remaining = deadline.remainingNanos();
+        if (remaining > 0) {
+          LockSupport.parkNanos(this, remaining);
+        } else if (tryWithdraw(State.QUEUED)) {
           throw new TooLateException();
-        } else if (leavesSent(pipeline)) {
+        } else if (tryWithdrawSent(pipeline)) {
           throw new JedisConnectionException(
               "no answer in time", new SocketTimeoutException("the caller's deadline passed"));
         }
@@ -96,12 +96,12 @@ final class JoinedRequest implements Request {
     return Objects.requireNonNull(outcome);
   }
 
-  private boolean leaves(State from) {
-    return state.compareAndSet(from, State.LEFT);
+  private boolean tryWithdraw(State from) {
+    return state.compareAndSet(from, State.WITHDRAWN);
   }
 
-  private boolean leavesSent(Pipelines pipeline) {
-    if (!leaves(State.SENT)) {
+  private boolean tryWithdrawSent(Pipelines pipeline) {
+    if (!tryWithdraw(State.SENT)) {
       return false;
     }
     Call undo = call.undo();
@@ -119,27 +119,27 @@ final class JoinedRequest implements Request {
   }
 
   @Override
-  public void answered(Object reply) {
+  public void complete(Object reply) {
     call.noteAnswer();
     end(reply);
   }
 
   @Override
-  public void failed(RuntimeException problem) {
+  public void fail(RuntimeException problem) {
     end(problem);
   }
 
   private void end(Object how) {
     outcome = how;
-    State before = state.getAndUpdate(now -> now == State.LEFT ? now : State.ENDED);
-    if (before != State.LEFT) {
+    State before = state.getAndUpdate(now -> now == State.WITHDRAWN ? now : State.ENDED);
+    if (before != State.WITHDRAWN) {
       LockSupport.unpark(caller);
     }
   }
 
   @Override
   public boolean isWithdrawn() {
-    return state.get() == State.LEFT;
+    return state.get() == State.WITHDRAWN;
   }
 
   @Override
@@ -147,7 +147,7 @@ final class JoinedRequest implements Request {
     return deadline;
   }
 
-  /** Undoes the acquisition of a caller that has left. Nobody waits for the answer. */
+  /** Undoes an acquisition that was withdrawn. Nobody waits for the reply. */
   private static final class Undo implements Request {
     private static final Duration MAX_DELAY = Duration.ofSeconds(10);
 
@@ -164,13 +164,13 @@ final class JoinedRequest implements Request {
     }
 
     @Override
-    public void answered(Object reply) {
-      // It was granted and is undone, or it was not.
+    public void complete(Object reply) {
+      // Either reply will do: the grant was undone, or there was none.
     }
 
     @Override
-    public void failed(RuntimeException problem) {
-      // The pipeline repeats it until it is too late.
+    public void fail(RuntimeException problem) {
+      // The pipeline repeats the undo until its time is up.
     }
 
     @Override

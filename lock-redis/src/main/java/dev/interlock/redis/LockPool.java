@@ -20,33 +20,33 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
 /**
- * Our connections to one server. A connection that has been idle for long is replaced before use,
- * because a firewall may have dropped it without a message to either end, and closed soon, because
- * it would not be used again.
+ * Our own pool of connections to one server. A connection that has been idle for a minute is not
+ * used again, because a firewall may have dropped it without a message to either end; it is closed
+ * soon after.
  *
- * <p>Not a pool of commons-pool. That one does not wake the waiters when a connection breaks,
- * interrupts them when the pool is closed, and for ever counts a connection as lent that was being
- * lent when memory ran out. It also needs more of the processor to lend a connection than we do to
- * encode a request.
+ * <p>This is not a pool of commons-pool, for four reasons. Commons-pool does not wake the waiters
+ * when a connection breaks. It interrupts them when the pool is closed. If memory runs out while it
+ * lends a connection, it counts that connection as lent for ever. And lending a connection takes it
+ * more processor time than we need to encode a request.
  */
 final class LockPool implements Connections, AutoCloseable {
 
-  static final Duration MAX_REST = Duration.ofMinutes(1);
+  static final Duration MAX_IDLE = Duration.ofMinutes(1);
 
   /**
    * A connection that is not lent.
    *
-   * @param since when it was returned
+   * @param since the time of its return, by {@link System#nanoTime()}
    */
   private record Idle(Connection connection, long since) {}
 
   private final HostAndPort address;
   private final JedisClientConfig config;
   private final int size;
-  private final long maxRest;
+  private final long maxIdle;
   private final Semaphore free;
 
-  /** The connections that are not lent. The one that was returned last is the first. */
+  /** The connections that are not lent, the last one returned first. */
   private final Deque<Idle> idle = new ConcurrentLinkedDeque<>();
 
   private final ScheduledThreadPoolExecutor closing =
@@ -55,24 +55,24 @@ final class LockPool implements Connections, AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * Makes one without a connection.
+   * Creates an empty pool.
    *
-   * @param size how many may be lent at the same time
+   * @param size the maximum number of connections that are lent at the same time
    */
   LockPool(HostAndPort address, JedisClientConfig config, int size) {
-    this(address, config, size, MAX_REST);
+    this(address, config, size, MAX_IDLE);
   }
 
   /**
-   * For tests.
+   * Creates an empty pool, for tests.
    *
-   * @param maxRest for how long a connection may be idle
+   * @param maxIdle the time for which a connection may be idle
    */
-  LockPool(HostAndPort address, JedisClientConfig config, int size, Duration maxRest) {
+  LockPool(HostAndPort address, JedisClientConfig config, int size, Duration maxIdle) {
     this.address = address;
     this.config = config;
     this.size = size;
-    this.maxRest = maxRest.toNanos();
+    this.maxIdle = maxIdle.toNanos();
     this.free = new Semaphore(size, true);
   }
 
@@ -89,15 +89,15 @@ final class LockPool implements Connections, AutoCloseable {
   }
 
   /**
-   * Lends a connection, in the order of arrival if all are in use. If one has to be made, the
-   * deadline limits connecting and logging in as well, not only the time-out of each step.
+   * Lends a connection. Waiters are served in the order of arrival. The deadline limits the sum of
+   * waiting, connecting and logging in.
    */
   @Override
   public Connection borrow(Deadline deadline) throws InterruptedException {
     reserve(deadline);
     boolean lent = false;
     try {
-      Connection connection = youngest();
+      Connection connection = pollIdle();
       if (connection == null) {
         connection = OwnConnection.to(address, config, deadline);
       }
@@ -110,10 +110,11 @@ final class LockPool implements Connections, AutoCloseable {
     }
   }
 
-  /** Counts one more connection as lent, which the caller makes and {@linkplain #release ends}. */
+  /** Counts a connection that the caller makes as lent, until {@link #release}. */
   void reserve(Deadline deadline) throws InterruptedException {
-    // The first form also serves threads that are interrupted already and need not wait. It would
-    // overtake those that wait, again and again where virtual threads run on few carriers.
+    // The first form also serves interrupted threads that need not wait. It would overtake waiters,
+    // again and again where virtual threads run on few carriers, so it is used only without
+    // waiters.
     boolean mayLend = !free.hasQueuedThreads() && free.tryAcquire();
     if (!mayLend && !free.tryAcquire(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
       throw new PoolExhaustedException(size, null);
@@ -128,18 +129,18 @@ final class LockPool implements Connections, AutoCloseable {
     free.release();
   }
 
-  private @Nullable Connection youngest() {
+  private @Nullable Connection pollIdle() {
     Idle first = idle.pollFirst();
     if (first == null || !isTooOld(first)) {
       return first == null ? null : first.connection();
     }
     disconnect(first.connection());
-    clear(); // the others are older
+    clear(); // the others are even older
     return null;
   }
 
   private boolean isTooOld(Idle one) {
-    return System.nanoTime() - one.since() > maxRest;
+    return System.nanoTime() - one.since() > maxIdle;
   }
 
   @Override
@@ -168,7 +169,7 @@ final class LockPool implements Connections, AutoCloseable {
   private void closeLater() {
     if (!closingIsDue.get() && closingIsDue.compareAndSet(false, true)) {
       try {
-        var unused = closing.schedule(this::closeOld, maxRest / 2, TimeUnit.NANOSECONDS);
+        var unused = closing.schedule(this::closeOld, maxIdle / 2, TimeUnit.NANOSECONDS);
       } catch (RejectedExecutionException | OutOfMemoryError e) {
         // Closed, or no thread can be created.
         closingIsDue.set(false);
@@ -215,7 +216,7 @@ final class LockPool implements Connections, AutoCloseable {
     return closed;
   }
 
-  /** Closes the idle connections. The waiters fail, each woken by the one before. */
+  /** Closes the idle connections. The waiters fail, and each one wakes the next. */
   @Override
   public void close() {
     closed = true;
@@ -224,12 +225,12 @@ final class LockPool implements Connections, AutoCloseable {
     free.release();
   }
 
-  /** Returns how many connections are not lent. */
+  /** Returns the number of connections that are not lent. */
   int idle() {
     return idle.size();
   }
 
-  /** Returns how many threads wait for a connection. */
+  /** Returns the number of threads that wait for a connection. */
   int waiters() {
     return free.getQueueLength();
   }

@@ -15,7 +15,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** The first contact with the servers. Refuses what cannot work, with the reason. */
+/** Opens a backend. Refuses servers and settings that cannot work, and gives the reason. */
 final class Opening {
 
   private static final Logger log = LoggerFactory.getLogger(Opening.class);
@@ -50,9 +50,9 @@ final class Opening {
   }
 
   /**
-   * Makes nodes and a backend on them, or neither.
+   * Opens a backend. Closes the nodes again if that fails.
    *
-   * @param make may already connect
+   * @param make makes the nodes, and may already connect
    */
   RedisBackend on(Supplier<Nodes> make) {
     Nodes nodes;
@@ -63,7 +63,7 @@ final class Opening {
     }
     try {
       String server = greet(nodes);
-      // A Jedis client does not say its address, but its connections do.
+      // A Jedis client does not tell its address, but its connections do.
       String shown = topology == RedisTopology.SINGLE ? server : endpoint;
       Failures later = new Failures(topology.info().name(), shown, tls);
       later.noteAdmission();
@@ -74,7 +74,7 @@ final class Opening {
     }
   }
 
-  /** Checks that the servers answer and are of the right kind; returns the address of one. */
+  /** Checks that a server answers and is of the right kind. Returns its address. */
   private String greet(Nodes nodes) {
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
     try {

@@ -8,7 +8,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import redis.clients.jedis.HostAndPort;
 
-/** Nodes with our pools, beginning with those that the URI names. */
+/** The nodes of a cluster with our own pools. At first these are the nodes that the URI names. */
 final class OwnMembers implements ClusterMembers {
 
   private final Set<HostAndPort> seeds;
@@ -32,10 +32,10 @@ final class OwnMembers implements ClusterMembers {
   }
 
   @Override
-  public void consistOf(Set<HostAndPort> addresses) {
+  public void retain(Set<HostAndPort> addresses) {
     nodes.forEach(
         (address, node) -> {
-          // The seeds stay: if all others should move at once, they are the way back in.
+          // The seeds stay, to find the cluster again if all other nodes move at once.
           if (!addresses.contains(address) && !seeds.contains(address)) {
             nodes.remove(address);
             node.pool().close();

@@ -26,58 +26,61 @@ import redis.clients.jedis.exceptions.JedisException;
 /**
  * One server.
  *
- * <p>While only a few threads send requests, each uses its own connection, which is faster then.
- * The requests of more threads share one connection, through a {@linkplain Pipelines pipeline}: one
+ * <p>While only a few threads send requests, each uses its own connection, which is faster. The
+ * requests of more threads share one connection, through a {@linkplain Pipelines pipeline}: one
  * write and one read for many requests.
  */
 final class PooledNode {
 
-  /** How many threads may go alone at the same time, if there are enough connections. */
-  private static final int FEW = 8;
+  /** The number of threads that may use connections of their own, if there are enough. */
+  private static final int MAX_SEPARATE = 8;
 
-  /** As {@code few}: requests never share a connection. */
-  static final int NEVER = Integer.MAX_VALUE;
+  /** The value of {@code maxSeparate} with which requests never share a connection. */
+  static final int NEVER_JOINED = Integer.MAX_VALUE;
 
-  /** How often to scan in one call while nothing is found. */
+  /** The maximum number of scans in one call while no key is found. */
   private static final int MAX_SCANS = 100;
 
   private static final AtomicLong GENERATIONS = new AtomicLong();
 
   private final Connections pool;
-  private final int few;
-  private final Runnable doubt;
-  private final AtomicInteger asking = new AtomicInteger();
+  private final int maxSeparate;
+  private final Runnable onAllDropped;
+  private final AtomicInteger senders = new AtomicInteger();
 
-  /** A new number whenever all connections are given up; those of earlier ones are dropped. */
+  /**
+   * Changes whenever all connections are dropped. A connection of an earlier generation is closed.
+   */
   private volatile long generation = GENERATIONS.incrementAndGet();
 
-  /** Null until many threads ask. */
+  /** Null until many threads send requests at the same time. */
   private volatile @Nullable Pipelines pipeline;
 
   @GuardedBy("this")
   private boolean closed;
 
-  /** A node whose requests never share a connection. */
+  /** Creates a node whose requests never share a connection. */
   PooledNode(Connections pool) {
-    this(pool, NEVER, () -> {});
+    this(pool, NEVER_JOINED, () -> {});
   }
 
   /**
-   * A node whose place another one may take.
+   * Creates a node.
    *
-   * @param few how many threads may send requests before these share a connection; {@link #NEVER}
-   *     if the pool is not ours
-   * @param doubt runs whenever all connections are given up, on the caller's thread; must not block
+   * @param maxSeparate the number of threads that may use connections of their own; {@link
+   *     #NEVER_JOINED} if the pool is not ours
+   * @param onAllDropped runs whenever all connections are dropped, on the caller's thread; must not
+   *     block
    */
-  PooledNode(Connections pool, int few, Runnable doubt) {
+  PooledNode(Connections pool, int maxSeparate, Runnable onAllDropped) {
     this.pool = pool;
-    this.few = few;
-    this.doubt = doubt;
+    this.maxSeparate = maxSeparate;
+    this.onAllDropped = onAllDropped;
   }
 
-  /** Returns how many threads may go alone, so that none has to wait for a connection as a rule. */
-  static int few(int connections) {
-    return connections == 1 ? NEVER : Math.min(FEW, connections - 1);
+  /** Returns a number of threads that can use connections of their own without waiting for them. */
+  static int maxSeparate(int connections) {
+    return connections == 1 ? NEVER_JOINED : Math.min(MAX_SEPARATE, connections - 1);
   }
 
   Connections pool() {
@@ -85,21 +88,21 @@ final class PooledNode {
   }
 
   /**
-   * Runs a script that may be carried out twice.
+   * Runs a script that may be executed twice.
    *
    * @return the server's reply
    * @throws InterruptedException if the thread was interrupted before the request was sent, or on a
    *     virtual thread at any time
    */
   Object run(Call call, Deadline deadline) throws InterruptedException {
-    int number = asking.incrementAndGet();
+    int senders = this.senders.incrementAndGet();
     try {
-      if (number > few && pool instanceof LockPool ours) {
+      if (senders > maxSeparate && pool instanceof LockPool ours) {
         return join(new JoinedRequest(call, deadline), ours);
       }
       return use(deadline, true, false, wire -> wire.run(call));
     } finally {
-      asking.decrementAndGet();
+      this.senders.decrementAndGet();
     }
   }
 
@@ -116,8 +119,8 @@ final class PooledNode {
   }
 
   private Pipelines pipeline(LockPool ours) {
-    Pipelines present = pipeline;
-    return present == null ? startPipeline(ours) : present;
+    Pipelines current = pipeline;
+    return current == null ? startPipeline(ours) : current;
   }
 
   private synchronized Pipelines startPipeline(LockPool ours) {
@@ -168,40 +171,40 @@ final class PooledNode {
       } catch (InterruptedException e) {
         throw new NotSentException("interrupted", e);
       } catch (JedisException e) {
-        noteFailure(e);
+        onConnectFailure(e);
         throw e;
       }
     }
 
     @Override
-    public void disconnected(boolean broken) {
+    public void onDisconnected(boolean broken) {
       ours.release();
       if (broken) {
-        giveUpAll();
+        dropAll();
       }
     }
 
     @Override
-    public boolean isLostAfter(JedisDataException answer) {
+    public boolean isUnusableAfter(JedisDataException answer) {
       return Failures.isOutOfService(answer);
     }
   }
 
-  /** Takes note that no connection could be made. */
-  private void noteFailure(JedisException e) {
+  /** Drops the idle connections if no new one could be made. */
+  private void onConnectFailure(JedisException e) {
     if (!(e instanceof NotSentException) && !(e instanceof JedisDataException)) {
       pool.clear();
-      doubt.run();
+      onAllDropped.run();
     }
   }
 
-  private void giveUpAll() {
+  private void dropAll() {
     generation = GENERATIONS.incrementAndGet();
     pool.clear();
-    doubt.run();
+    onAllDropped.run();
   }
 
-  /** Ends the shared connection when its requests are answered. The pool stays as it is. */
+  /** Closes the shared connection when its requests are answered. The pool stays open. */
   synchronized void closePipeline() {
     closed = true;
     if (pipeline != null) {
@@ -213,9 +216,9 @@ final class PooledNode {
    * Borrows a connection and talks over it, until the deadline at most.
    *
    * <p>Idle connections do not notice that the server has closed them, or that another server has
-   * taken its place. When one turns out to be broken, all are dropped, those in use when they are
-   * returned; so a restart of the server does not fail one request per connection. A repeatable
-   * talk then starts again over a new connection, unless the server has answered.
+   * taken its place. So when one turns out to be broken, all are dropped, those in use when they
+   * are given back. Otherwise a restart of the server would fail one request for each connection. A
+   * repeatable talk then starts again over a new connection, unless the time-out has passed.
    */
   <T> T use(Deadline deadline, boolean repeatable, boolean asking, Talk<T> talk)
       throws InterruptedException {
@@ -237,12 +240,12 @@ final class PooledNode {
   }
 
   /**
-   * Looks at some keys.
+   * Returns one page of keys.
    *
-   * @param cursor what the call before returned; null at first
-   * @throws NotSentException if the server has been restarted since that call, as the cursors of
-   *     another process would skip keys; if it does not say so, because all connections were given
-   *     up since
+   * @param cursor the cursor of the page before; null at first
+   * @throws NotSentException if the server has been restarted since that page, because the cursors
+   *     of another process would skip keys. A server that does not tell its process counts as
+   *     restarted if all connections were dropped since
    */
   Keys scan(String pattern, @Nullable String cursor, int count, Deadline deadline)
       throws InterruptedException {
@@ -254,19 +257,19 @@ final class PooledNode {
             false,
             wire -> {
               String process = wire.process();
-              String now = process.isEmpty() ? Long.toString(generation) : process;
-              if (cursor != null && !now.equals(parts[0])) {
+              String server = process.isEmpty() ? Long.toString(generation) : process;
+              if (cursor != null && !server.equals(parts[0])) {
                 return Optional.empty();
               }
               Keys keys = wire.scan(pattern, parts[1], count);
-              // Passes the keys of others without a request for the process each time.
+              // Skips pages without our keys, without asking for the process each time.
               for (int i = 1; i < MAX_SCANS && keys.keys().isEmpty(); i++) {
                 if (keys.next() == null || deadline.hasPassed()) {
                   break;
                 }
                 keys = wire.scan(pattern, keys.next(), 10 * count);
               }
-              String next = keys.next() == null ? null : now + ":" + keys.next();
+              String next = keys.next() == null ? null : server + ":" + keys.next();
               return Optional.of(new Keys(keys.keys(), next));
             });
     return found.orElseThrow(
@@ -285,11 +288,11 @@ final class PooledNode {
       connection = pool.borrow(deadline);
     } catch (JedisException e) {
       rethrowInterrupt();
-      noteFailure(e);
+      onConnectFailure(e);
       throw e;
     }
     if (deadline.hasPassed()) {
-      // Connecting took too long. A request that was not sent needs no undo.
+      // Connecting took too long. The request is not sent, so there is nothing to undo.
       pool.giveBack(connection);
       throw new TooLateException();
     }
@@ -297,7 +300,7 @@ final class PooledNode {
   }
 
   private <T> T talk(Connection connection, Deadline deadline, boolean asking, Talk<T> talk) {
-    long before = generation;
+    long borrowedIn = generation;
     boolean ended = false;
     try {
       T answer = Wire.talk(connection, deadline, asking, talk);
@@ -310,12 +313,12 @@ final class PooledNode {
       if (!ended || connection.isBroken()) {
         try {
           if (!Thread.currentThread().isInterrupted()) {
-            giveUpAll();
+            dropAll();
           }
         } finally {
           pool.drop(connection);
         }
-      } else if (generation == before) {
+      } else if (generation == borrowedIn) {
         pool.giveBack(connection);
       } else {
         pool.drop(connection);
@@ -323,14 +326,14 @@ final class PooledNode {
     }
   }
 
-  /** The interrupt of a virtual thread breaks its connection. Reports the interrupt instead. */
+  /** Reports an interrupt, which on a virtual thread has broken the connection. */
   private static void rethrowInterrupt() throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
   }
 
-  /** The time was up before anything was sent. */
+  /** Thrown if the deadline passed before the request was sent. */
   static final class TooLateException extends NotSentException {
     private static final long serialVersionUID = 1L;
 
@@ -339,7 +342,7 @@ final class PooledNode {
     }
   }
 
-  /** No connection of the pool came free in time. */
+  /** Thrown if no connection of the pool came free in time. */
   static final class PoolExhaustedException extends NotSentException {
     private static final long serialVersionUID = 1L;
 

@@ -17,51 +17,55 @@ import redis.clients.jedis.util.Pool;
 final class PooledNodes implements Nodes {
 
   private final Supplier<? extends Connections> currentPool;
-  private final int few;
-  private final Runnable doubt;
+  private final int maxSeparate;
+  private final Runnable onAllDropped;
   private final Runnable close;
   private volatile PooledNode current;
 
   private PooledNodes(
-      Supplier<? extends Connections> currentPool, int few, Runnable doubt, Runnable close) {
+      Supplier<? extends Connections> currentPool,
+      int maxSeparate,
+      Runnable onAllDropped,
+      Runnable close) {
     this.currentPool = currentPool;
-    this.few = few;
-    this.doubt = doubt;
+    this.maxSeparate = maxSeparate;
+    this.onAllDropped = onAllDropped;
     this.close = close;
-    this.current = new PooledNode(currentPool.get(), few, doubt);
+    this.current = new PooledNode(currentPool.get(), maxSeparate, onAllDropped);
   }
 
-  /** One server, through our pool. */
+  /** Returns one server, through our pool. */
   static PooledNodes of(LockPool pool) {
-    return of(pool, PooledNode.few(pool.size()));
+    return of(pool, PooledNode.maxSeparate(pool.size()));
   }
 
   /**
-   * One server, through our pool.
+   * Returns one server, through our pool.
    *
-   * @param few how many threads may send requests at the same time before these are joined
+   * @param maxSeparate the number of threads that may send requests separately; those of more
+   *     threads are joined
    */
-  static PooledNodes of(LockPool pool, int few) {
-    return new PooledNodes(() -> pool, few, () -> {}, pool::close);
+  static PooledNodes of(LockPool pool, int maxSeparate) {
+    return new PooledNodes(() -> pool, maxSeparate, () -> {}, pool::close);
   }
 
-  /** The primary that the sentinels name, through our pool. */
+  /** Returns the primary that the sentinels name, through our pool. */
   static PooledNodes of(SentinelPrimary primary) {
-    int few = PooledNode.few(primary.get().size());
-    return new PooledNodes(primary, few, primary::doubt, primary::close);
+    int maxSeparate = PooledNode.maxSeparate(primary.get().size());
+    return new PooledNodes(primary, maxSeparate, primary::checkSoon, primary::close);
   }
 
   /**
-   * The pool of a client that the program made, which stays open. Requests are not joined, because
-   * such a pool may have no connection to spare.
+   * Returns the server of a Jedis client of the program, whose pool stays open. Requests are not
+   * joined, because such a pool may have no connection to spare.
    *
-   * @param currentPool returns the pool to use; another one after a fail-over
+   * @param currentPool returns the pool to use; a different one after a fail-over
    */
   static PooledNodes ofUser(Supplier<? extends Pool<Connection>> currentPool) {
     ExecutorService returning = ClientPool.returningThreads();
     return new PooledNodes(
         () -> new ClientPool(currentPool.get(), returning),
-        PooledNode.NEVER,
+        PooledNode.NEVER_JOINED,
         () -> {},
         returning::shutdown);
   }
@@ -75,7 +79,7 @@ final class PooledNodes implements Nodes {
     Connections pool = currentPool.get();
     if (!current.pool().equals(pool)) {
       current.closePipeline();
-      current = new PooledNode(pool, few, doubt);
+      current = new PooledNode(pool, maxSeparate, onAllDropped);
     }
     return current;
   }
@@ -100,7 +104,7 @@ final class PooledNodes implements Nodes {
     try {
       return use.of(node);
     } catch (PoolClosedException e) {
-      // Sentinel's client closes the old primary's pool after it has put the new one in its place.
+      // A Sentinel client closes the pool of the old primary after it has replaced it.
       PooledNode other = node();
       if (other == node) {
         throw node.pool() instanceof ClientPool ? new ClientClosedException(e) : e;

@@ -38,10 +38,10 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Locks as keys that expire, on any kind of {@linkplain Nodes servers}.
+ * Keeps locks as keys that expire, on any kind of {@linkplain Nodes servers}.
  *
  * <p>The server's wall clock measures the TTL, so a lock on Redis does not survive a server clock
- * that is <em>stepped</em> forward. {@link Grant#forTtl} allows for the rest.
+ * that is <em>stepped</em> forward. {@link Grant#forTtl} allows for clocks of different speed.
  */
 final class RedisBackend implements LockBackend {
 
@@ -49,7 +49,7 @@ final class RedisBackend implements LockBackend {
 
   static final int TOKENS_PER_MILLISECOND = 16;
 
-  /** Below this, drift and rounding would take most of the TTL. */
+  /** A shorter TTL would be mostly used up by drift and rounding. */
   static final Duration MIN_TTL = Duration.ofMillis(20);
 
   private static final byte[] LISTENING = {'1'};
@@ -63,10 +63,10 @@ final class RedisBackend implements LockBackend {
   private final Failures failures;
   private final Subscriber subscriber;
 
-  /** The id of this client in the lines of those who wait. */
+  /** The id of this client in the lines of waiters. */
   private final byte[] waiter;
 
-  private final AtomicBoolean silenceIsSaid = new AtomicBoolean();
+  private final AtomicBoolean isPublishRefusalLogged = new AtomicBoolean();
 
   RedisBackend(
       RedisTopology topology,
@@ -80,7 +80,7 @@ final class RedisBackend implements LockBackend {
     this.settings = settings;
     this.failures = failures;
     this.subscriber =
-        new Subscriber(nodes::dedicated, settings.namespace(), failures, Subscriber.POKE_MILLIS);
+        new Subscriber(nodes::dedicated, settings.namespace(), failures, Subscriber.PROBE_MILLIS);
     this.waiter = subscriber.id().getBytes(UTF_8);
   }
 
@@ -112,31 +112,34 @@ final class RedisBackend implements LockBackend {
     }
     List<?> words = (List<?>) reply;
     if (word(words).equals("foreign")) {
-      throw inTheWay(entry, words);
+      throw conflict(entry, words);
     }
     expect("busy", words);
-    long left = Math.max(0, (Long) words.get(1));
-    if (!claim.reservation().isZero() && !subscriber.hears(entry.keys())) {
-      left = Math.min(left, Subscriber.DEAF_POLL_MILLIS);
+    long remaining = Math.max(0, (Long) words.get(1));
+    if (!claim.reservation().isZero() && !subscriber.isSubscribed(entry.keys())) {
+      remaining = Math.min(remaining, Subscriber.UNSUBSCRIBED_POLL_MILLIS);
     }
-    // Rounded up: the last fraction of a millisecond is the holder's.
-    return new Attempt.Busy(Duration.ofMillis(left + 1), entry.holder(Wire.text(words.get(2))));
+    // Rounded up: the lock is held during the last fraction of a millisecond, too.
+    return new Attempt.Busy(
+        Duration.ofMillis(remaining + 1), entry.holder(Wire.text(words.get(2))));
   }
 
-  /** Whether it was not refused for a holder, but because many have ended: see the script. */
+  /**
+   * Whether the reply asks to repeat the request, because many holds have ended: see the script.
+   */
   private static boolean mayHaveRoom(Object reply) {
     return reply instanceof List<?> words
         && words.size() == 3
-        && words.get(1) instanceof Long left
-        && left == 0
+        && words.get(1) instanceof Long remaining
+        && remaining == 0
         && words.get(2) instanceof byte[] hold
         && hold.length == 0;
   }
 
   /**
-   * Asks for the lock.
+   * Makes the call that asks for the lock.
    *
-   * @param listening whether a watch hears of releases
+   * @param listening whether there is a watch on the lock
    */
   private Call acquire(StoredClaim entry, byte[] ttl, byte[] retention, boolean listening) {
     boolean isExclusive = entry.isExclusive();
@@ -144,7 +147,7 @@ final class RedisBackend implements LockBackend {
     ScriptCall call =
         new ScriptCall(script, entry.keys().of(script), entry.identity()).with(ttl, retention);
     if (!isExclusive) {
-      // Who waits is in the line, whether it hears of releases yet or not.
+      // A waiter is in the line, even if it is not notified of releases yet.
       call = call.with(entry.reservation());
       return call(entry, entry.isInLine() ? call.with(waiter) : call);
     }
@@ -160,17 +163,17 @@ final class RedisBackend implements LockBackend {
     return new Call(call, entry.keys());
   }
 
-  /** Returns why the key of a claim cannot be used: another kind of lock, or something foreign. */
-  private LockConfigurationException inTheWay(StoredClaim entry, List<?> reply) {
+  /** Explains why a claim cannot use its key: another kind of lock, or foreign content. */
+  private LockConfigurationException conflict(StoredClaim entry, List<?> reply) {
     LockConfigurationException other = entry.disagreement(Wire.text(reply.get(2)));
     return other == null ? failures.foreign(reply) : other;
   }
 
-  /** Over one connection, because replicas confirm what was written on it. */
+  /** Acquires over one connection, because replicas confirm the writes of a connection. */
   private Object acquireOnReplicas(Call acquire, Call undo, Deadline deadline)
       throws InterruptedException {
     LockKeys keys = acquire.keys();
-    // Also while the replicas are asked the connection may break, and the talk is repeated.
+    // The connection may also break during WAIT, and then the talk is repeated.
     AtomicBoolean granted = new AtomicBoolean();
     Object reply;
     try {
@@ -250,7 +253,7 @@ final class RedisBackend implements LockBackend {
         retention(ttl));
   }
 
-  /** The fence outlives the lease whose token it holds. */
+  /** Returns how long the fence is kept: it outlives the lease whose token it stores. */
   private byte[] retention(Duration ttl) {
     return number(ttl.plus(settings.fenceRetention()).toMillis());
   }
@@ -267,7 +270,8 @@ final class RedisBackend implements LockBackend {
               LossReason.TAKEN,
               switch (Wire.text(words.get(1))) {
                 case "absent" -> "the key is gone: deleted, evicted, or lost by the server";
-                case "ended" -> "the hold has ended on the server, by its TTL or by a forced release";
+                case "ended" ->
+                    "the hold has ended on the server, by its TTL or by a forced release";
                 case "revoked" -> "the lock was revoked";
                 default -> "another claim has the lock";
               });
@@ -276,7 +280,7 @@ final class RedisBackend implements LockBackend {
     };
   }
 
-  /** A renewal that too few replicas have may be forgotten, and does not count. */
+  /** Turns a renewal that too few replicas have into a failure: it may be forgotten. */
   private Object unconfirmed(Object answer) {
     boolean renewed = answer instanceof List<?> words && word(words).equals("renewed");
     return renewed ? failures.passing(tooFewReplicas(), null) : answer;
@@ -286,9 +290,9 @@ final class RedisBackend implements LockBackend {
     if (settings.waitReplicas() == 0) {
       return false;
     }
-    // Leaves time for the answer, and to undo the grant.
-    long patience = deadline.remaining().toMillis() * 3 / 4;
-    return wire.awaitReplicas(settings.waitReplicas(), Math.max(1, patience))
+    // The rest of the time is for the reply, and for undoing the grant.
+    long timeout = deadline.remaining().toMillis() * 3 / 4;
+    return wire.awaitReplicas(settings.waitReplicas(), Math.max(1, timeout))
         < settings.waitReplicas();
   }
 
@@ -340,9 +344,10 @@ final class RedisBackend implements LockBackend {
     if (release.isInDoubt()) {
       throw failures.passing(
           "the connection broke, and the lock is gone: this request released it, or it was lost"
-              + " before", null);
+              + " before",
+          null);
     }
-    // A foreign value is not our lock any more, and stays.
+    // A foreign value is no lock of ours any more, and stays.
     return !word(reply).equals("foreign") && released(reply);
   }
 
@@ -362,8 +367,8 @@ final class RedisBackend implements LockBackend {
   }
 
   /**
-   * Makes a call that acts on the current holder. It must not be sent twice, because the second one
-   * would hit the next holder. A ping first makes sure that the connection works.
+   * Runs a script that acts on the current holder. It must not be sent twice, because the second
+   * one would hit the next holder. So a ping first makes sure that the connection works.
    */
   private List<?> askOnce(Script script, String name, Deadline deadline)
       throws InterruptedException {
@@ -378,7 +383,7 @@ final class RedisBackend implements LockBackend {
       return false;
     }
     expect("released", reply);
-    if (reply.size() > 1 && silenceIsSaid.compareAndSet(false, true)) {
+    if (reply.size() > 1 && isPublishRefusalLogged.compareAndSet(false, true)) {
       log.warn(
           "{} at {} does not permit the user to publish releases ({}); waiters poll instead",
           info.name(),
@@ -400,7 +405,7 @@ final class RedisBackend implements LockBackend {
     return Objects.requireNonNull(state);
   }
 
-  /** Returns what a reply says of a lock, or null if it says something else. */
+  /** Returns the state that a reply describes, or null if it describes none. */
   private static @Nullable LockState state(String name, List<?> reply) {
     return switch (word(reply)) {
       case "free" -> LockStates.free(name);
@@ -440,7 +445,7 @@ final class RedisBackend implements LockBackend {
     return new LockPage(names.isEmpty() ? List.of() : held(names, deadline), page.next());
   }
 
-  /** Returns those of the locks that are held. */
+  /** Inspects locks, and returns the states of those that are held. */
   private List<LockState> held(List<String> names, Deadline deadline) throws InterruptedException {
     List<Object> replies =
         nodes.callAll(
@@ -480,7 +485,7 @@ final class RedisBackend implements LockBackend {
     nodes.close();
   }
 
-  /** Asks about a lock, and throws if its keys hold something else. */
+  /** Talks about a lock, and throws if its keys hold foreign content. */
   private List<?> ask(
       LockKeys keys, Deadline deadline, boolean repeatable, Nodes.Talk<List<?>> talk)
       throws InterruptedException {
@@ -502,11 +507,12 @@ final class RedisBackend implements LockBackend {
     }
   }
 
-  /** A request that was refused when it was repeated may have been carried out before. */
+  /** Explains a failure. A request that was repeated and refused may have been executed before. */
   private LockException explain(JedisException e, boolean inDoubt) {
     LockException problem = failures.explain(e);
     return problem instanceof LockConfigurationException && inDoubt
-        ? failures.passing("the connection broke, and the repeated request failed: " + problem.getMessage(), e)
+        ? failures.passing(
+            "the connection broke, and the repeated request failed: " + problem.getMessage(), e)
         : problem;
   }
 
@@ -525,7 +531,7 @@ final class RedisBackend implements LockBackend {
     }
   }
 
-  /** Turns a reply that is a single word into an array. */
+  /** Makes an array of a reply that is a single word. */
   private static List<?> words(Object reply) {
     return reply instanceof List<?> list ? list : List.of(reply);
   }
@@ -547,13 +553,13 @@ final class RedisBackend implements LockBackend {
     return entry;
   }
 
-  /** Rounds up to whole milliseconds, and to a TTL that does not end before the reply comes. */
+  /** Rounds the TTL up to whole milliseconds, and to the minimum. */
   private static Duration effectiveTtl(Claim claim) {
     Duration ttl = claim.ttl();
     if (ttl.compareTo(MIN_TTL) < 0) {
       return MIN_TTL;
     }
-    // A lease keeps it: mostly the same object as its claim.
+    // A lease keeps this object, so it is the claim's own if possible.
     Duration rounded = Duration.ofMillis(ttl.plusNanos(999_999).toMillis());
     return rounded.equals(ttl) ? ttl : rounded;
   }

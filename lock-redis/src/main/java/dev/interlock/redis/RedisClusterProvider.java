@@ -13,15 +13,16 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * A Redis Cluster: <code>redis-cluster://user:password@host1:6379,host2:6379</code>, or {@code
- * rediss-cluster:} with TLS. Some of the nodes are enough; the others are found through them.
+ * Opens locks on a Redis Cluster: <code>redis-cluster://user:password@host1:6379,host2:6379</code>,
+ * or {@code rediss-cluster:} with TLS. The URI needs to name only some of the nodes; the others are
+ * found through them.
  *
- * <p>Takes the parameters of {@link RedisProvider}. There is no path, because a cluster has one
- * database only.
+ * <p>Takes the parameters of {@link RedisProvider}. There is no path, because a cluster has only
+ * one database.
  */
 public final class RedisClusterProvider implements LockProvider {
 
-  /** Does nothing. */
+  /** Creates the provider; for {@link java.util.ServiceLoader}. */
   public RedisClusterProvider() {}
 
   @Override

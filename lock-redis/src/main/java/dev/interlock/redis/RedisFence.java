@@ -19,8 +19,8 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.JedisClusterCRC16;
 
 /**
- * Refuses late writes to Redis: the fencing token of each lock's latest holder is kept in a key
- * beside the data, and checked by the script that writes. The locks may be on any backend.
+ * Refuses late writes to Redis. A key beside the data, the fence, stores the fencing token of each
+ * lock's latest holder, and the script that writes checks it. The locks may be on any backend.
  *
  * <pre>{@code
  * RedisFence fence = RedisFence.using(jedis);
@@ -32,25 +32,25 @@ import redis.clients.jedis.util.JedisClusterCRC16;
  * }</pre>
  *
  * <p>A claim raises the fence to the lease's token. From then on the writes of all earlier holders
- * are refused. Each call is one request, a script that Redis executes as one step.
+ * are refused. Each call is one request: a script that Redis executes in one step.
  *
  * <p>In a Redis Cluster the fence must be in the hash slot of the data. By default the fence of the
  * lock {@code stock/42} is the key {@code interlock-fence:{stock/42}}, so the keys of its data need
- * the hash tag <code>{stock/42}</code>. {@link #withKeys} can adapt the fence's key to yours. Read
- * from the primary; a replica may be older than the claim.
+ * the hash tag <code>{stock/42}</code>. {@link #withKeys} can adapt the fence's key to your keys.
+ * Read the data from the primary; a replica may be older than the claim.
  *
  * <p>A fence expires a day after its last use ({@link #withRetention}). A write needs the claim of
- * its own token, so without a fence every write is refused until a holder claims, and reads, again.
- * The same is true of a claim that is lost in a fail-over. Redis replicates in order, so a replica
- * that has a later holder's write has its claim as well. But a confirmed write itself can be lost
- * in a fail-over, or in a restart without an append-only file, and a fence cannot bring it back.
+ * its own token, so without a fence every write is refused until a holder claims and reads again.
+ * The same is true if a fail-over loses the claim. Redis replicates in order, so a replica that has
+ * a later holder's write also has that holder's claim. But a fail-over, or a restart without an
+ * append-only file, can lose a confirmed write, and a fence cannot bring it back.
  *
- * <p>If the answer to a write is lost, the write may still arrive: repeat the same one. To rule
- * that out, release the lock and acquire it again; the next claim keeps the late write out. Jedis
- * itself repeats requests after a broken connection in a {@link RedisClusterClient}, so let scripts
- * write values, not increments. Claims may be repeated.
+ * <p>If the reply to a write is lost, the write may still arrive later. Repeat the same write; or
+ * release the lock and acquire it again, because the next claim keeps the late write out. A {@link
+ * RedisClusterClient} itself repeats requests after a connection has broken, so let scripts write
+ * values, not increments. Claims may be repeated.
  *
- * <p>Tokens of a semaphore's permits, and of readers, must not be claimed: several are valid at
+ * <p>Do not claim the tokens of readers, or of a semaphore's permits: several of them are valid at
  * once. An instance is immutable and may be used by all threads. It never closes the Jedis client.
  * Calls block as the client does, and throw its {@link
  * redis.clients.jedis.exceptions.JedisException}s.
@@ -59,10 +59,10 @@ import redis.clients.jedis.util.JedisClusterCRC16;
 public final class RedisFence {
 
   private static final String NAMESPACE = "interlock-fence";
-  private static final Duration RETENTION = Duration.ofDays(1);
-  private static final Duration LONGEST = Duration.ofDays(3650);
+  private static final Duration DEFAULT_RETENTION = Duration.ofDays(1);
+  private static final Duration MAX_RETENTION = Duration.ofDays(3650);
 
-  // Tokens are compared as texts: a Lua number is exact up to 2^53 only.
+  // Tokens are compared as text, because a Lua number is exact only up to 2^53.
   private static final FenceScript CLAIM =
       new FenceScript(
           """
@@ -78,7 +78,7 @@ public final class RedisFence {
           redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
           return ARGV[1]""");
 
-  // On one line with the program's script, whose line numbers in errors stay right.
+  // On the first line of the program's script, so that line numbers in its errors stay right.
   private static final String CHECK =
       "do local claimed = redis.call('GET', KEYS[1])"
           + " if claimed ~= ARGV[1] then return {0, claimed} end end"
@@ -102,21 +102,22 @@ public final class RedisFence {
   /**
    * Returns fences with default keys and retention.
    *
-   * @param jedis a client of the Redis that has the data; Jedis 8 is needed
+   * @param jedis a client of the Redis that has the data; of Jedis 8
    * @return the fences
    * @throws dev.interlock.LockConfigurationException if Jedis is older
    */
   public static RedisFence using(UnifiedJedis jedis) {
     JedisVersion.require();
     Objects.requireNonNull(jedis, "jedis");
-    return new RedisFence(jedis, name -> LockKeys.of(NAMESPACE, name).toString(), RETENTION);
+    return new RedisFence(
+        jedis, name -> LockKeys.of(NAMESPACE, name).toString(), DEFAULT_RETENTION);
   }
 
   /**
    * Returns the same fences under other keys.
    *
-   * @param keys gives the key of a lock's fence for the lock's name; a different one for each name,
-   *     with the hash tag of the data, and no key of the data itself
+   * @param keys returns the key of the fence for the name of a lock; a different key for each name,
+   *     with the hash tag of the data, and none of the data's own keys
    * @return the fences
    */
   public RedisFence withKeys(UnaryOperator<String> keys) {
@@ -124,16 +125,17 @@ public final class RedisFence {
   }
 
   /**
-   * Returns the same fences, kept for another time after each claim and write.
+   * Returns the same fences with another retention: the time until a fence expires after the last
+   * claim or write.
    *
-   * @param retention 1 ms to 10 years; longer than any process may pause, or an old holder may
-   *     claim a second time, and write what it read after the first; a holder that writes nothing
-   *     for longer must claim, and read, again
+   * @param retention 1 ms to 10 years. It must be longer than any process may pause: otherwise an
+   *     old holder may claim a second time, and write what it read after its first claim. A holder
+   *     that writes nothing for longer must claim and read again
    * @return the fences
    * @throws IllegalArgumentException if it is out of range
    */
   public RedisFence withRetention(Duration retention) {
-    if (retention.compareTo(Duration.ofMillis(1)) < 0 || retention.compareTo(LONGEST) > 0) {
+    if (retention.compareTo(Duration.ofMillis(1)) < 0 || retention.compareTo(MAX_RETENTION) > 0) {
       throw new IllegalArgumentException(
           "retention must be between 1 ms and 3650 days, was " + retention);
     }
@@ -141,9 +143,9 @@ public final class RedisFence {
   }
 
   /**
-   * Claims the token of a lease: raises the fence of the lock to it.
+   * Claims the token of a lease: raises the fence of the lock to this token.
    *
-   * @param lease an exclusive lease, or that of a writer
+   * @param lease an exclusive lease, or the lease of a writer
    * @throws StaleTokenException if a later holder has claimed its token
    * @throws LeaseLostException if the lease is known to be lost; nothing was sent
    * @throws IllegalStateException if the lease was released; nothing was sent
@@ -155,7 +157,7 @@ public final class RedisFence {
   }
 
   /**
-   * Claims a token that another process has sent, or that of one name of a set.
+   * Claims a token that another process has sent, or the token of one name of a {@code MultiLease}.
    *
    * @param name the lock's name
    * @param token the token of its lease
@@ -177,7 +179,8 @@ public final class RedisFence {
    * @param lease a lease whose token was claimed
    * @param key a key of the data
    * @param value its new value
-   * @throws StaleTokenException if a later holder has claimed its token, or this one is not claimed
+   * @throws StaleTokenException if a later holder has claimed its token, or this token was not
+   *     claimed
    * @throws LeaseLostException if the lease is known to be lost; nothing was sent
    * @throws IllegalStateException if the lease was released; nothing was sent
    * @throws IllegalArgumentException if the key is in another slot of the cluster than the fence
@@ -196,7 +199,8 @@ public final class RedisFence {
    * @param keys its {@code KEYS}
    * @param arguments its {@code ARGV}
    * @return what the script returns, as Jedis returns it for {@code EVAL}
-   * @throws StaleTokenException if a later holder has claimed its token, or this one is not claimed
+   * @throws StaleTokenException if a later holder has claimed its token, or this token was not
+   *     claimed
    * @throws LeaseLostException if the lease is known to be lost; nothing was sent
    * @throws IllegalStateException if the lease was released; nothing was sent
    * @throws IllegalArgumentException if a key is in another slot of the cluster than the fence, or
@@ -211,8 +215,8 @@ public final class RedisFence {
   }
 
   /**
-   * Runs a script, if the claim of a token that another process has sent, or of one name of a set,
-   * is the latest.
+   * Runs a script, if the claim of a token is the latest. The token may come from another process,
+   * or from one name of a {@code MultiLease}.
    *
    * @param name the lock's name
    * @param token the token of its lease
@@ -220,7 +224,8 @@ public final class RedisFence {
    * @param keys its {@code KEYS}
    * @param arguments its {@code ARGV}
    * @return what the script returns, as Jedis returns it for {@code EVAL}
-   * @throws StaleTokenException if a later holder has claimed its token, or this one is not claimed
+   * @throws StaleTokenException if a later holder has claimed its token, or this token was not
+   *     claimed
    * @throws IllegalArgumentException if the name is empty, the token not positive, a key in another
    *     slot of the cluster than the fence, or if the script begins with {@code #!}
    */
@@ -267,7 +272,7 @@ public final class RedisFence {
     }
   }
 
-  /** Jedis refuses keys of several slots, too, but does not know which of them is the fence. */
+  /** Refuses keys of other slots. Jedis does so too, but cannot say which key is the fence. */
   private void requireSameSlot(String fence, List<String> keys) {
     if (!(jedis instanceof RedisClusterClient || jedis instanceof JedisCluster)) {
       return;

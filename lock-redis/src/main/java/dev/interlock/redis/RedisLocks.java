@@ -13,7 +13,7 @@ import redis.clients.jedis.RedisSentinelClient;
 import redis.clients.jedis.UnifiedJedis;
 
 /**
- * Locks through a Jedis client that the program already has.
+ * Opens lock clients that use a Jedis client of the program.
  *
  * <pre>{@code
  * UnifiedJedis jedis = RedisClient.create("redis://localhost:6379");
@@ -22,22 +22,22 @@ import redis.clients.jedis.UnifiedJedis;
  * }
  * }</pre>
  *
- * <p>The Jedis client is never closed here, and has to outlive the lock client. Its connections are
- * borrowed for one request each. While a thread waits for a lock there is one more, to listen to
- * releases, made with the client's own settings and not counted by its pool.
+ * <p>The lock client never closes the Jedis client, which must outlive it. It borrows a connection
+ * for each request. While a thread waits for a lock, one more connection listens to releases. This
+ * one is made with the settings of the Jedis client, and its pool does not count it.
  *
  * <p>A {@link RedisClient}, {@link RedisClusterClient}, {@link JedisCluster} or {@link
  * RedisSentinelClient} is used through its pools; its own settings for repeating requests do not
- * matter. Any other kind of {@link UnifiedJedis} is refused. It would have to execute the requests
- * itself, and may repeat one whose reply was lost: a forced release would then hit the next holder
- * as well. Where it sends them is not known either: a {@link MultiDbClient} writes to whichever
- * database seems healthy, and a lock held in one is free in the next.
+ * matter. Any other kind of {@link UnifiedJedis} is refused, because it would execute the requests
+ * itself. It may repeat a request whose reply was lost: a forced release would then hit the next
+ * holder as well. It may also choose the server: a {@link MultiDbClient} writes to whichever
+ * database seems healthy, and a lock that is held in one is free in the next.
  *
- * <p>A {@link RedisSentinelClient} may miss that the sentinels have changed the primary, if that
- * happens while it connects to them, and then stays with the old one. A client that is opened by a
- * {@code redis-sentinel:} URI asks the sentinels again when the primary fails.
+ * <p>A {@link RedisSentinelClient} may miss a change of the primary that happens while it connects
+ * to the sentinels, and then stays with the old primary. A lock client that is opened by a {@code
+ * redis-sentinel:} URI asks the sentinels again when the primary fails.
  *
- * <p>Jedis 8 is needed.
+ * <p>Requires Jedis 8.
  */
 @SuppressWarnings("deprecation") // JedisCluster: programs still have it.
 public final class RedisLocks {
@@ -47,7 +47,7 @@ public final class RedisLocks {
   /**
    * Opens a client with default settings and options.
    *
-   * @param jedis where the locks are kept; with a finite socket time-out
+   * @param jedis a client of the Redis that keeps the locks; with a finite socket time-out
    * @return a new client
    * @throws LockConfigurationException if the Jedis client is of a kind that cannot keep locks,
    *     waits without limit, or is refused by the server, or if Jedis is older than version 8
@@ -60,8 +60,8 @@ public final class RedisLocks {
   /**
    * Opens a client with default settings.
    *
-   * @param jedis where the locks are kept; with a finite socket time-out
-   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @param jedis a client of the Redis that keeps the locks; with a finite socket time-out
+   * @param options the defaults for every lock of the client
    * @return a new client
    * @throws LockConfigurationException if the Jedis client is of a kind that cannot keep locks,
    *     waits without limit, or is refused by the server, or if Jedis is older than version 8
@@ -74,9 +74,9 @@ public final class RedisLocks {
   /**
    * Opens a client.
    *
-   * @param jedis where the locks are kept; with a finite socket time-out
-   * @param settings how they are kept
-   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @param jedis a client of the Redis that keeps the locks; with a finite socket time-out
+   * @param settings the settings of the locks on Redis
+   * @param options the defaults for every lock of the client
    * @return a new client
    * @throws LockConfigurationException if the Jedis client is of a kind that cannot keep locks,
    *     waits without limit, or is refused by the server, or if Jedis is older than version 8

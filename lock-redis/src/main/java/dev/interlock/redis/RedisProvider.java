@@ -12,14 +12,15 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * One Redis server: <code>redis://user:password@host:6379/0</code>, or {@code rediss:} with TLS.
+ * Opens locks on one Redis server: <code>redis://user:password@host:6379/0</code>, or {@code
+ * rediss:} with TLS.
  *
  * <p>The path is the number of a database. {@link #parameters} lists the parameters; {@link
  * RedisSettings} explains some of them.
  */
 public final class RedisProvider implements LockProvider {
 
-  /** Does nothing. */
+  /** Creates the provider; for {@link java.util.ServiceLoader}. */
   public RedisProvider() {}
 
   @Override

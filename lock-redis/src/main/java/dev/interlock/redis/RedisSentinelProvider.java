@@ -15,17 +15,17 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * A primary and its replicas, watched by Sentinel: <code>
+ * Opens locks on the primary of a Sentinel group: <code>
  * redis-sentinel://user:password@sentinel1:26379,sentinel2:26379/mymaster</code>, or {@code
  * rediss-sentinel:} with TLS to sentinels and servers alike.
  *
- * <p>The path is the name under which the sentinels know the primary; user and password are those
+ * <p>The path is the name under which the sentinels know the primary. User and password are those
  * of the primary. Takes the parameters of {@link RedisProvider}, and others for the database and
- * for user and password at the sentinels.
+ * for the user and password of the sentinels.
  */
 public final class RedisSentinelProvider implements LockProvider {
 
-  /** Does nothing. */
+  /** Creates the provider; for {@link java.util.ServiceLoader}. */
   public RedisSentinelProvider() {}
 
   @Override
@@ -67,8 +67,8 @@ public final class RedisSentinelProvider implements LockProvider {
   }
 
   /**
-   * Asks the sentinels for the primary. Jedis's provider does so as well, but does not say why no
-   * sentinel answers.
+   * Asks the sentinels for the primary. Jedis's provider does so as well, but does not report why
+   * no sentinel answers.
    */
   private static void requirePrimary(
       Set<HostAndPort> sentinels,

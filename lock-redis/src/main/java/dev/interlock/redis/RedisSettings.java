@@ -8,7 +8,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How locks are kept on Redis. Immutable. Clients that share locks must share these settings.
+ * Settings for locks on Redis. Immutable. Clients that share locks must have the same settings.
  *
  * <p>By default keys begin with {@code interlock:}, the last fencing token of a name is remembered
  * for an hour after its last lease, and no replica is waited for.
@@ -42,8 +42,8 @@ public final class RedisSettings {
   }
 
   /**
-   * What every key and channel begins with, before a colon. Default {@code interlock}. Locks of
-   * different namespaces are independent.
+   * Returns the prefix of every key and channel, before a colon. Default {@code interlock}. Locks
+   * of different namespaces are independent.
    *
    * @return the namespace
    */
@@ -52,11 +52,10 @@ public final class RedisSettings {
   }
 
   /**
-   * For how long the last fencing token of a name is remembered after the end of its last lease,
-   * counted by the server's clock. Default 1 hour. During that time, and while the lock is held,
-   * tokens rise wherever that clock is set. Later they rise because they are no lower than the
-   * clock, so a forgotten token is never repeated unless the clock is set back by more than this
-   * time.
+   * Returns the time for which the server remembers the last fencing token of a name after the end
+   * of its last lease. Default 1 hour. During that time, and while the lock is held, tokens rise
+   * wherever the server's clock is set. Later they rise because they are no lower than the clock.
+   * So a forgotten token is never repeated unless the clock is set back by more than this time.
    *
    * @return the retention
    */
@@ -65,9 +64,10 @@ public final class RedisSettings {
   }
 
   /**
-   * How many replicas must have confirmed a grant or a renewal before it counts (the {@code WAIT}
-   * command). Default 0. It narrows the window in which a fail-over loses a lock and costs one more
-   * round trip; it does not close the window, as Redis may promote a replica that did not confirm.
+   * Returns the number of replicas that must confirm a grant or a renewal before it counts, by the
+   * {@code WAIT} command. Default 0. A higher number costs one more round trip, and makes it less
+   * likely that a fail-over loses a lock. It does not exclude that, because Redis may promote a
+   * replica that has not confirmed.
    *
    * @return the number of replicas
    */
@@ -98,8 +98,8 @@ public final class RedisSettings {
   public static final class Builder {
 
     private static final Pattern NAMESPACE = Pattern.compile("[A-Za-z0-9._:/-]{1,100}");
-    private static final Duration SHORTEST = Duration.ofSeconds(1);
-    private static final Duration LONGEST = Duration.ofDays(3650);
+    private static final Duration MIN_FENCE_RETENTION = Duration.ofSeconds(1);
+    private static final Duration MAX_FENCE_RETENTION = Duration.ofDays(3650);
 
     private String namespace = "interlock";
     private Duration fenceRetention = Duration.ofHours(1);
@@ -129,14 +129,15 @@ public final class RedisSettings {
     /**
      * Sets {@link RedisSettings#fenceRetention()}.
      *
-     * @param fenceRetention 1 second to 10 years; longer than the clocks of servers and
-     *     failing-over replicas may ever be set back
+     * @param fenceRetention 1 second to 10 years; longer than the clock of a server, or of a
+     *     replica that takes over, may ever be set back
      * @return this builder
      * @throws LockConfigurationException if it is out of range
      */
     @CanIgnoreReturnValue
     public Builder fenceRetention(Duration fenceRetention) {
-      if (fenceRetention.compareTo(SHORTEST) < 0 || fenceRetention.compareTo(LONGEST) > 0) {
+      if (fenceRetention.compareTo(MIN_FENCE_RETENTION) < 0
+          || fenceRetention.compareTo(MAX_FENCE_RETENTION) > 0) {
         throw new LockConfigurationException(
             "fenceRetention must be between 1 s and 3650 days, not " + fenceRetention);
       }

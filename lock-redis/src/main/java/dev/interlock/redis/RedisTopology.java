@@ -8,7 +8,7 @@ import dev.interlock.spi.BackendInfoBuilder;
 import java.time.Duration;
 import java.util.function.UnaryOperator;
 
-/** How the servers are set up, and what a lock can promise there. */
+/** The kinds of deployments, and the promises of a lock on each. */
 enum RedisTopology {
   SINGLE("redis", "one key per lock on one Redis", RedisTopology::single),
   CLUSTER(
@@ -51,10 +51,10 @@ enum RedisTopology {
   }
 
   /**
-   * One server. If it forgets a lock that is still valid (lost writes, a clock stepped forward,
-   * eviction, a person), there may be a second holder. Tokens still rise: if the last one was
-   * forgotten too, the server's clock is past it, unless more than 16 tokens per millisecond were
-   * granted ever since, or the clock was set back at the same time.
+   * Promises of one server. If it forgets a lock that is still valid (lost writes, a clock stepped
+   * forward, eviction, a person), there may be a second holder. Tokens still rise. If the last
+   * token was forgotten too, the server's clock is past it, unless more than 16 tokens per
+   * millisecond were granted since, or the clock was set back at the same time.
    */
   private static BackendInfoBuilder single(BackendInfoBuilder redis) {
     return redis
@@ -78,10 +78,10 @@ enum RedisTopology {
   }
 
   /**
-   * A primary with replicas that follow it asynchronously and replace it when it seems dead; it may
-   * also be stopped, restarting or cut off. Writes that were not replicated are lost, and for a
-   * while there may be two primaries. Tokens rise across a fail-over if the servers' clocks differ
-   * by less than the time that it takes.
+   * Promises of a primary whose replicas follow asynchronously. A replica replaces the primary when
+   * that seems dead; the primary may also be stopped, restarting, or cut off. Writes that were not
+   * replicated are lost then, and for a while there may be two primaries. Tokens rise across a
+   * fail-over if the servers' clocks differ by less than the duration of the fail-over.
    */
   private static BackendInfoBuilder replicated(BackendInfoBuilder redis) {
     return redis

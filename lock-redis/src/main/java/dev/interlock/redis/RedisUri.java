@@ -12,7 +12,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * Reads the URIs of this module's schemes, without any I/O. Every method throws {@link
+ * The settings in a URI of this module's schemes. Does no I/O. Every method throws {@link
  * LockConfigurationException} if the URI is wrong.
  */
 final class RedisUri {
@@ -43,12 +43,12 @@ final class RedisUri {
   private static final UriParameter<String> SENTINEL_PASSWORD =
       UriParameter.secret("sentinelPassword", "The password at the sentinels.");
 
-  /** What all schemes of this module take. */
+  /** The parameters of all schemes of this module. */
   static final List<UriParameter<?>> PARAMETERS =
       Stream.concat(ServerUri.PARAMETERS.stream(), Stream.of(MAX_CONNECTIONS, WAIT_REPLICAS))
           .toList();
 
-  /** What the schemes with sentinels take. */
+  /** The parameters of the schemes with sentinels. */
   static final List<UriParameter<?>> PARAMETERS_WITH_SENTINELS =
       Stream.concat(
               PARAMETERS.stream(), Stream.of(ServerUri.DATABASE, SENTINEL_USER, SENTINEL_PASSWORD))
@@ -89,7 +89,7 @@ final class RedisUri {
     return servers.addresses(ServerUri.REDIS_PORT).iterator().next();
   }
 
-  /** Returns the name that sentinels have for the primary: the whole path. */
+  /** Returns the path, which is the name under which the sentinels know the primary. */
   String primaryInPath() {
     String name = servers.pathWithoutSlash();
     if (name.isBlank() || name.indexOf('/') >= 0) {
@@ -108,7 +108,7 @@ final class RedisUri {
     }
   }
 
-  /** How to connect to sentinels, which have users of their own. */
+  /** Returns the settings for connections to sentinels, which have their own users. */
   DefaultJedisClientConfig sentinelConfig() {
     // Jedis's class for sentinels cannot negotiate the protocol, and would warn of it every time.
     DefaultJedisClientConfig.Builder config = servers.connection().serverDefaultProtocol();
@@ -118,7 +118,7 @@ final class RedisUri {
     return ServerUri.login(config, uri.get(SENTINEL_USER), () -> uri.get(SENTINEL_PASSWORD));
   }
 
-  /** Returns a pool of as many connections as threads need at once, up to the limit. */
+  /** Creates a pool with the limit of the URI. */
   LockPool pool(HostAndPort server, DefaultJedisClientConfig config) {
     return new LockPool(server, config, maxConnections);
   }

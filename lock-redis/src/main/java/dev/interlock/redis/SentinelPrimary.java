@@ -16,28 +16,28 @@ import redis.clients.jedis.exceptions.JedisException;
 
 /**
  * Our pool of connections to the current primary, which Jedis's provider learns from the sentinels.
- * That may miss a change. So when its primary fails or is a replica, a thread asks the sentinels;
- * it ends when there is nothing to do.
+ * The provider may miss a change. So when the primary fails, or turns out to be a replica, a thread
+ * asks the sentinels. The thread ends when there is nothing to do.
  */
 final class SentinelPrimary implements Supplier<LockPool>, AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(SentinelPrimary.class);
 
-  /** The shortest time between two questions, however many requests fail meanwhile. */
-  private static final Duration PAUSE = Duration.ofMillis(200);
+  /** The minimum time between two checks. */
+  private static final Duration MIN_CHECK_INTERVAL = Duration.ofMillis(200);
 
   private final Function<HostAndPort, LockPool> makePool;
-  private final ScheduledThreadPoolExecutor asking =
+  private final ScheduledThreadPoolExecutor checking =
       DaemonThreads.one("interlock-redis-sentinel", Duration.ofSeconds(2));
-  private final AtomicBoolean inDoubt = new AtomicBoolean();
-  private volatile long askNotBefore = System.nanoTime();
+  private final AtomicBoolean checkIsDue = new AtomicBoolean();
+  private volatile long notBefore = System.nanoTime();
   private volatile Sentinels sentinels;
   private volatile @Nullable Primary current;
   private volatile boolean closed; // written under the monitor
 
   private record Primary(HostAndPort address, LockPool pool) {}
 
-  /** Takes over the sentinels, and closes them. */
+  /** Takes over the sentinels, and closes them in the end. */
   SentinelPrimary(Sentinels sentinels, Function<HostAndPort, LockPool> makePool) {
     this.sentinels = sentinels;
     this.makePool = makePool;
@@ -60,46 +60,46 @@ final class SentinelPrimary implements Supplier<LockPool>, AutoCloseable {
     LockPool pool = makePool.apply(address);
     current = new Primary(address, pool);
     if (primary != null) {
-      // Connections in use are closed when they are returned.
+      // Connections in use are closed when they are given back.
       primary.pool().close();
     }
     return pool;
   }
 
-  /** Makes the thread ask soon whether the primary has changed. */
-  void doubt() {
-    if (inDoubt.compareAndSet(false, true)) {
+  /** Makes the thread check whether the primary has changed. */
+  void checkSoon() {
+    if (checkIsDue.compareAndSet(false, true)) {
       try {
         var unused =
-            asking.schedule(
-                this::ask, Math.max(0, askNotBefore - System.nanoTime()), TimeUnit.NANOSECONDS);
+            checking.schedule(
+                this::check, Math.max(0, notBefore - System.nanoTime()), TimeUnit.NANOSECONDS);
       } catch (RejectedExecutionException | OutOfMemoryError e) {
         // Closed, or no thread can be created.
-        inDoubt.set(false);
+        checkIsDue.set(false);
       }
     }
   }
 
-  private void ask() {
-    askNotBefore = System.nanoTime() + PAUSE.toNanos();
-    // A request that fails from now on may be more recent than the answer.
-    inDoubt.set(false);
+  private void check() {
+    notBefore = System.nanoTime() + MIN_CHECK_INTERVAL.toNanos();
+    // A request that fails from now on may be newer than the answer, and needs another check.
+    checkIsDue.set(false);
     try {
-      if (sentinels.haveMissedAChange() && !closed) {
+      if (sentinels.haveMissedChange() && !closed) {
         log.info("a change of the primary was missed; connecting to the sentinels again");
-        listenBy(sentinels.again());
+        replaceSentinels(sentinels.reopen());
       }
     } catch (JedisException e) {
       log.debug("the sentinels do not name the primary", e);
     }
   }
 
-  private void listenBy(Sentinels others) {
-    Sentinels unwanted = others;
+  private void replaceSentinels(Sentinels next) {
+    Sentinels unwanted = next;
     synchronized (this) {
       if (!closed) {
         unwanted = sentinels;
-        sentinels = others;
+        sentinels = next;
       }
     }
     unwanted.close();
@@ -108,7 +108,7 @@ final class SentinelPrimary implements Supplier<LockPool>, AutoCloseable {
   @Override
   public synchronized void close() {
     closed = true;
-    asking.shutdown();
+    checking.shutdown();
     sentinels.close();
     if (current != null) {
       current.pool().close();

@@ -14,29 +14,29 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.providers.SentineledConnectionProvider;
 
 /**
- * Learns the primary from the sentinels, with a thread for each of them. {@link #close} ends them
- * all. Jedis's own does not: a thread that is just starting or connecting misses the order to end,
- * and listens for as long as the sentinel lives (redis/jedis#3839).
+ * Learns the primary from the sentinels, with a thread for each of them. {@link #close} ends all of
+ * these threads. In Jedis itself a thread that is just starting or connecting misses the order to
+ * end, and listens as long as the sentinel lives (redis/jedis#3839).
  *
- * <p>It may miss a change of the primary for good: each thread first asks and then subscribes, an
- * older answer may overwrite a newer message, and a message may be lost. A caller whose primary
- * fails checks {@link #haveMissedAChange}, and starts {@linkplain #again again}.
+ * <p>A change of the primary may be missed for good: each thread first asks and then subscribes, an
+ * older reply may overwrite a newer message, and a message may be lost. So a caller whose primary
+ * fails checks {@link #haveMissedChange}, and then {@linkplain #reopen reopens}.
  */
 final class Sentinels extends SentineledConnectionProvider {
 
   private static final Logger log = LoggerFactory.getLogger(Sentinels.class);
-  private static final Duration PAUSE = Duration.ofMillis(5);
+  private static final Duration CLOSE_INTERVAL = Duration.ofMillis(5);
 
   private final String primaryName;
   private final JedisClientConfig primaryConfig;
   private final Set<HostAndPort> addresses;
   private final JedisClientConfig sentinelConfig;
-  private final Duration longestConnecting;
+  private final Duration maxConnecting;
 
   /**
    * Asks the sentinels for the primary, and begins to listen to them.
    *
-   * @throws JedisException if none of them names it
+   * @throws JedisException if no sentinel names it
    */
   Sentinels(
       String primaryName,
@@ -48,7 +48,7 @@ final class Sentinels extends SentineledConnectionProvider {
     this.primaryConfig = primaryConfig;
     this.addresses = sentinels;
     this.sentinelConfig = sentinelConfig;
-    this.longestConnecting =
+    this.maxConnecting =
         Duration.ofMillis(sentinelConfig.getConnectionTimeoutMillis())
             .plusMillis(sentinelConfig.getSocketTimeoutMillis());
   }
@@ -57,7 +57,7 @@ final class Sentinels extends SentineledConnectionProvider {
    * Asks one sentinel for the primary.
    *
    * @return its address, or null if the sentinel knows no primary of that name
-   * @throws JedisException if it does not answer, or with an error
+   * @throws JedisException if the sentinel does not answer, or answers with an error
    */
   static @Nullable HostAndPort ask(
       HostAndPort sentinel, String primaryName, JedisClientConfig sentinelConfig) {
@@ -70,50 +70,51 @@ final class Sentinels extends SentineledConnectionProvider {
   }
 
   /**
-   * Asks all sentinels whether the primary has changed. A sentinel that was away may be behind the
-   * others. On a tie it has changed.
+   * Asks all sentinels whether the primary has changed. The majority of answers decides, because a
+   * sentinel that was down may be behind the others. A tie counts as a change.
    */
-  boolean haveMissedAChange() {
-    HostAndPort learnt = getCurrentMaster();
-    int same = 0;
-    int other = 0;
+  boolean haveMissedChange() {
+    HostAndPort current = getCurrentMaster();
+    int sameVotes = 0;
+    int otherVotes = 0;
     for (HostAndPort sentinel : addresses) {
       try {
         HostAndPort primary = ask(sentinel, primaryName, sentinelConfig);
-        if (learnt.equals(primary)) {
-          same++;
+        if (current.equals(primary)) {
+          sameVotes++;
         } else if (primary != null) {
-          other++;
+          otherVotes++;
         }
       } catch (JedisException e) {
         log.debug("the sentinel {} does not name the primary", sentinel, e);
       }
     }
-    return other > 0 && other >= same;
+    return otherVotes > 0 && otherVotes >= sameVotes;
   }
 
   /**
    * Asks the same sentinels once more, and begins to listen to them. This object stays open.
    *
-   * @throws JedisException if none of them names the primary
+   * @throws JedisException if no sentinel names the primary
    */
-  Sentinels again() {
+  Sentinels reopen() {
     return new Sentinels(primaryName, primaryConfig, addresses, sentinelConfig);
   }
 
   /**
-   * Orders the threads to end until none can have missed it. Waits for a thread that is connecting,
-   * at most for the time of a connection and an answer. An interrupt is kept.
+   * Orders the threads to end, again and again until none can have missed the order. Waits for
+   * threads that are connecting, at most for the time-outs of a connection and a reply. Restores an
+   * interrupt.
    */
   @Override
   public void close() {
     super.close();
     boolean interrupted = false;
     long start = System.nanoTime();
-    while (sentinelListeners.stream().anyMatch(Sentinels::mayHaveMissedIt)
-        && System.nanoTime() - start < longestConnecting.toNanos()) {
+    while (sentinelListeners.stream().anyMatch(Sentinels::mayHaveMissedClose)
+        && System.nanoTime() - start < maxConnecting.toNanos()) {
       try {
-        Thread.sleep(PAUSE.toMillis());
+        Thread.sleep(CLOSE_INTERVAL.toMillis());
       } catch (InterruptedException e) {
         interrupted = true;
       }
@@ -124,8 +125,8 @@ final class Sentinels extends SentineledConnectionProvider {
     }
   }
 
-  /** A thread that pauses before it connects again ends after the pause. */
-  private static boolean mayHaveMissedIt(Thread listener) {
+  /** Whether a thread may have missed the order. One that pauses will see it after the pause. */
+  private static boolean mayHaveMissedClose(Thread listener) {
     return listener.isAlive() && listener.getState() != Thread.State.TIMED_WAITING;
   }
 }

@@ -12,12 +12,12 @@ import java.util.Comparator;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reads the answer about a name that several may hold. */
+/** Reads the state of a name that several may hold. */
 final class SharedState {
 
   private SharedState() {}
 
-  /** Returns the state; free if all holds have ended, however many wait. */
+  /** Returns the state. It is free if all holds have ended, even if clients wait. */
   static LockState read(String name, List<?> reply) {
     StoredHolds stored = StoredHolds.read(reply);
     Share use = stored.use();
@@ -32,23 +32,23 @@ final class SharedState {
     return LockStates.held(name, use.kind(), use.capacity(), holders, List.of());
   }
 
-  private static long token(StoredHolds.One one) {
+  private static long token(StoredHolds.Hold one) {
     Long token = one.token();
     return token == null ? 0 : token;
   }
 
-  private static Holder holder(LockKind kind, StoredHolds.One one, long now) {
+  private static Holder holder(LockKind kind, StoredHolds.Hold one, long now) {
     Long token = one.token();
     return LockStates.holder(
         kind,
         one.hold().weight(),
         one.hold().holder(),
         token,
-        Duration.ofMillis(one.leftMillis()),
+        Duration.ofMillis(one.remainingMillis()),
         token == null ? null : since(token, now));
   }
 
-  /** A token is the server's time, or ahead of it if the clock was set back. */
+  /** Returns the time of the grant, which the token tells; null if the clock was set back. */
   static @Nullable Instant since(long token, long now) {
     long since = token / RedisBackend.TOKENS_PER_MILLISECOND;
     return since > now ? null : Instant.ofEpochMilli(since);

@@ -26,16 +26,17 @@ import redis.clients.jedis.exceptions.JedisClusterOperationException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The primaries of a cluster by hash slot, as far as we know. A request for a slot of a suspect
- * node first asks the other nodes where the slot is; other requests do not wait for that.
+ * The primaries of a cluster by hash slot, as far as this client knows. A node that failed is
+ * suspect. A request for one of its slots first asks the other nodes where the slot is; requests
+ * for other slots do not wait for that.
  */
 final class SlotTable {
 
-  /** The shortest time between two tables. */
-  private static final long PAUSE_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+  /** The minimum time between two tables. */
+  private static final long MIN_REFRESH_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
-  /** How long to wait for one node before asking the next. */
-  private static final Duration PATIENCE = Duration.ofSeconds(1);
+  /** The time-out of one node, after which the next is asked. */
+  private static final Duration NODE_TIMEOUT = Duration.ofSeconds(1);
 
   private record Table(
       ImmutableRangeMap<Integer, PooledNode> nodes, long madeAt, Set<Connections> suspects) {
@@ -60,10 +61,10 @@ final class SlotTable {
   }
 
   /**
-   * What one node says. One that was reset knows no slots, and one that was cut off, or has just
-   * joined, fewer than others.
+   * The slots as one node knows them. A node that was reset knows no slots; one that was cut off,
+   * or has just joined, knows fewer than others.
    *
-   * @param addresses those of all nodes
+   * @param addresses the addresses of all nodes
    */
   private record Answer(RangeMap<Integer, HostAndPort> primaries, Set<HostAndPort> addresses) {
 
@@ -85,17 +86,17 @@ final class SlotTable {
   SlotTable(ClusterMembers members, TimeSource time) {
     this.members = members;
     this.time = time;
-    this.table = Table.empty(time.nanoTime() - PAUSE_NANOS);
+    this.table = Table.empty(time.nanoTime() - MIN_REFRESH_NANOS);
   }
 
-  /** Notes that a node did not answer, or redirected us: another may have its slots by now. */
+  /** Marks a node that failed or redirected a request: another node may have its slots now. */
   void suspect(PooledNode node) {
     table.suspects.add(node.pool());
   }
 
   /**
-   * Returns the node that has a slot. Asks the cluster first if that node is suspect, until about
-   * the deadline: connecting may take longer.
+   * Returns the node that has a slot. Asks the cluster first if that node is suspect. This ends at
+   * about the deadline; connecting may take longer.
    */
   PooledNode node(int slot, Deadline deadline) throws InterruptedException {
     PooledNode certain = table.certain(slot);
@@ -139,22 +140,22 @@ final class SlotTable {
       if (old.certain(slot) != null) {
         return;
       }
-      if (time.nanoTime() - old.madeAt < PAUSE_NANOS) {
+      if (time.nanoTime() - old.madeAt < MIN_REFRESH_NANOS) {
         return;
       }
       JedisException problem = null;
       List<Answer> partial = new ArrayList<>();
-      List<PooledNode> witnesses = members.known();
-      Collections.shuffle(witnesses);
-      witnesses.sort(Comparator.comparing(old::isSuspect)); // false before true
-      for (PooledNode node : witnesses) {
+      List<PooledNode> nodesToAsk = members.known();
+      Collections.shuffle(nodesToAsk);
+      nodesToAsk.sort(Comparator.comparing(old::isSuspect)); // false before true
+      for (PooledNode node : nodesToAsk) {
         if (old.isSuspect(node) && partial.stream().anyMatch(each -> each.has(slot))) {
           break;
         }
         try {
           Answer answer = ask(node, deadline);
           if (answer.has(slot) && answer.covers(old)) {
-            follow(answer);
+            adopt(answer);
             return;
           }
           partial.add(answer);
@@ -166,7 +167,7 @@ final class SlotTable {
         }
       }
       if (!partial.isEmpty()) {
-        followInPart(partial, partial.size() == witnesses.size(), slot, old);
+        adoptPartial(partial, partial.size() == nodesToAsk.size(), slot, old);
       } else if (!old.has(slot) && problem != null) {
         throw problem;
       }
@@ -175,8 +176,8 @@ final class SlotTable {
     }
   }
 
-  /** Answers do not speak for nodes that do not answer. */
-  private void followInPart(List<Answer> answers, boolean ofAll, int slot, Table old) {
+  /** Adopts the best answer for its slots. Unless all nodes answered, the other slots stay. */
+  private void adoptPartial(List<Answer> answers, boolean ofAll, int slot, Table old) {
     Answer best =
         Collections.max(
             answers,
@@ -184,7 +185,7 @@ final class SlotTable {
                 .thenComparing(each -> each.addresses.size()));
     try {
       if (ofAll) {
-        follow(best);
+        adopt(best);
       } else {
         table = tableOf(best, old);
       }
@@ -195,12 +196,12 @@ final class SlotTable {
     }
   }
 
-  private void follow(Answer answer) {
+  private void adopt(Answer answer) {
     table = tableOf(answer, Table.empty(0));
-    members.consistOf(answer.addresses);
+    members.retain(answer.addresses);
   }
 
-  /** Makes a table of an answer, and of what another table says of the other slots. */
+  /** Makes a table of an answer, and takes the other slots from another table. */
   private Table tableOf(Answer answer, Table others) {
     Map<HostAndPort, PooledNode> named = new HashMap<>();
     RangeMap<Integer, PooledNode> nodes = TreeRangeMap.create();
@@ -217,14 +218,17 @@ final class SlotTable {
 
   private Answer ask(PooledNode node, Deadline deadline) throws InterruptedException {
     return node.use(
-        deadline.orIn(PATIENCE), true, false, wire -> read(wire.slots(), wire.address().getHost()));
+        deadline.orIn(NODE_TIMEOUT),
+        true,
+        false,
+        wire -> read(wire.slots(), wire.address().getHost()));
   }
 
   /**
-   * Reads an answer. Per range of slots: first, last, and its nodes, the primary first, each with
-   * host and port before other elements.
+   * Reads an answer. Each of its elements is a range of slots: first slot, last slot, primary,
+   * replicas. A node begins with host and port.
    *
-   * @param asked the host of the node that answers, which stands for those that it leaves out
+   * @param asked the host of the node that answers; it stands for a host that is left out
    */
   private static Answer read(List<?> answer, String asked) {
     ImmutableRangeMap.Builder<Integer, HostAndPort> primaries = ImmutableRangeMap.builder();

@@ -27,10 +27,10 @@ import redis.clients.jedis.exceptions.JedisNoScriptException;
 import redis.clients.jedis.exceptions.JedisRedirectionException;
 
 /**
- * One connection, borrowed for the length of one talk. Failures are Jedis's own exceptions.
+ * One connection, borrowed for one talk. Throws Jedis's own exceptions.
  *
- * <p>Uses {@link Connection} rather than a client, so that several requests go over one connection
- * and nothing is sent twice without our knowledge.
+ * <p>Uses {@link Connection} rather than a client, so that several requests go over one connection,
+ * and no request is sent twice without our knowledge.
  */
 final class Wire {
 
@@ -39,7 +39,7 @@ final class Wire {
   /**
    * One call of a script.
    *
-   * @param unanswered how many times it was sent without its reply being read
+   * @param unanswered the number of times that it was sent and its reply not read
    */
   record Call(ScriptCall call, LockKeys keys, AtomicInteger unanswered) {
     Call(ScriptCall call, LockKeys keys) {
@@ -50,12 +50,12 @@ final class Wire {
       this(new ScriptCall(script, keys.of(script), List.of(arguments)), keys);
     }
 
-    /** Whether a request whose reply was never read may have carried it out. */
+    /** Whether the script may have been executed by a request whose reply was not read. */
     boolean isInDoubt() {
       return unanswered.get() > 0;
     }
 
-    /** Returns it as it is sent, and counts it as sent. */
+    /** Returns the call to send, and counts it as sent. */
     ScriptCall toSend() {
       unanswered.incrementAndGet();
       return call;
@@ -65,7 +65,7 @@ final class Wire {
       unanswered.decrementAndGet();
     }
 
-    /** Returns the call that undoes this one; null if there is nothing to undo. */
+    /** Returns the call that undoes this one; null if it needs no undo. */
     @Nullable Call undo() {
       List<byte[]> lock = List.of(keys.lock());
       if (call.script() == Script.ACQUIRE) {
@@ -81,54 +81,53 @@ final class Wire {
   private final Connection connection;
   private final Deadline deadline;
   private final boolean asking;
-  private final int usualTimeout;
+  private final int socketTimeout;
 
-  /** The number of requests whose replies have not been read yet. */
-  private int owed;
+  private int unreadReplies;
 
-  /** Whether a reply said that another server may serve by now. */
+  /** Whether another server may have taken this one's place, according to a reply. */
   private boolean outOfService;
 
-  private Wire(Connection connection, Deadline deadline, boolean asking, int usualTimeout) {
+  private Wire(Connection connection, Deadline deadline, boolean asking, int socketTimeout) {
     this.connection = connection;
     this.deadline = deadline;
     this.asking = asking;
-    this.usualTimeout = usualTimeout;
+    this.socketTimeout = socketTimeout;
   }
 
   /**
-   * Talks over a connection until the deadline at most, or until the connection's own time-out if
-   * that is shorter, and restores that time-out.
+   * Talks over a connection. Each read is limited by the deadline and by the connection's own
+   * time-out, which is restored in the end.
    *
-   * <p>However the talk ends, it marks the connection as broken if a reply has not been read, which
-   * the next request over that connection would take for its own. It does the same if the server is
-   * {@linkplain Failures#isOutOfService out of service}.
+   * <p>Marks the connection as broken if a reply was not read, because the next request would take
+   * that reply for its own. Does the same if the server is {@linkplain Failures#isOutOfService out
+   * of service}.
    *
    * @param asking whether the node is importing the keys' slot, and serves it only after {@code
    *     ASKING}
    */
   static <T> T talk(Connection connection, Deadline deadline, boolean asking, Nodes.Talk<T> talk) {
-    int usual = connection.getSoTimeout();
-    Wire wire = new Wire(connection, deadline, asking, usual);
+    int socketTimeout = connection.getSoTimeout();
+    Wire wire = new Wire(connection, deadline, asking, socketTimeout);
     wire.limitToDeadline();
     try {
       return talk.over(wire);
     } finally {
-      if (wire.owed > 0 || wire.outOfService) {
+      if (wire.unreadReplies > 0 || wire.outOfService) {
         connection.setBroken();
       }
       if (!connection.isBroken()) {
-        connection.setSoTimeout(usual);
+        connection.setSoTimeout(socketTimeout);
       }
     }
   }
 
-  /** The socket's time-out limits each read, not their sum. */
+  /** Sets the socket's time-out, which limits one read, to the time until the deadline. */
   private void limitToDeadline() {
-    // Rounded up, because 0 means no limit.
-    long left = TimeUnit.NANOSECONDS.toMillis(Math.max(0, deadline.remainingNanos())) + 1;
-    if (usualTimeout == 0 || left < usualTimeout) {
-      connection.setSoTimeout((int) Math.min(left, Integer.MAX_VALUE));
+    // Rounded up, because 0 means no time-out.
+    long remaining = TimeUnit.NANOSECONDS.toMillis(Math.max(0, deadline.remainingNanos())) + 1;
+    if (socketTimeout == 0 || remaining < socketTimeout) {
+      connection.setSoTimeout((int) Math.min(remaining, Integer.MAX_VALUE));
     }
   }
 
@@ -160,7 +159,7 @@ final class Wire {
   }
 
   private void send(CommandArguments command) {
-    owed++; // before sending: the reply to a partly sent command fits no request
+    unreadReplies++; // before sending, because a command may be sent partly
     connection.sendCommand(command);
   }
 
@@ -169,19 +168,19 @@ final class Wire {
     limitToDeadline();
     try {
       Object reply = connection.getOne();
-      owed--;
+      unreadReplies--;
       return reply;
     } catch (JedisRedirectionException e) {
-      owed--;
+      unreadReplies--;
       throw e.getTargetNode().getHost().isEmpty() ? toThisHost(e) : e;
     } catch (JedisDataException e) {
-      owed--;
+      unreadReplies--;
       outOfService |= Failures.isOutOfService(e);
       throw e;
     }
   }
 
-  /** A node that leaves out the host means its own. */
+  /** Adds the host that the node left out: its own. */
   private JedisRedirectionException toThisHost(JedisRedirectionException e) {
     HostAndPort target = new HostAndPort(address().getHost(), e.getTargetNode().getPort());
     return e instanceof JedisAskDataException
@@ -190,9 +189,9 @@ final class Wire {
   }
 
   /**
-   * Runs scripts, all sent before the first reply is read.
+   * Runs scripts. All are sent before the first reply is read.
    *
-   * @return for each its reply, or the {@link JedisDataException} that the server answered with
+   * @return for each the reply, or the {@link JedisDataException} that the server replied with
    */
   List<Object> runAll(List<Call> calls) {
     if (asking) {
@@ -205,8 +204,8 @@ final class Wire {
         unknown.add(calls.get(i));
       }
     }
-    Iterator<Object> late = exchange(unknown, true).iterator();
-    replies.replaceAll(reply -> reply instanceof JedisNoScriptException ? late.next() : reply);
+    Iterator<Object> repeated = exchange(unknown, true).iterator();
+    replies.replaceAll(reply -> reply instanceof JedisNoScriptException ? repeated.next() : reply);
     return replies;
   }
 
@@ -240,22 +239,22 @@ final class Wire {
   }
 
   /**
-   * Waits until replicas have confirmed what was written on this connection.
+   * Waits until replicas have confirmed the writes of this connection.
    *
-   * @return how many have
+   * @return the number of replicas that have confirmed
    */
   long awaitReplicas(int wanted, long millis) {
     send(new CommandArguments(Command.WAIT).add(wanted).add(millis));
     return (Long) next();
   }
 
-  /** Asks the server for its name, version, mode and role; servers before 6.2 answer an error. */
+  /** Returns the server's name, version, mode and role; throws on servers before 6.2. */
   Map<String, Object> hello() {
     send(new CommandArguments(Command.HELLO));
     return BuilderFactory.ENCODED_OBJECT_MAP.build(next());
   }
 
-  /** Returns the id of the server's process; empty if the server does not permit to ask for it. */
+  /** Returns the id of the server's process; empty if the user may not ask for it. */
   String process() {
     send(new CommandArguments(Command.INFO).add("server"));
     if (!(read() instanceof byte[] info)) {
@@ -272,17 +271,17 @@ final class Wire {
     return true;
   }
 
-  /** Returns the reply of a cluster's node to {@code CLUSTER SLOTS}. */
+  /** Returns the reply to {@code CLUSTER SLOTS}. */
   List<?> slots() {
     send(new CommandArguments(Command.CLUSTER).add("SLOTS"));
     return (List<?>) next();
   }
 
   /**
-   * Looks at some keys of a primary. A replica may lack locks that its primary has granted.
+   * Returns one page of keys of a primary. Throws on a replica, which may lack locks that its
+   * primary has granted.
    *
    * @param cursor "0" at first
-   * @return the keys that match; the next cursor is null if these are the last
    */
   Nodes.Keys scan(String pattern, String cursor, int count) {
     send(
@@ -309,14 +308,14 @@ final class Wire {
     return new Nodes.Keys(keys, next.equals("0") ? null : next);
   }
 
-  /** {@return the address that the connection leads to} */
+  /** Returns the address of the server. */
   HostAndPort address() {
     return connection.getHostAndPort();
   }
 
-  /** Whether the connection has no time-out of its own. */
+  /** Whether the connection has no time-out. */
   boolean waitsWithoutLimit() {
-    return usualTimeout == 0;
+    return socketTimeout == 0;
   }
 
   private void send(Call call, boolean withSource) {

@@ -4,7 +4,7 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** The system's time, and what a test adds to it. */
+/** The system's time plus an offset that a test can increase. */
 final class AdvancingTime implements TimeSource {
 
   private final AtomicLong ahead = new AtomicLong();

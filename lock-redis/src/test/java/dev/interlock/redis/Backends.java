@@ -21,14 +21,14 @@ import java.util.concurrent.ThreadLocalRandom;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.JedisClientConfig;
 
-/** Opens backends without the engine in front of them, and speaks to them as it would. */
+/** Opens backends without the engine, and calls them as the engine would. */
 final class Backends {
 
   static final TimeSource TIME = TimeSource.system();
   static final Duration TTL = Duration.ofSeconds(30);
 
-  /** For answers that have to come: a server whose disk stalls is no reason to fail. */
-  private static final Duration PATIENCE = Duration.ofSeconds(10);
+  /** Long, because the disk of a server may stall, and a test must not fail for that. */
+  private static final Duration REPLY_TIMEOUT = Duration.ofSeconds(10);
 
   private static final String ID_CHARACTERS =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -56,18 +56,18 @@ final class Backends {
 
   /** The default, for clients that the user supplies. */
   static BackendContext context() {
-    return context(LockOptions.builder().requestTimeout(PATIENCE).build());
+    return context(LockOptions.builder().requestTimeout(REPLY_TIMEOUT).build());
   }
 
   /** A Jedis configuration with the same long time-outs. */
   static JedisClientConfig jedisConfig() {
     return DefaultJedisClientConfig.builder()
-        .timeoutMillis(Math.toIntExact(PATIENCE.toMillis()))
+        .timeoutMillis(Math.toIntExact(REPLY_TIMEOUT.toMillis()))
         .build();
   }
 
   static LockBackend open(String uri) {
-    return open(uri, PATIENCE);
+    return open(uri, REPLY_TIMEOUT);
   }
 
   static LockBackend open(String uri, Duration requestTimeout) {
@@ -80,11 +80,11 @@ final class Backends {
   }
 
   /**
-   * Opens a client, of one server, that joins requests when more than a few threads ask.
+   * Opens a client, of one server, that joins requests when more than a few threads send some.
    *
-   * @param few how many that is
+   * @param maxSeparate the number of threads whose requests are not joined
    */
-  static LockClient client(String uri, LockOptions options, int few) {
+  static LockClient client(String uri, LockOptions options, int maxSeparate) {
     LockUri parsed = LockUri.parse(uri);
     return LockClient.using(
         context -> {
@@ -94,7 +94,7 @@ final class Backends {
               .on(
                   () ->
                       PooledNodes.of(
-                          redis.pool(redis.server(), redis.servers.clientConfig(0)), few));
+                          redis.pool(redis.server(), redis.servers.clientConfig(0)), maxSeparate));
         },
         options);
   }
@@ -122,7 +122,7 @@ final class Backends {
   }
 
   static Deadline soon() {
-    return Deadline.in(TIME, PATIENCE);
+    return Deadline.in(TIME, REPLY_TIMEOUT);
   }
 
   /** Takes a lock that must be free. */
@@ -138,7 +138,7 @@ final class Backends {
     return backend.tryAcquire(claim(name), soon()) instanceof Attempt.Busy;
   }
 
-  /** Makes a backend use so many connections at the same time, which it keeps. */
+  /** Makes a backend use several connections at the same time, which it keeps. */
   static void occupyConnections(RedisServer server, LockBackend backend, int count)
       throws InterruptedException {
     server.pause();

@@ -16,8 +16,8 @@ import java.util.function.Function;
 import java.util.function.IntSupplier;
 
 /**
- * A server that gives the same answer to every command of a kind, for what a real one cannot be
- * brought to say: the words of old versions, or another protocol.
+ * A server that gives the same reply to every command of a kind. It replaces a real server for
+ * replies that this does not give: those of old versions, or of another protocol.
  */
 final class CannedServer implements AutoCloseable {
 
@@ -28,7 +28,7 @@ final class CannedServer implements AutoCloseable {
     this.listener = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
   }
 
-  /** Says the same to everybody who says anything, and hangs up. */
+  /** Starts a server that sends the same text to every client, and hangs up. */
   static CannedServer saying(String answer) throws IOException {
     CannedServer server = new CannedServer();
     server.serve(
@@ -56,7 +56,7 @@ final class CannedServer implements AutoCloseable {
     return server;
   }
 
-  /** A node of a cluster that says who has the slots, and nothing else. */
+  /** Starts a node of a cluster that only knows CLUSTER SLOTS. */
   static CannedServer tellingSlots(String slots) throws IOException {
     CannedServer server = new CannedServer();
     server.answer(

@@ -8,7 +8,7 @@ import dev.interlock.tck.specimen.ForwardingBackend;
 import java.util.List;
 import redis.clients.jedis.UnifiedJedis;
 
-/** A backend on a client of the user's, and a user who closes it afterwards. */
+/** A backend on a Jedis client of the program, which is closed together with it. */
 final class ClosingBackend extends ForwardingBackend {
 
   private final LockBackend backend;

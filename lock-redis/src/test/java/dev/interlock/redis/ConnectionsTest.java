@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
-/** A client takes as many connections as it may, and gives back those that it does not use. */
+/** A client makes as many connections as it may, and closes those that it does not use. */
 class ConnectionsTest {
 
   @AutoClose private static final RedisServer redis = Testbed.redis().start();
@@ -62,7 +62,7 @@ class ConnectionsTest {
                   }
                   return true;
                 });
-        // None of them has been idle for long enough to be closed, so these are all there were.
+        // No connection has been idle long enough to be closed, so these are all.
         long after = connections();
         assertTrue(after <= most + 1, () -> after + " connections, one of them for the watch");
       }
@@ -72,7 +72,7 @@ class ConnectionsTest {
   @Test
   void connectionsThatNobodyUsesAreClosed() throws Exception {
     RedisUri uri = new RedisUri(LockUri.parse(redis.uri()), Duration.ofSeconds(10));
-    assertEquals(Duration.ofMinutes(1), LockPool.MAX_REST);
+    assertEquals(Duration.ofMinutes(1), LockPool.MAX_IDLE);
     LockKeys keys = LockKeys.of("interlock", "job");
     try (PooledNodes nodes =
         PooledNodes.of(
@@ -109,7 +109,7 @@ class ConnectionsTest {
     }
   }
 
-  /** Those of clients of ours; the test's own have no name. */
+  /** Returns the connections of Interlock's clients; those of the test have no name. */
   private static long connections() throws IOException {
     return ((String) redis.call("CLIENT", "LIST"))
         .lines()

@@ -28,8 +28,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import redis.clients.jedis.RedisClient;
 
 /**
- * A primary that has become a replica in place: it lives, and so do the connections to it. Its
- * address means the new primary.
+ * A primary that has become a replica: it is alive, and so are the connections to it. Its address
+ * now leads to the new primary.
  */
 class DemotedPrimaryTest {
 
@@ -54,7 +54,7 @@ class DemotedPrimaryTest {
     Eventually.holds("linked", () -> one.info("replication", "master_link_status").equals("up"));
   }
 
-  /** When all that was written has been passed on. */
+  /** Waits until the replica has all writes. */
   private void failOver() throws Exception {
     Eventually.holds("replicated", () -> replica.keys().keySet().equals(primary.keys().keySet()));
     replica.call("REPLICAOF", "NO", "ONE");

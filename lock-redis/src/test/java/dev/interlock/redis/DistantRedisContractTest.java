@@ -13,7 +13,7 @@ import java.time.Duration;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 
-/** The rules expect no speed: a Redis whose answers take 20 ms keeps the contract, too. */
+/** A Redis whose replies take 20 ms keeps the contract: the rules do not depend on speed. */
 @Tag("extended")
 class DistantRedisContractTest extends LockTck {
 

@@ -6,7 +6,7 @@ import dev.interlock.testbed.redis.RedisServer;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** The documented rights are enough, and none of them is one too many. */
+/** The documented rights are sufficient, and each of them is necessary. */
 class DocumentedRightsTest {
 
   @Test

@@ -41,7 +41,7 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** Those who wait for a connection are woken by whatever lets them go on, or ends their hope. */
+/** Threads that wait for a connection are woken when there is one, or when there will be none. */
 class ExhaustedPoolTest {
 
   private static final LockKeys KEYS = LockKeys.of("interlock", "job");
@@ -131,7 +131,7 @@ class ExhaustedPoolTest {
     holder.giveBack();
   }
 
-  /** Its pool interrupts the threads that wait for it. */
+  /** The pool of the program interrupts the threads that wait for it. */
   @Test
   void aJedisThatIsClosedLetsAllGoAndInterruptsNobody() throws Exception {
     try (ConnectionPool pool = programsPool();
@@ -146,7 +146,7 @@ class ExhaustedPoolTest {
     }
   }
 
-  /** As Jedis does when Sentinel has chosen another primary. */
+  /** The pool is closed and replaced, as Jedis does when Sentinel has chosen another primary. */
   @Test
   void aPoolThatIsReplacedSendsAllToTheNext() throws Exception {
     try (ConnectionPool old = programsPool();
@@ -163,7 +163,7 @@ class ExhaustedPoolTest {
     }
   }
 
-  /** As Jedis does when a node is missing from what another says of the slots. */
+  /** The pool is closed, as Jedis does when a node is missing from the slots of another. */
   @Test
   void aPoolOfOneNodeThatIsClosedIsNotTakenForAClosedJedis() throws Exception {
     String server = redis.host();
@@ -193,7 +193,9 @@ class ExhaustedPoolTest {
     }
   }
 
-  /** As Jedis does when a node has left the cluster and come back. */
+  /**
+   * The pool is closed and replaced, as Jedis does when a node has left the cluster and rejoined.
+   */
   @Test
   void aListingFindsTheNewPoolOfANode() throws Exception {
     String server = redis.host();
@@ -364,7 +366,7 @@ class ExhaustedPoolTest {
     }
   }
 
-  /** Waits for the connection of another, for as long as it takes. */
+  /** Waits without limit for the connection of another caller. */
   private static final class Waiter {
     private final CompletableFuture<Boolean> reply = new CompletableFuture<>();
     private final Thread thread;

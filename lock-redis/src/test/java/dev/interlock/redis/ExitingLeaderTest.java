@@ -27,7 +27,7 @@ import org.junit.jupiter.api.Test;
 @Tag("extended")
 class ExitingLeaderTest {
 
-  /** How long a busy machine may take for what should be instant. */
+  /** The time-out of actions that are instant except on a busy machine. */
   private static final Duration SLACK = Duration.ofSeconds(15);
 
   @AutoClose private static final RedisServer redis = Testbed.redis().start();

@@ -46,8 +46,8 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Failures are distinguished, with a remedy, and leave nothing behind. Wherever a real Redis can be
- * brought to fail in that way, one is.
+ * Failures are distinguished, name a remedy, and leave nothing behind. The failures are those of a
+ * real Redis wherever possible.
  */
 class FailuresTest {
 
@@ -223,17 +223,18 @@ class FailuresTest {
     }
   }
 
-  /** Alone, or joined with others' requests. */
+  /** The requests are sent separately, or joined. */
   @ParameterizedTest
-  @ValueSource(ints = {PooledNode.NEVER, 0})
-  void aReleaseWhoseReplyIsLostIsInDoubtAndNoLoss(int few) throws Exception {
+  @ValueSource(ints = {PooledNode.NEVER_JOINED, 0})
+  void aReleaseWhoseReplyIsLostIsInDoubtAndNoLoss(int maxSeparate) throws Exception {
     LockOptions patient =
         LockOptions.builder()
             .ttl(Duration.ofHours(1))
             .requestTimeout(Duration.ofSeconds(20))
             .build();
     try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port());
-        LockClient client = Backends.client("redis://127.0.0.1:" + proxy.port(), patient, few)) {
+        LockClient client =
+            Backends.client("redis://127.0.0.1:" + proxy.port(), patient, maxSeparate)) {
       client.lock("teach the scripts").acquire().release();
       Lease lease = client.lock("job").acquire();
       CompletableFuture<ReleaseOutcome> release;
@@ -251,7 +252,10 @@ class FailuresTest {
     }
   }
 
-  /** The engine undoes what may pass, and not what a person must set right. */
+  /**
+   * The engine undoes an attempt after a failure that may pass, but not after a configuration
+   * error.
+   */
   @Test
   void aGrantWhoseRepetitionIsRefusedIsInDoubt() throws Exception {
     try (RedisServer guarded = Testbed.redis().user("me", SECRET, "~* &* +@all").start();
@@ -336,7 +340,7 @@ class FailuresTest {
             Backends.open(
                 "redis://127.0.0.1:" + proxy.port() + "?maxConnections=1", Duration.ofMinutes(2))) {
       long before = proxy.traffic().toServer().received();
-      try (NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT)) {
+      try (NetworkFault fault = proxy.hold(Direction.SERVER_TO_CLIENT)) {
         CompletableFuture<Void> slow =
             CompletableFuture.runAsync(
                 () -> {
@@ -350,7 +354,7 @@ class FailuresTest {
         assertSays(
             unavailableInTime(() -> backend.inspect("job", in(Duration.ofMillis(200)))),
             "all 1 connections are in use");
-        held.close();
+        fault.close();
         slow.join();
       }
     }
@@ -527,7 +531,7 @@ class FailuresTest {
     }
   }
 
-  // --- what a person has to set right
+  // --- configuration errors
   // -------------------------------------------------------------
 
   @Test
@@ -698,7 +702,9 @@ class FailuresTest {
         LockUnavailableException.class, assertThrows(LockException.class, action));
   }
 
-  /** Asks again where this JVM stood still, so that the time was up before anything was sent. */
+  /**
+   * Asks again where this JVM stood still, so that the deadline passed before the request was sent.
+   */
   private static LockUnavailableException unavailableInTime(Executable action) throws Exception {
     AtomicReference<LockUnavailableException> last = new AtomicReference<>();
     Eventually.holds(

@@ -61,7 +61,7 @@ class FarWaiterTest {
     redis.close();
   }
 
-  /** What the clients compete for. */
+  /** The kinds of locks for which the clients compete. */
   @SuppressWarnings("ImmutableEnumChecker") // functions without state
   enum Kind {
     LOCK(1, 3, client -> client.lock("job")),

@@ -30,7 +30,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Whole clients that send whatever they can together, on a real Redis. */
+/** Whole clients that join as many requests as possible, on a real Redis. */
 class JoinedClientTest {
 
   private static final int THREADS = 24;
@@ -53,7 +53,7 @@ class JoinedClientTest {
     return Backends.client(uri, OPTIONS, 0);
   }
 
-  /** What no two clients may do at the same time. */
+  /** The critical section. */
   private static final class Shared {
     final AtomicInteger inside = new AtomicInteger();
     final AtomicLong lastToken = new AtomicLong();

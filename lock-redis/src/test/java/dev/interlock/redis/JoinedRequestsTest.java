@@ -47,13 +47,13 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Requests that share a connection, when something happens to them on the way. The server, the
- * connections and the faults are real.
+ * Requests that share a connection, while faults happen. The server, the connections and the faults
+ * are real.
  */
 class JoinedRequestsTest {
 
   private static final int CALLERS = 40;
-  private static final Duration LONG = Duration.ofSeconds(20);
+  private static final Duration LONG_TIMEOUT = Duration.ofSeconds(20);
 
   @AutoClose private static final RedisServer redis = Testbed.redis().start();
 
@@ -88,7 +88,7 @@ class JoinedRequestsTest {
     return new HostAndPort("127.0.0.1", proxy.port());
   }
 
-  /** One thread's acquisition, and what came of it. */
+  /** The acquisition of one thread, and its result. */
   private final class Caller {
     final LockKeys keys;
     final String value;
@@ -128,11 +128,13 @@ class JoinedRequestsTest {
     }
 
     long granted() throws Exception {
-      return token.get(LONG.toSeconds(), TimeUnit.SECONDS);
+      return token.get(LONG_TIMEOUT.toSeconds(), TimeUnit.SECONDS);
     }
 
     Throwable failure() throws Exception {
-      return token.handle((granted, failure) -> failure).get(LONG.toSeconds(), TimeUnit.SECONDS);
+      return token
+          .handle((granted, failure) -> failure)
+          .get(LONG_TIMEOUT.toSeconds(), TimeUnit.SECONDS);
     }
 
     boolean waits() {
@@ -145,7 +147,7 @@ class JoinedRequestsTest {
 
     /** Lets this caller's deadline pass while it waits for its reply. */
     void assertLeavesWhenTimeIsUp(AdvancingTime time) throws Exception {
-      time.advance(LONG);
+      time.advance(LONG_TIMEOUT);
       LockSupport.unpark(thread);
       assertTrue(Failures.isTimeout(failure()), () -> "left with " + token);
     }
@@ -158,7 +160,7 @@ class JoinedRequestsTest {
       return redis.call("GET", keys.toString());
     }
 
-    /** The reply was that of the last time that the request was carried out, and of no other. */
+    /** Asserts that the reply belongs to the last execution of the request. */
     void assertGrantedOnServer() throws Exception {
       long granted = granted();
       assertEquals(value, valueOnServer());
@@ -167,7 +169,7 @@ class JoinedRequestsTest {
   }
 
   private Caller caller(int number) {
-    return new Caller(number, in(LONG));
+    return new Caller(number, in(LONG_TIMEOUT));
   }
 
   private static Deadline in(Duration time) {
@@ -215,9 +217,9 @@ class JoinedRequestsTest {
 
   @Test
   void requestsThatWaitAreSentOverOneConnectionAndEachGetsItsOwnReply() throws Exception {
-    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    NetworkFault fault = proxy.hold(Direction.SERVER_TO_CLIENT);
     List<Caller> callers = queued();
-    held.close();
+    fault.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
@@ -227,22 +229,22 @@ class JoinedRequestsTest {
   @Test
   void noneWaitsForTheReplyOfAnother() throws Exception {
     warmUp();
-    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    NetworkFault fault = proxy.hold(Direction.SERVER_TO_CLIENT);
     for (int i = 0; i < 5; i++) {
       Caller next = caller(i);
       Eventually.holds("it is carried out", next::isCarriedOut);
       assertFalse(next.token.isDone());
     }
-    held.close();
+    fault.close();
   }
 
   @Test
   void aScriptThatTheServerDoesNotKnowIsTaughtToItAmongOtherRequests() throws Exception {
     warmUp();
-    NetworkFault held = proxy.hold(Direction.CLIENT_TO_SERVER);
+    NetworkFault fault = proxy.hold(Direction.CLIENT_TO_SERVER);
     List<Caller> callers = queued();
     redis.call("SCRIPT", "FLUSH");
-    held.close();
+    fault.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
@@ -251,10 +253,10 @@ class JoinedRequestsTest {
   @Test
   void aConnectionThatIsCutAmongTheRepliesIsReplacedAndOnlyTheRestRepeated() throws Exception {
     warmUp();
-    NetworkFault held = proxy.hold(Direction.CLIENT_TO_SERVER);
+    NetworkFault fault = proxy.hold(Direction.CLIENT_TO_SERVER);
     List<Caller> callers = queued();
     proxy.dropAfter(Direction.SERVER_TO_CLIENT, 140);
-    held.close();
+    fault.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
@@ -270,13 +272,13 @@ class JoinedRequestsTest {
   @Test
   void whereTheConnectionCannotBeReplacedTheUnreadAreInDoubtAndTheReadAreNot() throws Exception {
     warmUp();
-    NetworkFault held = proxy.hold(Direction.CLIENT_TO_SERVER);
+    NetworkFault fault = proxy.hold(Direction.CLIENT_TO_SERVER);
     List<Caller> callers = queued();
     Eventually.holds(
         "all are sent", () -> callers.stream().allMatch(caller -> caller.call.isInDoubt()));
     try (NetworkFault refused = proxy.refuse()) {
       proxy.dropAfter(Direction.SERVER_TO_CLIENT, 140);
-      held.close();
+      fault.close();
       Eventually.holds(
           "all know", () -> callers.stream().allMatch(caller -> caller.token.isDone()));
     }
@@ -295,7 +297,7 @@ class JoinedRequestsTest {
         "it is connected again",
         () -> {
           try {
-            node.run(new Call(Script.INSPECT, callers.get(0).keys), in(LONG));
+            node.run(new Call(Script.INSPECT, callers.get(0).keys), in(LONG_TIMEOUT));
             return true;
           } catch (JedisException stillKnown) {
             return false;
@@ -306,7 +308,8 @@ class JoinedRequestsTest {
         caller.assertGrantedOnServer();
       } else {
         // As the engine does with what is in doubt.
-        node.run(new Call(Script.RELEASE, caller.keys, caller.value.getBytes(UTF_8)), in(LONG));
+        node.run(
+            new Call(Script.RELEASE, caller.keys, caller.value.getBytes(UTF_8)), in(LONG_TIMEOUT));
         assertNull(caller.valueOnServer());
       }
     }
@@ -316,7 +319,7 @@ class JoinedRequestsTest {
   void inABlackHoleNobodyWaitsForTheDeadlineOfAnother() throws Exception {
     warmUp();
     Deadline brief = in(Duration.ofSeconds(1));
-    Deadline longer = in(LONG);
+    Deadline longer = in(LONG_TIMEOUT);
     List<Caller> hasty = new ArrayList<>();
     List<Caller> patient = new ArrayList<>();
     try (NetworkFault hole = proxy.blackHole(Direction.SERVER_TO_CLIENT)) {
@@ -361,13 +364,13 @@ class JoinedRequestsTest {
   @Test
   void whoLeavesAtItsDeadlineDoesNotMixUpTheRepliesOfTheOthers() throws Exception {
     warmUp();
-    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    NetworkFault fault = proxy.hold(Direction.SERVER_TO_CLIENT);
     AdvancingTime time = new AdvancingTime();
-    Caller hasty = new Caller(CALLERS, Deadline.in(time, LONG));
+    Caller hasty = new Caller(CALLERS, Deadline.in(time, LONG_TIMEOUT));
     List<Caller> callers = carriedOut();
     Eventually.holds("the hasty one, too", hasty::isCarriedOut);
     hasty.assertLeavesWhenTimeIsUp(time);
-    held.close();
+    fault.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
@@ -379,10 +382,10 @@ class JoinedRequestsTest {
   void whatIsGrantedToACallerWhoHasLeftIsGivenBackAlsoIfItsOwnUndoingCameFirst(boolean heard)
       throws Exception {
     warmUp();
-    NetworkFault held = proxy.hold(Direction.CLIENT_TO_SERVER);
+    NetworkFault fault = proxy.hold(Direction.CLIENT_TO_SERVER);
     Caller patient = caller(1);
     AdvancingTime time = new AdvancingTime();
-    Caller hasty = new Caller(2, Deadline.in(time, LONG));
+    Caller hasty = new Caller(2, Deadline.in(time, LONG_TIMEOUT));
     Eventually.holds("sent", () -> patient.call.isInDoubt() && hasty.call.isInDoubt());
     hasty.assertLeavesWhenTimeIsUp(time);
     // The engine undoes it then. That comes before what it is to undo.
@@ -390,7 +393,7 @@ class JoinedRequestsTest {
     if (!heard) {
       proxy.blackHole(Direction.SERVER_TO_CLIENT);
     }
-    held.close();
+    fault.close();
     Eventually.holds("it was sent", () -> redis.call("GET", hasty.keys + ":fence") != null);
     Eventually.holds("it was given back", () -> !hasty.isCarriedOut());
     if (heard) {
@@ -434,12 +437,12 @@ class JoinedRequestsTest {
 
   @Test
   void anInterruptTakesARequestBackThatIsNotSent() throws Exception {
-    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    NetworkFault fault = proxy.hold(Direction.SERVER_TO_CLIENT);
     List<Caller> callers = queued();
     Caller interrupted = callers.get(17);
     interrupted.thread.interrupt();
     assertInstanceOf(InterruptedException.class, interrupted.failure());
-    held.close();
+    fault.close();
     for (Caller caller : callers) {
       if (caller != interrupted) {
         caller.assertGrantedOnServer();
@@ -452,10 +455,10 @@ class JoinedRequestsTest {
   void interruptsOfThoseThatWaitForRepliesBreakNothingAndAreKept() throws Exception {
     warmUp();
     Set<String> before = connections();
-    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    NetworkFault fault = proxy.hold(Direction.SERVER_TO_CLIENT);
     List<Caller> callers = carriedOut();
     callers.subList(1, 10).forEach(caller -> caller.thread.interrupt());
-    held.close();
+    fault.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
@@ -503,7 +506,7 @@ class JoinedRequestsTest {
 
   @Test
   void whenTheNodeIsClosedThoseWhoWaitForAConnectionAreTold() throws Exception {
-    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    NetworkFault fault = proxy.hold(Direction.SERVER_TO_CLIENT);
     List<Caller> callers = queued();
     node.closePipeline();
     for (Caller caller : callers) {
@@ -511,17 +514,17 @@ class JoinedRequestsTest {
     }
     assertThrows(
         JedisException.class,
-        () -> node.run(new Call(Script.INSPECT, callers.get(0).keys), in(LONG)));
-    held.close();
+        () -> node.run(new Call(Script.INSPECT, callers.get(0).keys), in(LONG_TIMEOUT)));
+    fault.close();
   }
 
   @Test
   void whenTheNodeIsClosedWhatWasSentIsStillAnswered() throws Exception {
     warmUp();
-    NetworkFault held = proxy.hold(Direction.SERVER_TO_CLIENT);
+    NetworkFault fault = proxy.hold(Direction.SERVER_TO_CLIENT);
     List<Caller> callers = carriedOut();
     node.closePipeline();
-    held.close();
+    fault.close();
     for (Caller caller : callers) {
       caller.assertGrantedOnServer();
     }
@@ -550,9 +553,9 @@ class JoinedRequestsTest {
 
   @Test
   void aRequestThatMeetsTheClosedPipelineOfAReplacedServerMayGoToTheNextOne() throws Exception {
-    new Caller(1, in(LONG)).granted();
+    new Caller(1, in(LONG_TIMEOUT)).granted();
     node.closePipeline();
-    Throwable failure = new Caller(2, in(LONG)).failure();
+    Throwable failure = new Caller(2, in(LONG_TIMEOUT)).failure();
     assertInstanceOf(PoolClosedException.class, failure);
   }
 }

@@ -30,7 +30,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 class LineTest {
 
   private static final String LINE = "interlock:{job}:line";
-  private static final Duration LONG = Duration.ofHours(1);
+  private static final Duration LONG_TTL = Duration.ofHours(1);
 
   @AutoClose
   private static final RedisServer redis =
@@ -58,7 +58,7 @@ class LineTest {
     redis.setClock(clock);
   }
 
-  /** What has to be waited for. */
+  /** The kinds of locks that clients wait for. */
   @SuppressWarnings("ImmutableEnumChecker") // shares do not change
   enum Kind {
     LOCK(Share.EXCLUSIVE),
@@ -86,7 +86,7 @@ class LineTest {
   @EnumSource
   void aReservationSoonEndsAlthoughTheClockIsSetBack(Kind kind) throws Exception {
     passOn(kind);
-    letPass(LONG.negated());
+    letPass(LONG_TTL.negated());
     Deadline soon = soon();
     while (second.tryAcquire(claim("job", kind.share), soon) instanceof Attempt.Busy) {
       assertFalse(soon.hasPassed(), "the lock stays reserved");
@@ -97,7 +97,7 @@ class LineTest {
   private void passOn(Kind kind) throws Exception {
     Claim held = claim("job", kind.share);
     take(holder, held);
-    assertBusy(first, kind, LONG);
+    assertBusy(first, kind, LONG_TTL);
     assertTrue(holder.release(held, soon()));
     assertTrue((Long) redis.call("PTTL", LINE) > 0, "the line would stay for ever");
   }
@@ -119,9 +119,9 @@ class LineTest {
     assertBusy(first, kind, Duration.ofSeconds(5));
     String id = ((List<?>) redis.call("HKEYS", LINE)).get(0).toString();
     letPass(Duration.ofSeconds(1));
-    assertBusy(second, kind, LONG);
+    assertBusy(second, kind, LONG_TTL);
     letPass(Duration.ofSeconds(9));
-    assertBusy(first, kind, LONG);
+    assertBusy(first, kind, LONG_TTL);
     assertTrue(holder.release(held, soon()));
     String place = redis.call("HGET", LINE, id).toString();
     assertTrue(
@@ -136,7 +136,7 @@ class LineTest {
       full.addAll(List.of("gone" + i, "1:2:1:300"));
     }
     redis.call(full.toArray(String[]::new));
-    assertBusy(first, Kind.LOCK, LONG);
+    assertBusy(first, Kind.LOCK, LONG_TTL);
     assertEquals(1L, redis.call("HLEN", LINE));
   }
 }

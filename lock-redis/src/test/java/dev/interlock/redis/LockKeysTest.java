@@ -21,7 +21,7 @@ import redis.clients.jedis.util.JedisClusterCRC16;
 /** Names become keys without ever meeting. */
 class LockKeysTest {
 
-  /** What is most likely to be mixed up, so that chance finds it. */
+  /** The characters that are most likely to be confused, so that random names contain them. */
   private static final int[] LIKELY =
       "{}%:/|*?[]\\\"' aAeE\u00e9\u0301fence27BD".codePoints().toArray();
 

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What the scripts do, seen from the backend and from the server. */
+/** The effects of the scripts, seen from the backend and from the server. */
 class RedisBackendTest {
 
   private static final String LOCK = "interlock:{job}";

@@ -141,7 +141,7 @@ class RedisFenceTest {
     assertEquals(1, quantity());
   }
 
-  /** What a fail-over or an expired fence leaves behind refuses everybody. */
+  /** After a fail-over or the expiry of the fence, every write is refused. */
   @Test
   void aFenceThatIsGoneRefusesThoseWhoHaveClaimed() {
     claimAndRead(7);
@@ -167,7 +167,7 @@ class RedisFenceTest {
     }
   }
 
-  /** A Lua number would round them. */
+  /** The tokens are so high that a Lua number would round them. */
   @Test
   void theHighestTokensAreDistinguished() {
     fence.claim(NAME, 9);
@@ -282,7 +282,7 @@ class RedisFenceTest {
     assertTrue(accepted.get() > 0 && accepted.get() < 500, accepted::toString);
   }
 
-  /** Of a lock that excludes nobody: whatever the fence lets through adds up. */
+  /** The lock excludes nobody, and yet the writes that the fence permits add up. */
   @Test
   void theRecipeSellsNoPieceTwiceWithoutAnyExclusion() throws Exception {
     jedis.set(KEY, "10000");
@@ -335,7 +335,7 @@ class RedisFenceTest {
     threads.shutdown();
   }
 
-  /** Everything at once: a lock on Redis, a process that is stopped, and what it sends late. */
+  /** A lock on Redis, a process that is stopped, and its late write. */
   @Test
   void aStoppedProcessWritesTooLate() throws Exception {
     LockOptions fixed =

@@ -39,7 +39,7 @@ import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.providers.ConnectionProvider;
 import redis.clients.jedis.providers.PooledConnectionProvider;
 
-/** Locks through Jedis clients that the user has. */
+/** Locks through Jedis clients of the program. */
 class RedisLocksTest {
 
   /** A server that stands still for a while fails no request. */
@@ -134,7 +134,7 @@ class RedisLocksTest {
 
   @Test
   void theUsersPoolIsNotWaitedForLongerThanTheDeadline() throws Exception {
-    // As Jedis comes: eight connections, waited for without limit.
+    // The defaults of Jedis: eight connections, and no limit for waiting.
     try (RedisClient jedis = client(new ConnectionPoolConfig(), 60_000);
         LockBackend backend = backend(jedis)) {
       List<Connection> all = Stream.generate(() -> jedis.getPool().getResource()).limit(8).toList();

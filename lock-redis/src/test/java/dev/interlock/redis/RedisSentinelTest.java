@@ -141,7 +141,7 @@ class RedisSentinelTest {
       assertTrue(second.token() > grant.token());
       assertEquals(Long.toString(second.token()), next.call("GET", "interlock:{job}:fence"));
 
-      // Earlier waiters still hear of releases, now from the new primary.
+      // Earlier waiters are still notified of releases, now by the new primary.
       Eventually.holds(
           "listening", () -> next.call("PUBSUB", "CHANNELS").toString().contains("{job}"));
       assertTrue(isBusy(backend, "job"));
@@ -198,7 +198,7 @@ class RedisSentinelTest {
     }
   }
 
-  /** What may happen to a primary while the client hears nothing from the sentinels. */
+  /** The failures of a primary while the client gets no messages from the sentinels. */
   enum Fate {
     DEMOTED {
       @Override
@@ -218,7 +218,7 @@ class RedisSentinelTest {
     abstract void befall() throws Exception;
   }
 
-  /** As when it changes after the driver has asked for it and before it listens. */
+  /** The primary changes after the driver has asked for it, and before it listens. */
   @ParameterizedTest
   @EnumSource
   void aPrimaryThatIsReplacedUnheardIsAskedForWhenItFails(Fate fate) throws Exception {

@@ -9,7 +9,7 @@ import java.util.Optional;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 
-/** The kit refuses wrong locks on Redis, for what is wrong with them. */
+/** The kit refuses wrong locks on Redis, and finds the fault of each. */
 @Tag("extended")
 class RedisSpecimensTest extends SpecimenSuite {
 

@@ -7,7 +7,7 @@ import dev.interlock.testbed.redis.RedisServer;
 import java.io.IOException;
 import java.util.Optional;
 
-/** A disposable Redis as the kit wants to see it. */
+/** A disposable Redis for the kit. */
 final class RedisUnderTest extends RedisStore {
 
   private static final Keys KEYS =
@@ -19,7 +19,7 @@ final class RedisUnderTest extends RedisStore {
     this(redis, "");
   }
 
-  /** To be used as a user who must be refused nothing. */
+  /** Starts a Redis for a user who must not be refused anything. */
   RedisUnderTest(RedisServer redis, String userInfo) {
     super(redis, userInfo, "", KEYS);
   }

@@ -18,8 +18,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * What is wrong with a URI is said before anything is connected to: there is no host of that name,
- * so whatever got further would fail in another way.
+ * A wrong URI is refused before any connection is made. The hosts do not exist, so an attempt to
+ * connect would fail in another way.
  */
 class RedisUriTest {
 

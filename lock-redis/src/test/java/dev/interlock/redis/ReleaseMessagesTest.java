@@ -38,7 +38,7 @@ class ReleaseMessagesTest {
   private LockBackend holder;
   private LockBackend waiter;
 
-  /** How a lock that is held becomes free at once. */
+  /** The ways in which a held lock becomes free at once. */
   private enum Ending {
     RELEASE {
       @Override

@@ -16,7 +16,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
-/** What is concluded from the answers of sentinels that do not agree. */
+/** Conclusions from the answers of sentinels that do not agree. */
 class SentinelsTest {
 
   private static final int OLD = 1;
@@ -28,7 +28,7 @@ class SentinelsTest {
   private final CannedServer[] servers = new CannedServer[3];
   private Sentinels sentinels;
 
-  /** With all threads listening, as what these ask for before is believed. */
+  /** Created when all threads listen, because the answers that they get before are believed. */
   @BeforeEach
   void listen() throws Exception {
     CountDownLatch listening = new CountDownLatch(servers.length);
@@ -52,13 +52,13 @@ class SentinelsTest {
 
   @Test
   void nothingHasChangedWhenAllSayTheSame() {
-    assertFalse(sentinels.haveMissedAChange());
+    assertFalse(sentinels.haveMissedChange());
   }
 
   @Test
   void oneThatIsBehindTheOthersIsOutvoted() {
     primaries.set(0, NEW);
-    assertFalse(sentinels.haveMissedAChange());
+    assertFalse(sentinels.haveMissedChange());
   }
 
   @Test
@@ -66,11 +66,11 @@ class SentinelsTest {
     for (int i = 0; i < servers.length; i++) {
       primaries.set(i, NEW);
     }
-    assertTrue(sentinels.haveMissedAChange());
+    assertTrue(sentinels.haveMissedChange());
     assertEquals(OLD, sentinels.getCurrentMaster().getPort());
-    try (Sentinels anew = sentinels.again()) {
+    try (Sentinels anew = sentinels.reopen()) {
       assertEquals(NEW, anew.getCurrentMaster().getPort());
-      assertFalse(anew.haveMissedAChange());
+      assertFalse(anew.haveMissedChange());
     }
   }
 
@@ -78,7 +78,7 @@ class SentinelsTest {
   void ofTwoThatDisagreeTheOneWithTheNewsIsBelieved() throws Exception {
     primaries.set(0, NEW);
     servers[2].close();
-    assertTrue(sentinels.haveMissedAChange());
+    assertTrue(sentinels.haveMissedChange());
   }
 
   @Test
@@ -86,6 +86,6 @@ class SentinelsTest {
     for (CannedServer server : servers) {
       server.close();
     }
-    assertFalse(sentinels.haveMissedAChange());
+    assertFalse(sentinels.haveMissedChange());
   }
 }

@@ -55,7 +55,7 @@ import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Several clients that share names on a real Redis: who is served, who is told, what is lost. */
+/** Several clients that share names on a real Redis: turns, messages, and lost replies. */
 class SharedClientsTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
@@ -66,7 +66,7 @@ class SharedClientsTest {
   private static final LockOptions PATIENT =
       LockOptions.builder().requestTimeout(Duration.ofSeconds(20)).build();
 
-  /** Waiters hear of releases, or not at all for as long as a test may take. */
+  /** Waiters are notified of releases, and never poll while a test runs. */
   private static final LockOptions HEARING =
       LockOptions.builder()
           .requestTimeout(Duration.ofSeconds(20))
@@ -158,10 +158,11 @@ class SharedClientsTest {
     return times;
   }
 
-  /** Alone, or joined with others' requests. */
+  /** The requests are sent separately, or joined. */
   @ParameterizedTest
-  @ValueSource(ints = {PooledNode.NEVER, 0})
-  void permitsOfManyClientsNeverExceedTheLimitWhateverConnectionsBreak(int few) throws Exception {
+  @ValueSource(ints = {PooledNode.NEVER_JOINED, 0})
+  void permitsOfManyClientsNeverExceedTheLimitWhateverConnectionsBreak(int maxSeparate)
+      throws Exception {
     int limit = 5;
     AtomicInteger used = new AtomicInteger();
     AtomicInteger most = new AtomicInteger();
@@ -169,7 +170,8 @@ class SharedClientsTest {
     try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port())) {
       List<Future<?>> all = new ArrayList<>();
       for (int c = 0; c < 3; c++) {
-        LockClient client = Backends.client("redis://127.0.0.1:" + proxy.port(), PATIENT, few);
+        LockClient client =
+            Backends.client("redis://127.0.0.1:" + proxy.port(), PATIENT, maxSeparate);
         clients.add(client);
         for (int t = 0; t < 4; t++) {
           int permits = 1 + t % 3;
@@ -334,10 +336,11 @@ class SharedClientsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {PooledNode.NEVER, 0})
-  void aReleaseWhoseReplyIsLostIsInDoubtAndNoLoss(int few) throws Exception {
+  @ValueSource(ints = {PooledNode.NEVER_JOINED, 0})
+  void aReleaseWhoseReplyIsLostIsInDoubtAndNoLoss(int maxSeparate) throws Exception {
     try (FaultProxy proxy = FaultProxy.to(redis.host(), redis.port());
-        LockClient client = Backends.client("redis://127.0.0.1:" + proxy.port(), HEARING, few)) {
+        LockClient client =
+            Backends.client("redis://127.0.0.1:" + proxy.port(), HEARING, maxSeparate)) {
       client.semaphore("teach the scripts", 3).acquire().release();
       LockClient direct = client(HEARING);
       Lease other = direct.semaphore("job", 3).acquire();
@@ -382,7 +385,7 @@ class SharedClientsTest {
     other.lock("job").acquire().release();
   }
 
-  /** The waiter hears of the release, and others may be quicker. */
+  /** The waiter is notified of the release, and others may be quicker. */
   @Test
   void aNameThatIsWaitedForIsNotTakenInAnotherWayBetweenItsHolders() throws Exception {
     LockClient reading = client(PATIENT);
@@ -402,7 +405,7 @@ class SharedClientsTest {
 
   // --- a primary that has become a replica ------------------------------------------------------
 
-  /** What it says of others is old, and what it lacks may be on the new primary. */
+  /** The locks that it shows are stale, and the new primary may have others. */
   @Test
   void aReplicaSaysNothingAboutShares() throws Exception {
     try (RedisServer mortal = Testbed.redis().start();

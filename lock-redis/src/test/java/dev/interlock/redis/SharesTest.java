@@ -49,7 +49,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What several claims hold together, seen from the backend and from the server. */
+/** Names that several claims hold together, seen from the backend and from the server. */
 class SharesTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -358,7 +358,7 @@ class SharesTest {
     }
   }
 
-  /** Which a leader sends for a caller that has left. */
+  /** A pipeline sends such an undo for a caller that has withdrawn. */
   @Test
   void whatUndoesAnAcquisitionEndsItsHoldAndNoOther() throws Exception {
     RedisUri uri = new RedisUri(LockUri.parse(redis.uri()), Duration.ofSeconds(10));
@@ -366,7 +366,8 @@ class SharesTest {
     Claim other = permits(1, 3);
     take(backend, other);
     try (Nodes nodes =
-        PooledNodes.of(uri.pool(uri.server(), uri.servers.clientConfig(0)), PooledNode.NEVER)) {
+        PooledNodes.of(
+            uri.pool(uri.server(), uri.servers.clientConfig(0)), PooledNode.NEVER_JOINED)) {
       byte[] minute = ScriptCall.number(60_000);
       ScriptCall call =
           new ScriptCall(
@@ -400,18 +401,18 @@ class SharesTest {
   @ValueSource(ints = {0, 1, 2, 3, 4, 5})
   void whoeverUsesTheNameInAnotherWayIsToldAndLeavesNothing(int number) throws Exception {
     List<Share> uses = uses();
-    Share present = uses.get(number);
-    Claim holder = claim("job", present);
+    Share existing = uses.get(number);
+    Claim holder = claim("job", existing);
     Grant grant = take(backend, holder);
     Object before = contents();
     for (Share other : uses) {
       for (Duration reservation : List.of(Duration.ZERO, WAIT)) {
-        if (!other.agreesWith(present)) {
+        if (!other.agreesWith(existing)) {
           Claim claim = claim("job", other, Backends.TTL, reservation);
           LockConfigurationException e =
               assertThrows(
                   LockConfigurationException.class, () -> backend.tryAcquire(claim, soon()));
-          assertEquals(other.disagreement("job", present).getMessage(), e.getMessage());
+          assertEquals(other.disagreement("job", existing).getMessage(), e.getMessage());
           assertFalse(backend.release(claim, soon()));
           assertInstanceOf(Renewal.Gone.class, backend.renew(Grant.forTtl(claim, 1), soon()));
           assertEquals(before, contents());
@@ -443,7 +444,7 @@ class SharesTest {
         : String.valueOf(redis.call("ZRANGE", LOCK, "0", "-1", "WITHSCORES"));
   }
 
-  /** Those who wait for a reader to leave hear of it, and others may be quicker. */
+  /** Clients that wait for a reader are notified of its release, and others may be quicker. */
   @Test
   void aNameMayBecomeAnythingWhenNobodyHoldsItAndNobodyIsRemembered() throws Exception {
     for (Share next : List.of(Share.EXCLUSIVE, Share.ofSemaphore(1, 3), Share.ofSemaphore(1, 1))) {
@@ -472,7 +473,7 @@ class SharesTest {
     }
   }
 
-  // --- those who wait --------------------------------------------------------------------------
+  // --- waiters ---------------------------------------------------------------------------------
 
   @Test
   void nobodyOvertakesAWriterThatWaits() throws Exception {
@@ -856,7 +857,7 @@ class SharesTest {
     return calls;
   }
 
-  /** As those of an exclusive lock. */
+  /** The keys expire as those of an exclusive lock do. */
   @Test
   void aServerWithoutMemoryStillRenewsAndReleases() throws Exception {
     Claim first = permits(1, 3);

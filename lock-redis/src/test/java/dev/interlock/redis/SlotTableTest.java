@@ -73,7 +73,7 @@ class SlotTableTest {
     }
 
     @Override
-    public void consistOf(Set<HostAndPort> addresses) {
+    public void retain(Set<HostAndPort> addresses) {
       // Never fewer.
     }
 

@@ -25,7 +25,7 @@ import org.junit.jupiter.api.Tag;
 @Tag("extended")
 class SlowLogContractTest extends LockTck {
 
-  /** What listeners wait for: nothing in other JVMs, which count what a client keeps. */
+  /** Blocks the listeners; not in other JVMs, which count the objects that a client keeps. */
   private static volatile CountDownLatch end = new CountDownLatch(0);
 
   private final PrintStream fast = System.err;

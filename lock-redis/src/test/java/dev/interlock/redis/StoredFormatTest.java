@@ -23,7 +23,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** What other versions have stored is understood or refused, and never misread. */
+/** Values of other versions are understood or refused, and never misread. */
 class StoredFormatTest {
 
   private static final String LOCK = "interlock:{job}";

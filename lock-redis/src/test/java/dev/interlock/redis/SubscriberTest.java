@@ -48,10 +48,10 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisAccessControlException;
 
-/** Waiters hear of releases. A test that expects a signal waits for nothing else. */
+/** Waiters are notified of releases. A test that expects a signal waits for nothing else. */
 class SubscriberTest {
 
-  /** For what is found out by poking. A connection whose server stands still for longer breaks. */
+  /** A short interval of probes. A connection whose server stands still for longer breaks. */
   private static final int QUICK_POKE = 200;
 
   @AutoClose private static final RedisServer redis = Testbed.redis().start();
@@ -68,19 +68,19 @@ class SubscriberTest {
     threadsBefore = Thread.getAllStackTraces().keySet();
     backend = Backends.open(redis.uri());
     jedis = RedisClient.create(redis.host(), redis.port());
-    subscriber = subscriber(Subscriber.POKE_MILLIS);
+    subscriber = subscriber(Subscriber.PROBE_MILLIS);
   }
 
-  private Subscriber subscriber(int pokeMillis) {
-    return subscriber(PooledNodes.ofUser(jedis::getPool)::dedicated, pokeMillis);
+  private Subscriber subscriber(int probeMillis) {
+    return subscriber(PooledNodes.ofUser(jedis::getPool)::dedicated, probeMillis);
   }
 
-  private static Subscriber subscriber(Supplier<Connection> connections, int pokeMillis) {
+  private static Subscriber subscriber(Supplier<Connection> connections, int probeMillis) {
     return new Subscriber(
-        connections, "interlock", new Failures("redis", "here", false), pokeMillis);
+        connections, "interlock", new Failures("redis", "here", false), probeMillis);
   }
 
-  /** From now on the subscriber is one that soon finds out. */
+  /** Replaces the subscriber by one with a short interval of probes. */
   private void pokeQuickly() {
     subscriber.close();
     subscriber = subscriber(QUICK_POKE);
@@ -239,7 +239,7 @@ class SubscriberTest {
     }
   }
 
-  /** Of memory, or of threads. */
+  /** There is a lack of memory, or of threads. */
   @Test
   void aJvmThatWasShortOfSomethingConnectsAgain() throws Exception {
     AtomicBoolean shortage = new AtomicBoolean(true);
@@ -252,7 +252,7 @@ class SubscriberTest {
               }
               return connections.get();
             },
-            Subscriber.POKE_MILLIS)) {
+            Subscriber.PROBE_MILLIS)) {
       WakeUp waiter = new WakeUp(Backends.TIME);
       Watch unused = hit.watch(keys("job"), waiter);
       assertTrue(signalled(waiter));
@@ -274,7 +274,7 @@ class SubscriberTest {
                 super.sendCommand(command);
               }
             };
-    try (Subscriber hit = subscriber(connections, Subscriber.POKE_MILLIS)) {
+    try (Subscriber hit = subscriber(connections, Subscriber.PROBE_MILLIS)) {
       Watch unused = hit.watch(keys("job"), new WakeUp(Backends.TIME));
       Eventually.holds("subscribed", () -> channels().contains(keys("job").channel()));
     }
@@ -328,7 +328,7 @@ class SubscriberTest {
         () -> {
           throw new JedisAccessControlException("NOPERM no permission to subscribe");
         };
-    try (Subscriber refused = subscriber(refusing, Subscriber.POKE_MILLIS)) {
+    try (Subscriber refused = subscriber(refusing, Subscriber.PROBE_MILLIS)) {
       try {
         refused.watch(keys("job"), new WakeUp(Backends.TIME));
         blocked.await();

@@ -73,7 +73,7 @@ class TextbookLock implements LockBackend {
             .build();
   }
 
-  // --- what a specimen gets wrong ---
+  // --- steps that a specimen replaces ---
 
   /** Sets the key if it is not set. */
   boolean take(String key, Claim claim) {

@@ -35,11 +35,11 @@ class VirtualThreadTest {
   }
 
   @ParameterizedTest
-  @ValueSource(ints = {PooledNode.NEVER, 0})
-  void anInterruptInTheMiddleOfARequestEndsTheWaitAndTheGrantThatNobodyGotIsUndone(int few)
+  @ValueSource(ints = {PooledNode.NEVER_JOINED, 0})
+  void anInterruptInTheMiddleOfARequestEndsTheWaitAndTheGrantThatNobodyGotIsUndone(int maxSeparate)
       throws Exception {
     try (RedisServer redis = Testbed.redis().start();
-        LockClient client = Backends.client(redis.uri(), OPTIONS, few);
+        LockClient client = Backends.client(redis.uri(), OPTIONS, maxSeparate);
         LockClient other = LockClient.open(redis.uri(), OPTIONS)) {
       client.lock("warm").acquire().release();
       redis.pause();
@@ -59,7 +59,7 @@ class VirtualThreadTest {
       assertEquals(InterruptedException.class, failure.getClass());
 
       redis.resume();
-      // Long before the TTL: what the server granted after all is given back.
+      // Long before the TTL: the late grant of the server was released.
       assertTrue(other.lock("job").tryAcquire(Duration.ofMinutes(1)).isPresent());
       // And the client goes on, on another connection.
       client.lock("warm").acquire().release();

@@ -20,9 +20,9 @@ import java.util.function.IntConsumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One attempt in progress. Asks all nodes for their votes at the same time, sends the token to the
- * nodes below it, and ends as soon as a majority decides it. Counts later answers, too, until the
- * attempt is given up.
+ * One attempt in progress. Asks all nodes for their votes at the same time, sends the token to
+ * nodes with a lower fence, and is decided by a majority. Counts later answers, too, until the
+ * attempt is withdrawn.
  */
 final class Acquisition {
 
@@ -35,11 +35,11 @@ final class Acquisition {
   private final WakeUp wakeUp;
   private final VoteCount count;
 
-  /** What a node says of a name that is in use as another kind of lock. */
+  /** The failure if the name is in use as another kind of lock, according to a node. */
   private volatile @Nullable LockConfigurationException disagreement;
 
-  /** Releases nodes that grant after the attempt was given up. */
-  private @Nullable IntConsumer late;
+  /** Releases nodes that grant after the attempt was withdrawn. */
+  private @Nullable IntConsumer releaseLate;
 
   Acquisition(
       Requests requests, long hint, long waitedMillis, Deadline sendBefore, TimeSource time) {
@@ -53,12 +53,12 @@ final class Acquisition {
     this.count = new VoteCount(cluster.size());
   }
 
-  /** Asks all nodes. Does not wait. */
-  void begin() {
+  /** Asks all nodes. Does not wait for the answers. */
+  void start() {
     for (int node = 0; node < cluster.size(); node++) {
       cluster.send(
           node,
-          new Question(node, this::voted) {
+          new Question(node, this::onVote) {
             @Override
             ScriptCall ask(byte[] run) {
               return requests.acquire(run, hint, cluster.subscriber(node).id(), waitedMillis);
@@ -67,17 +67,17 @@ final class Acquisition {
     }
   }
 
-  private void voted(int node, Answer answer) {
+  private void onVote(int node, Answer answer) {
     Vote vote = vote(node, answer);
-    entry.missingOn(node, vote instanceof Vote.Busy);
+    entry.setLacking(node, vote instanceof Vote.Busy);
     if (vote instanceof Vote.Granted granted) {
-      entry.grantedBy(node, granted);
+      entry.recordGrant(node, granted);
     }
     List<Integer> toConfirm;
     long token;
-    IntConsumer giveBack;
+    IntConsumer release;
     synchronized (count) {
-      giveBack = late;
+      release = releaseLate;
       count.vote(node, vote);
       toConfirm = count.toConfirm();
       token = count.token();
@@ -85,13 +85,13 @@ final class Acquisition {
     for (int other : toConfirm) {
       confirm(other, token);
     }
-    if (giveBack != null && mayHoldUnder(vote)) {
-      giveBack.accept(node);
+    if (release != null && mayHoldUnder(vote)) {
+      release.accept(node);
     }
     wakeUp.signal();
   }
 
-  /** A node that refuses to vote may have granted an earlier copy, and been restarted since. */
+  /** Whether a node may hold the lock. One that refuses may have granted an earlier copy. */
   private boolean mayHoldUnder(@Nullable Vote vote) {
     return vote instanceof Vote.Granted
         || vote instanceof Vote.TimedOut
@@ -100,21 +100,21 @@ final class Acquisition {
   }
 
   /**
-   * Gives up. Leaves alone the nodes that are known not to hold the lock for this attempt.
+   * Withdraws the attempt from all nodes that may hold the lock for it.
    *
-   * @param giveBack called for every other node; if it has not answered yet, when it does
+   * @param release called for each of these nodes, now or when it answers
    */
-  void giveUp(IntConsumer giveBack) {
-    List<Integer> now = new ArrayList<>();
+  void withdraw(IntConsumer release) {
+    List<Integer> nodes = new ArrayList<>();
     synchronized (count) {
-      late = giveBack;
+      releaseLate = release;
       for (int node = 0; node < cluster.size(); node++) {
         if (mayHoldUnder(count.vote(node))) {
-          now.add(node);
+          nodes.add(node);
         }
       }
     }
-    now.forEach(giveBack::accept);
+    nodes.forEach(release::accept);
   }
 
   private Vote vote(int node, Answer answer) {
@@ -131,7 +131,7 @@ final class Acquisition {
   private void confirm(int node, long token) {
     cluster.send(
         node,
-        new Question(node, this::confirmed) {
+        new Question(node, this::onConfirmation) {
           @Override
           ScriptCall ask(byte[] run) {
             return requests.confirm(run, number(token));
@@ -139,22 +139,22 @@ final class Acquisition {
         });
   }
 
-  private void confirmed(int node, Answer answer) {
+  private void onConfirmation(int node, Answer answer) {
     Vote refusal = cluster.refusal(node, answer);
     synchronized (count) {
       if (answer.is("confirmed")) {
-        count.confirmed(node);
+        count.confirm(node);
       } else if (answer.is("passed")) {
-        // It holds the lock for this attempt, which needs a higher token.
-        count.notConfirmed(node, requireNonNull(count.vote(node)));
+        // The node holds the lock for this attempt, but the attempt needs a higher token.
+        count.reject(node, requireNonNull(count.vote(node)));
       } else {
-        count.notConfirmed(node, refusal == null ? new Vote.Lost() : refusal);
+        count.reject(node, refusal == null ? new Vote.Lost() : refusal);
       }
     }
     wakeUp.signal();
   }
 
-  /** Waits until it is decided. */
+  /** Waits until the attempt is decided. */
   Outcome await(Deadline deadline) throws InterruptedException {
     while (true) {
       Outcome outcome;
@@ -168,7 +168,7 @@ final class Acquisition {
   }
 
   /** Waits for the nodes that have not voted yet. */
-  void awaitRest(Deadline deadline) throws InterruptedException {
+  void awaitMissingVotes(Deadline deadline) throws InterruptedException {
     boolean goesOn = true;
     while (goesOn) {
       boolean missing = false;
@@ -194,21 +194,21 @@ final class Acquisition {
     }
   }
 
-  /** See {@link VoteCount#leftMillis()}. */
-  long leftMillis() {
+  /** See {@link VoteCount#remainingMillis()}. */
+  long remainingMillis() {
     synchronized (count) {
-      return count.leftMillis();
+      return count.remainingMillis();
     }
   }
 
-  /** The nodes that have granted. */
+  /** Returns the nodes that have granted. */
   List<Integer> holders() {
     synchronized (count) {
       return count.holders();
     }
   }
 
-  /** Makes the failure of an attempt that cannot be elected, with all votes. */
+  /** Returns the failure of an attempt that cannot be elected, with all votes. */
   LockException failure() {
     @Nullable Vote[] votes = new @Nullable Vote[cluster.size()];
     synchronized (count) {
@@ -221,7 +221,7 @@ final class Acquisition {
     return failure instanceof LockConfigurationException && other != null ? other : failure;
   }
 
-  /** A request of this attempt, not sent after its withdrawal. */
+  /** A request of this attempt. It is not sent after the attempt was withdrawn. */
   private abstract class Question implements Request {
     final int node;
     private final BiConsumer<Integer, Answer> then;
@@ -236,18 +236,18 @@ final class Acquisition {
     @Override
     public @Nullable ScriptCall call(String run) {
       boolean sentBefore = entry.mayBeOn(node);
-      if (entry.touch(node, run)) {
+      if (entry.markSent(node, run)) {
         return ask(run.getBytes(UTF_8));
       }
       if (sentBefore) {
-        // The connection broke, and no answer to the earlier copy will come.
+        // The connection broke, so the earlier copy will not be answered.
         then.accept(node, new Answer(null, new Vote.TimedOut()));
       }
       return null;
     }
 
     @Override
-    public void answered(Object reply) {
+    public void complete(Object reply) {
       Answer answer = cluster.answer(node, reply);
       if (answer.silence() != null && reply instanceof List<?> foreign) {
         LockConfigurationException other = requests.stored.disagreement(Round.text(foreign.get(2)));
@@ -260,7 +260,7 @@ final class Acquisition {
     }
 
     @Override
-    public void failed(RuntimeException problem) {
+    public void fail(RuntimeException problem) {
       then.accept(node, cluster.silence(node, problem));
     }
 

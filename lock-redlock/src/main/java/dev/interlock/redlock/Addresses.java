@@ -16,8 +16,8 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * The addresses of the nodes of Jedis clients, for messages. A client does not say its address, but
- * its connections do, and so does the exception when it cannot connect.
+ * Finds the addresses of Jedis clients, for messages. A client does not tell its address, but its
+ * connections do, and so does the exception when it cannot connect.
  */
 final class Addresses {
 
@@ -25,7 +25,7 @@ final class Addresses {
 
   private Addresses() {}
 
-  /** Connects to all nodes at once, within the limit, and disconnects again. */
+  /** Returns the addresses. Connects to all nodes at the same time, and disconnects again. */
   static List<String> of(List<Supplier<Connection>> nodes, Duration limit) {
     ExecutorService threads =
         DaemonThreads.several("interlock-redlock-opening", Math.max(1, nodes.size()), limit);
@@ -51,7 +51,7 @@ final class Addresses {
       CompletableFuture<?>[] all = answers.toArray(new CompletableFuture<?>[0]);
       Uninterruptibles.getUninterruptibly(CompletableFuture.allOf(all), limit);
     } catch (ExecutionException | TimeoutException e) {
-      // Each answer tells.
+      // The answers are read one by one.
     }
   }
 
@@ -63,8 +63,8 @@ final class Addresses {
     try (Connection connection = node.get()) {
       return connection.getHostAndPort().toString();
     } catch (JedisException e) {
-      Matcher failed = FAILED.matcher(String.valueOf(e.getMessage()));
-      return failed.matches() ? failed.group(1) : unknown;
+      Matcher message = FAILED.matcher(String.valueOf(e.getMessage()));
+      return message.matches() ? message.group(1) : unknown;
     } catch (ClassCastException e) {
       return unknown; // a client with its own socket factory
     }

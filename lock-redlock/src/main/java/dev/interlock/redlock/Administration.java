@@ -23,7 +23,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The operators' requests: they show locks, and take them away from their holders. */
+/** The requests of operators: inspect, list, force a release, and revoke. */
 final class Administration {
 
   private static final List<?> FREE = List.of("free".getBytes(UTF_8));
@@ -38,35 +38,37 @@ final class Administration {
     this.time = time;
   }
 
-  /** Shows the token that a majority has; a single node's fence may differ. */
+  /**
+   * Returns the state of a lock. The token is one that a majority has; single fences may differ.
+   */
   LockState inspect(String name, Deadline deadline) throws InterruptedException {
     return state(name, inspection(name, deadline, false), deadline);
   }
 
   private LockState state(String name, Round round, Deadline deadline) throws InterruptedException {
-    // That it is held may be known before the token is: late votes have other fences.
+    // The holder may be known before its token, because late votes have other fences.
     int majority = cluster.majority();
     round.await(
         deadline,
         () ->
             round.count("free") > cluster.size() - majority
-                || (answered(round).size() >= majority
-                    && haveTokens(Holding.read(answered(round)))));
-    List<Answer> answers = answered(round);
+                || (usableAnswers(round).size() >= majority
+                    && haveTokens(Holding.read(usableAnswers(round)))));
+    List<Answer> answers = usableAnswers(round);
     if (answers.size() < majority) {
       throw round.undecided();
     }
     int silent = cluster.size() - answers.size();
-    List<Holding> present =
+    List<Holding> holdings =
         Holding.read(answers).stream()
             .filter(holding -> holding.nodes() + silent >= majority)
             .toList();
-    if (present.isEmpty()) {
+    if (holdings.isEmpty()) {
       return LockStates.free(name);
     }
-    Share use = present.get(0).use;
+    Share use = holdings.get(0).use;
     List<Holder> holders =
-        present.stream()
+        holdings.stream()
             .filter(holding -> holding.use.agreesWith(use))
             .map(holding -> holding.holder(majority))
             .sorted(Holding.ORDER)
@@ -75,7 +77,7 @@ final class Administration {
     return LockStates.held(name, use.kind(), use.capacity(), holders, List.of());
   }
 
-  private List<Answer> answered(Round round) {
+  private List<Answer> usableAnswers(Round round) {
     List<Answer> answers = new ArrayList<>();
     for (int node = 0; node < cluster.size(); node++) {
       Answer answer = round.answer(node);
@@ -87,8 +89,8 @@ final class Administration {
   }
 
   /**
-   * Whether more answers can show nothing else: a claim that has a majority is known by then, and
-   * an exclusive one is alone.
+   * Whether the tokens are known. More answers could then add no holder: each claim that has a
+   * majority is known, and an exclusive one is the only one.
    */
   private boolean haveTokens(List<Holding> holdings) {
     List<Holding> clear =
@@ -97,10 +99,10 @@ final class Administration {
   }
 
   /**
-   * Looks through the nodes one after the other. A lock is on a majority of them, so a minority may
-   * be missing. A node that was restarted since its last page counts as missing, because its cursor
-   * is worth nothing to another process. The cursor has the node, its own cursor, the number of
-   * missing nodes, and the node's process.
+   * Lists locks from one node after the other. A lock is on a majority of the nodes, so a minority
+   * may be missing. A node that was restarted since its last page counts as missing, because its
+   * cursor means nothing to another process. The cursor consists of the node, the cursor of the
+   * node, the number of missing nodes, and the process of the node.
    */
   LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
@@ -125,9 +127,9 @@ final class Administration {
           }
 
           @Override
-          public void answered(Object reply) {
+          public void complete(Object reply) {
             if (parts[3].isEmpty() || parts[3].equals(asked.get())) {
-              super.answered(reply);
+              super.complete(reply);
             } else {
               round.put(
                   node, new Answer(null, new Vote.Refused("it was restarted during the listing")));
@@ -140,7 +142,7 @@ final class Administration {
     List<LockState> locks = List.of();
     if (found != null && found.is("keys")) {
       next = Round.text(found.reply().get(1));
-      locks = held(prefix, (List<?>) found.reply().get(2), deadline);
+      locks = states(prefix, (List<?>) found.reply().get(2), deadline);
     } else if (++missing >= cluster.majority()) {
       throw found != null
               && found.silence() instanceof Vote.Failed failed
@@ -155,7 +157,7 @@ final class Administration {
     return new LockPage(locks, node == last ? null : (node + 1) + "/0/" + missing + "/");
   }
 
-  private List<LockState> held(String prefix, List<?> keys, Deadline deadline)
+  private List<LockState> states(String prefix, List<?> keys, Deadline deadline)
       throws InterruptedException {
     Map<String, Round> rounds = new LinkedHashMap<>();
     for (Object key : keys) {
@@ -164,14 +166,14 @@ final class Administration {
         rounds.put(name, inspection(name, deadline, true));
       }
     }
-    List<LockState> held = new ArrayList<>();
+    List<LockState> states = new ArrayList<>();
     for (Map.Entry<String, Round> round : rounds.entrySet()) {
       LockState state = state(round.getKey(), round.getValue(), deadline);
       if (state.isHeld()) {
-        held.add(state);
+        states.add(state);
       }
     }
-    return held;
+    return states;
   }
 
   boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
@@ -185,7 +187,7 @@ final class Administration {
   /**
    * Asks all nodes about a lock.
    *
-   * @param listing whether a key with something else than a lock counts as a free lock
+   * @param listing whether a key with foreign content counts as a free lock
    */
   private Round inspection(String name, Deadline deadline, boolean listing) {
     LockKeys keys = LockKeys.of(namespace, name);
@@ -198,24 +200,29 @@ final class Administration {
                 return new ScriptCall(
                     NodeScripts.INSPECT,
                     List.of(keys.lock(), keys.fence(), cluster.record()),
-                    List.of(run.getBytes(UTF_8), cluster.longest(), cluster.number()));
+                    List.of(
+                        run.getBytes(UTF_8),
+                        cluster.maxTtlArgument(),
+                        cluster.nodeCountArgument()));
               }
 
               @Override
-              public void answered(Object reply) {
+              public void complete(Object reply) {
                 boolean free =
                     reply instanceof List<?> words
                         && (Holding.isOver(words)
                             || (listing
                                 && Round.text(words.get(0)).equals("foreign")
                                 && Arrays.equals(keys.lock(), (byte[]) words.get(1))));
-                super.answered(free ? FREE : reply);
+                super.complete(free ? FREE : reply);
               }
             });
     return round;
   }
 
-  /** Acts on the current holder on all nodes. Sent twice, it might hit the next holder. */
+  /**
+   * Acts on the current holder on all nodes. Not repeated, because that might hit the next holder.
+   */
   private Round askAll(Script script, String name, Deadline deadline) {
     LockKeys keys = LockKeys.of(namespace, name);
     Round round = new Round(cluster, time);

@@ -8,35 +8,35 @@ import java.util.Set;
 import java.util.stream.Collectors;
 
 /**
- * Which nodes may vote. A node that came back without all of its data has forgotten locks that it
- * granted, and the highest fence that it handed out. So it does not vote for the longest TTL in the
- * cluster, after which every lease that counted on it has ended or found another majority. Before
- * it votes, its floor is set to the highest among a majority of the nodes that went on voting,
- * which have all confirmed tokens.
+ * The rules by which nodes may vote. A node that was restarted without all of its data has
+ * forgotten locks that it granted, and its highest fence. So it does not vote for the longest TTL
+ * in the cluster: by then every lease that counted on it has ended or found another majority.
+ * Before it votes, its floor is set to the highest floor among a majority of the nodes that went on
+ * voting, because these have confirmed all tokens.
  *
- * <p>No I/O and no clock.
+ * <p>Pure: uses no I/O and no clock.
  */
 final class Admission {
 
-  /** What to do about a node. */
+  /** One step of a client about one node. */
   sealed interface Step {
 
     int node();
 
-    /** The process that was examined; the step is void for another one. */
+    /** The process that was examined. The step must not be sent to another one. */
     String run();
 
-    /** It gets the number of nodes. */
+    /** Stores the number of nodes in the record. */
     record Count(int node, String run) implements Step {}
 
-    /** Its quarantine begins. */
+    /** Begins the quarantine. */
     record Quarantine(int node, String run) implements Step {}
 
-    /** It votes from now on, with this floor or its own if that is higher. */
+    /** Lets the node vote, with this floor, or with its own if that is higher. */
     record Admit(int node, String run, long floor, Reason reason) implements Step {}
   }
 
-  /** Why a node may vote; the node checks that this still holds. */
+  /** The reason for which a node may vote. The node checks that it still applies. */
   enum Reason {
     /** The cluster is new: no node has ever voted. */
     NEW_CLUSTER,
@@ -47,8 +47,8 @@ final class Admission {
   }
 
   /**
-   * How far tokens jump when a majority of the nodes was restarted within one quarantine, so that
-   * the last token is unknown: by an hour of the clock that they follow.
+   * The distance by which tokens jump when a majority of the nodes was restarted within one
+   * quarantine, so that the last token is unknown. It is one hour in the units of {@link Hint}.
    */
   static final long JUMP = Duration.ofHours(1).toMillis() * Hint.PER_MILLISECOND;
 
@@ -57,49 +57,48 @@ final class Admission {
   /**
    * Creates the rules.
    *
-   * @param durable whether a node that has a record has all its data, as with {@code appendfsync
-   *     always}, and votes as soon as it is back
+   * @param durable whether a node that has its record has all its data, as with {@code appendfsync
+   *     always}, so that it may vote at once
    */
   Admission(boolean durable) {
     this.durable = durable;
   }
 
   /**
-   * Returns the steps that follow from a look at all nodes.
+   * Returns the steps that follow from an examination of all nodes.
    *
-   * @param statuses of all nodes
-   * @param known the processes that were known before this look to have served their quarantine,
-   *     because only then the others' floors include all that was confirmed until its end; and
-   *     those that were known to be blank
-   * @param patient whether to leave a cluster that is being founded to its founder, and to the
-   *     nodes that have not answered
+   * @param statuses the states of all nodes
+   * @param candidates the {@linkplain #candidates processes} that could be admitted according to
+   *     the examination before. A quarantine must have ended before this examination began: only
+   *     then do the floors of the others include all that was confirmed until its end
+   * @param leaveToFounder whether to wait while another client may be founding the cluster
    */
-  List<Step> after(List<NodeStatus> statuses, Set<String> known, boolean patient) {
+  List<Step> stepsFor(List<NodeStatus> statuses, Set<String> candidates, boolean leaveToFounder) {
     int majority = VoteCount.majorityOf(statuses.size());
     int answered = statuses.size() - count(statuses, Kind.UNREACHABLE);
-    boolean untouched = count(statuses, Kind.BLANK) == statuses.size();
-    boolean founding = untouched && statuses.stream().allMatch(each -> mayFound(each, known));
-    boolean left = patient && isBeingFounded(statuses);
+    boolean allBlank = count(statuses, Kind.BLANK) == statuses.size();
+    boolean founding = allBlank && statuses.stream().allMatch(each -> mayFound(each, candidates));
+    boolean isLeftToFounder = leaveToFounder && isBeingFounded(statuses);
 
     int members = count(statuses, Kind.MEMBER);
     int outsiders = answered - members;
-    long ready = statuses.stream().filter(each -> hasServed(each, known)).count();
-    // Without those that are out there is never a majority of members again. They come back
-    // together:
-    // if one were admitted alone, the others would seem to have to wait for more.
-    boolean stranded = statuses.size() - outsiders < majority && members + ready >= majority;
+    long readyCount = statuses.stream().filter(each -> hasServed(each, candidates)).count();
+    // Without the outsiders there can never be a majority of members again. So they are admitted
+    // together: if one were admitted alone, the others would seem to have to wait.
+    boolean hasNoMajority =
+        statuses.size() - outsiders < majority && members + readyCount >= majority;
 
     List<Step> steps = new ArrayList<>();
     for (int node = 0; node < statuses.size(); node++) {
       NodeStatus status = statuses.get(node);
-      if (status.isOfVersion01() || (untouched && !status.counted())) {
+      if (status.isOfVersion01() || (allBlank && !status.counted())) {
         steps.add(new Step.Count(node, status.run()));
       }
       switch (status.kind()) {
         case BLANK -> {
           if (founding) {
             steps.add(new Step.Admit(node, status.run(), 0, Reason.NEW_CLUSTER));
-          } else if (!untouched && !left) {
+          } else if (!allBlank && !isLeftToFounder) {
             steps.add(new Step.Quarantine(node, status.run()));
           }
         }
@@ -109,12 +108,12 @@ final class Admission {
                     ? new Step.Admit(node, status.run(), 0, Reason.DATA_KEPT)
                     : new Step.Quarantine(node, status.run()));
         case QUARANTINED -> {
-          if (hasServed(status, known)) {
+          if (hasServed(status, candidates)) {
             if (members >= majority) {
               steps.add(
                   new Step.Admit(
                       node, status.run(), highestFloor(statuses, true), Reason.QUARANTINE_OVER));
-            } else if (stranded) {
+            } else if (hasNoMajority) {
               steps.add(
                   new Step.Admit(
                       node,
@@ -131,23 +130,23 @@ final class Admission {
   }
 
   /**
-   * Whether this node permits to found the cluster. If all nodes do, nothing can have been
-   * forgotten: at one moment between two looks no node had voted, and none has been restarted
-   * since. One look is not enough: during it another client may found the cluster, take a lock, and
-   * lose a node, which is then blank again. A majority is not enough either: that node may be blank
-   * beside one that never voted, while the third cannot be reached. And all have to have the same
-   * number of nodes before one votes, or else clients with lists of two lengths might found two
-   * clusters.
+   * Whether the cluster may be founded, as far as one node is concerned. If this is true of all
+   * nodes, nothing can have been forgotten: at some moment between two examinations no node had
+   * voted, and no node has been restarted since. One examination is not enough: during it another
+   * client may found the cluster, take a lock, and lose a node, which is then blank again. A
+   * majority is not enough either: that node may be blank beside one that never voted, while the
+   * third node cannot be reached. And all nodes must have the same number of nodes before one
+   * votes. Otherwise clients with lists of two lengths might found two clusters.
    */
-  private static boolean mayFound(NodeStatus blank, Set<String> known) {
-    return blank.counted() && known.contains(blank.run());
+  private static boolean mayFound(NodeStatus blank, Set<String> candidates) {
+    return blank.counted() && candidates.contains(blank.run());
   }
 
   /**
-   * Whether another client may be founding the cluster: some nodes have been admitted and have not
-   * granted anything, or have not answered yet, and the others have never voted. Or else a node of
-   * an unused cluster was restarted. So the others are neither admitted nor sent into quarantine at
-   * once.
+   * Whether another client may be founding the cluster. In that case some nodes have been admitted
+   * and have granted nothing, or have not answered yet, and the others have never voted. It looks
+   * the same if a node of an unused cluster was restarted. So the other nodes are not admitted, or
+   * put into quarantine, at once.
    */
   static boolean isBeingFounded(List<NodeStatus> statuses) {
     int blank = count(statuses, Kind.BLANK);
@@ -156,16 +155,16 @@ final class Admission {
     return blank > 0 && blank < statuses.size() && blank + unused == answered;
   }
 
-  /** Returns the processes that are known at the next look. */
-  static Set<String> known(List<NodeStatus> statuses) {
+  /** Returns the processes that are blank, or whose quarantine is over. */
+  static Set<String> candidates(List<NodeStatus> statuses) {
     return statuses.stream()
         .filter(status -> status.hasServed() || status.is(Kind.BLANK))
         .map(NodeStatus::run)
         .collect(Collectors.toSet());
   }
 
-  private static boolean hasServed(NodeStatus status, Set<String> known) {
-    return status.hasServed() && known.contains(status.run());
+  private static boolean hasServed(NodeStatus status, Set<String> candidates) {
+    return status.hasServed() && candidates.contains(status.run());
   }
 
   private static int count(List<NodeStatus> statuses, Kind kind) {

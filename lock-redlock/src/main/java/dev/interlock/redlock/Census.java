@@ -30,77 +30,83 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;
-import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Which nodes may vote. Every client takes care of that: when it has reconnected to a node, and
- * when one refuses to vote, it examines all of them and does what {@link Admission} decides.
+ * Decides which nodes may vote. Every client does this work: when it has reconnected to a node, or
+ * a node refuses to vote, it examines all nodes and takes the steps that {@link Admission} decides.
  */
 final class Census implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Census.class);
 
-  private static final Duration LONGEST_PAUSE = Duration.ofSeconds(5);
-  private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
-  private static final Duration UNTIL_OTHERS_CHANGE = Duration.ofMillis(500);
-  private static final Duration BETWEEN_LISTINGS = Duration.ofSeconds(5);
-  private static final int MOST_LOOKS_AT_OPENING = 4;
-  private static final long NOT_NOTED = 0;
+  /** The limits of the pause between two examinations. */
+  private static final Duration MAX_PAUSE = Duration.ofSeconds(5);
 
-  /** For how long to watch a node that fell silent in quarantine. */
-  private static final Duration LONGEST_PATIENCE = Duration.ofMinutes(2);
+  private static final Duration MIN_PAUSE = Duration.ofMillis(50);
 
-  /** The least time to wait for the other nodes when a majority has answered. */
-  private static final Duration STRAGGLERS = Duration.ofMillis(50);
+  /** The pause while a node cannot be admitted although its quarantine is over. */
+  private static final Duration PAUSE_AFTER_QUARANTINE = Duration.ofMillis(500);
 
-  /** What one examination of all nodes has shown. */
-  private record Look(List<NodeStatus> statuses, Listings listings, long examinedAt) {}
+  /** The maximum time between two exchanges of listings, while locks are acquired or renewed. */
+  private static final Duration MAX_LISTING_INTERVAL = Duration.ofSeconds(5);
+
+  private static final int MAX_EXAMINATIONS_AT_OPENING = 4;
+
+  /** The time for which a node is watched that stopped answering during its quarantine. */
+  private static final Duration MAX_SILENCE_IN_QUARANTINE = Duration.ofMinutes(2);
+
+  /** The minimum time to wait for the other nodes when a majority has answered. */
+  private static final Duration MIN_STRAGGLER_WAIT = Duration.ofMillis(50);
+
+  /** The result of one examination of all nodes. */
+  private record Examination(List<NodeStatus> statuses, Listings listings, long startedAt) {}
 
   private final Cluster cluster;
   private final RedlockSettings settings;
   private final TimeSource time;
   private final Admission admission;
+  private final ListingExchange exchange;
 
-  /** The process of each node when it was examined last. */
+  /** The process of each node at its last examination. */
   private final Map<Integer, String> runs = new ConcurrentHashMap<>();
 
-  private final ScheduledThreadPoolExecutor looks =
-      DaemonThreads.one("interlock-redlock-census", LONGEST_PAUSE.plusSeconds(1));
+  private final ScheduledThreadPoolExecutor examiner =
+      DaemonThreads.one("interlock-redlock-census", MAX_PAUSE.plusSeconds(1));
 
-  /** The next look, and its time; guarded by {@link #looks}. None until the client is open. */
-  private @Nullable Future<?> nextLook;
+  /** The next examination; guarded by {@link #examiner}. None until the client is open. */
+  private @Nullable Future<?> nextExamination;
 
-  private long nextLookAt;
+  private long nextExaminationAt;
   private boolean isOpen;
 
-  /** The processes that had served their quarantine, or were blank, at the last look. */
-  private Set<String> known = Set.of();
+  /** The processes that could be admitted according to the last examination. */
+  private Set<String> candidates = Set.of();
 
-  /** When each node was last seen in quarantine. */
-  private final Map<Integer, Long> confined = new HashMap<>();
+  /** The time at which each node was last seen in quarantine. */
+  private final Map<Integer, Long> quarantinedAt = new HashMap<>();
 
   /** The processes whose conflict with listings of other clients was logged. */
   private final Set<String> disputed = new HashSet<>();
 
-  private final AtomicLong lookedAt = new AtomicLong(System.nanoTime());
+  private final AtomicLong lastExaminedAt = new AtomicLong(System.nanoTime());
 
-  /** When a majority of the nodes last noted what we list, without a conflict. */
+  /** The time at which a majority last recorded our listing, without a conflict. */
   private volatile long listedAt = System.nanoTime();
 
   /** One thread at a time checks the listings; the others use its result. */
-  private final ReentrantLock comingBack = new ReentrantLock();
+  private final ReentrantLock rejoinLock = new ReentrantLock();
 
-  /** A conflict that was found after the nodes had noted ours; forgotten after a maxTtl. */
-  @GuardedBy("comingBack")
+  /** The conflict that was found after the nodes had recorded our listing; valid for a maxTtl. */
+  @GuardedBy("rejoinLock")
   private @Nullable LockException refusal;
 
-  @GuardedBy("comingBack")
+  @GuardedBy("rejoinLock")
   private long refusedAt;
 
-  /** Since when another client has been founding the cluster. */
+  /** The time since which another client has been founding the cluster; null if none is. */
   private @Nullable Long foundingSince;
 
   Census(Cluster cluster, RedlockSettings settings, TimeSource time) {
@@ -108,93 +114,98 @@ final class Census implements AutoCloseable {
     this.settings = settings;
     this.time = time;
     this.admission = new Admission(settings.durable());
+    this.exchange = new ListingExchange(cluster, settings, time);
   }
 
   /**
    * Connects to the nodes, and admits those that may vote.
    *
-   * @throws LockException if a node cannot be one, or no majority answers
+   * @throws LockException if a server cannot be a node, or no majority answers
    */
   void open(Deadline deadline) throws InterruptedException {
-    int looked = 0;
-    while (looked < MOST_LOOKS_AT_OPENING) {
+    int examinations = 0;
+    while (examinations < MAX_EXAMINATIONS_AT_OPENING) {
       long examinedAt = System.nanoTime();
-      Round examined = examine(deadline);
+      Round round = examineAll(deadline);
       for (int node = 0; node < cluster.size(); node++) {
-        Answer answer = examined.answer(node);
+        Answer answer = round.answer(node);
         if (answer != null
             && answer.silence() instanceof Vote.Failed failed
             && failed.problem() instanceof LockConfigurationException wrong) {
           throw wrong;
         }
       }
-      List<NodeStatus> statuses = statuses(examined, true);
-      Listings listings = exchangeListings(statuses, Set.of(), NOT_NOTED, deadline);
-      Look look = new Look(statuses, listings, examinedAt);
-      requireMajority(examined, statuses);
-      refuseUnlisted(look.listings());
-      boolean changed = follow(look, deadline);
+      List<NodeStatus> statuses = statuses(round, true);
+      Listings listings = exchange.run(statuses, Set.of(), ListingExchange.READ_ONLY, deadline);
+      Examination examination = new Examination(statuses, listings, examinedAt);
+      requireMajority(round, statuses);
+      exchange.refuseUnlisted(examination.listings());
+      boolean changed = takeSteps(examination, deadline);
       if (foundingSince != null) {
-        var unused = new WakeUp(time).await(deadline.orIn(SHORTEST_PAUSE));
-        looked += deadline.hasPassed() ? 1 : 0;
+        var unused = new WakeUp(time).await(deadline.orIn(MIN_PAUSE));
+        examinations += deadline.hasPassed() ? 1 : 0;
       } else if (changed) {
-        looked++;
+        examinations++;
       } else {
         break;
       }
     }
     long now = System.nanoTime();
-    refuseUnlisted(exchangeListings(statuses(examine(deadline), true), Set.of(), now, deadline));
+    exchange.refuseUnlisted(
+        exchange.run(statuses(examineAll(deadline), true), Set.of(), now, deadline));
     listedAt = now;
-    synchronized (looks) {
+    synchronized (examiner) {
       isOpen = true;
     }
-    lookWithin(SHORTEST_PAUSE);
+    examineWithin(MIN_PAUSE);
   }
 
-  /** Looks after this time, or earlier. */
-  void lookWithin(Duration pause) {
-    synchronized (looks) {
+  /** Schedules an examination after a pause, unless an earlier one is due. */
+  void examineWithin(Duration pause) {
+    synchronized (examiner) {
       long at = System.nanoTime() + pause.toNanos();
-      if (!isOpen || (nextLook != null && nextLookAt - at <= 0)) {
+      if (!isOpen || (nextExamination != null && nextExaminationAt - at <= 0)) {
         return;
       }
-      if (nextLook != null) {
-        nextLook.cancel(false);
+      if (nextExamination != null) {
+        nextExamination.cancel(false);
       }
       try {
-        nextLook = looks.schedule(this::look, pause.toMillis(), TimeUnit.MILLISECONDS);
-        nextLookAt = at;
+        nextExamination =
+            examiner.schedule(this::runExamination, pause.toMillis(), TimeUnit.MILLISECONDS);
+        nextExaminationAt = at;
       } catch (RejectedExecutionException closed) {
         log.debug("the client is closed; the nodes are not examined any more", closed);
       }
     }
   }
 
-  private void look() {
-    synchronized (looks) {
-      nextLook = null;
+  private void runExamination() {
+    synchronized (examiner) {
+      nextExamination = null;
     }
     try {
       Deadline deadline = Deadline.in(time, settings.nodeTimeout().multipliedBy(2));
-      long begun = System.nanoTime();
-      List<NodeStatus> statuses = statuses(examine(deadline), false);
-      boolean away = isAway(begun);
-      if (away && reached(statuses) >= cluster.majority()) {
-        comeBack(statuses, begun, deadline);
-        away = false;
+      long startedAt = System.nanoTime();
+      List<NodeStatus> statuses = statuses(examineAll(deadline), false);
+      boolean isExpired = isListingExpired(startedAt);
+      if (isExpired && NodeStatus.countReachable(statuses) >= cluster.majority()) {
+        rejoin(statuses, startedAt, deadline);
+        isExpired = false;
       }
-      lookedAt.set(begun);
-      Listings listings = exchangeListings(statuses, Set.of(), away ? NOT_NOTED : begun, deadline);
-      if (!away && notedBy(statuses, listings) >= cluster.majority()) {
-        listedAt = begun;
+      lastExaminedAt.set(startedAt);
+      Listings listings =
+          exchange.run(
+              statuses, Set.of(), isExpired ? ListingExchange.READ_ONLY : startedAt, deadline);
+      if (!isExpired && ListingExchange.countRecorded(statuses, listings) >= cluster.majority()) {
+        listedAt = startedAt;
       }
-      Look look = new Look(statuses, listings, begun);
-      if (follow(look, deadline) || foundingSince != null) {
-        lookWithin(SHORTEST_PAUSE);
+      Examination examination = new Examination(statuses, listings, startedAt);
+      if (takeSteps(examination, deadline) || foundingSince != null) {
+        examineWithin(MIN_PAUSE);
       }
       for (int node = 0; node < cluster.size(); node++) {
-        watch(node, statuses.get(node));
+        watchQuarantine(node, statuses.get(node));
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -205,63 +216,65 @@ final class Census implements AutoCloseable {
     }
   }
 
-  /** Keeps watching a node in quarantine that does not answer for a while. */
-  private void watch(int node, NodeStatus status) {
-    Long confinedAt = confined.get(node);
+  /** Schedules the next examination for a node in quarantine, even if it has stopped answering. */
+  private void watchQuarantine(int node, NodeStatus status) {
+    Long seenAt = quarantinedAt.get(node);
     if (status.is(Kind.QUARANTINED)) {
-      confined.put(node, System.nanoTime());
-      lookWithin(status.hasServed() ? UNTIL_OTHERS_CHANGE : pauseFor(status.leftMillis()));
+      quarantinedAt.put(node, System.nanoTime());
+      examineWithin(
+          status.hasServed() ? PAUSE_AFTER_QUARANTINE : pauseFor(status.remainingMillis()));
     } else if (!status.is(Kind.UNREACHABLE)) {
-      confined.remove(node);
-    } else if (confinedAt != null && System.nanoTime() - confinedAt < LONGEST_PATIENCE.toNanos()) {
-      lookWithin(longestPause());
+      quarantinedAt.remove(node);
+    } else if (seenAt != null && System.nanoTime() - seenAt < MAX_SILENCE_IN_QUARANTINE.toNanos()) {
+      examineWithin(maxPause());
     }
   }
 
-  /** Exchanges listings from time to time, without waiting, so that the nodes know ours. */
-  void keepListed() {
-    long before = lookedAt.get();
+  /** Lets the nodes know our listing from time to time. Does not wait. */
+  void renewListing() {
+    long previous = lastExaminedAt.get();
     long now = System.nanoTime();
-    long most = Math.min(BETWEEN_LISTINGS.toNanos(), settings.maxTtl().toNanos() / 3);
-    if (now - before > most && lookedAt.compareAndSet(before, now)) {
-      lookWithin(Duration.ZERO);
+    long maxInterval = Math.min(MAX_LISTING_INTERVAL.toNanos(), settings.maxTtl().toNanos() / 3);
+    if (now - previous > maxInterval && lastExaminedAt.compareAndSet(previous, now)) {
+      examineWithin(Duration.ZERO);
     }
   }
 
-  /** Whether nodes may have forgotten our listing, so that others may have replaced one of them. */
-  private boolean isAway(long now) {
+  /** Whether the nodes may have forgotten our listing. Others may then have replaced a node. */
+  private boolean isListingExpired(long now) {
     return now - listedAt > settings.maxTtl().toNanos();
   }
 
   /**
-   * If no majority has noted this client's listing for a {@code maxTtl}, examines the nodes and
-   * waits for that. When a majority has answered, it waits only a little for the others.
+   * Checks the listings of other clients if no majority has recorded this client's listing for a
+   * {@code maxTtl}. Examines the nodes for that, and waits for a majority, but only a little for
+   * the other nodes.
    *
-   * @throws LockConfigurationException if other clients no longer list one of the nodes
-   * @throws LockUnavailableException if that may be so and a node is silent, or if no majority
-   *     answers
+   * @throws LockConfigurationException if other clients do not list one of the nodes any more
+   * @throws LockUnavailableException if this is possible but a node does not answer, or if no
+   *     majority answers
    */
-  void comeBack(Deadline deadline) throws InterruptedException {
+  void rejoin(Deadline deadline) throws InterruptedException {
     long now = System.nanoTime();
-    if (!isAway(now)) {
+    if (!isListingExpired(now)) {
       return;
     }
     Deadline limit = deadline.orIn(settings.nodeTimeout());
-    Round examined = beginToExamine(limit);
-    examined.await(limit, () -> heard(examined) >= cluster.majority());
-    examined.await(deadline.orIn(forStragglers()), () -> false);
-    List<NodeStatus> statuses = statuses(examined, false);
-    requireMajority(examined, statuses);
-    comeBack(statuses, now, deadline.orIn(settings.nodeTimeout().multipliedBy(2)));
+    Round round = startExamination(limit);
+    round.await(limit, () -> countHeard(round) >= cluster.majority());
+    round.await(deadline.orIn(stragglerWait()), () -> false);
+    List<NodeStatus> statuses = statuses(round, false);
+    requireMajority(round, statuses);
+    rejoin(statuses, now, deadline.orIn(settings.nodeTimeout().multipliedBy(2)));
   }
 
-  private void comeBack(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
+  private void rejoin(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
       throws InterruptedException {
-    if (!comingBack.tryLock(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
+    if (!rejoinLock.tryLock(deadline.remainingNanos(), TimeUnit.NANOSECONDS)) {
       throw couldNotCheck();
     }
     try {
-      if (!isAway(examinedAt)) {
+      if (!isListingExpired(examinedAt)) {
         return;
       }
       if (refusal != null && System.nanoTime() - refusedAt <= settings.maxTtl().toNanos()) {
@@ -270,21 +283,22 @@ final class Census implements AutoCloseable {
       refuseReplaced(statuses, examinedAt, deadline);
       listedAt = examinedAt;
     } finally {
-      comingBack.unlock();
+      rejoinLock.unlock();
     }
   }
 
   /**
-   * Reads the listings before it sends ours, which would look like another client's the next time,
-   * even if it is refused now.
+   * Throws if a node was replaced. Reads the listings before adding ours: if this client is
+   * refused, its own listing would be taken for another client's the next time.
    */
-  @GuardedBy("comingBack")
+  @GuardedBy("rejoinLock")
   private void refuseReplaced(List<NodeStatus> statuses, long examinedAt, Deadline deadline)
       throws InterruptedException {
-    refusePerhapsUnlisted(exchangeWithMajority(statuses, NOT_NOTED, deadline));
+    exchange.refusePerhapsUnlisted(
+        exchangeWithMajority(statuses, ListingExchange.READ_ONLY, deadline));
     Listings listings = exchangeWithMajority(statuses, examinedAt, deadline);
     try {
-      refusePerhapsUnlisted(listings);
+      exchange.refusePerhapsUnlisted(listings);
     } catch (LockException e) {
       refusal = e;
       refusedAt = System.nanoTime();
@@ -292,9 +306,9 @@ final class Census implements AutoCloseable {
     }
   }
 
-  private Listings exchangeWithMajority(List<NodeStatus> statuses, long since, Deadline deadline)
-      throws InterruptedException {
-    Listings listings = exchangeListings(statuses, Set.of(), since, deadline);
+  private Listings exchangeWithMajority(
+      List<NodeStatus> statuses, long examinedAt, Deadline deadline) throws InterruptedException {
+    Listings listings = exchange.run(statuses, Set.of(), examinedAt, deadline);
     if (listings.answers() < cluster.majority()) {
       throw couldNotCheck();
     }
@@ -307,35 +321,37 @@ final class Census implements AutoCloseable {
         .passing("could not check in time whether other clients list the same nodes", null);
   }
 
-  private Duration forStragglers() {
+  private Duration stragglerWait() {
     Duration tenth = settings.nodeTimeout().dividedBy(10);
-    return tenth.compareTo(STRAGGLERS) < 0 ? STRAGGLERS : tenth;
+    return tenth.compareTo(MIN_STRAGGLER_WAIT) < 0 ? MIN_STRAGGLER_WAIT : tenth;
   }
 
-  /** Looks again after a node has refused to vote, perhaps for the rest of a quarantine. */
-  void lookAfter(long leftMillis) {
-    lookWithin(pauseFor(leftMillis));
+  /** Schedules an examination because a node refused to vote; 0 if it is not in quarantine. */
+  void examineAfterQuarantine(long remainingMillis) {
+    examineWithin(pauseFor(remainingMillis));
   }
 
-  /** Returns how long to wait for the end of a quarantine before the next look. */
-  private Duration pauseFor(long leftMillis) {
-    long least = Math.max(leftMillis, SHORTEST_PAUSE.toMillis());
-    return Duration.ofMillis(Math.min(longestPause().toMillis(), least));
+  /** Returns the pause before the next examination, for a node in quarantine. */
+  private Duration pauseFor(long remainingMillis) {
+    long pause = Math.max(remainingMillis, MIN_PAUSE.toMillis());
+    return Duration.ofMillis(Math.min(maxPause().toMillis(), pause));
   }
 
-  /** So short that a client that watches a node is not {@link #isAway} meanwhile. */
-  private Duration longestPause() {
+  /**
+   * Returns the maximum pause, in which our listing {@linkplain #isListingExpired cannot expire}.
+   */
+  private Duration maxPause() {
     Duration third = settings.maxTtl().dividedBy(3);
-    return third.compareTo(LONGEST_PAUSE) < 0 ? third : LONGEST_PAUSE;
+    return third.compareTo(MAX_PAUSE) < 0 ? third : MAX_PAUSE;
   }
 
-  private Round examine(Deadline deadline) throws InterruptedException {
-    Round round = beginToExamine(deadline);
+  private Round examineAll(Deadline deadline) throws InterruptedException {
+    Round round = startExamination(deadline);
     round.await(deadline, () -> false);
     return round;
   }
 
-  private Round beginToExamine(Deadline deadline) {
+  private Round startExamination(Deadline deadline) {
     Round round = new Round(cluster, time);
     for (int node = 0; node < cluster.size(); node++) {
       cluster.send(node, ask(round, node, deadline, null, NodeScripts.EXAMINE));
@@ -344,9 +360,9 @@ final class Census implements AutoCloseable {
   }
 
   /**
-   * A question about the record.
+   * Makes a request about a node's record.
    *
-   * @param onlyRun the process to ask; null for any
+   * @param onlyRun the process to which the request may be sent; null for any
    */
   private Request ask(
       Round round,
@@ -361,7 +377,8 @@ final class Census implements AutoCloseable {
         if (onlyRun != null && !onlyRun.equals(run)) {
           return null;
         }
-        List<byte[]> arguments = new ArrayList<>(List.of(run.getBytes(UTF_8), cluster.longest()));
+        List<byte[]> arguments =
+            new ArrayList<>(List.of(run.getBytes(UTF_8), cluster.maxTtlArgument()));
         arguments.addAll(List.of(more));
         runs.put(node, run);
         return new ScriptCall(script, List.of(cluster.record()), arguments);
@@ -370,206 +387,80 @@ final class Census implements AutoCloseable {
   }
 
   /**
-   * Returns the status of all nodes.
+   * Returns the status of each node. A node of another cluster counts as unreachable.
    *
-   * @param strict whether to throw if a node was set up for another cluster, and not only to leave
-   *     it out
+   * @param strict whether to throw instead
    */
-  private List<NodeStatus> statuses(Round examined, boolean strict) {
+  private List<NodeStatus> statuses(Round round, boolean strict) {
     List<NodeStatus> statuses = new ArrayList<>();
     for (int node = 0; node < cluster.size(); node++) {
-      Answer answer = examined.answer(node);
-      if (answer == null || answer.silence() != null) {
-        statuses.add(NodeStatus.UNREACHABLE);
-        continue;
-      }
-      List<?> words = answer.reply();
-      String itsLongest = Round.text(words.get(3));
-      String itsNumber = Round.text(words.get(4));
-      boolean otherLongest =
-          !itsLongest.isEmpty() && !itsLongest.equals(new String(cluster.longest(), UTF_8));
-      boolean otherNumber =
-          !itsNumber.isEmpty() && !itsNumber.equals(new String(cluster.number(), UTF_8));
-      if (strict && otherLongest) {
-        throw cluster.otherMaxTtl(node, Long.parseLong(itsLongest));
-      }
-      if (strict && otherNumber) {
-        throw cluster.otherNumber(node, Long.parseLong(itsNumber));
-      }
-      if (otherLongest || otherNumber) {
-        statuses.add(NodeStatus.UNREACHABLE);
-        continue;
-      }
+      Answer answer = round.answer(node);
       statuses.add(
-          new NodeStatus(
-              switch (Round.text(words.get(0))) {
-                case "member" -> Kind.MEMBER;
-                case "quarantined" -> Kind.QUARANTINED;
-                case "restarted" -> Kind.RESTARTED;
-                default -> Kind.BLANK;
-              },
-              runs.getOrDefault(node, ""),
-              Long.parseLong(Round.text(words.get(1))),
-              (Long) words.get(2),
-              !itsNumber.isEmpty()));
+          answer == null
+                  || answer.silence() != null
+                  || !isOfThisCluster(node, answer.reply(), strict)
+              ? NodeStatus.UNREACHABLE
+              : NodeStatus.read(answer.reply(), runs.getOrDefault(node, "")));
     }
     return statuses;
   }
 
-  /** By how many nodes; one that has never voted, or is in quarantine, notes nothing. */
-  private static long notedBy(List<NodeStatus> statuses, Listings listings) {
-    return IntStream.range(0, statuses.size())
-        .filter(listings::hasAnswerOf)
-        .mapToObj(statuses::get)
-        .filter(status -> status.is(Kind.MEMBER) || status.is(Kind.RESTARTED))
-        .count();
+  /** Whether the record of a node has the same longest TTL and number of nodes, or neither. */
+  private boolean isOfThisCluster(int node, List<?> status, boolean strict) {
+    String maxTtl = NodeStatus.maxTtl(status);
+    String nodeCount = NodeStatus.nodeCount(status);
+    boolean hasOtherMaxTtl =
+        !maxTtl.isEmpty() && !maxTtl.equals(new String(cluster.maxTtlArgument(), UTF_8));
+    boolean hasOtherNodeCount =
+        !nodeCount.isEmpty() && !nodeCount.equals(new String(cluster.nodeCountArgument(), UTF_8));
+    if (strict && hasOtherMaxTtl) {
+      throw cluster.otherMaxTtl(node, Long.parseLong(maxTtl));
+    }
+    if (strict && hasOtherNodeCount) {
+      throw cluster.otherNodeCount(node, Long.parseLong(nodeCount));
+    }
+    return !hasOtherMaxTtl && !hasOtherNodeCount;
   }
 
-  private static int heard(Round examined) {
-    return examined.count(each -> each.silence() == null);
+  private static int countHeard(Round round) {
+    return round.count(each -> each.silence() == null);
   }
 
-  private void requireMajority(Round examined, List<NodeStatus> statuses) {
-    long reached = reached(statuses);
+  private void requireMajority(Round round, List<NodeStatus> statuses) {
+    long reached = NodeStatus.countReachable(statuses);
     if (reached >= cluster.majority()) {
       return;
     }
-    long ofOtherClusters = heard(examined) - reached;
+    long ofOtherClusters = countHeard(round) - reached;
     if (ofOtherClusters > cluster.size() - cluster.majority()) {
-      var unused = statuses(examined, true); // throws what is wrong with them
+      var unused = statuses(round, true); // throws
     }
-    throw examined.undecided();
+    throw round.undecided();
   }
 
-  private static long reached(List<NodeStatus> statuses) {
-    return statuses.stream().filter(each -> !each.is(Kind.UNREACHABLE)).count();
-  }
-
-  /**
-   * Reads the listings of all clients, and adds ours.
-   *
-   * @param entering the nodes to list beside the members
-   * @param since when the nodes were examined, by {@link System#nanoTime()}; {@link #NOT_NOTED} to
-   *     read only
-   */
-  private Listings exchangeListings(
-      List<NodeStatus> statuses, Set<Integer> entering, long since, Deadline deadline)
+  /** Takes the steps that follow from an examination. Returns whether to examine again at once. */
+  private boolean takeSteps(Examination examination, Deadline deadline)
       throws InterruptedException {
-    Round round = new Round(cluster, time);
-    Map<Integer, Listings.Reply> asked = new ConcurrentHashMap<>();
-    for (int node = 0; node < cluster.size(); node++) {
-      if (statuses.get(node).is(Kind.UNREACHABLE)) {
-        continue;
-      }
-      cluster.send(
-          node,
-          round.new Question(node, deadline) {
-            @Override
-            public ScriptCall call(String run) {
-              long up = cluster.upMillis(node);
-              asked.put(node, new Listings.Reply(run, up, List.of()));
-              return new ScriptCall(
-                  NodeScripts.EXCHANGE_LISTINGS,
-                  List.of(cluster.record()),
-                  notes(statuses, entering, since));
-            }
-          });
-    }
-    long reached = reached(statuses);
-    round.await(deadline, () -> round.count(any -> true) >= reached);
-    return listings(round, asked);
-  }
-
-  private List<byte[]> notes(List<NodeStatus> statuses, Set<Integer> entering, long since) {
-    List<byte[]> notes = new ArrayList<>(List.of(cluster.longest()));
-    for (int node = 0; node < cluster.size() && since != NOT_NOTED; node++) {
-      if (statuses.get(node).is(Kind.MEMBER) || entering.contains(node)) {
-        notes.add(statuses.get(node).run().getBytes(UTF_8));
-        notes.add(number(TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - since) + 1));
-        notes.add(cluster.name(node).getBytes(UTF_8));
-      }
-    }
-    return notes;
-  }
-
-  private Listings listings(Round called, Map<Integer, Listings.Reply> asked) {
-    List<Listings.@Nullable Reply> replies = new ArrayList<>();
-    for (int node = 0; node < cluster.size(); node++) {
-      Answer answer = called.answer(node);
-      Listings.Reply head = asked.get(node);
-      if (answer == null || answer.words() == null || head == null) {
-        replies.add(null);
-        continue;
-      }
-      List<?> words = answer.reply();
-      List<Listings.Listing> lines = new ArrayList<>();
-      for (int i = 1; i < words.size(); i += 3) {
-        lines.add(
-            new Listings.Listing(
-                Round.text(words.get(i)), (Long) words.get(i + 1), Round.text(words.get(i + 2))));
-      }
-      replies.add(new Listings.Reply(head.run(), head.upMillis(), lines));
-    }
-    long slack = Math.min(5_000, Math.max(1_000, settings.maxTtl().toMillis() / 4));
-    return new Listings(cluster.names(), replies, slack);
-  }
-
-  private void refuseUnlisted(Listings listings) {
-    listings
-        .unlisted()
-        .ifPresent(
-            node -> {
-              String problem = "is " + otherNodes(listings, node);
-              throw cluster.failures(node).wrong(problem, null);
-            });
-  }
-
-  private void refusePerhapsUnlisted(Listings listings) {
-    refuseUnlisted(listings);
-    listings
-        .perhapsUnlisted()
-        .ifPresent(
-            node -> {
-              String problem = "may be " + otherNodes(listings, node);
-              throw cluster.failures(node).passing(problem + "; not all of them answer", null);
-            });
-  }
-
-  private String otherNodes(Listings listings, int node) {
-    return listings
-        .conflictFor(node)
-        .map(
-            other ->
-                "not among the "
-                    + cluster.size()
-                    + " nodes that other clients list; they listed "
-                    + other.address()
-                    + " "
-                    + other.ageMillis()
-                    + " ms ago; all clients of a cluster must list the same nodes")
-        .orElse("");
-  }
-
-  /** Takes the steps that follow from a look; returns whether to look again at once. */
-  private boolean follow(Look look, Deadline deadline) throws InterruptedException {
-    List<NodeStatus> statuses = look.statuses();
-    List<Admission.Step> steps = admission.after(statuses, known, isPatient(statuses));
-    Set<String> nowKnown = Admission.known(statuses);
-    boolean newlyKnown = !known.containsAll(nowKnown);
-    known = nowKnown;
+    List<NodeStatus> statuses = examination.statuses();
+    List<Admission.Step> steps =
+        admission.stepsFor(statuses, candidates, leavesTimeToFounder(statuses));
+    Set<String> newCandidates = Admission.candidates(statuses);
+    boolean hasNewCandidates = !candidates.containsAll(newCandidates);
+    candidates = newCandidates;
     Set<Integer> entering = new HashSet<>();
     for (Admission.Step step : steps) {
       if (step instanceof Admission.Step.Admit
-          && look.listings().conflictFor(step.node()).isEmpty()) {
+          && examination.listings().conflictFor(step.node()).isEmpty()) {
         entering.add(step.node());
       }
     }
-    // Lists them first, then reads the listings again. So of two clients that bring in different
-    // nodes at the same time, or of which one comes back, at least one learns of the other.
+    // Lists these nodes first, then reads the listings again. So if two clients admit different
+    // nodes
+    // at the same time, or one rejoins meanwhile, at least one learns of the other.
     Listings listings =
         entering.isEmpty()
-            ? look.listings()
-            : exchangeListings(statuses, entering, look.examinedAt(), deadline);
+            ? examination.listings()
+            : exchange.run(statuses, entering, examination.startedAt(), deadline);
     Round round = new Round(cluster, time);
     int sent = 0;
     for (Admission.Step step : steps) {
@@ -578,7 +469,7 @@ final class Census implements AutoCloseable {
           log.warn(
               "{} does not vote: it is {}",
               cluster.name(step.node()),
-              otherNodes(listings, step.node()));
+              exchange.describeConflict(listings, step.node()));
         }
         continue;
       }
@@ -595,10 +486,16 @@ final class Census implements AutoCloseable {
                 NodeScripts.ADMIT,
                 number(admit.floor()),
                 admit.reason().name().getBytes(UTF_8),
-                cluster.number()));
+                cluster.nodeCountArgument()));
       } else if (step instanceof Admission.Step.Count) {
         Request count =
-            ask(round, step.node(), deadline, step.run(), NodeScripts.COUNT, cluster.number());
+            ask(
+                round,
+                step.node(),
+                deadline,
+                step.run(),
+                NodeScripts.COUNT,
+                cluster.nodeCountArgument());
         cluster.send(step.node(), count);
       } else {
         log.warn(
@@ -610,12 +507,12 @@ final class Census implements AutoCloseable {
       }
     }
     int asked = sent;
-    round.await(deadline.orIn(settings.nodeTimeout()), () -> round.count(any -> true) >= asked);
-    return newlyKnown || asked > 0;
+    round.await(deadline.orIn(settings.nodeTimeout()), () -> round.countAnswers() >= asked);
+    return hasNewCandidates || asked > 0;
   }
 
-  /** Whether another client still has time to found the cluster. */
-  private boolean isPatient(List<NodeStatus> statuses) {
+  /** Whether to wait because another client may be founding the cluster. */
+  private boolean leavesTimeToFounder(List<NodeStatus> statuses) {
     if (!Admission.isBeingFounded(statuses)) {
       foundingSince = null;
       return false;
@@ -629,6 +526,6 @@ final class Census implements AutoCloseable {
 
   @Override
   public void close() {
-    looks.shutdown();
+    examiner.shutdown();
   }
 }

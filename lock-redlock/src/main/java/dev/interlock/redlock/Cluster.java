@@ -23,13 +23,13 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.Connection;
 
-/** The nodes: the way to each of them, and what their answers mean. */
+/** The nodes: sends requests to each of them, and interprets their answers. */
 final class Cluster implements AutoCloseable {
 
   /**
-   * A node as the program names it.
+   * The address of a node, and its connections.
    *
-   * @param forMessages makes the connection for the messages of releases
+   * @param forMessages makes the connection that receives messages
    * @param forRequests makes the connection for requests
    */
   record Place(
@@ -44,8 +44,8 @@ final class Cluster implements AutoCloseable {
   private final String endpoint;
   private final Failures failures;
   private final byte[] record;
-  private final byte[] longest;
-  private final byte[] number;
+  private final byte[] maxTtlArgument;
+  private final byte[] nodeCountArgument;
   private final List<Node> nodes = new ArrayList<>();
   private final Pipelines pipelines;
   private final Census census;
@@ -55,8 +55,8 @@ final class Cluster implements AutoCloseable {
     this.failures = new Failures(RedlockBackend.NAME, endpoint, false);
     this.census = new Census(this, settings, time);
     this.record = (settings.namespace() + ":redlock").getBytes(UTF_8);
-    this.longest = ScriptCall.number(settings.maxTtl().toMillis());
-    this.number = ScriptCall.number(places.size());
+    this.maxTtlArgument = ScriptCall.number(settings.maxTtl().toMillis());
+    this.nodeCountArgument = ScriptCall.number(places.size());
     Map<String, String> nodeOfRun = new ConcurrentHashMap<>();
     for (Place place : places) {
       Failures own = new Failures("redis", place.name(), place.tls());
@@ -67,9 +67,9 @@ final class Cluster implements AutoCloseable {
               own,
               nodeOfRun,
               settings.nodeTimeout(),
-              () -> census.lookWithin(Duration.ZERO));
+              () -> census.examineWithin(Duration.ZERO));
       Subscriber subscriber =
-          new Subscriber(place.forMessages(), settings.namespace(), own, Subscriber.POKE_MILLIS);
+          new Subscriber(place.forMessages(), settings.namespace(), own, Subscriber.PROBE_MILLIS);
       nodes.add(new Node(place.name(), own, connections, subscriber));
     }
     this.pipelines =
@@ -96,13 +96,14 @@ final class Cluster implements AutoCloseable {
     return record;
   }
 
-  byte[] longest() {
-    return longest;
+  /** Returns the longest TTL in ms, as an argument of scripts. */
+  byte[] maxTtlArgument() {
+    return maxTtlArgument;
   }
 
-  /** Returns the number of nodes as an argument of scripts. */
-  byte[] number() {
-    return number;
+  /** Returns the number of nodes, as an argument of scripts. */
+  byte[] nodeCountArgument() {
+    return nodeCountArgument;
   }
 
   /** Returns the names of the nodes, as the program lists them. */
@@ -145,14 +146,15 @@ final class Cluster implements AutoCloseable {
     return nodes.get(node).subscriber();
   }
 
-  /** Whether a majority tells this client of releases of the lock. */
-  boolean hears(LockKeys keys) {
-    return nodes.stream().filter(node -> node.subscriber().hears(keys)).count() >= majority();
+  /** Whether a majority notifies this client of releases of the lock. */
+  boolean isSubscribed(LockKeys keys) {
+    return nodes.stream().filter(node -> node.subscriber().isSubscribed(keys)).count()
+        >= majority();
   }
 
   // --- answers ------------------------------------------------------------------------
 
-  /** Turns a reply into an answer; an error becomes a silence with its reason. */
+  /** Makes an answer of a reply. An error becomes a silence with its reason. */
   Answer answer(int node, Object reply) {
     Node from = nodes.get(node);
     if (Round.isError(reply)) {
@@ -166,7 +168,7 @@ final class Cluster implements AutoCloseable {
     return new Answer(words, null);
   }
 
-  /** Turns the failure of a request into a silence with its reason. */
+  /** Makes an answer of a failed request: a silence with its reason. */
   Answer silence(int node, RuntimeException problem) {
     return new Answer(
         null,
@@ -175,7 +177,7 @@ final class Cluster implements AutoCloseable {
             : new Vote.Failed(failures(node).explain(problem)));
   }
 
-  /** Returns the vote of a node that refuses to vote; null if it votes. */
+  /** Returns the refusal of a node that does not vote; null if it votes. */
   @Nullable Vote refusal(int node, Answer answer) {
     if (answer.silence() != null) {
       return answer.silence();
@@ -189,9 +191,9 @@ final class Cluster implements AutoCloseable {
       return new Vote.Failed(otherMaxTtl(node, number));
     }
     if (why.equals("nodes")) {
-      return new Vote.Failed(otherNumber(node, number));
+      return new Vote.Failed(otherNodeCount(node, number));
     }
-    census.lookAfter(why.equals("quarantined") ? number : 0);
+    census.examineAfterQuarantine(why.equals("quarantined") ? number : 0);
     return new Vote.Refused(
         switch (why) {
           case "quarantined" ->
@@ -210,11 +212,11 @@ final class Cluster implements AutoCloseable {
             null);
   }
 
-  LockConfigurationException otherNumber(int node, long its) {
+  LockConfigurationException otherNodeCount(int node, long nodeCount) {
     return failures(node)
         .wrong(
             "is one of "
-                + its
+                + nodeCount
                 + " nodes, and this client lists "
                 + size()
                 + "; all clients of a cluster must list the same nodes",
@@ -224,10 +226,10 @@ final class Cluster implements AutoCloseable {
   /**
    * Returns the failure of a request that found no majority.
    *
-   * @param votes of all nodes; null for one without an answer
+   * @param votes the votes of all nodes; null for a node that has not answered
    */
   LockException unavailable(@Nullable Vote[] votes) {
-    // Most nodes say the same, and a message for each would fill the log.
+    // Nodes with the same answer are listed together, to keep the message short.
     Map<String, String> nodesByAnswer = new LinkedHashMap<>();
     int usable = votes.length;
     Throwable first = null;
@@ -236,7 +238,9 @@ final class Cluster implements AutoCloseable {
       String name = nodes.get(i).name();
       String answer = vote == null ? "no answer yet" : vote.inWords();
       nodesByAnswer.merge(
-          answer.replace("redis at " + name + ": ", ""), name, (some, one) -> some + ", " + one);
+          answer.replace("redis at " + name + ": ", ""),
+          name,
+          (names, next) -> names + ", " + next);
       if (vote instanceof Vote.Failed failed) {
         first = first == null ? failed.problem() : first;
         usable -= failed.problem() instanceof LockConfigurationException ? 1 : 0;
@@ -244,7 +248,7 @@ final class Cluster implements AutoCloseable {
     }
     String answers =
         nodesByAnswer.entrySet().stream()
-            .map(said -> said.getValue() + ": " + said.getKey())
+            .map(entry -> entry.getValue() + ": " + entry.getKey())
             .collect(Collectors.joining("; "));
     String problem = "no majority of " + majority() + " of " + size() + " nodes: " + answers;
     return usable < majority() ? failures.wrong(problem, first) : failures.passing(problem, first);

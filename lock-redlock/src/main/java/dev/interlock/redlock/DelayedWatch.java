@@ -9,8 +9,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A watch that begins after a delay: where a lock changes hands faster than that, a subscription to
- * all nodes costs more than polling.
+ * A watch that begins after a delay. If a lock changes hands faster than that, subscribing to all
+ * nodes costs more than polling.
  */
 final class DelayedWatch implements Watch {
 
@@ -20,7 +20,7 @@ final class DelayedWatch implements Watch {
   private final Future<?> start;
 
   @GuardedBy("this")
-  private @Nullable Watch begun;
+  private @Nullable Watch delegate;
 
   @GuardedBy("this")
   private boolean closed;
@@ -32,7 +32,7 @@ final class DelayedWatch implements Watch {
 
   private synchronized void begin() {
     if (!closed) {
-      begun = watches.get();
+      delegate = watches.get();
     }
   }
 
@@ -42,7 +42,7 @@ final class DelayedWatch implements Watch {
     Watch watch;
     synchronized (this) {
       closed = true;
-      watch = begun;
+      watch = delegate;
     }
     if (watch != null) {
       watch.close();

@@ -6,30 +6,30 @@ import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
-/** What is known of a claim on the nodes. A lease keeps it, so it is small. */
+/** The state of a claim on the nodes, as far as it is known. A lease keeps it, so it is small. */
 final class Entry {
 
   /**
-   * The process of each node that the claim may be on, when it was sent there; null for the other
-   * nodes, and empty if it is unknown.
+   * The process of each node to which the claim was sent; empty if it is unknown; null for a node
+   * to which the claim was not sent.
    */
   @GuardedBy("this")
   private final @Nullable String[] runs;
 
-  private static final byte THERE = 0;
+  private static final byte HELD = 0;
   private static final byte LACKING = 1;
-  private static final byte GIVEN = 2;
+  private static final byte RESTORED = 2;
 
   /**
-   * The nodes that had refused the lock, or had lost it at the last renewal; and those that were
-   * given it since, until a majority confirms a renewal.
+   * The state of each node. It is lacking if it refused the lock, or had lost it at the last
+   * renewal. It is restored if it was given the lock since, until a majority confirms a renewal.
    */
   @GuardedBy("this")
-  private final byte[] missing;
+  private final byte[] states;
 
   /**
-   * The grants of nodes that have answered; null once it may have become a lease, for whose end
-   * others wait.
+   * The grants of the nodes; null once the claim may have become a lease, because others may then
+   * wait for its end.
    */
   @GuardedBy("this")
   private Vote.@Nullable Granted @Nullable [] grants;
@@ -41,21 +41,21 @@ final class Entry {
   @GuardedBy("this")
   private long certainUntil;
 
-  /** Whether a node was sent the claim more than once, so that a late copy may still be granted. */
+  /** Whether a node was sent the claim more than once. A late copy may still be granted. */
   @GuardedBy("this")
   private boolean repeated;
 
-  /** Whether nodes may keep the lock without it, for the rest of its minimum hold. */
+  /** Whether nodes may keep the lock without the claim, for the rest of the minimum hold. */
   @GuardedBy("this")
   private boolean deferred;
 
-  /** Given up: nothing more must be sent. */
+  /** Whether the claim was withdrawn, so that it must not be sent any more. */
   @GuardedBy("this")
   private boolean withdrawn;
 
   private Entry(int nodes) {
     this.runs = new @Nullable String[nodes];
-    this.missing = new byte[nodes];
+    this.states = new byte[nodes];
     this.grants = new Vote.@Nullable Granted[nodes];
   }
 
@@ -81,21 +81,21 @@ final class Entry {
   }
 
   /**
-   * Marks the claim as being on the node, and returns whether it may be sent there now. Either this
-   * sees a withdrawal, or that sees the mark.
+   * Records that the claim is sent to a node, and returns whether it may be sent. A withdrawal
+   * either comes before, and this returns false, or comes later, and sees that the claim was sent.
    */
-  synchronized boolean touch(int node, String run) {
+  synchronized boolean markSent(int node, String run) {
     repeated |= runs[node] != null;
     runs[node] = run;
     return !withdrawn;
   }
 
-  /** Whether a node was sent something about the claim more than once. */
+  /** Whether a node was sent the claim more than once. */
   synchronized boolean isRepeated() {
     return repeated;
   }
 
-  /** Prevents that the claim is sent to any more nodes. */
+  /** Prevents that the claim is sent to more nodes. */
   synchronized void withdraw() {
     withdrawn = true;
   }
@@ -109,8 +109,8 @@ final class Entry {
   }
 
   /**
-   * Returns whether a node was restarted, and may have forgotten the claim, since the claim was
-   * sent there. True once for each restart.
+   * Returns whether a node was restarted since the claim was sent there, so that it may have
+   * forgotten the claim. Returns true once for each restart.
    */
   synchronized boolean mayBeForgottenBy(int node, String run) {
     String before = runs[node];
@@ -118,54 +118,54 @@ final class Entry {
     return before != null && !before.isEmpty() && !before.equals(run);
   }
 
-  synchronized void grantedBy(int node, Vote.Granted grant) {
+  synchronized void recordGrant(int node, Vote.Granted grant) {
     if (grants != null) {
       grants[node] = grant;
     }
   }
 
   /**
-   * Returns the grant of a node that may be taken back without a message to waiters, or null. No
-   * one waits for the end of an attempt that was not elected and has a minority of the votes:
-   * attempts that met it are repeated soon. With a message, an attempt that finds the lock busy on
-   * a majority would wake itself and all others by giving up the rest.
+   * Returns the grant of a node that may be withdrawn without a message to waiters, or null. Nobody
+   * waits for the end of an attempt that was not elected and has a minority of the votes: attempts
+   * that met it are repeated soon. With a message, an attempt that finds the lock busy on a
+   * majority would wake itself and all others when it withdraws its other votes.
    *
-   * <p>Other attempts may have seen a vote that is in doubt, so its end is published. Nor is a
-   * fence taken back that a copy of the request may raise to the same height again, after others.
+   * <p>If a request was repeated, the end of the attempt is published: the vote is in doubt, and
+   * other attempts may have seen it. The fence stays, too, because a late copy of the request may
+   * raise it to the same height again, after those of others.
    */
-  synchronized Vote.@Nullable Granted quietlyLeaving(int node) {
+  synchronized Vote.@Nullable Granted grantToWithdraw(int node) {
     if (grants == null || repeated) {
       return null;
     }
-    long known = Arrays.stream(grants).filter(Objects::nonNull).count();
-    return known >= VoteCount.majorityOf(grants.length) ? null : grants[node];
+    long granted = Arrays.stream(grants).filter(Objects::nonNull).count();
+    return granted >= VoteCount.majorityOf(grants.length) ? null : grants[node];
   }
 
-  /** Notes that nodes are asked to keep the lock by themselves, where renewals find it no more. */
+  /** Records that nodes are asked to keep the lock without the claim, which renewals then miss. */
   synchronized void defer() {
     deferred = true;
   }
 
-  synchronized void missingOn(int node, boolean is) {
-    if (is && !deferred) {
-      missing[node] = LACKING;
-    } else if (!is && missing[node] == LACKING) {
-      missing[node] = GIVEN;
+  synchronized void setLacking(int node, boolean isLacking) {
+    if (isLacking && !deferred) {
+      states[node] = LACKING;
+    } else if (!isLacking && states[node] == LACKING) {
+      states[node] = RESTORED;
     }
   }
 
-  /** Whether the node is known not to count for the lease. */
+  /** Whether the node is known to lack the lock, so that it does not count for the lease. */
   synchronized boolean lacks(int node) {
-    return missing[node] == LACKING;
+    return states[node] == LACKING;
   }
 
   /**
-   * Notes that a node was given its share of the lock again. If the lease was no longer certain
-   * when the answer arrived, another claim may have been elected before: then the node never
-   * counts.
+   * Records that a share was restored on a node. If the lease was not certain any more when the
+   * answer arrived, another claim may have been elected before, and the node does not count.
    */
-  synchronized void restoredOn(int node, long now) {
-    missing[node] = isCertain(now) ? GIVEN : LACKING;
+  synchronized void markRestored(int node, long now) {
+    states[node] = isCertain(now) ? RESTORED : LACKING;
   }
 
   @GuardedBy("this")
@@ -174,36 +174,36 @@ final class Entry {
   }
 
   /**
-   * Notes that a majority has confirmed the election or a renewal.
+   * Records that a majority has confirmed the election or a renewal.
    *
    * @param until the end of the validity
    */
-  synchronized void confirmed(long until) {
+  synchronized void confirm(long until) {
     confirmed = true;
     certainUntil = until;
     grants = null;
-    for (int node = 0; node < missing.length; node++) {
-      if (missing[node] == GIVEN) {
-        missing[node] = THERE;
+    for (int node = 0; node < states.length; node++) {
+      if (states[node] == RESTORED) {
+        states[node] = HELD;
       }
     }
   }
 
   /**
-   * Returns whether to restore the lock on a node that lacks it: only while the lease is certain,
-   * because no other claim can be elected then, and while no majority is known to lack the lock; so
-   * a lost lease never comes back. A node that was given the lock counts as lacking it until a
-   * majority has renewed. Otherwise a majority that lost it at once, and says so one by one, would
-   * get it back one by one. A failed renewal in between does not matter: there may be no majority
-   * without this node.
+   * Returns whether to restore the lock on a node that lacks it. This is allowed only while the
+   * lease is certain, because no other claim can be elected then, and while no majority is known to
+   * lack the lock. So a lost lease never comes back. A restored node counts as lacking the lock
+   * until a majority has renewed. Otherwise a majority that lost the lock at once, and reports it
+   * one by one, would get it back one by one. A failed renewal in between does not matter: there
+   * may be no majority without this node.
    */
   synchronized boolean isToBeRestoredOn(int node, long now) {
     int lacking = 0;
-    for (byte each : missing) {
-      lacking += each == THERE ? 0 : 1;
+    for (byte each : states) {
+      lacking += each == HELD ? 0 : 1;
     }
-    return missing[node] == LACKING
-        && lacking <= missing.length - VoteCount.majorityOf(missing.length)
+    return states[node] == LACKING
+        && lacking <= states.length - VoteCount.majorityOf(states.length)
         && isCertain(now);
   }
 }

@@ -15,10 +15,10 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** The answers of the inspected nodes that hold a lock for the same claim. */
+/** The nodes that hold a lock for the same claim, according to an inspection. */
 final class Holding {
 
-  /** In the order of the grants, as far as it is known. */
+  /** Orders holders by their grants, as far as the tokens are known. */
   static final Comparator<Holder> ORDER =
       Comparator.comparingLong(holder -> holder.fencingToken().orElse(0));
 
@@ -26,7 +26,7 @@ final class Holding {
   private final String label;
   private final int weight;
   private final Map<Long, Integer> fences = new HashMap<>();
-  private final List<Long> lefts = new ArrayList<>();
+  private final List<Long> remainingTtls = new ArrayList<>();
 
   private Holding(Share use, String label, int weight) {
     this.use = use;
@@ -34,7 +34,7 @@ final class Holding {
     this.weight = weight;
   }
 
-  /** Returns what the nodes hold, each claim once. */
+  /** Reads the answers of the nodes. Returns one object for each claim. */
   static List<Holding> read(List<Answer> answers) {
     Map<Object, Holding> byClaim = new LinkedHashMap<>();
     for (Answer answer : answers) {
@@ -52,37 +52,37 @@ final class Holding {
         if (use == null) {
           continue;
         }
-        for (StoredHolds.One one : stored.holds()) {
+        for (StoredHolds.Hold one : stored.holds()) {
           byClaim
               .computeIfAbsent(
                   one.hold(), any -> new Holding(use, one.hold().holder(), one.hold().weight()))
-              .add(one.token(), one.leftMillis());
+              .add(one.token(), one.remainingMillis());
         }
       }
     }
     return List.copyOf(byClaim.values());
   }
 
-  /** Whether an answer is about a name of which all holds have ended, however many wait. */
+  /** Whether a reply says that all holds of the name have ended, even if clients wait. */
   static boolean isOver(List<?> words) {
     return Round.text(words.get(0)).equals("shared") && StoredHolds.read(words).holds().isEmpty();
   }
 
-  private void add(@Nullable Long fence, long leftMillis) {
-    lefts.add(leftMillis);
+  private void add(@Nullable Long fence, long remainingMillis) {
+    remainingTtls.add(remainingMillis);
     if (fence != null) {
       fences.merge(fence, 1, Integer::sum);
     }
   }
 
   int nodes() {
-    return lefts.size();
+    return remainingTtls.size();
   }
 
   /**
-   * Returns the fence that a majority has: no other can be the claim's token. A node that voted
-   * after the token was chosen may have a higher one, a node that the token has not reached a lower
-   * one.
+   * Returns the fence that a majority has; only this can be the claim's token. A node that voted
+   * after the token was chosen may have a higher fence. A node that the token has not reached may
+   * have a lower one.
    */
   @Nullable Long token(int majority) {
     return fences.entrySet().stream()
@@ -92,14 +92,14 @@ final class Holding {
         .orElse(null);
   }
 
-  /** Describes the holder, without a token if no majority has the same. */
+  /** Describes the holder; without a token if no majority has the same fence. */
   Holder holder(int majority) {
     return LockStates.holder(
         use.kind(),
         weight,
         label,
         token(majority),
-        Duration.ofMillis(lefts.stream().mapToLong(Long::longValue).max().orElse(0)),
+        Duration.ofMillis(remainingTtls.stream().mapToLong(Long::longValue).max().orElse(0)),
         null);
   }
 }

@@ -1,5 +1,6 @@
 package dev.interlock.redlock;
 
+import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Objects;
@@ -11,15 +12,16 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The servers that clients have lately listed as nodes of the cluster, as the nodes remember them.
- * Of two clients that list A, B, C and A, B, D, each could find a majority. The later one learns
+ * The servers that clients have lately listed as nodes of the cluster, according to the nodes. If
+ * one client lists A, B, C and another A, B, D, each could find a majority. The later one learns
  * from A and B that others list a server that it does not list.
  *
- * <p>What counts against a node: no majority has it listed, and it has been running for longer than
- * the time since the other server was last listed. Otherwise it may be that server, restarted and
- * listed by another address. That is certain only if all nodes have answered.
+ * <p>Other clients do not list a node if no majority has it recorded, and it has been running for
+ * longer than the time since the other server was last listed. If it was started later, it may be
+ * that server, restarted and listed by another address. The result is certain only if all nodes
+ * have answered.
  *
- * <p>No I/O and no clock.
+ * <p>Pure: uses no I/O and no clock.
  */
 final class Listings {
 
@@ -27,17 +29,28 @@ final class Listings {
    * A server that a client has listed as a node.
    *
    * @param run its process
-   * @param ageMillis how long ago it was last listed
+   * @param ageMillis the time since it was last listed
    * @param address the address by which the client lists it
    */
   record Listing(String run, long ageMillis, String address) {}
+
+  /** Reads the reply of {@code exchange_listings.lua}. */
+  static List<Listing> read(List<?> reply) {
+    List<Listing> listings = new ArrayList<>();
+    for (int i = 1; i < reply.size(); i += 3) {
+      listings.add(
+          new Listing(
+              Round.text(reply.get(i)), (Long) reply.get(i + 1), Round.text(reply.get(i + 2))));
+    }
+    return listings;
+  }
 
   /**
    * The answer of a node.
    *
    * @param run its process
-   * @param upMillis how long that has been running
-   * @param listings what clients have listed
+   * @param upMillis the time for which this process has been running
+   * @param listings the servers that clients have listed
    */
   record Reply(String run, long upMillis, List<Listing> listings) {}
 
@@ -46,11 +59,11 @@ final class Listings {
   private final long slackMillis;
 
   /**
-   * Reads the answers of the nodes.
+   * Creates the listings from the answers of the nodes.
    *
-   * @param addresses of all nodes that this client lists
-   * @param replies of the nodes; null for one that has not answered
-   * @param slackMillis by how much times may be wrong
+   * @param addresses the addresses of all nodes that this client lists
+   * @param replies the answers of the nodes; null for a node that has not answered
+   * @param slackMillis the maximum error of the times
    */
   Listings(List<String> addresses, List<@Nullable Reply> replies, long slackMillis) {
     this.addresses = addresses;
@@ -58,14 +71,14 @@ final class Listings {
     this.slackMillis = slackMillis;
   }
 
-  /** Returns how many nodes have answered. */
+  /** Returns the number of nodes that have answered. */
   long answers() {
     return all().count();
   }
 
   /**
-   * Returns a server that other clients list and this one does not, and that this node cannot have
-   * been before its last start. As long as there is such a server, the node must not begin to vote.
+   * Returns a server that other clients list and this client does not, and that cannot be this node
+   * before its last start. As long as there is such a server, the node must not begin to vote.
    */
   Optional<Listing> conflictFor(int node) {
     Reply reply = replies.get(node);
@@ -80,26 +93,26 @@ final class Listings {
   }
 
   /**
-   * Returns a node that others do not list, if that is certain: the server that they list may also
-   * be one of our nodes that has not answered, or was restarted.
+   * Returns a node that other clients certainly do not list. It is not certain if a node has not
+   * answered, because the server that they list instead may be that node.
    */
   OptionalInt unlisted() {
-    OptionalInt perhaps = perhapsUnlisted();
-    return answers() == replies.size() ? perhaps : OptionalInt.empty();
+    OptionalInt candidate = perhapsUnlisted();
+    return answers() == replies.size() ? candidate : OptionalInt.empty();
   }
 
   /**
-   * Returns a node that others may not list: the server that they list in its place may be a node
-   * that has not answered.
+   * Returns a node that other clients may not list. The server that they list instead may also be a
+   * node that has not answered.
    */
   OptionalInt perhapsUnlisted() {
     List<Integer> unlisted =
         IntStream.range(0, replies.size())
             .filter(this::hasAnswerOf)
-            // A single one that lists it may belong to another cluster.
-            .filter(node -> timesListed(node) < VoteCount.majorityOf(replies.size()))
+            // A minority that has it recorded may belong to another cluster.
+            .filter(node -> countRecords(node) < VoteCount.majorityOf(replies.size()))
             .boxed()
-            .sorted(Comparator.comparingLong(this::timesListed))
+            .sorted(Comparator.comparingLong(this::countRecords))
             .toList();
     return unlisted.stream().allMatch(node -> conflictFor(node).isPresent())
         ? unlisted.stream().mapToInt(node -> node).findFirst()
@@ -110,8 +123,8 @@ final class Listings {
     return replies.get(node) != null;
   }
 
-  /** By how many of the nodes. */
-  private long timesListed(int node) {
+  /** Returns the number of nodes that have a node recorded. */
+  private long countRecords(int node) {
     Reply reply = Objects.requireNonNull(replies.get(node));
     return all().filter(each -> each.listings().stream().anyMatch(is(reply))).count();
   }

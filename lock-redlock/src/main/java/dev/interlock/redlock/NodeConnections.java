@@ -15,7 +15,7 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** Connects to one node, and finds out which server process is at the other end. */
+/** Connects to one node, and identifies its server process. */
 final class NodeConnections implements Server {
 
   private static final Pattern RUN = Pattern.compile("(?m)^run_id:(\\w+)");
@@ -30,17 +30,17 @@ final class NodeConnections implements Server {
   private final Failures failures;
   private final Map<String, String> nodeOfRun;
   private final int timeoutMillis;
-  private final Runnable connected;
+  private final Runnable onConnect;
 
-  /** When the server was started, by {@link System#nanoTime()}, unless its clock was set since. */
+  /** The start of the server, by {@link System#nanoTime()}; wrong if its clock was set since. */
   private volatile long startedAt = System.nanoTime();
 
   /**
-   * For one node.
+   * Creates the connections of one node.
    *
-   * @param nodeOfRun the node of each process; shared by all nodes of a client
-   * @param timeout how long the node may take to answer
-   * @param connected runs whenever a new connection is about to be used
+   * @param nodeOfRun the name of the node of each process; shared by all nodes of a client
+   * @param timeout the time-out of a reply
+   * @param onConnect runs before a new connection is used
    */
   NodeConnections(
       String name,
@@ -48,13 +48,13 @@ final class NodeConnections implements Server {
       Failures failures,
       Map<String, String> nodeOfRun,
       Duration timeout,
-      Runnable connected) {
+      Runnable onConnect) {
     this.name = name;
     this.make = make;
     this.failures = failures;
     this.nodeOfRun = nodeOfRun;
     this.timeoutMillis = Math.toIntExact(timeout.toMillis());
-    this.connected = connected;
+    this.onConnect = onConnect;
   }
 
   @Override
@@ -62,34 +62,34 @@ final class NodeConnections implements Server {
     return name;
   }
 
-  /** Connects, logs in, and finds out which process is at the other end. */
+  /** Connects, logs in, and identifies the server process. */
   @Override
   public Link connect() {
     Connection connection = make.get();
-    boolean introduced = false;
+    boolean isIdentified = false;
     try {
-      String run = introduce(connection);
+      String run = identify(connection);
       failures.noteAdmission();
-      introduced = true;
+      isIdentified = true;
       return new Link(connection, run);
     } finally {
-      if (!introduced) {
+      if (!isIdentified) {
         connection.close();
       }
     }
   }
 
   @Override
-  public void connected(String run) {
-    connected.run();
+  public void onConnected(String run) {
+    onConnect.run();
   }
 
   /**
-   * Asks for the process's {@code run_id}, which changes with each start.
+   * Returns the {@code run_id} of the server process, which changes with each start.
    *
    * @throws dev.interlock.LockConfigurationException if the server cannot be a node
    */
-  private String introduce(Connection connection) {
+  private String identify(Connection connection) {
     if (connection.getSoTimeout() == 0) {
       throw failures.wrong(
           "the Jedis client waits for answers without limit; give it a finite"
@@ -124,9 +124,7 @@ final class NodeConnections implements Server {
     return run;
   }
 
-  /**
-   * Returns how long the server says that it has been running; negative if its clock was set back.
-   */
+  /** Returns the server's uptime, as the server tells it; negative if its clock was set back. */
   long upMillis() {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - startedAt);
   }

@@ -3,8 +3,8 @@ package dev.interlock.redlock;
 import dev.interlock.redis.server.Script;
 
 /**
- * The scripts of a node, beside those of a single Redis. The files describe keys, arguments and
- * replies; {@code voting.lua} describes the node's record.
+ * The scripts of a node, in addition to those of a single Redis. The files describe keys, arguments
+ * and replies; {@code voting.lua} describes the node's record.
  */
 final class NodeScripts {
 
@@ -14,7 +14,7 @@ final class NodeScripts {
   /** Raises the fence to the token that the claim was given. */
   static final Script CONFIRM = load(3, "confirm");
 
-  /** Takes back a vote, and publishes nothing. */
+  /** Withdraws a vote without publishing a message. */
   static final Script WITHDRAW = load(2, "withdraw");
 
   /** Extends the TTL, or restores the lock on a node that lacks it. */
@@ -26,7 +26,7 @@ final class NodeScripts {
   /** Raises the fence to the token of a share. */
   static final Script SHARE_CONFIRM = load(3, "share_confirm");
 
-  /** Takes back a vote for a share. */
+  /** Withdraws a vote for a share without publishing a message. */
   static final Script SHARE_WITHDRAW = load(2, "share_withdraw");
 
   /** Extends a share. */
@@ -44,10 +44,10 @@ final class NodeScripts {
   /** Begins the quarantine of a process. */
   static final Script QUARANTINE = load(1, "quarantine");
 
-  /** Stores the number of nodes on one that does not know it yet. */
+  /** Stores the number of nodes in a record that lacks it. */
   static final Script COUNT = load(1, "count");
 
-  /** Reads what clients list as nodes, and notes what this one lists. */
+  /** Reads the listings of all clients, and records that of this client. */
   static final Script EXCHANGE_LISTINGS = load(1, "exchange_listings");
 
   /** Lets a process vote. */

@@ -1,27 +1,29 @@
 package dev.interlock.redlock;
 
+import java.util.List;
+
 /**
- * The state of a node in its cluster. It votes as long as its record names its current server
+ * The state of a node in its cluster. A node votes as long as its record names its current server
  * process.
  *
- * @param kind what the record says
+ * @param kind the state that the record describes
  * @param run the process that answered: Redis's {@code run_id}, which changes with each start
- * @param floor the highest fence that the node has handed out or heard of, or 0
- * @param leftMillis the rest of its quarantine
- * @param counted whether its record has the number of nodes
+ * @param floor the highest fence that the node has given or received, or 0
+ * @param remainingMillis the rest of its quarantine
+ * @param counted whether its record contains the number of nodes
  */
-record NodeStatus(Kind kind, String run, long floor, long leftMillis, boolean counted) {
+record NodeStatus(Kind kind, String run, long floor, long remainingMillis, boolean counted) {
 
   enum Kind {
     /** It votes. */
     MEMBER,
     /** It was restarted or lost its record, and waits until the locks it forgot have expired. */
     QUARANTINED,
-    /** It was restarted, and has all or most of its data. */
+    /** It was restarted, and still has its record. */
     RESTARTED,
     /**
-     * It has no record, or one with nothing but the number of nodes: it is new, or has lost all
-     * data.
+     * It has no record, or a record that contains only the number of nodes. It is new, or has lost
+     * all data.
      */
     BLANK,
     /** It did not answer. */
@@ -30,9 +32,9 @@ record NodeStatus(Kind kind, String run, long floor, long leftMillis, boolean co
 
   static final NodeStatus UNREACHABLE = new NodeStatus(Kind.UNREACHABLE, "", 0, 0);
 
-  /** The status of a node that knows the number of nodes. */
-  NodeStatus(Kind kind, String run, long floor, long leftMillis) {
-    this(kind, run, floor, leftMillis, true);
+  /** Creates the status of a node whose record contains the number of nodes. */
+  NodeStatus(Kind kind, String run, long floor, long remainingMillis) {
+    this(kind, run, floor, remainingMillis, true);
   }
 
   /** Whether it has a record of version 0.1, which did not write the number of nodes. */
@@ -40,17 +42,50 @@ record NodeStatus(Kind kind, String run, long floor, long leftMillis, boolean co
     return (kind == Kind.MEMBER || kind == Kind.RESTARTED) && !counted;
   }
 
+  /**
+   * Reads the reply of {@code examine.lua}.
+   *
+   * @param run the process that answered
+   */
+  static NodeStatus read(List<?> reply, String run) {
+    return new NodeStatus(
+        switch (Round.text(reply.get(0))) {
+          case "member" -> Kind.MEMBER;
+          case "quarantined" -> Kind.QUARANTINED;
+          case "restarted" -> Kind.RESTARTED;
+          default -> Kind.BLANK;
+        },
+        run,
+        Long.parseLong(Round.text(reply.get(1))),
+        (Long) reply.get(2),
+        !nodeCount(reply).isEmpty());
+  }
+
+  /** Returns the longest TTL in a reply of {@code examine.lua}, in ms; empty if it is not known. */
+  static String maxTtl(List<?> reply) {
+    return Round.text(reply.get(3));
+  }
+
+  /** Returns the number of nodes in a reply of {@code examine.lua}; empty if it is not known. */
+  static String nodeCount(List<?> reply) {
+    return Round.text(reply.get(4));
+  }
+
+  static long countReachable(List<NodeStatus> statuses) {
+    return statuses.stream().filter(status -> !status.is(Kind.UNREACHABLE)).count();
+  }
+
   boolean is(Kind other) {
     return kind == other;
   }
 
-  /** Whether it may vote, and has not granted any lock since it joined the cluster. */
+  /** Whether it votes, and has never granted a lock. */
   boolean hasNeverGranted() {
     return kind == Kind.MEMBER && floor == 0;
   }
 
   /** Whether the quarantine is over. */
   boolean hasServed() {
-    return kind == Kind.QUARANTINED && leftMillis <= 0;
+    return kind == Kind.QUARANTINED && remainingMillis <= 0;
   }
 }

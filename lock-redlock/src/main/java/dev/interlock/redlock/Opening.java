@@ -7,10 +7,10 @@ import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.Deadline;
 import java.util.List;
 
-/** The first contact with the nodes. Refuses what cannot work, with the reason. */
+/** Opens a backend. Refuses nodes and settings that cannot work, and gives the reason. */
 final class Opening {
 
-  private static final int FEWEST = 3;
+  private static final int MIN_NODES = 3;
 
   private Opening() {}
 
@@ -42,13 +42,13 @@ final class Opening {
               + places.stream().map(Place::name).toList());
     }
     int nodes = places.size();
-    if (!settings.force() && (nodes < FEWEST || nodes % 2 == 0)) {
+    if (!settings.force() && (nodes < MIN_NODES || nodes % 2 == 0)) {
       throw new LockConfigurationException(
           "redlock: "
               + nodes
               + (nodes == 1 ? " node is" : " nodes are")
               + " no better than "
-              + (nodes < FEWEST ? "one Redis" : nodes - 1)
+              + (nodes < MIN_NODES ? "one Redis" : nodes - 1)
               + "; list 3, 5 or 7 independent servers, or insist with force=true");
     }
   }

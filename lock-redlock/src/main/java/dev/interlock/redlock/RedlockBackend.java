@@ -40,59 +40,58 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks as keys that expire, on a majority of independent nodes.
+ * Keeps locks as keys that expire, on a majority of independent nodes.
  *
- * <p>{@link VoteCount} counts the votes, and explains why the resulting token is higher than all
- * before. {@link Admission} decides which nodes may vote.
+ * <p>{@link VoteCount} counts the votes, and explains why each token is higher than all before.
+ * {@link Admission} decides which nodes may vote.
  *
- * <p>A node's clock measures the TTL from the execution of the request, ours from before it was
- * sent. For clocks of different speed we subtract {@link RedlockSettings#drift()} of the TTL, and 2
- * ms for rounding. A node whose clock is <em>stepped</em> forward drops the lock too early, and so
- * may a majority.
+ * <p>A node's clock measures the TTL from the execution of the request, ours from before the
+ * request was sent. The validity is shorter than the TTL by {@link RedlockSettings#drift()},
+ * because clocks differ in speed, and by 2 ms for rounding. A node whose clock is <em>stepped</em>
+ * forward drops the lock too early, and so may a majority.
  */
 final class RedlockBackend implements LockBackend {
 
   static final String NAME = "redlock";
 
-  /** Below this, drift, rounding and a majority's answers would take most of the TTL. */
+  /** A shorter TTL would be mostly used up by drift, rounding and the answers of a majority. */
   static final Duration MIN_TTL = Duration.ofMillis(50);
 
-  private static final int MOST_REPEATS = 2;
+  private static final int MAX_REPEATS = 2;
 
-  /** Others may get the same token each time, but one of them gets ahead each time. */
-  private static final int MOST_REPEATS_AMONG_READERS = 200;
+  /** Higher, because a reader is repeated whenever others get ahead; one of them does each time. */
+  private static final int MAX_REPEATS_AMONG_READERS = 200;
 
-  /**
-   * How long waiters pause, on top of the engine's millisecond, if the lock changes hands often.
-   */
-  private static final long LEAST_PAUSE = Duration.ofMillis(1).toNanos() / 2;
+  /** The limits of a waiter's pause, in addition to the engine's millisecond, at first. */
+  private static final long MIN_POLL_PAUSE = Duration.ofMillis(1).toNanos() / 2;
 
-  private static final long MOST_PAUSE = Duration.ofMillis(2).toNanos();
-  private static final long FOR_LATE_VOTES = Duration.ofMillis(2).toNanos();
+  private static final long MAX_POLL_PAUSE = Duration.ofMillis(2).toNanos();
+  private static final long MAX_WAIT_FOR_LATE_VOTES = Duration.ofMillis(2).toNanos();
 
-  private static final long FIRST_PAUSE = Duration.ofMillis(1).toNanos();
-  private static final long LONGEST_PAUSE = Duration.ofMillis(100).toNanos();
+  private static final long MIN_SPLIT_PAUSE = Duration.ofMillis(1).toNanos();
+  private static final long MAX_SPLIT_PAUSE = Duration.ofMillis(100).toNanos();
 
-  /** After more of them in a row, a majority may be held and out of reach for long. */
-  private static final int MOST_PROMPT_SPLITS = 3;
+  /** After more splits in a row, a majority may be held and out of reach for long. */
+  private static final int MAX_PROMPT_SPLITS = 3;
 
-  private static final int MOST_LOOKS = 1_000;
-  private static final int MOST_SPLITS_IN_ROW = 10;
+  private static final int MAX_WAITS = 1_000;
+  private static final int MAX_CONSECUTIVE_SPLITS = 10;
 
   private static final Answer GONE_BEFORE =
       new Answer(
           null,
-          new Vote.Refused("it was restarted, or its answer was lost, and the lock is not there any more"));
+          new Vote.Refused(
+              "it was restarted, or its answer was lost, and the lock is not there any more"));
 
   private static final Answer RESTORED = new Answer(List.of("restored".getBytes(UTF_8)), null);
   private static final Answer TAKEN =
       new Answer(List.of("gone".getBytes(UTF_8), "taken".getBytes(UTF_8)), null);
 
   /**
-   * A minority of the nodes may be dead, stopped, cut off, or restarted with or without its data.
-   * If several nodes drop a lock that is still valid (clocks stepped forward, a person), there may
-   * be a second holder, with a higher token. Eviction may also take the records that nodes keep of
-   * themselves.
+   * The promises. A minority of the nodes may be dead, stopped, cut off, or restarted with or
+   * without its data. If several nodes drop a lock that is still valid (clocks stepped forward, a
+   * person), there may be a second holder, with a higher token. Eviction may also remove the
+   * records that nodes keep of themselves.
    */
   static final BackendInfo INFO =
       BackendInfoBuilder.of(
@@ -131,19 +130,18 @@ final class RedlockBackend implements LockBackend {
   private final Administration administration;
 
   /**
-   * What the last attempt for a name that this client does not hold has found.
+   * The wait of this client for a name, as of its last attempt.
    *
-   * @param splits how many attempts in a row found no majority, neither for themselves nor for
-   *     another
-   * @param mayBeShort whether the wait may end before it is worth a subscription
-   * @param since when the client began to wait
-   * @param until for how long it is waited for
+   * @param splits the number of attempts in a row that found no majority of this or another claim
+   * @param mayBeShort whether the wait may end before a subscription would pay
+   * @param since the beginning of the wait
+   * @param until the time until which nodes keep the client's place in the line
    */
-  private record Look(int splits, boolean mayBeShort, long since, long until) {}
+  private record Wait(int splits, boolean mayBeShort, long since, long until) {}
 
-  private final Map<String, Look> looks = new ConcurrentHashMap<>();
+  private final Map<String, Wait> waits = new ConcurrentHashMap<>();
 
-  /** Works on nodes that have been connected to. */
+  /** Creates a backend on an open cluster. */
   RedlockBackend(Cluster cluster, RedlockSettings settings, TimeSource time) {
     this.cluster = cluster;
     this.settings = settings;
@@ -165,23 +163,23 @@ final class RedlockBackend implements LockBackend {
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    requireAtMostMaxTtl(claim);
-    cluster.census().comeBack(deadline);
-    cluster.census().keepListed();
-    boolean ownIo = cluster.pipelines().begin();
+    requireTtlWithinMax(claim);
+    cluster.census().rejoin(deadline);
+    cluster.census().renewListing();
+    boolean leads = cluster.pipelines().tryLead();
     try {
       return attempt(claim, deadline);
     } finally {
-      if (ownIo) {
-        cluster.pipelines().end();
+      if (leads) {
+        cluster.pipelines().endLead();
       }
     }
   }
 
-  /** Returns for how many milliseconds this client has waited for a name. */
-  private long waited(@Nullable Look look) {
+  /** Returns the time for which this client has waited for a name. */
+  private long waitedMillis(@Nullable Wait wait) {
     long now = time.nanoTime();
-    return look == null || look.until - now < 0 ? 0 : 1 + (now - look.since) / 1_000_000;
+    return wait == null || wait.until - now < 0 ? 0 : 1 + (now - wait.since) / 1_000_000;
   }
 
   private Attempt attempt(Claim claim, Deadline deadline) throws InterruptedException {
@@ -190,21 +188,21 @@ final class RedlockBackend implements LockBackend {
     long sentAt = time.nanoTime();
     Acquisition acquisition = ask(requests, deadline);
     Outcome outcome = acquisition.await(deadline);
-    int most = claim.share().isWhole() ? MOST_REPEATS : MOST_REPEATS_AMONG_READERS;
-    for (int again = 0; again < most && mayBeRepeated(outcome, acquisition); again++) {
+    int maxRepeats = claim.share().isWhole() ? MAX_REPEATS : MAX_REPEATS_AMONG_READERS;
+    for (int again = 0; again < maxRepeats && mayBeRepeated(outcome, acquisition); again++) {
       acquisition = ask(requests, deadline);
       outcome = acquisition.await(deadline);
     }
     if (outcome == Outcome.ACQUIRED) {
       long until = validUntil(claim, sentAt);
-      entry.confirmed(until);
-      looks.remove(claim.name());
+      entry.confirm(until);
+      waits.remove(claim.name());
       return new Attempt.Granted(Grant.expiring(claim, acquisition.token(), until, requests.ttl));
     }
     if (outcome == Outcome.BUSY) {
-      // Late votes can be taken back together with the others then, before they are in the way.
-      long pause = Math.min(time.nanoTime() - sentAt, FOR_LATE_VOTES);
-      acquisition.awaitRest(deadline.orIn(Duration.ofNanos(pause)));
+      // Late votes can then be withdrawn together with the others, before they hinder anybody.
+      long pause = Math.min(time.nanoTime() - sentAt, MAX_WAIT_FOR_LATE_VOTES);
+      acquisition.awaitMissingVotes(deadline.orIn(Duration.ofNanos(pause)));
       withdraw(requests, acquisition, deadline);
       return busy(requests, acquisition);
     }
@@ -229,20 +227,20 @@ final class RedlockBackend implements LockBackend {
     Acquisition acquisition =
         new Acquisition(
             requests,
-            claim.share().isWhole() ? Hint.at(now) : Hint.amongOthersAt(now),
-            waited(looks.get(claim.name())),
+            claim.share().isWhole() ? Hint.at(now) : Hint.forReaderAt(now),
+            waitedMillis(waits.get(claim.name())),
             deadline.orIn(settings.nodeTimeout()),
             time);
-    acquisition.begin();
+    acquisition.start();
     return acquisition;
   }
 
   /**
-   * Whether a majority holds the lock for an attempt that could not be elected: a node was lost
-   * after its vote, and a later vote has too high a fence. A repeated question gets a higher fence
-   * than before, so the nodes can agree on another token.
+   * Whether a majority holds the lock for an attempt that could not be elected. This happens if a
+   * node was lost after its vote, and a later vote has too high a fence. A repeated request gets a
+   * higher fence than before, so the nodes can agree on another token.
    *
-   * <p>This is the same as giving the attempt up and beginning another one, to which each node
+   * <p>This is the same as withdrawing the attempt and starting another one, to which each node
    * grants the lock again. Late requests of the first round can only raise fences.
    */
   private boolean mayBeRepeated(Outcome outcome, Acquisition acquisition) {
@@ -250,73 +248,76 @@ final class RedlockBackend implements LockBackend {
   }
 
   /**
-   * Releases all nodes that have granted the lock, or grant it later, and waits for the former: of
-   * an attempt that found the lock busy nothing remains.
+   * Releases all nodes that have granted the lock, and those that grant it later. Waits for the
+   * former, so that an attempt that found the lock busy leaves nothing behind.
    */
   private void withdraw(Requests requests, Acquisition acquisition, Deadline deadline)
       throws InterruptedException {
     requests.entry.withdraw();
     Round round = new Round(cluster, time);
     List<Integer> holders = acquisition.holders();
-    acquisition.giveUp(node -> release(requests, round, node));
+    acquisition.withdraw(node -> release(requests, round, node));
     round.await(
         deadline.orIn(settings.nodeTimeout()),
         () -> holders.stream().allMatch(node -> round.answer(node) != null));
   }
 
   /**
-   * Says when to poll: at the end of a known holder's TTL, but soon if no message of its release is
-   * expected. Without a known holder the vote may have been split, and the others will withdraw:
-   * soon then, at random, and later each time, because a holder's majority may also be out of
-   * reach. Of several that hold a name together, each node names another one. So where there may be
-   * several, what looks like a split for too long is taken for that.
+   * Returns when to poll. With a known holder, this is the end of its TTL, or soon if the client is
+   * not notified of the release. Without a known holder the vote may have been split, and the
+   * others will withdraw. The client then polls soon, at random, and later each time, because the
+   * majority of a holder may also be out of reach. If several claims hold a name together, each
+   * node names another one. So for shares, a split that lasts too long is taken for several
+   * holders.
    */
   private Attempt.Busy busy(Requests requests, Acquisition acquisition) {
     Claim claim = requests.claim;
     VoteCount.Holder holder = acquisition.holder();
     long now = time.nanoTime();
-    if (looks.size() > MOST_LOOKS) {
+    if (waits.size() > MAX_WAITS) {
       // Most of these names are no longer in use.
-      looks.values().removeIf(look -> look.until - now < 0);
+      waits.values().removeIf(wait -> wait.until - now < 0);
     }
     boolean isExclusive = claim.share().isExclusive();
-    Look before = looks.get(claim.name());
-    int inRow =
-        holder != null ? 0 : Math.min(before == null ? 1 : before.splits + 1, MOST_SPLITS_IN_ROW);
-    boolean mayBeShort = isExclusive && inRow <= MOST_PROMPT_SPLITS;
+    Wait previous = waits.get(claim.name());
+    int splits =
+        holder != null
+            ? 0
+            : Math.min(previous == null ? 1 : previous.splits + 1, MAX_CONSECUTIVE_SPLITS);
+    boolean mayBeShort = isExclusive && splits <= MAX_PROMPT_SPLITS;
     long since = claim.issuedAt();
     long until = since + claim.reservation().toNanos();
-    if (before != null && before.until - now >= 0) {
-      since = before.since;
-      until = before.until - until > 0 ? before.until : until;
+    if (previous != null && previous.until - now >= 0) {
+      since = previous.since;
+      until = previous.until - until > 0 ? previous.until : until;
     }
-    looks.put(claim.name(), new Look(inRow, mayBeShort, since, until));
+    waits.put(claim.name(), new Wait(splits, mayBeShort, since, until));
     if (holder != null) {
       String label = requests.stored.holder(holder.value());
       boolean isNotified =
           !claim.reservation().isZero() && cluster.subscriber(0).isWatching(requests.keys());
       return !isExclusive || isNotified
-          ? busyFor(requests, holder.leftMillis(), label)
-          : new Attempt.Busy(Duration.ofNanos(random(LEAST_PAUSE, MOST_PAUSE)), label);
+          ? busyFor(requests, holder.remainingMillis(), label)
+          : new Attempt.Busy(Duration.ofNanos(random(MIN_POLL_PAUSE, MAX_POLL_PAUSE)), label);
     }
-    if (inRow == MOST_SPLITS_IN_ROW && !isExclusive) {
-      return busyFor(requests, acquisition.leftMillis(), null);
+    if (splits == MAX_CONSECUTIVE_SPLITS && !isExclusive) {
+      return busyFor(requests, acquisition.remainingMillis(), null);
     }
-    long most = Math.min(FIRST_PAUSE << inRow, LONGEST_PAUSE);
-    return new Attempt.Busy(Duration.ofNanos(random(most / 2, most)));
+    long maxPause = Math.min(MIN_SPLIT_PAUSE << splits, MAX_SPLIT_PAUSE);
+    return new Attempt.Busy(Duration.ofNanos(random(maxPause / 2, maxPause)));
   }
 
-  private static long random(long least, long most) {
-    return ThreadLocalRandom.current().nextLong(least, most);
+  private static long random(long min, long max) {
+    return ThreadLocalRandom.current().nextLong(min, max);
   }
 
-  private Attempt.Busy busyFor(Requests requests, long leftMillis, @Nullable String holder) {
-    long left = Math.max(0, leftMillis);
-    if (!requests.claim.reservation().isZero() && !cluster.hears(requests.keys())) {
-      left = Math.min(left, Subscriber.DEAF_POLL_MILLIS);
+  private Attempt.Busy busyFor(Requests requests, long remainingMillis, @Nullable String holder) {
+    long remaining = Math.max(0, remainingMillis);
+    if (!requests.claim.reservation().isZero() && !cluster.isSubscribed(requests.keys())) {
+      remaining = Math.min(remaining, Subscriber.UNSUBSCRIBED_POLL_MILLIS);
     }
-    // Rounded up: the last fraction of a millisecond is the holder's.
-    return new Attempt.Busy(Duration.ofMillis(left + 1), holder);
+    // Rounded up: the lock is held during the last fraction of a millisecond, too.
+    return new Attempt.Busy(Duration.ofMillis(remaining + 1), holder);
   }
 
   // --- renewing ---------------------------------------------------------------------------------
@@ -333,7 +334,7 @@ final class RedlockBackend implements LockBackend {
 
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
-    cluster.census().keepListed();
+    cluster.census().renewListing();
     long sentAt = time.nanoTime();
     List<Round> rounds = new ArrayList<>(grants.size());
     for (Grant grant : grants) {
@@ -349,9 +350,9 @@ final class RedlockBackend implements LockBackend {
   }
 
   /**
-   * Asks all nodes to renew. Restores the lock, as long as the lease is certain, on a node that
-   * lacked it at the last renewal or refused its vote because of a late release. That node does not
-   * count for this renewal, so a lock that a majority has lost never comes back.
+   * Asks all nodes to renew. While the lease is certain, this also restores the lock on a node that
+   * lacked it at the last renewal, or refused its vote because of a late release. That node does
+   * not count for this renewal, so a lock that a majority has lost never comes back.
    */
   private Round renewal(Grant grant, Deadline deadline) {
     Entry entry = entry(grant.claim());
@@ -369,14 +370,14 @@ final class RedlockBackend implements LockBackend {
               public @Nullable ScriptCall call(String run) {
                 boolean restore = entry.isToBeRestoredOn(node, time.nanoTime());
                 counts = !entry.lacks(node);
-                if (restore && !entry.touch(node, run)) {
+                if (restore && !entry.markSent(node, run)) {
                   return null;
                 }
                 return requests.renew(run.getBytes(UTF_8), token, restore);
               }
 
               @Override
-              public void answered(Object reply) {
+              public void complete(Object reply) {
                 Answer answer = cluster.answer(node, reply);
                 if (answer.words() != null && cluster.refusal(node, answer) == null) {
                   answer =
@@ -391,28 +392,28 @@ final class RedlockBackend implements LockBackend {
   }
 
   private static Answer renewed(Entry entry, int node, Answer answer) {
-    // Also if it is taken, perhaps by an attempt that will find no majority.
-    entry.missingOn(node, isGone(answer));
+    // Even if another claim has the lock there: that may be an attempt that finds no majority.
+    entry.setLacking(node, isGone(answer));
     return answer;
   }
 
   /**
-   * Takes the answer about a share. Among readers, later tokens are no sign of a lost lease, so a
-   * node ignores them when it gives a share again. Instead it counts only if its answer arrived
-   * while the lease was certain, so that nobody else can have been elected.
+   * Records the answer about a share. Among readers, a later token does not show that a lease is
+   * lost, so a node ignores it when it restores a share. Instead the node counts only if its answer
+   * arrived while the lease was certain, because no excluded claim can have been elected by then.
    *
-   * @param counts whether the node was thought to have the share when it was asked
+   * @param counts whether the node was believed to have the share when it was asked
    */
   private Answer shareRenewed(Entry entry, int node, Answer answer, boolean counts) {
     if (answer.is("granted")) {
-      entry.restoredOn(node, time.nanoTime());
+      entry.markRestored(node, time.nanoTime());
       return RESTORED;
     }
     if (answer.is("busy")) {
       return TAKEN;
     }
     if (isGone(answer)) {
-      entry.missingOn(node, true);
+      entry.setLacking(node, true);
     }
     return answer.is("renewed") && !counts ? RESTORED : answer;
   }
@@ -424,7 +425,7 @@ final class RedlockBackend implements LockBackend {
   private Renewal outcome(Grant grant, Round round, long sentAt) {
     if (round.count("renewed") >= cluster.majority()) {
       long until = validUntil(grant.claim(), sentAt);
-      entry(grant.claim()).confirmed(until);
+      entry(grant.claim()).confirm(until);
       return new Renewal.Renewed(until);
     }
     if (round.count("gone") > cluster.size() - cluster.majority()) {
@@ -468,7 +469,7 @@ final class RedlockBackend implements LockBackend {
     Entry entry = entry(claim);
     entry.withdraw();
     Requests requests = requests(claim, entry);
-    boolean ownIo = cluster.pipelines().begin();
+    boolean leads = cluster.pipelines().tryLead();
     try {
       Round round = new Round(cluster, time);
       for (int node = 0; node < cluster.size(); node++) {
@@ -476,13 +477,13 @@ final class RedlockBackend implements LockBackend {
       }
       return round.verdict("released", deadline);
     } finally {
-      if (ownIo) {
-        cluster.pipelines().end();
+      if (leads) {
+        cluster.pipelines().endLead();
       }
     }
   }
 
-  /** Sends the release to one node, as soon as it can be reached. */
+  /** Sends the release to one node as soon as it can be reached. */
   private void release(Requests requests, Round round, int to) {
     Entry entry = requests.entry;
     if (!entry.mayBeOn(to)) {
@@ -500,13 +501,13 @@ final class RedlockBackend implements LockBackend {
           public ScriptCall call(String run) {
             inDoubt |= asked || entry.mayBeForgottenBy(node, run);
             asked = true;
-            Vote.Granted grant = inDoubt ? null : entry.quietlyLeaving(node);
+            Vote.Granted grant = inDoubt ? null : entry.grantToWithdraw(node);
             return grant == null ? requests.stored.release() : requests.withdraw(grant);
           }
 
-          /** A missing lock says nothing if it may have been released before, or forgotten. */
+          /** A missing lock proves nothing if it may have been released or forgotten before. */
           @Override
-          public void answered(Object reply) {
+          public void complete(Object reply) {
             Answer answer = cluster.answer(node, reply);
             round.put(node, inDoubt && answer.is("not held") ? GONE_BEFORE : answer);
           }
@@ -518,14 +519,15 @@ final class RedlockBackend implements LockBackend {
         });
   }
 
-  /** Returns until when a release is of use: then the lock has expired. */
+  /** Returns the deadline of a release, after which the lock has expired. */
   private Deadline forRelease(Requests requests) {
     return Deadline.in(time, requests.ttl.plus(settings.nodeTimeout()));
   }
 
   /**
-   * Counts like a renewal: not on a node that was given the lock again since the last one, and not
-   * for longer than a restarted node waits before it votes.
+   * Defers the release. Nodes count as they do in a renewal: one on which the lock was restored
+   * since the last renewal does not. The delay may not exceed the time after which a restarted node
+   * votes again.
    */
   @Override
   public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
@@ -548,15 +550,17 @@ final class RedlockBackend implements LockBackend {
               private boolean inDoubt;
               private boolean asked;
 
-              /** A node that can be reached later only keeps the lock no longer than the others. */
+              /**
+               * A node that is reached later than the others keeps the lock no longer than they do.
+               */
               @Override
               public ScriptCall call(String run) {
                 inDoubt |= asked || entry.mayBeForgottenBy(node, run);
                 asked = true;
-                long rest = TimeUnit.NANOSECONDS.toMillis(end - time.nanoTime() + 999_999);
-                return rest > 0
+                long remaining = TimeUnit.NANOSECONDS.toMillis(end - time.nanoTime() + 999_999);
+                return remaining > 0
                     ? requests.stored.releaseAfter(
-                        number(rest), number(rest + settings.fenceRetention().toMillis()))
+                        number(remaining), number(remaining + settings.fenceRetention().toMillis()))
                     : requests.stored.release();
               }
 
@@ -565,9 +569,9 @@ final class RedlockBackend implements LockBackend {
                 return requests.stored.id();
               }
 
-              /** As in a release, a missing lock may say nothing. */
+              /** As in a release, a missing lock may prove nothing. */
               @Override
-              public void answered(Object reply) {
+              public void complete(Object reply) {
                 Answer answer = cluster.answer(node, reply);
                 if (inDoubt && answer.is("not held")) {
                   answer = GONE_BEFORE;
@@ -590,7 +594,7 @@ final class RedlockBackend implements LockBackend {
     return isKept;
   }
 
-  /** Frees a node that keeps a lock which most of them did not have. */
+  /** Releases a node that keeps a lock which a majority did not have. */
   private void endDeferred(Requests requests, Round kept, int on) {
     Answer answer = kept.answer(on);
     if (answer == null || answer.is("not held")) {
@@ -640,8 +644,8 @@ final class RedlockBackend implements LockBackend {
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
     LockKeys keys = LockKeys.of(settings.namespace(), name);
-    Look look = looks.get(name);
-    return look == null || !look.mayBeShort
+    Wait wait = waits.get(name);
+    return wait == null || !wait.mayBeShort
         ? new ReleaseWatch(cluster, keys, wakeUp)
         : new DelayedWatch(later, () -> new ReleaseWatch(cluster, keys, wakeUp));
   }
@@ -654,7 +658,7 @@ final class RedlockBackend implements LockBackend {
 
   // --- TTLs ------------------------------------------------------------------------------------
 
-  private void requireAtMostMaxTtl(Claim claim) {
+  private void requireTtlWithinMax(Claim claim) {
     if (claim.ttl().compareTo(settings.maxTtl()) > 0) {
       throw new LockConfigurationException(
           NAME
@@ -668,13 +672,13 @@ final class RedlockBackend implements LockBackend {
     }
   }
 
-  /** Rounds up to whole milliseconds, and to a TTL that does not end before a majority answers. */
+  /** Rounds the TTL up to whole milliseconds, and to the minimum. */
   private static Duration effectiveTtl(Claim claim) {
     Duration ttl = claim.ttl();
     if (ttl.compareTo(MIN_TTL) < 0) {
       return MIN_TTL;
     }
-    // A lease keeps it: mostly the same object as its claim.
+    // A lease keeps this object, so it is the claim's own if possible.
     Duration rounded = Duration.ofMillis(ttl.plusNanos(999_999).toMillis());
     return rounded.equals(ttl) ? ttl : rounded;
   }

@@ -17,7 +17,7 @@ import redis.clients.jedis.UnifiedJedis;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /**
- * Locks through Jedis clients that the program already has, one for each node.
+ * Opens lock clients that use Jedis clients of the program, one for each node.
  *
  * <pre>{@code
  * List<UnifiedJedis> nodes = Stream.of("host1", "host2", "host3")
@@ -28,10 +28,13 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
  * }
  * }</pre>
  *
- * <p>The Jedis clients are never closed here, and have to outlive the lock client. One connection
- * to each node is made with their settings and not counted by their pools, and one more while a
- * thread waits for a lock. Each has to be a {@link RedisClient}: other kinds choose among several
- * servers, and a vote has to come from the same server every time.
+ * <p>The lock client never closes the Jedis clients, which must outlive it. It makes one connection
+ * to each node, and one more while a thread waits for a lock. These are made with the settings of
+ * the Jedis clients, whose pools do not count them. Each Jedis client must be a {@link
+ * RedisClient}: other kinds choose among several servers, but a vote must come from the same server
+ * every time.
+ *
+ * <p>Requires Jedis 8.
  */
 public final class RedlockLocks {
 
@@ -40,9 +43,10 @@ public final class RedlockLocks {
   /**
    * Opens a client with default settings and options.
    *
-   * @param nodes where the locks are kept; with finite time-outs
+   * @param nodes a client of each node; with finite socket time-outs
    * @return a new client
-   * @throws LockConfigurationException if a node cannot be one
+   * @throws LockConfigurationException if a server cannot be a node, or if Jedis is older than
+   *     version 8
    * @throws dev.interlock.LockUnavailableException if no majority answers
    */
   public static LockClient using(List<? extends UnifiedJedis> nodes) {
@@ -52,11 +56,12 @@ public final class RedlockLocks {
   /**
    * Opens a client.
    *
-   * @param nodes where the locks are kept; with finite time-outs
-   * @param settings how they are kept
-   * @param options what holds for every lock of the client unless said otherwise per lock
+   * @param nodes a client of each node; with finite socket time-outs
+   * @param settings the settings of the locks on the nodes
+   * @param options the defaults for every lock of the client
    * @return a new client
-   * @throws LockConfigurationException if a node cannot be one
+   * @throws LockConfigurationException if a server cannot be a node, or if Jedis is older than
+   *     version 8
    * @throws dev.interlock.LockUnavailableException if no majority answers
    */
   public static LockClient using(

@@ -19,7 +19,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
 /**
- * Several independent Redis servers: <code>
+ * Opens locks on a majority of independent Redis servers: <code>
  * redlock://user:password@host1:6379,host2:6379,host3:6379/0</code>, or {@code redlocks:} with TLS.
  *
  * <p>User, password, and the database in the path apply to all nodes. {@link #parameters} lists the
@@ -62,7 +62,7 @@ public final class RedlockProvider implements LockProvider {
               Stream.of(NODE_TIMEOUT, MAX_TTL, DRIFT, DURABLE, FORCE))
           .toList();
 
-  /** Does nothing. */
+  /** Creates the provider; for {@link java.util.ServiceLoader}. */
   public RedlockProvider() {}
 
   @Override

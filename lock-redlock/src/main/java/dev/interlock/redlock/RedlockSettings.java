@@ -6,12 +6,12 @@ import dev.interlock.redis.RedisSettings;
 import java.time.Duration;
 
 /**
- * How locks are kept on a majority of nodes. Immutable. Clients that share locks must share the
- * namespace, and {@link #maxTtl()}, which the nodes remember and hold all clients to.
+ * Settings for locks on a majority of nodes. Immutable. Clients that share locks must have the same
+ * namespace, and the same {@link #maxTtl()}, which the nodes remember and require of all clients.
  *
  * <p>By default keys begin with {@code interlock:}, a node may take a second to answer, clocks may
- * drift by a hundredth of the TTL, and a node that comes back after a restart does not vote for one
- * minute, which is also the longest TTL.
+ * drift by a hundredth of the TTL, and a restarted node does not vote for one minute, which is also
+ * the longest TTL.
  */
 public final class RedlockSettings {
 
@@ -48,7 +48,7 @@ public final class RedlockSettings {
   }
 
   /**
-   * What every key and channel begins with, before a colon. Default {@code interlock}.
+   * Returns the prefix of every key and channel, before a colon. Default {@code interlock}.
    *
    * @return the namespace
    */
@@ -57,10 +57,10 @@ public final class RedlockSettings {
   }
 
   /**
-   * For how long a node remembers the last fence of a name after the end of its last lease. Default
-   * 1 hour. It may be short: after that the node goes on from its floor, the highest fence of all
-   * names, which never expires; only the first acquisition of the name may then take a round trip
-   * more.
+   * Returns the time for which a node remembers the last fence of a name after the end of its last
+   * lease. Default 1 hour. It may be short. Afterwards the node goes on from its floor, the highest
+   * fence of all names, which never expires; only the next acquisition of the name may take one
+   * more round trip.
    *
    * @return the retention
    */
@@ -69,10 +69,11 @@ public final class RedlockSettings {
   }
 
   /**
-   * For how long a node is waited for. Default 1 s. A majority that answers never waits for the
-   * others, but for a tenth of this time when a client comes back after a {@code maxTtl} without a
-   * request or a majority; so this matters when many nodes are slow: shorter, and slow nodes count
-   * as dead; longer, and an attempt that cannot succeed takes longer to say so.
+   * Returns the time-out of a node. Default 1 s. When a majority has answered, a request does not
+   * wait for the other nodes. The exception is a client that was idle, or reached no majority, for
+   * a {@code maxTtl}: it waits for a tenth of this time. So the time-out matters when many nodes
+   * are slow. If it is shorter, slow nodes count as dead; if it is longer, an attempt that cannot
+   * succeed takes longer to fail.
    *
    * @return the time-out
    */
@@ -81,11 +82,11 @@ public final class RedlockSettings {
   }
 
   /**
-   * The longest TTL that may be asked for, and for how long a node that may have forgotten locks
-   * does not vote. Default 1 minute. Longer, and a restarted node is out for longer; shorter, and
-   * locks of crashed processes cannot be kept for longer. The nodes remember it: to change it, stop
-   * all clients, wait for the old one to pass, and set the field {@code longest} of the hash {@code
-   * interlock:redlock} on every node.
+   * Returns the longest TTL that clients may ask for. A node that may have forgotten locks does not
+   * vote for this time. Default 1 minute. If it is longer, a restarted node is missing for longer;
+   * if it is shorter, the locks of crashed processes cannot be kept for longer. The nodes remember
+   * it. To change it, stop all clients, wait for as long as the old value says, and set the field
+   * {@code longest} of the hash {@code interlock:redlock} on every node.
    *
    * @return the longest TTL
    */
@@ -94,9 +95,9 @@ public final class RedlockSettings {
   }
 
   /**
-   * By which part of the TTL the clocks of nodes and client may differ in speed. Default 0.01. Each
-   * lease is shorter by that; what is larger costs validity, what is smaller trusts the clocks
-   * more.
+   * Returns the part of the TTL by which the clocks of nodes and client may differ in speed.
+   * Default 0.01. Each lease is shorter than its TTL by this part. A larger value costs validity, a
+   * smaller value trusts the clocks more.
    *
    * @return the part, from 0 to 0.5
    */
@@ -105,22 +106,22 @@ public final class RedlockSettings {
   }
 
   /**
-   * Whether every node writes each change to its disk before it answers ({@code appendonly yes},
-   * {@code appendfsync always}). Default false. If so, a node that was restarted votes at once; if
-   * that is said of nodes that do not, a restart may let a second holder in.
+   * Returns whether every node writes each change to its disk before it answers ({@code appendonly
+   * yes}, {@code appendfsync always}). Default false. If true, a restarted node votes at once. If
+   * true although nodes do not write each change, a restart may let a second holder in.
    *
-   * @return whether they do
+   * @return whether nodes are durable
    */
   public boolean durable() {
     return durable;
   }
 
   /**
-   * Whether a number of nodes that makes no sense is accepted. Default false. An even number needs
-   * as many nodes for a majority as the next odd one and survives no more; with fewer than 3 the
-   * loss of one ends all.
+   * Returns whether any number of nodes is accepted. Default false: fewer than 3 nodes, or an even
+   * number, are refused. An even number of nodes survives no more failures than one node less.
+   * Fewer than 3 nodes do not survive the loss of one.
    *
-   * @return whether it is
+   * @return whether any number is accepted
    */
   public boolean force() {
     return force;
@@ -218,7 +219,7 @@ public final class RedlockSettings {
     /**
      * Sets {@link RedlockSettings#durable()}.
      *
-     * @param durable whether nodes forget nothing
+     * @param durable whether nodes write each change to disk before they answer
      * @return this builder
      */
     @CanIgnoreReturnValue
@@ -230,7 +231,7 @@ public final class RedlockSettings {
     /**
      * Sets {@link RedlockSettings#force()}.
      *
-     * @param force whether any number of nodes will do
+     * @param force whether any number of nodes is accepted
      * @return this builder
      */
     @CanIgnoreReturnValue
@@ -239,10 +240,10 @@ public final class RedlockSettings {
       return this;
     }
 
-    private static void requireWithin(String name, Duration value, Duration least, Duration most) {
-      if (value.compareTo(least) < 0 || value.compareTo(most) > 0) {
+    private static void requireWithin(String name, Duration value, Duration min, Duration max) {
+      if (value.compareTo(min) < 0 || value.compareTo(max) > 0) {
         throw new LockConfigurationException(
-            name + " must be from " + least + " to " + most + ", not " + value);
+            name + " must be from " + min + " to " + max + ", not " + value);
       }
     }
 

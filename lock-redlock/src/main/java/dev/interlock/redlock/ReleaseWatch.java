@@ -7,8 +7,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * Listens to releases on all nodes. Each node sends a message of its own for a release, and each
- * message wakes the waiter: one that polls too early is woken by the next message.
+ * Listens to releases on all nodes. Each node publishes a release, and each message wakes the
+ * waiter. A waiter that polls too early after one message is woken again by the next.
  */
 final class ReleaseWatch implements Watch {
 

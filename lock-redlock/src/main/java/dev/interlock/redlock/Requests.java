@@ -11,7 +11,7 @@ import dev.interlock.spi.Claim;
 import java.time.Duration;
 import java.util.List;
 
-/** One operation on a claim, and what it asks of the nodes. Leases do not keep it. */
+/** The requests to nodes for one operation on a claim. Leases do not keep this object. */
 final class Requests {
 
   private static final byte[] NOT_WAITING = number(0);
@@ -26,7 +26,7 @@ final class Requests {
   private final byte[] retention;
 
   /**
-   * Begins an operation.
+   * Creates the requests of an operation.
    *
    * @param ttl the claim's effective TTL
    */
@@ -38,7 +38,7 @@ final class Requests {
     this.stored = StoredClaim.of(claim, settings.namespace());
     this.fence = keys().fence();
     this.ttlMillis = number(ttl.toMillis());
-    // The fence outlives the lease that counts on it.
+    // The fence outlives the lease.
     this.retention = number(ttl.plus(settings.fenceRetention()).toMillis());
   }
 
@@ -47,11 +47,12 @@ final class Requests {
   }
 
   /**
-   * Asks for a vote. A waiter is remembered, whether or not a watch hears of releases yet.
+   * Asks for a vote. A waiter gets a place in the node's line, even if it is not notified of
+   * releases yet.
    *
    * @param hint see {@link Hint}
    * @param waiter the id of this client in the node's line
-   * @param waitedMillis for how long the client has waited
+   * @param waitedMillis the time for which the client has waited
    */
   ScriptCall acquire(byte[] run, byte[] hint, String waiter, long waitedMillis) {
     byte[] place = waiter.getBytes(UTF_8);
@@ -79,10 +80,10 @@ final class Requests {
   }
 
   /**
-   * Asks for a renewal. A node that lacks a share votes once more; the next renewal gives it the
-   * token.
+   * Asks for a renewal. To restore a share, the node votes once more, and the next renewal gives it
+   * the token.
    *
-   * @param restore whether to give the lock to the node if it lacks it
+   * @param restore whether to restore the lock on the node
    */
   ScriptCall renew(byte[] run, byte[] token, boolean restore) {
     List<byte[]> owner = List.of(stored.owner());
@@ -97,21 +98,21 @@ final class Requests {
     return toNode(call.with(ttlMillis, retention, id(), token), run);
   }
 
-  /** Takes back a vote, and publishes nothing. */
+  /** Withdraws a vote without publishing a message. */
   ScriptCall withdraw(Vote.Granted vote) {
     Script script = stored.isExclusive() ? NodeScripts.WITHDRAW : NodeScripts.SHARE_WITHDRAW;
     return new ScriptCall(script, List.of(keys().lock(), fence), stored.identity())
         .with(number(vote.fence()), number(vote.before()), retention);
   }
 
-  /** Asks about the lock, its fence and the node's record. */
+  /** Makes a call whose keys are the lock, its fence and the node's record. */
   private ScriptCall ask(Script script, List<byte[]> arguments) {
     return new ScriptCall(script, List.of(keys().lock(), fence, cluster.record()), arguments);
   }
 
-  /** Adds what every node checks before it votes. */
+  /** Adds the arguments that every node checks before it votes. */
   private ScriptCall toNode(ScriptCall call, byte[] run) {
-    return call.with(run, cluster.longest(), cluster.number());
+    return call.with(run, cluster.maxTtlArgument(), cluster.nodeCountArgument());
   }
 
   private byte[] id() {

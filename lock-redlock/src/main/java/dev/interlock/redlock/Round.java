@@ -14,14 +14,14 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** One question to all nodes, and their answers so far. One thread waits for them. */
+/** One request to all nodes, and their answers so far. One thread waits for the answers. */
 final class Round {
 
   /**
-   * The answer of one node, or why there is none.
+   * The answer of one node, or the reason why there is none.
    *
-   * @param words the reply; its first element is a word
-   * @param silence why there is no reply
+   * @param words the reply, which begins with a word; null if there is none
+   * @param silence the reason why there is no reply; null if there is one
    */
   record Answer(@Nullable List<?> words, @Nullable Vote silence) {
 
@@ -51,7 +51,7 @@ final class Round {
     return new String((byte[]) word, StandardCharsets.UTF_8);
   }
 
-  /** A question to one node whose answer is counted here. */
+  /** A request to one node, whose answer is counted here. */
   abstract class Question implements Request {
     final int node;
     private final Deadline sendBefore;
@@ -67,33 +67,33 @@ final class Round {
     }
 
     @Override
-    public void answered(Object reply) {
+    public void complete(Object reply) {
       Round.this.put(node, cluster.answer(node, reply));
     }
 
     @Override
-    public void failed(RuntimeException problem) {
+    public void fail(RuntimeException problem) {
       Round.this.put(node, cluster.silence(node, problem));
     }
   }
 
-  /** Asks each node. */
+  /** Sends a request to each node. */
   void ask(IntFunction<Question> question) {
     for (int node = 0; node < cluster.size(); node++) {
       cluster.send(node, question.apply(node));
     }
   }
 
-  /** Takes an answer; the first of each node counts. */
+  /** Records an answer. Only the first answer of each node counts. */
   void put(int node, Answer answer) {
     if (answers.compareAndSet(node, null, answer)) {
       wakeUp.signal();
     }
   }
 
-  /** Waits until the result is clear, all have answered, or the deadline has passed. */
+  /** Waits until the result is decided, all nodes have answered, or the deadline has passed. */
   void await(Deadline deadline, BooleanSupplier decided) throws InterruptedException {
-    while (!decided.getAsBoolean() && count(answer -> true) < answers.length()) {
+    while (!decided.getAsBoolean() && countAnswers() < answers.length()) {
       if (!cluster.pipelines().await(wakeUp, deadline)) {
         return;
       }
@@ -102,6 +102,11 @@ final class Round {
 
   @Nullable Answer answer(int node) {
     return answers.get(node);
+  }
+
+  /** Returns the number of nodes that have answered, or that are known not to answer. */
+  int countAnswers() {
+    return count(answer -> true);
   }
 
   int count(Predicate<Answer> which) {
@@ -119,12 +124,12 @@ final class Round {
     return count(answer -> answer.is(word));
   }
 
-  /** Whether a majority says one thing, or so many say the other that none will. */
+  /** Whether a majority answered {@code yes}, or so many answered {@code no} that none can. */
   boolean isDecided(String yes, String no) {
     return count(yes) >= cluster.majority() || count(no) > cluster.size() - cluster.majority();
   }
 
-  /** Waits for the word of a majority, or for so many "not held" that there is none. */
+  /** Waits until a majority answers {@code yes}, or so many "not held" that none can. */
   boolean verdict(String yes, Deadline deadline) throws InterruptedException {
     await(deadline, () -> isDecided(yes, "not held"));
     if (isDecided(yes, "not held")) {
@@ -133,19 +138,19 @@ final class Round {
     throw undecided();
   }
 
-  /** Makes the failure of a question that no majority has answered. */
+  /** Returns the failure of a request that no majority has answered. */
   LockException undecided() {
     @Nullable Vote[] votes = new @Nullable Vote[answers.length()];
     for (int node = 0; node < votes.length; node++) {
       Answer answer = answers.get(node);
       if (answer != null) {
-        votes[node] = answer.silence() != null ? answer.silence() : said(node, answer);
+        votes[node] = answer.silence() != null ? answer.silence() : toVote(node, answer);
       }
     }
     return cluster.unavailable(votes);
   }
 
-  private Vote said(int node, Answer answer) {
+  private Vote toVote(int node, Answer answer) {
     Vote refusal = cluster.refusal(node, answer);
     return refusal != null ? refusal : new Vote.Refused(text(answer.reply().get(0)));
   }

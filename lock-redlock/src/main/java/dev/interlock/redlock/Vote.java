@@ -2,7 +2,7 @@ package dev.interlock.redlock;
 
 import dev.interlock.LockException;
 
-/** The answer of one node to one attempt, or the lack of one. */
+/** The answer of one node to one attempt, or the reason why there is none. */
 sealed interface Vote {
 
   /**
@@ -17,37 +17,37 @@ sealed interface Vote {
    * The node holds the lock for another attempt.
    *
    * @param value the value of the lock
-   * @param leftMillis the remaining TTL
+   * @param remainingMillis the remaining TTL
    */
-  record Busy(String value, long leftMillis) implements Vote {}
+  record Busy(String value, long remainingMillis) implements Vote {}
 
-  /** The node had granted, and no longer holds the lock when its fence was to be raised. */
+  /** The node had granted the lock, but did not hold it any more when it was asked to confirm. */
   record Lost() implements Vote {}
 
   /**
    * The node answered that it does not vote at present.
    *
-   * @param why as the end of the sentence "refused: …"
+   * @param why the end of the sentence "refused: …"
    */
   record Refused(String why) implements Vote {}
 
-  /** The node did not answer in time, and may have carried out the request. */
+  /** The node did not answer in time, and may have executed the request. */
   record TimedOut() implements Vote {}
 
   /**
    * The node could not be asked, or answered with an error.
    *
-   * @param problem why
+   * @param problem the failure
    */
   record Failed(LockException problem) implements Vote {}
 
-  /** Describes it for a message that lists all nodes. */
+  /** Describes the vote for a message that lists all nodes. */
   default String inWords() {
     if (this instanceof Granted) {
       return "granted";
     }
     if (this instanceof Busy busy) {
-      return "busy for " + busy.leftMillis() + " ms";
+      return "busy for " + busy.remainingMillis() + " ms";
     }
     if (this instanceof Lost) {
       return "granted, then lost the lock";

@@ -10,29 +10,29 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Counts the votes of one attempt: whether it has acquired the lock, with which token, and whether
- * it still can.
+ * Counts the votes of one attempt. Decides whether the attempt has acquired the lock, with which
+ * token, and whether it still can.
  *
  * <p>The token is the highest fence among the first majority of grants. The attempt acquires the
- * lock when a majority holds it for this attempt <em>and</em> has a fence of at least the token:
- * nodes below it are sent the token, and have to confirm. Any later majority then shares a node
- * with this one, which answers it with a higher fence. The highest of several counters alone, not
- * written back, repeats as soon as the node that had it is missing from the next majority.
+ * lock when a majority holds it for this attempt <em>and</em> has a fence of at least the token.
+ * Nodes with a lower fence are sent the token, and must confirm it. Any later majority then shares
+ * a node with this one, and that node answers with a higher fence. Without the confirmation, a
+ * token could repeat as soon as the node with the highest fence is missing from the next majority.
  *
  * <p>A later grant with a fence above the token does not count: that node may have granted this
- * very token before, to another claim. (The model of the protocol found that.)
+ * token before, to another claim. (The model of the protocol found this.)
  *
- * <p>No I/O and no clock; not thread-safe.
+ * <p>Pure: uses no I/O and no clock. Not thread-safe.
  */
 final class VoteCount {
 
-  /** How far the count is. */
+  /** The result of the count so far. */
   enum Outcome {
-    /** Missing votes may elect it, or show why not. */
+    /** The missing votes may still elect the attempt, or decide why it fails. */
     OPEN,
     /** A majority has confirmed the token. */
     ACQUIRED,
-    /** A majority answered, and others hold too many of its nodes. */
+    /** A majority answered, and too many of its nodes are held by others. */
     BUSY,
     /** Too many nodes did not answer, or do not vote. */
     UNAVAILABLE
@@ -56,7 +56,7 @@ final class VoteCount {
     Arrays.fill(steps, Step.ASKED);
   }
 
-  /** Returns how many of these nodes are a majority. */
+  /** Returns the size of a majority. */
   static int majorityOf(int nodes) {
     return nodes / 2 + 1;
   }
@@ -65,7 +65,7 @@ final class VoteCount {
     return majorityOf(steps.length);
   }
 
-  /** Counts the answer of a node to the first question; the first answer of a node is the last. */
+  /** Counts the vote of a node. Only the first vote of each node counts. */
   void vote(int node, Vote vote) {
     if (steps[node] != Step.ASKED) {
       return;
@@ -97,7 +97,7 @@ final class VoteCount {
     return highest;
   }
 
-  /** Returns the nodes that need the token, each once. */
+  /** Returns the nodes that must be sent the token, each once. */
   List<Integer> toConfirm() {
     List<Integer> nodes = new ArrayList<>();
     if (token != 0) {
@@ -111,22 +111,22 @@ final class VoteCount {
     return nodes;
   }
 
-  /** A node that was sent the token holds the lock for this attempt, and has that fence or more. */
-  void confirmed(int node) {
+  /** Counts a node that has confirmed the token. */
+  void confirm(int node) {
     if (steps[node] == Step.CONFIRMING) {
       steps[node] = Step.CONFIRMED;
     }
   }
 
-  /** A node that was sent the token did not confirm. */
-  void notConfirmed(int node, Vote why) {
+  /** Counts a node that was sent the token and did not confirm it. */
+  void reject(int node, Vote why) {
     if (steps[node] == Step.CONFIRMING) {
       steps[node] = Step.AGAINST;
       votes[node] = why;
     }
   }
 
-  /** Returns the token, or 0 as long as no majority has granted. */
+  /** Returns the token, or 0 if no majority has granted yet. */
   long token() {
     return token;
   }
@@ -141,17 +141,17 @@ final class VoteCount {
       return Outcome.OPEN;
     }
     int answered = 0;
-    boolean contested = false;
+    boolean isBusy = false;
     for (Vote vote : votes) {
       if (vote instanceof Granted || vote instanceof Busy || vote instanceof Vote.Lost) {
         answered++;
-        contested |= vote instanceof Busy;
+        isBusy |= vote instanceof Busy;
       }
     }
-    if (contested && answered >= majority()) {
+    if (isBusy && answered >= majority()) {
       return Outcome.BUSY;
     }
-    // The missing answers decide whether it is held or out of reach.
+    // The missing votes decide between BUSY and UNAVAILABLE.
     int asked = count(Step.ASKED);
     return asked > 0 && answered + asked >= majority() ? Outcome.OPEN : Outcome.UNAVAILABLE;
   }
@@ -159,14 +159,14 @@ final class VoteCount {
   /**
    * The claim that has a majority of the nodes.
    *
-   * @param value the value of its lock
-   * @param leftMillis after how many milliseconds enough of the busy nodes may be free
+   * @param value the value of the lock
+   * @param remainingMillis the time until enough of the busy nodes may be free
    */
-  record Holder(String value, long leftMillis) {}
+  record Holder(String value, long remainingMillis) {}
 
   /**
-   * Returns the holder, or null if no claim is known to have a majority: several attempts may have
-   * split the vote, and will give up.
+   * Returns the holder, or null if no claim is known to have a majority. Several attempts may then
+   * have split the vote, and will withdraw.
    */
   @Nullable Holder holder() {
     Map<String, Integer> nodes = new HashMap<>();
@@ -178,21 +178,21 @@ final class VoteCount {
     return nodes.keySet().stream()
         .filter(value -> nodes.getOrDefault(value, 0) >= majority())
         .findFirst()
-        .map(value -> new Holder(value, leftMillis()))
+        .map(value -> new Holder(value, remainingMillis()))
         .orElse(null);
   }
 
-  /** After how many milliseconds enough of the busy nodes may be free; 0 if none is busy. */
-  long leftMillis() {
-    List<Long> lefts = new ArrayList<>();
+  /** Returns the time until enough of the busy nodes may be free; 0 if none is busy. */
+  long remainingMillis() {
+    List<Long> remaining = new ArrayList<>();
     for (Vote vote : votes) {
       if (vote instanceof Busy busy) {
-        lefts.add(busy.leftMillis());
+        remaining.add(busy.remainingMillis());
       }
     }
-    lefts.sort(null);
-    int needed = Math.min(lefts.size(), Math.max(1, majority() - holders().size()));
-    return needed == 0 ? 0 : lefts.get(needed - 1);
+    remaining.sort(null);
+    int needed = Math.min(remaining.size(), Math.max(1, majority() - holders().size()));
+    return needed == 0 ? 0 : remaining.get(needed - 1);
   }
 
   /** Returns the nodes that have granted and may hold the lock for this attempt. */
@@ -206,7 +206,7 @@ final class VoteCount {
     return nodes;
   }
 
-  /** Returns what each node has said; null where nothing has come yet. */
+  /** Returns the vote of a node; null if it has not voted yet. */
   @Nullable Vote vote(int node) {
     return votes[node];
   }

@@ -1,11 +1,11 @@
 /**
  * Locks on a majority of independent Redis servers: Redlock, with fencing tokens that a majority
- * has confirmed, and with nodes that notice when they may have forgotten locks.
+ * has confirmed, and without the votes of nodes that may have forgotten locks.
  *
- * <p>URIs with the schemes {@code redlock} and {@code redlocks} are opened by {@link
- * dev.interlock.LockClient#open(String)}; {@link dev.interlock.redlock.RedlockLocks} takes Jedis
- * clients that the program already has, one for each node. {@link
- * dev.interlock.redlock.RedlockSettings} describes how locks are kept. Requires Redis 5 or later.
+ * <p>{@link dev.interlock.LockClient#open(String)} opens URIs with the schemes {@code redlock} and
+ * {@code redlocks}. {@link dev.interlock.redlock.RedlockLocks} takes Jedis clients of the program,
+ * one for each node. {@link dev.interlock.redlock.RedlockSettings} has the settings. Requires Redis
+ * 5 or later.
  *
  * <p>On each node a lock {@code orders/42} is the key <code>interlock:{orders/42}</code>, which
  * expires with the holder's TTL, and its last fence is <code>interlock:{orders/42}:fence</code>.

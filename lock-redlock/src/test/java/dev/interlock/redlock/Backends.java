@@ -17,7 +17,7 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ThreadLocalRandom;
 
-/** Opens backends without the engine in front of them, and speaks to them as it would. */
+/** Opens backends without the engine, and calls them as the engine would. */
 final class Backends {
 
   static final TimeSource TIME = TimeSource.system();

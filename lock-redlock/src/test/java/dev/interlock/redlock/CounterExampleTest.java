@@ -26,9 +26,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * What goes wrong without one of the rules does not go wrong with all of them: the schedules that
- * the model found are played to real nodes, by the scripts and the classes of the backend. A step
- * that the nodes do not let happen is left out.
+ * The schedules that violate a property without one of the rules do no harm with all rules. They
+ * are the counter-examples of the model, and are replayed against real nodes with the scripts and
+ * classes of the backend. A step that the nodes do not permit is left out.
  */
 class CounterExampleTest {
 
@@ -152,7 +152,7 @@ class CounterExampleTest {
       }
       case HEARS_OF_CONFIRM -> {
         if (attempt.confirmations.getOrDefault(n, false)) {
-          attempt.count.confirmed(n);
+          attempt.count.confirm(n);
         }
       }
       case GIVES_UP -> attempt.isOver = true;
@@ -179,7 +179,7 @@ class CounterExampleTest {
     }
   }
 
-  /** What a client does about a node that has come back, for as long as that leads anywhere. */
+  /** Takes the steps for a restarted node, as long as there are any. */
   private void admit() throws Exception {
     Set<String> served = new HashSet<>();
     for (int look = 0; look < 10; look++) {
@@ -193,7 +193,7 @@ class CounterExampleTest {
                 Long.parseLong(reply.get(1).toString()),
                 (Long) reply.get(2)));
       }
-      for (Admission.Step step : new Admission(false).after(statuses, served, false)) {
+      for (Admission.Step step : new Admission(false).stepsFor(statuses, served, false)) {
         if (step instanceof Admission.Step.Admit admit) {
           eval(
               step.node(),

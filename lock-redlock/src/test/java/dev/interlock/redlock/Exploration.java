@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
 final class Exploration {
 
   /**
-   * What can happen to a state.
+   * A model: the states, and the events that can happen to them.
    *
-   * @param <S> one thing that happens
+   * @param <S> an event
    */
   interface Model<S> {
 
@@ -26,7 +26,7 @@ final class Exploration {
 
     List<S> steps(byte[] state);
 
-    /** Lets it happen to this very state; false if a property no longer holds. */
+    /** Applies an event to this state. Returns false if a property does not hold any more. */
     boolean happen(byte[] state, S step);
 
     /** Returns a hash, which is the same for states that are alike. */
@@ -34,9 +34,9 @@ final class Exploration {
   }
 
   /**
-   * How an exploration ended.
+   * The result of an exploration.
    *
-   * @param start where the counter-example begins, or the last start
+   * @param start the first state of the counter-example, or the last start
    */
   record Result<S>(long states, Optional<List<S>> counterExample, List<Byte> start) {}
 

@@ -85,7 +85,7 @@ class FarWaiterTest {
         .collect(Collectors.joining(",", "redlock://", ""));
   }
 
-  /** What the clients compete for. */
+  /** The kinds of locks for which the clients compete. */
   @SuppressWarnings("ImmutableEnumChecker") // functions without state
   enum Kind {
     LOCK(client -> client.lock("job")),

@@ -9,22 +9,22 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Blank nodes, two clients that found a cluster of them, leases, and nodes that are restarted with
- * nothing, in every order of events. What a client does about what it has seen is decided by {@link
- * Admission} itself; the steps of the scripts are repeated here, in a line or two for each.
+ * A model of blank nodes, two clients that found a cluster of them, leases, and nodes that are
+ * restarted empty, in every order of events. {@link Admission} itself decides the steps of a
+ * client; the scripts are repeated here, in a line or two for each.
  *
- * <p>A look is not of one moment: each node is read at some time between its beginning and its end,
- * or is out of reach. What a client then does is carried out in any order, as late as it likes, or
- * never. A lease is taken in one step, from any majority; it ends at any time, and quarantines end
- * at any time after the leases that were there when the node was restarted.
+ * <p>An examination takes time: each node is read at some moment between its beginning and its end,
+ * or cannot be reached. The steps of a client are executed in any order, at any later time, or
+ * never. A lease is taken in one step, from any majority, and ends at any time. A quarantine ends
+ * at any time after the leases that existed when the node was restarted.
  */
 final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
 
-  /** What the protocol insists on; leaving one out is a broken variant. */
+  /** The rules of the protocol. Leaving one out makes a broken variant. */
   enum Rule {
-    /** A cluster is new only if all nodes say so. */
+    /** A cluster is new only if all nodes are blank. */
     FOUNDED_BY_ALL,
-    /** A cluster is new only if they had said so before this look began. */
+    /** A cluster is new only if all nodes were blank before this examination began. */
     LOOKED_TWICE,
     /** A cluster is new only if all nodes have the same number of nodes. */
     COUNTED_FIRST,
@@ -46,10 +46,10 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
   }
 
   /**
-   * One thing that happens.
+   * An event.
    *
-   * @param client which client, or -1
-   * @param node which node, or -1
+   * @param client the number of the client, or -1
+   * @param node the number of the node, or -1
    * @param argument the nodes that elect, or the lease that ends
    */
   record Step(Happening what, int client, int node, int argument) {
@@ -63,14 +63,14 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
   }
 
   /**
-   * What is explored.
+   * The bounds of an exploration.
    *
    * @param lists how many nodes each client lists, the first of all that there are
-   * @param looks how often each client looks
+   * @param looks the number of examinations of each client
    * @param founded whether the cluster has been founded before
-   * @param restarts how many restarts there may be
+   * @param restarts the maximum number of restarts
    * @param leases how many leases there are
-   * @param longTtl whether quarantines never end while this is looked at
+   * @param longTtl whether quarantines never end
    */
   record Bounds(
       List<Integer> lists,
@@ -178,7 +178,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     return Fingerprints.end(Fingerprints.add(all, s, leasesAt, s.length - leasesAt));
   }
 
-  // --- what can happen ------------------------------------------------------------------------
+  // --- events ---------------------------------------------------------------------------------
 
   @Override
   public List<Step> steps(byte[] s) {
@@ -235,7 +235,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     }
   }
 
-  // --- what then is so ------------------------------------------------------------------------
+  // --- effects --------------------------------------------------------------------------------
 
   @Override
   public boolean happen(byte[] s, Step step) {
@@ -296,31 +296,33 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
   private void endLook(byte[] s, int c) {
     int list = bounds.lists().get(c);
     List<NodeStatus> statuses = new ArrayList<>();
-    Set<String> known = new HashSet<>();
+    Set<String> candidates = new HashSet<>();
     boolean refused = false;
     for (int n = 0; n < list; n++) {
       int number = s[view(n, c, SEEN_NUMBER)];
       refused |= number != 0 && number != list && rules.contains(Rule.NUMBER_CHECKED);
       statuses.add(status(s, c, n));
       if (s[view(n, c, KNOWN)] != 0) {
-        known.add(run(n, s[view(n, c, KNOWN)] - 1));
+        candidates.add(run(n, s[view(n, c, KNOWN)] - 1));
       }
     }
-    Set<String> nowKnown = Admission.known(statuses);
+    Set<String> newCandidates = Admission.candidates(statuses);
     if (!rules.contains(Rule.LOOKED_TWICE)) {
-      known.addAll(nowKnown);
+      candidates.addAll(newCandidates);
     }
     List<Admission.Step> steps =
-        refused ? List.of() : admission.after(asSeenByVariant(statuses, known), known, false);
+        refused
+            ? List.of()
+            : admission.stepsFor(asSeenByVariant(statuses, candidates), candidates, false);
     for (int n = 0; n < list; n++) {
-      boolean isKnown = !refused && nowKnown.contains(statuses.get(n).run());
+      boolean isKnown = !refused && newCandidates.contains(statuses.get(n).run());
       int knownRun = s[view(n, c, SEEN_RUN)] + 1;
       Arrays.fill(s, view(n, c, 0), view(n, c, 0) + VIEW_SIZE, (byte) 0);
       s[view(n, c, KNOWN)] = (byte) (isKnown ? knownRun : 0);
     }
     for (Admission.Step step : steps) {
       int n = step.node();
-      // What is meant for a former process is not sent.
+      // A step for a former process is not sent.
       if (statuses.get(n).run().equals(run(n, s[n * nodeSize + RUN]))) {
         boolean admits = step instanceof Admission.Step.Admit;
         s[view(n, c, STEP)] = (byte) kind(step);
@@ -350,8 +352,8 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
         s[view(n, c, SEEN_NUMBER)] != 0 || !rules.contains(Rule.COUNTED_FIRST));
   }
 
-  /** Variants are made by telling the rules something else than what was seen. */
-  private List<NodeStatus> asSeenByVariant(List<NodeStatus> statuses, Set<String> known) {
+  /** Makes a broken variant by changing the statuses that the rules get. */
+  private List<NodeStatus> asSeenByVariant(List<NodeStatus> statuses, Set<String> candidates) {
     List<NodeStatus> told = new ArrayList<>(statuses);
     int blank = (int) told.stream().filter(each -> each.is(Kind.BLANK)).count();
     int silent = (int) told.stream().filter(each -> each.is(Kind.UNREACHABLE)).count();
@@ -359,7 +361,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     if (isNew && !rules.contains(Rule.FOUNDED_BY_ALL)) {
       told.replaceAll(
           each -> each.is(Kind.UNREACHABLE) ? new NodeStatus(Kind.BLANK, "silent", 0, 0) : each);
-      known.add("silent");
+      candidates.add("silent");
     }
     boolean anyMember = told.stream().anyMatch(each -> each.is(Kind.MEMBER));
     if (anyMember && !rules.contains(Rule.FLOOR_OF_A_MAJORITY)) {

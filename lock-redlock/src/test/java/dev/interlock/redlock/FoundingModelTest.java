@@ -15,8 +15,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * Who votes in a new cluster, and after a restart, in every order of events, within bounds, and
- * what happens without the rules. About 300,000 states.
+ * Explores the founding of a cluster and restarts, in every order of events within bounds, with all
+ * rules and without each. About 300,000 states.
  */
 class FoundingModelTest {
 
@@ -24,7 +24,7 @@ class FoundingModelTest {
 
   private static final List<Integer> TWICE = List.of(2, 2);
 
-  /** One client founds a cluster, and looks again. */
+  /** One client founds a cluster, and examines it again. */
   static final Bounds ONE = new Bounds(List.of(3), List.of(4), false, 1, 1, true);
 
   /** Two clients found a cluster, at the same time or one after the other. */

@@ -11,7 +11,7 @@ import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** What can be known of which nodes others list, and what cannot. */
+/** Certain and uncertain conclusions about the nodes that other clients list. */
 class ListingsTest {
 
   private static final List<String> ADDRESSES = List.of("a", "b", "d");

@@ -81,7 +81,7 @@ final class LiteratureRedlocks {
     LockBackend backend(String uri, BackendContext context) {
       return new TextbookRedlock(uri, context) {
         @Override
-        void giveUp(Claim claim) {}
+        void withdraw(Claim claim) {}
 
         /**
          * Long enough for a waiter to find the nodes free one at a time, so that a minority is left

@@ -5,18 +5,18 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Nodes A, B, C and D; a client that lists A, B and C, of which the cluster was founded, and one
- * that lists A, B and D; their looks and leases, in every order of events. What a client makes of a
- * listings is decided by {@link Listings} itself.
+ * A model of nodes A, B, C and D, a client that lists A, B and C, which founded the cluster, and a
+ * client that lists A, B and D: their examinations and leases, in every order of events. {@link
+ * Listings} itself draws the conclusions from listings.
  *
- * <p>A look is of one moment here. A lease is taken in one step from any majority. What a client
- * has noted is forgotten only when it has not been in use for a longest TTL, by when its leases
- * have ended; then it looks at all nodes before it takes another one. Tokens are not looked at:
- * they may go back if C is used again when D has been used, and is no longer.
+ * <p>An examination takes no time here. A lease is taken in one step, from any majority. The
+ * listing of a client is forgotten only when the client has been idle for a {@code maxTtl}, so that
+ * its leases have ended; it then examines all nodes before it takes another lease. Tokens are not
+ * modelled: they may go back if C is used again after D.
  */
 final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
 
-  /** What the protocol insists on; leaving one out is a broken variant. */
+  /** The rules of the protocol. Leaving one out makes a broken variant. */
   enum Rule {
     /** Clients send the nodes their listings. */
     NOTED,
@@ -24,9 +24,9 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
     KEPT,
     /** No node is admitted while others list another one. */
     ADMITTED_IF_UNDISPUTED,
-    /** A node is admitted only by who reaches a majority of the members. */
+    /** A node is admitted only by a client that reaches a majority of the members. */
     MAJORITY_OF_MEMBERS,
-    /** Who comes back to the cluster looks first. */
+    /** A client that rejoins the cluster examines it first. */
     LOOKS_FIRST
   }
 
@@ -40,9 +40,9 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
   }
 
   /**
-   * One thing that happens.
+   * An event.
    *
-   * @param who which client or lease
+   * @param who the number of the client or lease
    * @param nodes a set of nodes
    */
   record Step(Happening what, int who, int nodes) {
@@ -220,7 +220,7 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
     }
   }
 
-  /** What only this client lists; the other one keeps the rest. */
+  /** Returns the nodes that only this client lists. */
   private static void forget(byte[] s, int c) {
     for (int n = 0; n < NODES; n++) {
       s[ROLL + n] &= (byte) ~(1 << LISTS[c][2]);

@@ -13,8 +13,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Two clients that list different nodes, in every order of events, within bounds, and what happens
- * without the rules.
+ * Explores two clients that list different nodes, in every order of events within bounds, with all
+ * rules and without each.
  */
 class MembershipModelTest {
 

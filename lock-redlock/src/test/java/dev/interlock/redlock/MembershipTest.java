@@ -36,7 +36,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Clients of which one lists A, B and C, and the other A, B and D. */
+/** Two clients: one lists A, B and C, the other A, B and D. */
 class MembershipTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();

@@ -41,7 +41,7 @@ class MinorityContractTest {
 
   private static final List<String> NODES_OF_THEIR_OWN = List.of("FAULT-*", "FENCE-02");
 
-  /** What happens to the minority. */
+  /** The failures of the minority. */
   enum Trouble {
     DEAD {
       @Override
@@ -88,9 +88,9 @@ class MinorityContractTest {
   }
 
   /**
-   * The same nodes for all tests, in trouble before the first. A lock that was released by a
-   * majority and loses two of these nodes at once may seem held until the others have heard of the
-   * release, so the trouble does not begin between two steps of a test.
+   * Starts nodes that all tests share, and whose minority fails before the first test. The failure
+   * must not begin between two steps of a test: a lock that was released by a majority, and loses
+   * two of these nodes at once, may seem held until the release reaches the others.
    */
   private record Troubled(Trouble trouble) implements Harness {
 

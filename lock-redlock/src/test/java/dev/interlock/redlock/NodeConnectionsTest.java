@@ -15,7 +15,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.commands.ProtocolCommand;
 
-/** Servers of several makes introduce themselves by INFO. */
+/** Servers of several vendors are identified by INFO. */
 class NodeConnectionsTest {
 
   private static final String REDIS = "redis_version:7.0.15\r\nredis_mode:";

@@ -7,17 +7,17 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Three nodes and a few attempts on one lock, and everything that can happen to them, in every
- * order. What an attempt makes of the votes is decided by {@link VoteCount} itself; the steps of
- * the scripts are repeated here, in a line or two for each.
+ * A model of three nodes and a few attempts on one lock, in every order of events. What an attempt
+ * makes of the votes is decided by {@link VoteCount} itself; the steps of the scripts are repeated
+ * here, in a line or two for each.
  *
  * <p>Requests and replies arrive in any order, as late as they like, or never. An attempt may be
- * given up at any moment. A node may lose the fence of the lock, and one node at a time may be
+ * withdrawn at any moment. A node may lose the fence of the lock, and one node at a time may be
  * restarted with nothing. Keys may vanish at any moment (expiry, a clock that was set, a person),
  * unless it is exclusion that is asked about: then they stay until their attempt has ended.
  *
- * <p>An attempt that was given up takes its votes back, at any time after that. What else arrives
- * on behalf of an attempt after it was elected or given up is left out: it can only raise fences,
+ * <p>An attempt that was withdrawn withdraws its votes at any later time. Other messages of an
+ * attempt that arrive after it was elected or withdrawn are left out: they can only raise fences,
  * which makes tokens higher.
  *
  * <p>The bounds: attempts and faults are few, and fences begin at 0 to 2 on each node. States are
@@ -29,7 +29,7 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
   static final int NODES = 3;
   private static final int MAJORITY = VoteCount.majorityOf(NODES);
 
-  /** What the protocol insists on; leaving one out is a broken variant. */
+  /** The rules of the protocol. Leaving one out makes a broken variant. */
   enum Rule {
     /** The token is written back to the nodes of the majority whose fences are below it. */
     WRITE_BACK,
@@ -37,7 +37,7 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
     CONFIRMED_BY_MAJORITY,
     /** A grant whose fence is above the token does not count. */
     NO_GRANT_ABOVE_THE_TOKEN,
-    /** A fence is lowered by an attempt that gives up only if nothing has been granted since. */
+    /** An attempt that withdraws lowers a fence only if nothing has been granted since. */
     NO_FENCE_OF_OTHERS_LOWERED,
     /** A node that lost everything takes over the highest floor of the others. */
     FLOOR_TAKEN_OVER,
@@ -68,10 +68,10 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
   }
 
   /**
-   * One thing that happens.
+   * An event.
    *
-   * @param attempt which attempt, or -1
-   * @param node which node, or -1
+   * @param attempt the number of the attempt, or -1
+   * @param node the number of the node, or -1
    * @param argument the hint of an attempt that begins
    */
   record Step(Happening what, int attempt, int node, int argument) {
@@ -85,12 +85,12 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
   }
 
   /**
-   * What is explored.
+   * The bounds of an exploration.
    *
-   * @param attempts how many there are
+   * @param attempts the number of attempts
    * @param hints the clocks that an attempt may go by
-   * @param lostFences how many fences may vanish
-   * @param restarts how many restarts there may be
+   * @param lostFences the maximum number of fences that vanish
+   * @param restarts the maximum number of restarts
    * @param firstFence the highest that a node begins with, at most 2
    */
   record Bounds(int attempts, List<Integer> hints, int lostFences, int restarts, int firstFence) {}
@@ -165,7 +165,7 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
     return rules.size() < Rule.values().length ? Fingerprints.of(state) : markInAnyOrder(state);
   }
 
-  /** The same for all states that differ in the order of the nodes alone. */
+  /** Returns a hash that does not depend on the order of the nodes. */
   private long markInAnyOrder(byte[] s) {
     long nodes = 0;
     for (int n = 0; n < NODES; n++) {
@@ -183,7 +183,7 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
     return Fingerprints.end(mark);
   }
 
-  // --- what can happen ------------------------------------------------------------------------
+  // --- events ---------------------------------------------------------------------------------
 
   @Override
   public List<Step> steps(byte[] s) {
@@ -275,7 +275,7 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
     return s[of(a, PHASE)] == HELD && keepers >= MAJORITY;
   }
 
-  // --- what then is so ------------------------------------------------------------------------
+  // --- effects --------------------------------------------------------------------------------
 
   @Override
   public boolean happen(byte[] s, Step step) {
@@ -284,7 +284,7 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
     return sound;
   }
 
-  /** Lets it happen; false if the property no longer holds. */
+  /** Lets it happen; false if the property does not hold any more. */
   private boolean apply(byte[] s, Step step) {
     int a = step.attempt();
     int n = step.node();
@@ -403,7 +403,7 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
     s[at(n, FLOOR)] = (byte) Math.max(s[at(n, FLOOR)], fence);
   }
 
-  /** The attempt counts what it has heard; false if it is elected and should not have been. */
+  /** Counts the answers that an attempt has got. Returns false if it is elected but must not be. */
   private boolean count(byte[] s, int a) {
     VoteCount count = new VoteCount(NODES);
     for (int n : heard(s, a)) {
@@ -412,7 +412,7 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
     s[of(a, TOKEN)] = (byte) count.token();
     for (int n : count.toConfirm()) {
       if (s[of(a, n, CONFIRM)] == 3) {
-        count.confirmed(n);
+        count.confirm(n);
       } else if (s[of(a, n, CONFIRM)] == 0 && rules.contains(Rule.WRITE_BACK)) {
         s[of(a, n, CONFIRM)] = 1;
       }
@@ -469,7 +469,7 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
     return right;
   }
 
-  /** What is still on its way no longer matters, and makes states differ that are alike. */
+  /** Removes messages that do not matter any more, so that equivalent states become equal. */
   private void forgetTalk(byte[] s, int a) {
     Arrays.fill(s, of(a, 0), of(a, 0) + ATTEMPT_SIZE, (byte) 0);
   }

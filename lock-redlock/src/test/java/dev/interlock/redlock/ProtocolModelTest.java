@@ -16,8 +16,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * The protocol in every order of events, within bounds, and what happens without its rules. About 2
- * million states in all, the order of the nodes left out of account.
+ * Explores the protocol in every order of events within bounds, with all rules and without each.
+ * About 2 million states in all; states that differ only in the order of the nodes count once.
  */
 class ProtocolModelTest {
 

@@ -46,7 +46,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What an attempt does on three nodes, seen from the backend and from each node. */
+/** The effects of attempts on three nodes, seen from the backend and from each node. */
 class RedlockBackendTest {
 
   private static final String LOCK = "interlock:{job}";
@@ -119,7 +119,7 @@ class RedlockBackendTest {
     assertTrue(System.nanoTime() - ends < 0, "it was kept until it ended by itself");
   }
 
-  /** As after answers that came too late. */
+  /** The claim may be on any node, as after answers that came too late. */
   @Test
   void aDeferredReleaseIsConfirmedAlthoughARenewalHasMetIt() throws Exception {
     Claim claim = claim("job");
@@ -341,7 +341,7 @@ class RedlockBackendTest {
     }
   }
 
-  /** Its cursor is worth nothing to the process that comes next. */
+  /** The cursor of a node means nothing to its next process. */
   @Test
   void aNodeThatWasRestartedDuringAListingCountsAsMissing() throws Exception {
     for (int i = 0; i < 40; i++) {
@@ -569,7 +569,7 @@ class RedlockBackendTest {
     }
   }
 
-  /** What is left of the majority cannot tell: the others may still have been the holder's. */
+  /** The remaining nodes cannot tell: the lost ones may still have had the lock. */
   @Test
   void aReleaseWhoseMajorityIsLostIsSeenWhenItReachesTheOthers() throws Exception {
     RedisServer second = nodes.get(1);

@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.CsvSource;
 import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.UnifiedJedis;
 
-/** What cannot work is refused, with what is wrong and what would be right. */
+/** Nodes and settings that cannot work are refused, with the problem and a remedy. */
 class RedlockOpeningTest {
 
   /** A node that stands still for a while is no dead one. */

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 
-/** The kit refuses wrong Redlocks, for what is wrong with them. */
+/** The kit refuses wrong Redlocks, and finds the fault of each. */
 @Tag("extended")
 class RedlockSpecimensTest extends SpecimenSuite {
 

@@ -8,7 +8,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 
-/** Disposable nodes as the kit wants to see them. */
+/** Disposable nodes for the kit. */
 final class RedlockUnderTest extends RedisStore {
 
   private static final Keys KEYS =
@@ -18,7 +18,7 @@ final class RedlockUnderTest extends RedisStore {
     this(redlock, query, "");
   }
 
-  /** To be used as a user who must be refused nothing. */
+  /** Starts nodes for a user who must not be refused anything. */
   RedlockUnderTest(RedlockNodes redlock, String query, String userInfo) {
     super(redlock, redlock.members(), redlock.uri() + query, userInfo, KEYS);
   }

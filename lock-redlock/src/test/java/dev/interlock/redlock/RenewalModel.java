@@ -9,17 +9,17 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * A lease on three nodes that is renewed, and restored on a node that lacks it, while another
- * attempt is made, in every order of events. Where a renewal restores is decided by {@link Entry},
- * what the attempt makes of its votes by {@link VoteCount}; the steps of the scripts are repeated
- * here, in a line or two for each.
+ * A model of a lease on three nodes that is renewed, and restored on a node that lacks it, beside
+ * another attempt, in every order of events. {@link Entry} itself decides where a renewal restores,
+ * and {@link VoteCount} counts the votes of the attempt; the scripts are repeated here, in a line
+ * or two for each.
  *
  * <p>Time is the order in which TTLs end: that of the election, then that of each renewal, counted
- * from when it was sent. The lease is certain until the TTL of the last one that a majority has
- * confirmed ends, and a node may let the lock go at any time after the end of the last one that it
- * has carried out. A renewal may be carried out late, while the next ones are under way, or never;
- * and so may its answer be heard. The holder goes on renewing when the lease is over, as no engine
- * would.
+ * from when it was sent. The lease is certain until the end of the TTL of the last renewal that a
+ * majority has confirmed. A node may drop the lock at any time after the end of the last renewal
+ * that it has executed. A renewal may be executed late, while the next ones are under way, or
+ * never, and its answer may arrive late or never. The holder goes on renewing after the lease has
+ * ended, which no engine does.
  *
  * <p>The holder has token 1, and the lock on the first two nodes, or on all. The other attempt
  * begins at any time, and its lease ends at any time.
@@ -29,15 +29,15 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
   private static final int NODES = 3;
   private static final int MAJORITY = VoteCount.majorityOf(NODES);
 
-  /** What the protocol insists on; leaving one out is a broken variant. */
+  /** The rules of the protocol. Leaving one out makes a broken variant. */
   enum Rule {
-    /** The lock is put on a node only while the lease is certain. */
+    /** The lock is restored on a node only while the lease is certain. */
     RESTORED_ONLY_WHILE_CERTAIN,
-    /** A node on which it is put by a renewal does not count for that one. */
+    /** A node on which a renewal restores the lock does not count for that renewal. */
     RESTORED_DO_NOT_COUNT,
-    /** The lock is put nowhere as long as a majority is known to lack it. */
+    /** The lock is restored nowhere while a majority is known to lack it. */
     NOT_IF_A_MAJORITY_LACKS_IT,
-    /** Who was given it counts as lacking it until a majority has renewed. */
+    /** A restored node counts as lacking the lock until a majority has renewed. */
     GIVEN_COUNT_AS_LACKING,
     /** A node that has seen a later token does not take the lock back. */
     NOT_BELOW_A_LATER_TOKEN,
@@ -70,7 +70,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
     IS_ADMITTED
   }
 
-  /** One thing that happens, to one node or to none, which is -1. */
+  /** An event that happens, to one node or to none, which is -1. */
   record Step(Happening what, int node) {
     @Override
     public String toString() {
@@ -79,15 +79,15 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
   }
 
   /**
-   * What is explored.
+   * The bounds of an exploration.
    *
    * @param everywhere whether all nodes have the lock in the beginning
    * @param other whether there is another attempt
-   * @param renewals how many there are
+   * @param renewals the number of renewals
    * @param late whether a renewal may be carried out after its TTL, or after the next was sent
    * @param forced whether the lock may be deleted on all nodes, once
-   * @param lostFences how many fences may vanish
-   * @param restarts how many restarts there may be
+   * @param lostFences the maximum number of fences that vanish
+   * @param restarts the maximum number of restarts
    */
   record Bounds(
       boolean everywhere,
@@ -180,7 +180,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
     return Fingerprints.end(Fingerprints.add(nodes, s, GLOBALS, SIZE - GLOBALS));
   }
 
-  // --- what can happen ------------------------------------------------------------------------
+  // --- events ---------------------------------------------------------------------------------
 
   @Override
   public List<Step> steps(byte[] s) {
@@ -285,7 +285,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
     return s[OVER] == 0 && s[CONFIRMED] >= s[ENDED];
   }
 
-  // --- what then is so ------------------------------------------------------------------------
+  // --- effects --------------------------------------------------------------------------------
 
   @Override
   public boolean happen(byte[] s, Step step) {
@@ -373,12 +373,12 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
       if (s[at(n, MISSING)] == 2 && !rules.contains(Rule.GIVEN_COUNT_AS_LACKING)) {
         counts = false;
       }
-      entry.missingOn(n, s[at(n, MISSING)] != 0 && counts);
+      entry.setLacking(n, s[at(n, MISSING)] != 0 && counts);
     }
-    entry.confirmed(certain ? 1 : 0);
+    entry.confirm(certain ? 1 : 0);
     for (int n = 0; n < NODES; n++) {
       if (s[at(n, MISSING)] == 2 && rules.contains(Rule.GIVEN_COUNT_AS_LACKING) && others) {
-        entry.missingOn(n, false);
+        entry.setLacking(n, false);
       }
     }
     return entry.isToBeRestoredOn(node, 0);
@@ -434,7 +434,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
     return true;
   }
 
-  /** The holder sends nothing more; what is under way may still arrive. */
+  /** The holder sends nothing more; messages under way may still arrive. */
   private void end(byte[] s) {
     s[OVER] = 1;
     for (int n = 0; n < NODES; n++) {
@@ -502,7 +502,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
     return true;
   }
 
-  /** The attempt counts what it has heard; false if it is elected and should not have been. */
+  /** Counts the answers that an attempt has got. Returns false if it is elected but must not be. */
   private boolean count(byte[] s) {
     VoteCount count = new VoteCount(NODES);
     List<Integer> heard = new ArrayList<>();
@@ -519,7 +519,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
     s[TOKEN] = (byte) count.token();
     for (int n : count.toConfirm()) {
       if (s[at(n, CONFIRM)] == 3) {
-        count.confirmed(n);
+        count.confirm(n);
       } else if (s[at(n, CONFIRM)] == 0) {
         s[at(n, CONFIRM)] = 1;
       }

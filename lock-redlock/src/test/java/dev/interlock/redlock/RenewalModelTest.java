@@ -13,8 +13,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * Renewing and restoring in every order of events, within bounds, and what happens without the
- * rules. About 5 million states, the order of the nodes left out of account.
+ * Explores renewing and restoring in every order of events within bounds, with all rules and
+ * without each. About 5 million states; states that differ only in the order of the nodes count
+ * once.
  */
 class RenewalModelTest {
 
@@ -24,10 +25,10 @@ class RenewalModelTest {
   /** Another attempt, and a node that lacks the lock. */
   static final Bounds CONTESTED = new Bounds(false, true, 1, false, false, 0, 0);
 
-  /** And one more renewal. */
+  /** Another attempt, a node that lacks the lock, and one more renewal. */
   static final Bounds CONTESTED_TWICE = new Bounds(false, true, 2, false, false, 0, 0);
 
-  /** And renewals that arrive late. */
+  /** Another attempt, a node that lacks the lock, and renewals that arrive late. */
   static final Bounds LATE = new Bounds(false, true, 2, true, false, 0, 0);
 
   /** Another attempt, and a node that loses everything. */

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A node that came back does not vote before what it may have forgotten has ended. */
+/** A restarted node does not vote until the locks that it may have forgotten have ended. */
 class RestartedNodeTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();

@@ -21,7 +21,7 @@ import dev.interlock.testbed.redis.RedlockNodes;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Seven nodes do without three, and not without four. */
+/** Seven nodes survive the loss of three, but not of four. */
 class SevenNodesTest {
 
   private static final String FENCE = "interlock:{job}:fence";

@@ -7,26 +7,26 @@ import java.util.Arrays;
 import java.util.List;
 
 /**
- * Attempts of readers and writers on three nodes, in every order of events. What an attempt makes
- * of its votes is decided by {@link VoteCount}; the steps of the scripts are repeated here, in a
- * line or two for each.
+ * A model of attempts of readers and writers on three nodes, in every order of events. {@link
+ * VoteCount} itself counts the votes of an attempt; the scripts are repeated here, in a line or two
+ * for each.
  *
- * <p>An attempt begins at any time, and may ask the nodes once more or give up as long as it is not
- * elected; what it has elected ends at any time. Its requests to a node stay in order, and answers
- * may come late or never.
+ * <p>An attempt begins at any time. Until it is elected, it may ask the nodes once more, or
+ * withdraw. Its lease ends at any time. Its requests to a node stay in order, and answers may come
+ * late or never.
  */
 final class ShareModel implements Exploration.Model<ShareModel.Step> {
 
   private static final int NODES = 3;
   private static final int MAJORITY = VoteCount.majorityOf(NODES);
 
-  /** What the protocol insists on; leaving one out is a broken variant. */
+  /** The rules of the protocol. Leaving one out makes a broken variant. */
   enum Rule {
     /** A node confirms a token for one claim only. */
     CONFIRMED_FOR_ONE,
     /** A node votes for a writer beside nobody, and for a reader beside no writer. */
     ROOM,
-    /** What is known to have had a majority of the votes does not lower a fence. */
+    /** An attempt that is known to have had a majority of the votes does not lower a fence. */
     NO_FENCE_OF_OTHERS_LOWERED
   }
 
@@ -42,7 +42,7 @@ final class ShareModel implements Exploration.Model<ShareModel.Step> {
     EXECUTES_RELEASE
   }
 
-  /** One thing that happens to a claim, on one node or on none, which is -1. */
+  /** An event that happens to a claim, on one node or on none, which is -1. */
   record Step(Happening what, int claim, int node) {}
 
   private static final int HOLDS = 0;
@@ -121,7 +121,7 @@ final class ShareModel implements Exploration.Model<ShareModel.Step> {
     return sides.charAt(claim) == 'W';
   }
 
-  // --- what can happen -------------------------------------------------------------------------
+  // --- events ----------------------------------------------------------------------------------
 
   @Override
   public List<Step> steps(byte[] s) {
@@ -174,7 +174,7 @@ final class ShareModel implements Exploration.Model<ShareModel.Step> {
     return room || !rules.contains(Rule.ROOM);
   }
 
-  // --- what then is so -------------------------------------------------------------------------
+  // --- effects ---------------------------------------------------------------------------------
 
   @Override
   public boolean happen(byte[] s, Step step) {
@@ -266,7 +266,7 @@ final class ShareModel implements Exploration.Model<ShareModel.Step> {
     return CONFIRMED;
   }
 
-  /** The attempt counts what it has heard; false if it is elected and should not have been. */
+  /** Counts the answers that an attempt has got. Returns false if it is elected but must not be. */
   private boolean count(byte[] s, int c) {
     VoteCount count = new VoteCount(NODES);
     List<Integer> heard = new ArrayList<>();
@@ -284,8 +284,8 @@ final class ShareModel implements Exploration.Model<ShareModel.Step> {
     for (int n : count.toConfirm()) {
       switch (s[at(c, n, CONFIRM)]) {
         case 0 -> s[at(c, n, CONFIRM)] = SENT;
-        case CONFIRMED + HEARD_OF -> count.confirmed(n);
-        case PASSED + HEARD_OF, GONE + HEARD_OF -> count.notConfirmed(n, new Vote.Lost());
+        case CONFIRMED + HEARD_OF -> count.confirm(n);
+        case PASSED + HEARD_OF, GONE + HEARD_OF -> count.reject(n, new Vote.Lost());
         default -> {}
       }
     }

@@ -11,7 +11,7 @@ import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Readers and writers in every order of events, and what happens without the rules. */
+/** Explores readers and writers in every order of events, with all rules and without each. */
 class ShareModelTest {
 
   private static void assertSound(String sides, int again) {

@@ -435,12 +435,12 @@ class SharesTest {
   @Test
   void whoIsHeardToGiveAShareAgainWhenTheLeaseIsOverDoesNotCount() {
     Entry entry = Entry.fresh(reader(), 3);
-    entry.confirmed(1_000);
-    entry.missingOn(2, true);
+    entry.confirm(1_000);
+    entry.setLacking(2, true);
     assertTrue(entry.isToBeRestoredOn(2, 999) && entry.lacks(2));
-    entry.restoredOn(2, 1_000);
+    entry.markRestored(2, 1_000);
     assertTrue(entry.lacks(2));
-    entry.restoredOn(2, 999);
+    entry.markRestored(2, 999);
     assertFalse(entry.lacks(2));
   }
 
@@ -460,7 +460,7 @@ class SharesTest {
     }
   }
 
-  // --- those who wait --------------------------------------------------------------------------
+  // --- waiters ---------------------------------------------------------------------------------
 
   @Test
   void aWriterThatWaitsKeepsOutReadersThatComeLaterWhicheverNodesAreMissing() throws Exception {

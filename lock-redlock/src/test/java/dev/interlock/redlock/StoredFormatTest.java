@@ -19,7 +19,7 @@ import dev.interlock.testbed.redis.RedlockNodes;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
-/** What other versions have stored on the nodes is understood or refused, and never misread. */
+/** Values of other versions on the nodes are understood or refused, and never misread. */
 class StoredFormatTest {
 
   private static final String RECORD = "interlock:redlock";

@@ -40,22 +40,21 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /**
- * In storms of faults. Two never hold the lock at once while nodes are stopped, and restarted with
- * nothing or with their data, a minority at a time. Tokens rise while nodes are restarted empty one
- * at a time, and keys are deleted at random on single nodes; exclusion is not kept where keys are
- * deleted, so what is compared is every grant with those that had been made before it was asked
- * for. The clocks of the clients are up to twenty minutes apart, and in half of the storms those of
- * two nodes are, too.
+ * Storms of faults. No two clients hold the lock at once while nodes are stopped, and restarted
+ * empty or with their data, a minority at a time. Tokens rise while nodes are restarted empty one
+ * at a time, and keys are deleted at random on single nodes. Exclusion is not kept where keys are
+ * deleted, so each grant is compared with those that were made before it was requested. The clocks
+ * of the clients are up to twenty minutes apart; in half of the storms those of two nodes are, too.
  */
 class StormTest {
 
-  private static final Duration SHORT = Duration.ofSeconds(2);
-  private static final Duration LONG = Duration.ofSeconds(10);
+  private static final Duration SHORT_STORM = Duration.ofSeconds(2);
+  private static final Duration LONG_STORM = Duration.ofSeconds(10);
 
   /** On a busy machine a storm goes on until there is something to be looked at. */
-  private static final Duration LONGEST_STORM = Duration.ofSeconds(60);
+  private static final Duration MAX_STORM_LENGTH = Duration.ofSeconds(60);
 
-  private static final int FEWEST_GRANTS = 50;
+  private static final int MIN_GRANTS = 50;
   private static final Duration TTL = Duration.ofMillis(400);
   private static final Duration TEN_MINUTES = Duration.ofMinutes(10);
 
@@ -66,26 +65,26 @@ class StormTest {
 
   @Test
   void tokensNeverRepeatNorGoBack() throws Exception {
-    assertTokensRise(5, true, SHORT);
+    assertTokensRise(5, true, SHORT_STORM);
   }
 
   @ParameterizedTest
   @CsvSource({"3, true", "5, false"})
   @Tag("extended")
   void tokensRiseInALongStorm(int count, boolean rightClocks) throws Exception {
-    assertTokensRise(count, rightClocks, LONG);
+    assertTokensRise(count, rightClocks, LONG_STORM);
   }
 
   @Test
   void twoNeverHoldTheLockAtOnce() throws Exception {
-    assertExclusion(3, false, SHORT);
+    assertExclusion(3, false, SHORT_STORM);
   }
 
   @ParameterizedTest
   @CsvSource({"3, false", "5, true"})
   @Tag("extended")
   void exclusionHoldsInALongStorm(int count, boolean rightClocks) throws Exception {
-    assertExclusion(count, rightClocks, LONG);
+    assertExclusion(count, rightClocks, LONG_STORM);
   }
 
   private void assertTokensRise(int count, boolean rightClocks, Duration length) throws Exception {
@@ -113,7 +112,7 @@ class StormTest {
    * @param rightClocks whether all nodes have the same time of day; else two are twenty minutes
    *     apart
    * @param deleting whether keys are deleted, too
-   * @param length for how long at least
+   * @param length the minimum duration
    */
   private String runStorm(int count, boolean rightClocks, boolean deleting, Duration length)
       throws Exception {
@@ -135,8 +134,8 @@ class StormTest {
       long start = System.nanoTime();
       long restartAt = System.nanoTime() + TTL.toNanos();
       while (System.nanoTime() - start < length.toNanos()
-          || ((restarts == 0 || history.size() < FEWEST_GRANTS)
-              && System.nanoTime() - start < LONGEST_STORM.toNanos())) {
+          || ((restarts == 0 || history.size() < MIN_GRANTS)
+              && System.nanoTime() - start < MAX_STORM_LENGTH.toNanos())) {
         RedisServer node = nodes.get(random.nextInt(count));
         if (System.nanoTime() - restartAt > 0) {
           if (deleting || random.nextBoolean()) {
@@ -170,7 +169,7 @@ class StormTest {
     }
     String storm = history.size() + " grants, " + restarts + " restarts, seed " + seed;
     System.out.println(count + (rightClocks ? " nodes: " : " nodes, clocks apart: ") + storm);
-    assertTrue(restarts > 0 && history.size() >= FEWEST_GRANTS, storm);
+    assertTrue(restarts > 0 && history.size() >= MIN_GRANTS, storm);
     return storm;
   }
 

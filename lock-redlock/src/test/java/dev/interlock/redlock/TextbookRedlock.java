@@ -51,7 +51,7 @@ class TextbookRedlock implements LockBackend {
 
   private static final BackendInfo INFO = info(Set.of());
 
-  /** How much longer the way is to each next node, counted from the nearest. */
+  /** The additional delay of each next node, counted from the nearest. */
   private static final long STEP_MILLIS = 2;
 
   private static final AtomicInteger CLIENTS = new AtomicInteger();
@@ -107,15 +107,15 @@ class TextbookRedlock implements LockBackend {
     return thread;
   }
 
-  // --- what a specimen gets wrong ---
+  // --- steps that a specimen replaces ---
 
-  /** How much later each next node, counted from the nearest, hears that a lock is given back. */
+  /** The additional delay of a withdrawal to each next node, counted from the nearest. */
   long releaseStepMillis() {
     return STEP_MILLIS;
   }
 
-  /** What becomes of the nodes that granted an attempt which did not get a majority. */
-  void giveUp(Claim claim) {
+  /** Withdraws the votes of an attempt that did not get a majority. */
+  void withdraw(Claim claim) {
     var unused = delete(claim);
   }
 
@@ -126,7 +126,7 @@ class TextbookRedlock implements LockBackend {
 
   // --- asking all nodes ---
 
-  /** What was asked of each node last; the next question goes to it when this is answered. */
+  /** The last request to each node. The next one is sent when this is answered. */
   private record Asked(List<CompletableFuture<Long>> answers) {}
 
   private Asked ask(Claim claim, Function<RedisClient, Object> question) {
@@ -237,7 +237,7 @@ class TextbookRedlock implements LockBackend {
       return new Attempt.Granted(
           Grant.expiring(claim, token(counts), validUntil(claim, sentAt), claim.ttl()));
     }
-    giveUp(claim);
+    withdraw(claim);
     return new Attempt.Busy(Duration.ofNanos(ThreadLocalRandom.current().nextLong(3_000_000)));
   }
 

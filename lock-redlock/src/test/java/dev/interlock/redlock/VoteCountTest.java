@@ -13,7 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How votes are counted. */
+/** The counting of votes. */
 class VoteCountTest {
 
   private static final List<Vote> VOTES =
@@ -42,11 +42,11 @@ class VoteCountTest {
         Outcome outcome = count.outcome();
         assertEquals(agreeing >= 3, outcome == Outcome.ACQUIRED);
         if (granted + 4 - node < 3) {
-          boolean known = node == 4 || answered + 4 - node < 3;
+          boolean isDecided = node == 4 || answered + 4 - node < 3;
           assertEquals(
               contested && answered >= 3
                   ? Outcome.BUSY
-                  : known ? Outcome.UNAVAILABLE : Outcome.OPEN,
+                  : isDecided ? Outcome.UNAVAILABLE : Outcome.OPEN,
               outcome);
         }
       }
@@ -75,7 +75,7 @@ class VoteCountTest {
     assertEquals(List.of(0), count.toConfirm());
     assertEquals(List.of(), count.toConfirm());
     assertEquals(Outcome.OPEN, count.outcome());
-    count.confirmed(0);
+    count.confirm(0);
     assertEquals(Outcome.ACQUIRED, count.outcome());
   }
 
@@ -89,7 +89,7 @@ class VoteCountTest {
     assertEquals(Outcome.OPEN, count.outcome());
     assertEquals(List.of(0), count.toConfirm());
     assertTrue(count.holders().contains(2));
-    count.notConfirmed(0, new Vote.Lost());
+    count.reject(0, new Vote.Lost());
     assertEquals(Outcome.UNAVAILABLE, count.outcome());
   }
 

@@ -42,8 +42,8 @@ class WaitersTest {
   private static final String LOCK = "interlock:{job}";
   private static final String QUERY = "?nodeTimeout=5s&maxTtl=2m";
 
-  /** Per waiter, over all nodes: a look every 100 ms, with what belongs to it, and twice that. */
-  private static final double MOST_SCRIPTS_PER_SECOND = 100;
+  /** For each waiter, over all nodes: twice the scripts of one poll every 100 ms. */
+  private static final double MAX_SCRIPTS_PER_SECOND = 100;
 
   private static final Duration OBSERVED = Duration.ofSeconds(2);
   private static final Pattern CALLS = Pattern.compile("cmdstat_eval(?:sha)?:calls=(\\d+)");
@@ -68,7 +68,7 @@ class WaitersTest {
     threads.shutdownNow();
   }
 
-  /** What is wrong with the nodes while a lock is held. */
+  /** The failures of nodes while a lock is held. */
   private enum Trouble {
     NONE,
     /** One node lacks the lock. */
@@ -178,7 +178,7 @@ class WaitersTest {
       double perSecond = during * 1e9 / (System.nanoTime() - start);
       System.out.printf("%s, %d waiting: %.0f scripts/s%n", trouble, waiters, perSecond);
       assertTrue(
-          perSecond <= MOST_SCRIPTS_PER_SECOND * waiters,
+          perSecond <= MAX_SCRIPTS_PER_SECOND * waiters,
           () -> trouble + ", " + waiters + " waiting: " + perSecond + " scripts/s");
 
       if (trouble.aReleaseFreesTheLock()) {
@@ -218,7 +218,7 @@ class WaitersTest {
       Claim inDoubt = claim("job", Duration.ofMinutes(2));
       Entry entry = Entry.fresh(inDoubt, 3);
       for (int node = 0; node < 2; node++) {
-        entry.touch(node, "run"); // and the replies are lost
+        entry.markSent(node, "run"); // and the replies are lost
         String value = inDoubt.id() + '|' + inDoubt.label();
         scene.nodes.get(node).call("SET", LOCK, value, "PX", "120000");
       }
@@ -232,16 +232,16 @@ class WaitersTest {
   void onlyGrantsOfAMinorityAreWithdrawnInSilence() {
     Entry entry = Entry.fresh(claim("job"), 3);
     Vote.Granted grant = new Vote.Granted(7, 5);
-    entry.grantedBy(0, grant);
-    assertTrue(grant.equals(entry.quietlyLeaving(0)) && entry.quietlyLeaving(1) == null);
-    entry.touch(0, "run");
-    assertTrue(grant.equals(entry.quietlyLeaving(0)));
+    entry.recordGrant(0, grant);
+    assertTrue(grant.equals(entry.grantToWithdraw(0)) && entry.grantToWithdraw(1) == null);
+    entry.markSent(0, "run");
+    assertTrue(grant.equals(entry.grantToWithdraw(0)));
     Entry askedTwice = Entry.fresh(claim("job"), 3);
-    askedTwice.touch(0, "run");
-    askedTwice.touch(0, "run");
-    askedTwice.grantedBy(0, grant);
-    assertNull(askedTwice.quietlyLeaving(0));
-    entry.grantedBy(1, grant);
-    assertTrue(Stream.of(0, 1, 2).allMatch(node -> entry.quietlyLeaving(node) == null));
+    askedTwice.markSent(0, "run");
+    askedTwice.markSent(0, "run");
+    askedTwice.recordGrant(0, grant);
+    assertNull(askedTwice.grantToWithdraw(0));
+    entry.recordGrant(1, grant);
+    assertTrue(Stream.of(0, 1, 2).allMatch(node -> entry.grantToWithdraw(node) == null));
   }
 }

@@ -6,41 +6,41 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongSupplier;
 
 /**
- * Polls for a reply for a moment before its thread sleeps until there is one.
+ * Polls a socket for a reply for some microseconds before the thread sleeps until there is one.
  *
- * <p>A server nearby answers in less time than it takes to put a thread to sleep and wake it, above
- * all if the processor goes idle in between. Polling then takes more of this process's processor
- * time, but less of this process's and the server's together. Only a thread that is alone in this
- * process in waiting for a reply polls: several would take the processors from each other and from
- * the server.
+ * <p>A nearby server replies in less time than it takes to put a thread to sleep and wake it,
+ * especially if the processor goes idle in between. Polling then takes more processor time of this
+ * process, but less of this process and the server together. A thread polls only if no other thread
+ * of this process waits for a reply: several would take the processors from each other and from the
+ * server.
  *
- * <p>For one connection, by one thread at a time. After polling in vain, the next reads skip it, up
- * to 255 of them, so it costs next to nothing where the server is far away. The server may sleep
- * meanwhile, so the next poll may take twice as long; the one after it shows how soon an awake
- * server answers.
+ * <p>Belongs to one connection, and is used by one thread at a time. After a poll without a reply,
+ * up to 255 reads do not poll, so polling costs almost nothing where the server is far away. The
+ * server may fall asleep meanwhile, so the next poll may last twice as long. The poll after that
+ * shows how soon an awake server replies.
  */
 final class BusyPoll {
 
-  /** About what it takes to sleep and be woken. */
+  /** About the time that it takes a thread to sleep and be woken. */
   private static final long MAX_NANOS = 75_000;
 
-  /** The same, if the server has to be woken, too. */
+  /** About the time that it takes a thread and the server to sleep and be woken. */
   private static final long MAX_NANOS_AFTER_SLEEP = 2 * MAX_NANOS;
 
   private static final int MAX_SKIPPED = 255;
 
-  /** How many threads of this process read. */
+  /** The number of threads of this process that read. */
   private static final AtomicInteger READING = new AtomicInteger();
 
   private final AtomicInteger reading;
   private final LongSupplier nanoTime;
   private final boolean possible;
 
-  /** How many reads skip the poll after one in vain; 0 once a reply came soon. */
-  private int backoff;
+  /** The number of reads that skip the poll after the next poll without a reply. */
+  private int readsToSkipNext;
 
-  /** How many of these are left. */
-  private int toSkip;
+  /** The number of reads that still skip the poll. */
+  private int readsToSkip;
 
   /** Whether the last read skipped its poll, so that the server may sleep. */
   private boolean mayBeAsleep;
@@ -56,7 +56,7 @@ final class BusyPoll {
     this.possible = processors > 1;
   }
 
-  /** Reads as the stream does, after polling if that may be worth it. */
+  /** Reads from the stream, after polling if that is likely to pay. */
   int read(InputStream in, byte[] bytes, int offset, int length) throws IOException {
     int readers = reading.incrementAndGet();
     try {
@@ -71,8 +71,8 @@ final class BusyPoll {
   }
 
   private void poll(InputStream in) throws IOException {
-    if (toSkip > 0) {
-      toSkip--;
+    if (readsToSkip > 0) {
+      readsToSkip--;
       mayBeAsleep = true;
       return;
     }
@@ -83,15 +83,15 @@ final class BusyPoll {
     while (in.available() == 0) {
       took = nanoTime.getAsLong() - start;
       if (took >= max) {
-        backoff = Math.min(MAX_SKIPPED, 2 * backoff + 1);
-        toSkip = backoff;
+        readsToSkipNext = Math.min(MAX_SKIPPED, 2 * readsToSkipNext + 1);
+        readsToSkip = readsToSkipNext;
         return;
       }
       Thread.onSpinWait();
     }
-    // What was there at once may be the rest of a reply, as with TLS.
+    // Bytes that were there at once may be the rest of a reply, as with TLS.
     if (0 < took && took < MAX_NANOS) {
-      backoff = 0;
+      readsToSkipNext = 0;
     }
   }
 }

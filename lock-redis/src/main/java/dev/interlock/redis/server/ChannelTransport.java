@@ -14,7 +14,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.util.RedisInputStream;
 import redis.clients.jedis.util.RedisOutputStream;
 
-/** Over a channel, so that one thread can wait for several servers. */
+/** A transport over a channel, so that one thread can wait for several servers. */
 final class ChannelTransport extends Transport {
 
   private final OwnConnection connection;
@@ -23,7 +23,7 @@ final class ChannelTransport extends Transport {
   private final ByteArrayOutputStream encoded = new ByteArrayOutputStream(1024);
   private final RedisOutputStream encoder = new RedisOutputStream(encoded, 1024);
 
-  /** What the socket has not accepted yet; what was encoded comes behind it. */
+  /** The bytes that the socket has not accepted yet. The encoded calls follow them. */
   private ByteBuffer out = ByteBuffer.allocate(0);
 
   private byte[] in = new byte[1024];
@@ -39,7 +39,7 @@ final class ChannelTransport extends Transport {
     this.key = channel.register(selector, SelectionKey.OP_READ, this);
   }
 
-  /** Takes note that the selector has selected the channel. */
+  /** Called when the selector has selected the channel. */
   void noteReady() {
     ready = true;
   }
@@ -79,7 +79,7 @@ final class ChannelTransport extends Transport {
     return reply;
   }
 
-  /** Reads what has arrived, without blocking. */
+  /** Reads the bytes that have arrived, without blocking. */
   private void fill() throws IOException {
     if (end == in.length) {
       if (begin == 0) {
@@ -97,7 +97,7 @@ final class ChannelTransport extends Transport {
     end += count;
   }
 
-  /** Returns the next reply, or {@link #NOT_YET} until all of it has been read. */
+  /** Returns the next reply, or {@link #NOT_YET} if it has not been read completely. */
   @SuppressWarnings("deprecation") // The other form takes consumers of push messages.
   private Object buffered() {
     int next = endOfReply();
@@ -118,7 +118,7 @@ final class ChannelTransport extends Transport {
     }
   }
 
-  /** Returns where the first reply ends; -1 if its end has not been read. */
+  /** Returns the index after the first reply; -1 if the end of the reply has not been read. */
   private int endOfReply() {
     int at = begin;
     for (long missing = 1; missing > 0; missing--) {

@@ -1,11 +1,11 @@
 package dev.interlock.redis.server;
 
-/** The Jedis client that the program brought was closed, and not only one of its pools. */
+/** Thrown if the program has closed the Jedis client that it passed, not only one of its pools. */
 public class ClientClosedException extends PoolClosedException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * Says so.
+   * Creates the exception.
    *
    * @param cause what a closed pool threw
    */

@@ -30,18 +30,20 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisMovedDataException;
 
 /**
- * Turns Jedis's exceptions into ours: whether a failure may pass or a person has to mend it, and
- * how.
+ * Turns Jedis's exceptions into ours. The type says whether the failure may pass by itself, and the
+ * message says what to do.
  */
 public final class Failures {
 
   /**
-   * An error reply begins with its code. Servers before 7 put the error of a command in a script
-   * into a sentence, after a dash.
+   * The code at the beginning of an error reply. Servers before 7 put the error of a command in a
+   * script into a sentence, after a dash.
    */
   private static final Pattern CODE = Pattern.compile("^([A-Z]{3,})\\b|[ :]-([A-Z]{3,})\\b");
 
-  /** The server may hang up without saying so, because we may still be writing. */
+  /**
+   * A server may close the connection without sending an alert, because we may still be writing.
+   */
   private static final String WANTS_CERTIFICATE =
       "; one that requires client certificates does that (tls-auth-clients)";
 
@@ -60,10 +62,10 @@ public final class Failures {
   private volatile boolean admitted;
 
   /**
-   * Explains the failures of one backend.
+   * Creates the explanations for one backend.
    *
-   * @param backend its name
-   * @param endpoint where its servers are, without passwords
+   * @param backend the name of the backend
+   * @param endpoint the addresses of its servers, without passwords
    * @param tls whether connections use TLS
    */
   public Failures(String backend, String endpoint, boolean tls) {
@@ -73,26 +75,27 @@ public final class Failures {
   }
 
   /**
-   * Notes that the servers have let this client in. From now on a refused login or TLS handshake
-   * may pass: passwords and certificates are being changed on one side, and not yet on the other.
+   * Records that the servers have accepted this client's login. A login or TLS handshake that is
+   * refused later may pass: passwords or certificates are being changed, on one side first.
    */
   public void noteAdmission() {
     admitted = true;
   }
 
   /**
-   * {@return the failure as one of ours}
+   * {@return the failure as an exception of ours}
    *
-   * @param e from Jedis, or one of ours already
+   * @param e an exception of Jedis, or one of ours
    */
   public LockException explain(RuntimeException e) {
     return explain(e, "", "");
   }
 
   /**
-   * {@return the failure of the first contact as one of ours; the port may be of the wrong kind}
+   * {@return the failure of the first contact as an exception of ours} The port may be of the wrong
+   * kind, with or without TLS.
    *
-   * @param e from Jedis, or one of ours already
+   * @param e an exception of Jedis, or one of ours
    */
   public LockException explainOpening(RuntimeException e) {
     return tls
@@ -101,10 +104,10 @@ public final class Failures {
   }
 
   /**
-   * {@return like {@link #explain}, for a request of which no copy was sent before: if there was no
-   * connection for this one either, there is nothing to undo}
+   * {@return the failure as an exception of ours, which says if the request was never sent} Only
+   * for a request that was not sent before.
    *
-   * @param e from Jedis
+   * @param e an exception of Jedis
    */
   public LockException explainUnsent(RuntimeException e) {
     LockException explained = explain(e);
@@ -114,7 +117,7 @@ public final class Failures {
         : explained;
   }
 
-  /** Returns why there was no connection to send a request over, or null if there was one. */
+  /** Returns the reason why a request was not sent, or null if it may have been sent. */
   private static @Nullable String unsent(RuntimeException e) {
     if (e instanceof NotSentException) {
       return String.valueOf(e.getMessage());
@@ -158,22 +161,26 @@ public final class Failures {
       case "BUSY" -> passing("is running another client's script; SCRIPT KILL ends it", e);
       case "MASTERDOWN" ->
           passing(
-              "is a replica that has lost its primary; it answers again when the primary is back", e);
+              "is a replica that has lost its primary; it answers again when the primary is back",
+              e);
       case "CLUSTERDOWN" ->
           passing("is in a cluster that is down: some hash slots have no node", e);
       case "TRYAGAIN" -> passing("is moving the lock's slot to another node at the moment", e);
       case "NOREPLICAS" ->
           passing("refuses writes, because it has fewer replicas than min-replicas-to-write", e);
-      case "MISCONF" -> passing("refuses writes, because it cannot save its data; its log says why", e);
+      case "MISCONF" ->
+          passing("refuses writes, because it cannot save its data; its log says why", e);
       case "NOAUTH" ->
           wrong(
-              "requires a password; write user:password@host, or :password@host for the default user", e);
+              "requires a password; write user:password@host, or :password@host for the default user",
+              e);
       case "WRONGPASS" -> notAdmitted(REFUSED_LOGIN, e);
       case "NOPERM" -> forbidden(message, e);
       case "WRONGTYPE" -> wrong("stores something other than a lock under the lock's key", e);
       case "CLOCK" ->
           passing(
-              "has a clock that cannot be right; set it, because leases and tokens depend on it: " + message,
+              "has a clock that cannot be right; set it, because leases and tokens depend on it: "
+                  + message,
               e);
       case "NOSCRIPT" -> passing("forgets scripts as soon as it has loaded them", e);
       case "DENIED" ->
@@ -182,7 +189,7 @@ public final class Failures {
     };
   }
 
-  /** Servers repeat the arguments of an unknown command: those of AUTH are user and password. */
+  /** Removes the arguments of an unknown command: those of AUTH are user and password. */
   private static JedisDataException withoutArguments(JedisDataException e) {
     String message = String.valueOf(e.getMessage());
     int arguments = message.indexOf(", with args beginning");
@@ -280,7 +287,8 @@ public final class Failures {
       SSLException problem, RuntimeException e, String afterBreak) {
     String message = String.valueOf(problem.getMessage());
     if (message.contains("alert")) {
-      return notAdmitted("the server refused the TLS handshake (" + message + ")" + WANTS_CERTIFICATE, e);
+      return notAdmitted(
+          "the server refused the TLS handshake (" + message + ")" + WANTS_CERTIFICATE, e);
     }
     return find(problem, EOFException.class).isPresent()
             || find(problem, SocketException.class).isPresent()
@@ -293,9 +301,9 @@ public final class Failures {
   }
 
   /**
-   * {@return the failure for a key of ours that holds something else, with what to do}
+   * {@return the failure for a key of ours that holds something else}
    *
-   * @param reply the script's reply that begins with {@code foreign}
+   * @param reply a script's reply that begins with {@code foreign}
    */
   public LockConfigurationException foreign(List<?> reply) {
     String remedy =
@@ -306,9 +314,9 @@ public final class Failures {
   }
 
   /**
-   * {@return what a key of ours holds, as a part of a sentence}
+   * {@return a clause that describes the foreign content of a key of ours}
    *
-   * @param reply the script's reply that begins with {@code foreign}
+   * @param reply a script's reply that begins with {@code foreign}
    */
   public static String describeForeign(List<?> reply) {
     String problem = text(reply.get(2));
@@ -334,7 +342,7 @@ public final class Failures {
   }
 
   /**
-   * {@return a failure that may pass}
+   * {@return a failure that may pass by itself}
    *
    * @param problem the end of the sentence "redis at localhost:6379: …"
    * @param cause the driver's exception, if there is one
@@ -344,7 +352,7 @@ public final class Failures {
   }
 
   /**
-   * {@return a failure that a person has to mend}
+   * {@return a failure that a person must correct}
    *
    * @param problem the end of the sentence "redis at localhost:6379: …"
    * @param cause the driver's exception, if there is one
@@ -354,9 +362,9 @@ public final class Failures {
   }
 
   /**
-   * {@return whether an answer did not come in time}
+   * {@return whether a reply did not come in time}
    *
-   * @param e from Jedis
+   * @param e an exception of Jedis
    */
   public static boolean isTimeout(Throwable e) {
     return find(e, SocketTimeoutException.class).isPresent();
@@ -364,10 +372,10 @@ public final class Failures {
 
   /**
    * {@return whether another server may have taken this one's place, because it is a replica, is
-   * cut off from the others, or is loading its data} The connection is useless then; a new one may
-   * lead to another server, if the address or the name has moved.
+   * cut off from the others, or is loading its data} The connection is useless then. A new one may
+   * lead to the other server, if the address or the name now belongs to that.
    *
-   * @param e the server's answer
+   * @param e the server's reply
    */
   public static boolean isOutOfService(JedisDataException e) {
     return e.getMessage() != null && OUT_OF_SERVICE.contains(code(e.getMessage()));
@@ -384,22 +392,22 @@ public final class Failures {
     return "";
   }
 
-  /** Looks among the causes and the suppressed exceptions, which Jedis uses. */
+  /** Searches the causes and the suppressed exceptions, which Jedis uses. */
   private static <T extends Throwable> Optional<T> find(Throwable e, Class<T> type) {
     Set<Throwable> seen = Collections.newSetFromMap(new IdentityHashMap<>());
-    Deque<Throwable> left = new ArrayDeque<>();
-    left.add(e);
-    while (!left.isEmpty()) {
-      Throwable next = left.poll();
+    Deque<Throwable> queue = new ArrayDeque<>();
+    queue.add(e);
+    while (!queue.isEmpty()) {
+      Throwable next = queue.poll();
       if (!seen.add(next)) {
         continue;
       }
       if (type.isInstance(next)) {
         return Optional.of(type.cast(next));
       }
-      Collections.addAll(left, next.getSuppressed());
+      Collections.addAll(queue, next.getSuppressed());
       if (next.getCause() != null) {
-        left.add(next.getCause());
+        queue.add(next.getCause());
       }
     }
     return Optional.empty();

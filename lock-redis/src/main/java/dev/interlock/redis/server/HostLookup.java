@@ -13,19 +13,19 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the addresses of a host in limited time. The resolver of the JVM cannot be interrupted, and
- * may hang for longer than any request may take. So another thread waits for it, at most one for
- * each name.
+ * Looks up the addresses of a host within a time-out. The resolver of the JVM cannot be
+ * interrupted, and may hang for longer than a request may take. So another thread waits for it, at
+ * most one for each name.
  */
 final class HostLookup {
 
-  /** Finds addresses, which may take any time. */
+  /** Looks up addresses; may block for any time. */
   @FunctionalInterface
   interface Resolver {
     InetAddress[] resolve(String host) throws UnknownHostException;
   }
 
-  /** By the resolver of the JVM. */
+  /** A lookup with the resolver of the JVM. */
   static final HostLookup SYSTEM = new HostLookup(InetAddress::getAllByName);
 
   private final Resolver resolver;
@@ -39,7 +39,7 @@ final class HostLookup {
    * Returns the addresses of a host.
    *
    * @param host a name or an address
-   * @throws UnknownHostException if it has none, or they are not found in time
+   * @throws UnknownHostException if the host has no address, or none was found in time
    * @throws InterruptedIOException if the thread is interrupted; it stays interrupted
    */
   InetAddress[] addresses(String host, long timeoutMillis)
@@ -48,15 +48,15 @@ final class HostLookup {
       return new InetAddress[] {InetAddresses.forString(host)};
     }
     try {
-      // A copy: others have the same result, and each shuffles its own.
+      // A copy, because callers shuffle it and may share the result.
       return pending
           .computeIfAbsent(host, this::start)
           .get(timeoutMillis, TimeUnit.MILLISECONDS)
           .clone();
     } catch (TimeoutException e) {
-      throw unknown(host + " (its name was not resolved in time)", e);
+      throw unknownHost(host + " (its name was not resolved in time)", e);
     } catch (ExecutionException e) {
-      throw unknown(host, e.getCause());
+      throw unknownHost(host, e.getCause());
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new InterruptedIOException("interrupted while resolving " + host);
@@ -83,7 +83,7 @@ final class HostLookup {
     return found;
   }
 
-  private static UnknownHostException unknown(String message, @Nullable Throwable cause) {
+  private static UnknownHostException unknownHost(String message, @Nullable Throwable cause) {
     UnknownHostException unknown = new UnknownHostException(message);
     unknown.initCause(cause);
     return unknown;

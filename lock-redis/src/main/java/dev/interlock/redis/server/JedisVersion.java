@@ -7,22 +7,22 @@ import java.io.UncheckedIOException;
 import java.util.Properties;
 import redis.clients.jedis.UnifiedJedis;
 
-/** Checks the driver's version before classes are loaded that older versions lack. */
+/** Checks the version of Jedis before any class is loaded that older versions lack. */
 public final class JedisVersion {
 
-  /** The class used here that Jedis introduced last. */
-  private static final String NEWEST = "redis.clients.jedis.RedisClient";
+  /** The class that Jedis introduced last, of those used here. */
+  private static final String NEWEST_CLASS = "redis.clients.jedis.RedisClient";
 
   private JedisVersion() {}
 
   /**
-   * Does nothing if Jedis is new enough.
+   * Checks that Jedis is new enough.
    *
-   * @throws LockConfigurationException if it is not
+   * @throws LockConfigurationException if it is too old
    */
   public static void require() {
     try {
-      Class.forName(NEWEST, false, UnifiedJedis.class.getClassLoader());
+      Class.forName(NEWEST_CLASS, false, UnifiedJedis.class.getClassLoader());
     } catch (ClassNotFoundException e) {
       throw new LockConfigurationException(
           "redis: Interlock needs Jedis 8, and found "

@@ -24,9 +24,9 @@ import redis.clients.jedis.SslOptions;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 
 /**
- * Connects to a server until a deadline at most, including the lookup of the host's name, all its
- * addresses, the TLS handshake and logging in. Jedis limits each of the latter steps, but not their
- * sum. For one connection, by one thread.
+ * Connects to a server within a deadline, which includes the lookup of the host's name, all its
+ * addresses, the TLS handshake, and logging in. Jedis limits each of these steps except the lookup,
+ * but not their sum. Makes one connection, for one thread.
  */
 final class LimitedSockets extends DefaultJedisSocketFactory {
 
@@ -37,11 +37,11 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
   private @Nullable SocketChannel channel;
 
   /**
-   * Makes one.
+   * Creates the sockets of one connection.
    *
-   * @param limit until when to connect; null if there is no limit but that of each step
-   * @param isForPipeline whether several connections may be waited for at once, if without TLS;
-   *     otherwise the thread that has sent a request polls for the reply
+   * @param limit the deadline; null to limit only each step
+   * @param isForPipeline whether a selector waits for the replies, if there is no TLS; otherwise
+   *     the thread that has sent a request polls for the reply
    */
   LimitedSockets(
       HostAndPort server,
@@ -60,7 +60,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
     return channel;
   }
 
-  /** Ends the limit when the connection is made. */
+  /** Removes the deadline. Called when the connection is made. */
   void liftLimit() {
     limit = null;
   }
@@ -80,7 +80,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
     List<InetAddress> addresses =
         Arrays.asList(
             HostLookup.SYSTEM.addresses(
-                server.getHost(), left(config.getConnectionTimeoutMillis())));
+                server.getHost(), remainingMillis(config.getConnectionTimeoutMillis())));
     Collections.shuffle(addresses);
     IOException problem = new UnknownHostException(server.getHost());
     for (InetAddress address : addresses) {
@@ -91,7 +91,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
         socket.setSoLinger(true, 0);
         socket.connect(
             new InetSocketAddress(address, server.getPort()),
-            left(config.getConnectionTimeoutMillis()));
+            remainingMillis(config.getConnectionTimeoutMillis()));
         socket.setSoTimeout(config.getSocketTimeoutMillis());
         return socket;
       } catch (IOException e) {
@@ -128,20 +128,20 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
   }
 
   /** Returns the milliseconds that a step may take; at least 1, because 0 means no limit. */
-  private int left(int usual) throws SocketTimeoutException {
+  private int remainingMillis(int stepTimeout) throws SocketTimeoutException {
     Deadline deadline = limit;
     if (deadline == null) {
-      return usual;
+      return stepTimeout;
     }
     if (deadline.hasPassed()) {
       throw new SocketTimeoutException("the deadline passed while connecting");
     }
-    return (int) Math.min(usual, deadline.remaining().toMillis() + 1);
+    return (int) Math.min(stepTimeout, deadline.remaining().toMillis() + 1);
   }
 
   /**
-   * Sets its time-out before every read while there is a limit. Afterwards, polls for replies, but
-   * not with the thread of a pipeline, which waits all the time.
+   * A socket that sets its time-out before every read while there is a deadline. Later it polls for
+   * replies, except in a pipeline, whose thread always waits for some.
    */
   private final class LimitedSocket extends Socket {
     private final BusyPoll poll = new BusyPoll();
@@ -168,7 +168,7 @@ final class LimitedSockets extends DefaultJedisSocketFactory {
 
     private void limitRead() throws SocketTimeoutException, SocketException {
       if (limit != null) {
-        setSoTimeout(left(config.getSocketTimeoutMillis()));
+        setSoTimeout(remainingMillis(config.getSocketTimeoutMillis()));
       }
     }
   }

@@ -10,10 +10,9 @@ import redis.clients.jedis.util.JedisClusterCRC16;
 /**
  * The keys of one lock on Redis.
  *
- * <p>Characters of a name that would end the hash tag ({@code {}} and the escape character itself)
- * and invisible characters are percent-encoded. So two names never share a key, no name's key is
- * the fence of another, both keys of a name are in one hash slot, and a person can read them. A
- * namespace has no braces, see {@code RedisSettings}.
+ * <p>Braces, the escape character, and invisible characters of a name are percent-encoded. So two
+ * names never share a key, no name's key is the fence of another, both keys of a name are in one
+ * hash slot, and a person can read them. A namespace has no braces, see {@code RedisSettings}.
  */
 public final class LockKeys {
 
@@ -21,7 +20,7 @@ public final class LockKeys {
 
   private static final byte[] FENCE = ":fence".getBytes(StandardCharsets.UTF_8);
 
-  /** Leases keep it, so the rest is made from it when it is needed. */
+  /** The one key that is stored: leases keep this object, and the other key is made from it. */
   private final byte[] lock;
 
   private LockKeys(String text) {
@@ -31,7 +30,7 @@ public final class LockKeys {
   /**
    * {@return the keys of a lock}
    *
-   * @param namespace what all keys begin with; without braces
+   * @param namespace the prefix of all keys; without braces
    * @param name the lock's name
    */
   public static LockKeys of(String namespace, String name) {
@@ -40,13 +39,13 @@ public final class LockKeys {
 
   /**
    * {@return a pattern for {@code SCAN} that matches the locks whose names begin with a prefix, and
-   * perhaps more}
+   * perhaps others}
    *
-   * @param namespace what all keys begin with
-   * @param prefix what the names begin with
+   * @param namespace the prefix of all keys
+   * @param prefix the prefix of the names
    */
   public static String pattern(String namespace, String prefix) {
-    // Half a character at the end cannot be encoded alone.
+    // A high surrogate at the end is half a character, and cannot be encoded alone.
     int length = prefix.length();
     boolean isCut = length > 0 && Character.isHighSurrogate(prefix.charAt(length - 1));
     String start = of(namespace, isCut ? prefix.substring(0, length - 1) : prefix).toString();
@@ -57,7 +56,7 @@ public final class LockKeys {
   /**
    * {@return the name of the lock that a key belongs to, or null if it belongs to none}
    *
-   * @param namespace what all keys begin with
+   * @param namespace the prefix of all keys
    * @param key any key of the server
    */
   public static @Nullable String name(String namespace, byte[] key) {
@@ -70,7 +69,7 @@ public final class LockKeys {
     return name == null || name.isEmpty() ? null : name;
   }
 
-  /** {@return the key that exists while the lock is held; not to be changed} */
+  /** {@return the key that exists while the lock is held; must not be modified} */
   public byte[] lock() {
     return lock;
   }
@@ -89,7 +88,7 @@ public final class LockKeys {
     return script.needsFence() ? List.of(lock, fence()) : List.of(lock);
   }
 
-  /** {@return the channel on which releases are published: named like the lock's key} */
+  /** {@return the channel on which releases are published; it has the name of the lock's key} */
   public String channel() {
     return new String(lock, StandardCharsets.UTF_8);
   }

@@ -3,15 +3,15 @@ package dev.interlock.redis.server;
 import org.jspecify.annotations.Nullable;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** Nothing was sent, so nothing is in doubt. */
+/** Thrown if a request was not sent, so that its outcome is not in doubt. */
 public class NotSentException extends JedisException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * Says why.
+   * Creates the exception.
    *
    * @param problem the end of the sentence "redis at localhost:6379: …"
-   * @param cause what happened, if anything did
+   * @param cause the cause, if there is one
    */
   public NotSentException(String problem, @Nullable Throwable cause) {
     super(problem, cause);

@@ -7,7 +7,7 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisClientConfig;
 
-/** A connection that no Jedis client of the program has made. */
+/** A connection that Interlock makes itself, rather than borrow it from a client of the program. */
 public final class OwnConnection extends Connection {
 
   private final LimitedSockets sockets;
@@ -20,11 +20,11 @@ public final class OwnConnection extends Connection {
   }
 
   /**
-   * Connects and logs in. The thread that waits for a reply polls for it.
+   * Connects and logs in. A thread that waits for a reply polls the socket first.
    *
-   * @param server where to
-   * @param config how
-   * @param limit until when; null if there is no limit but that of each step
+   * @param server the address
+   * @param config the settings of the connection
+   * @param limit the deadline; null to limit only each step
    * @return the connection
    */
   public static OwnConnection to(
@@ -35,9 +35,9 @@ public final class OwnConnection extends Connection {
   /**
    * Connects and logs in, for a {@link Pipelines pipeline}.
    *
-   * @param server where to
-   * @param config how
-   * @param limit until when; null if there is no limit but that of each step
+   * @param server the address
+   * @param config the settings of the connection
+   * @param limit the deadline; null to limit only each step
    * @return the connection
    */
   public static OwnConnection forPipeline(
@@ -45,7 +45,7 @@ public final class OwnConnection extends Connection {
     return new OwnConnection(new LimitedSockets(server, config, limit, true), config);
   }
 
-  /** Returns what one thread can wait for together with others, or null if there is none. */
+  /** Returns the channel, for a selector; null if the connection has none. */
   @Nullable SocketChannel channel() {
     return sockets.channel();
   }

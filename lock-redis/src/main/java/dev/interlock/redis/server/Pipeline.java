@@ -28,31 +28,31 @@ import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.exceptions.JedisNoScriptException;
 
 /**
- * The queue of requests to one server, and the connection to it. All but {@link #enqueue} is called
- * by the thread that serves the {@link Pipelines}. Connections are made on a thread of their own.
+ * The queue of requests to one server, and the connection to it. The thread that serves the {@link
+ * Pipelines} calls every method except {@link #enqueue}. Another thread makes the connections.
  *
- * <p>An idle connection does not notice that the server has closed it. So if one turns out to be
- * broken before a reply was late, what was sent over it is repeated over a new one. Releases that
- * could not be delivered are kept until they are delivered or the lock has expired, and go first
- * over the next connection.
+ * <p>An idle connection does not notice that the server has closed it. So when a connection breaks
+ * without a time-out, the requests that were sent over it are repeated over a new one. A release
+ * that could not be delivered is kept until it is delivered or the lock has expired. The next
+ * connection sends these releases first.
  */
 final class Pipeline {
 
   private static final Logger log = LoggerFactory.getLogger(Pipeline.class);
 
   private static final int MAX_IN_FLIGHT = 256;
-  private static final int MAX_PENDING = 10_000;
-  private static final long FIRST_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
+  private static final int MAX_UNDELIVERED = 10_000;
+  private static final long MIN_PAUSE = TimeUnit.MILLISECONDS.toNanos(20);
   private static final long MAX_PAUSE = TimeUnit.MILLISECONDS.toNanos(150);
 
-  /** For how long a problem fails new requests, while connecting goes on. */
-  private static final long NEWS = TimeUnit.SECONDS.toNanos(2);
+  /** New requests fail with the last problem for this long, while connecting goes on. */
+  private static final long MAX_PROBLEM_AGE = TimeUnit.SECONDS.toNanos(2);
 
-  /** For how long to try to reach a server after the last request. */
-  private static final long WANTED = TimeUnit.SECONDS.toNanos(10);
+  /** Connecting goes on for this long after the last request. */
+  private static final long CONNECT_FOR = TimeUnit.SECONDS.toNanos(10);
 
   /** After this time a firewall may have dropped a connection without a message to either end. */
-  private static final long MAX_REST = TimeUnit.MINUTES.toNanos(1);
+  private static final long MAX_IDLE = TimeUnit.MINUTES.toNanos(1);
 
   private final Pipelines all;
   private final Server server;
@@ -61,17 +61,17 @@ final class Pipeline {
 
   private final Queue<Request> queue = new ConcurrentLinkedQueue<>();
 
-  private record Problem(RuntimeException what, long at) {}
+  private record Problem(RuntimeException cause, long at) {}
 
   private volatile @Nullable Problem problem;
-  private volatile long wantedAt = System.nanoTime() - WANTED;
+  private volatile long lastRequestAt = System.nanoTime() - CONNECT_FOR;
 
-  /** The end of connecting: a {@link Link}, or why there is none. */
-  private final AtomicReference<@Nullable Object> outcome = new AtomicReference<>();
+  /** The result of connecting: a {@link Link}, or an exception. */
+  private final AtomicReference<@Nullable Object> connectResult = new AtomicReference<>();
 
   private volatile boolean ended;
 
-  // The rest is for the thread that serves.
+  // Only the thread that serves uses the following fields.
 
   /**
    * A request that was sent.
@@ -87,21 +87,21 @@ final class Pipeline {
   /** Whether a reply has come over this connection. */
   private boolean isProven;
 
-  /** Whether nothing more is to be sent over this connection. */
-  private boolean isLost;
+  /** Whether this connection is closed as soon as its requests are answered. */
+  private boolean isRetired;
 
-  /** What was sent and has not been answered, oldest first. */
+  /** The requests that were sent and are not answered, oldest first. */
   private final Deque<Sent> inFlight = new ArrayDeque<>();
 
-  /** What goes before the queue, because it was sent in vain. */
-  private final Deque<Request> again = new ArrayDeque<>();
+  /** The requests to send before those of the queue: the last connection broke before a reply. */
+  private final Deque<Request> toRepeat = new ArrayDeque<>();
 
   /** Releases that could not be delivered. */
-  private final Map<Object, Request> pending = new LinkedHashMap<>();
+  private final Map<Object, Request> undelivered = new LinkedHashMap<>();
 
   private long usedAt;
   private long lastReplyAt = System.nanoTime();
-  private long pause = FIRST_PAUSE;
+  private long pause = MIN_PAUSE;
   private long nextTry = System.nanoTime();
 
   Pipeline(Pipelines all, String name, Server server, Duration timeout) {
@@ -111,61 +111,62 @@ final class Pipeline {
     this.connecting = DaemonThreads.several(name + "-connecting", 1, Duration.ofSeconds(2));
   }
 
-  /** Takes a request from any thread; returns whether it is to be served, and has not failed. */
+  /** Queues a request of any thread. Returns false if the request has failed at once. */
   boolean enqueue(Request request) {
     long now = System.nanoTime();
-    // Well before connecting ends, which may be about to give up.
-    boolean isTrying = now - wantedAt < WANTED / 2;
-    wantedAt = now;
-    Problem known = problem;
+    // Half the time, because connecting may be about to end.
+    boolean isTrying = now - lastRequestAt < CONNECT_FOR / 2;
+    lastRequestAt = now;
+    Problem recent = problem;
     if (all.isClosed()) {
-      request.failed(closed());
-    } else if (isTrying && known != null && isNews(known) && request.releaseId() == null) {
-      request.failed(known.what());
+      request.fail(closed());
+    } else if (isTrying && recent != null && isRecent(recent) && request.releaseId() == null) {
+      request.fail(recent.cause());
     } else {
       queue.add(request);
       if (!ended || !queue.remove(request)) {
         return true;
       }
-      request.failed(closed());
+      request.fail(closed());
     }
     return false;
   }
 
-  private static boolean isNews(Problem known) {
-    return System.nanoTime() - known.at() < NEWS;
+  private static boolean isRecent(Problem recent) {
+    return System.nanoTime() - recent.at() < MAX_PROBLEM_AGE;
   }
 
   private static NotSentException closed() {
     return new NotSentException("the client is closed", null);
   }
 
-  /** Whether something is to be sent or read. */
+  /** Whether there are requests to send, or replies to read. */
   boolean isBusy() {
     return transport != null && hasRequests();
   }
 
   private boolean hasRequests() {
-    return !(inFlight.isEmpty() && queue.isEmpty() && again.isEmpty());
+    return !(inFlight.isEmpty() && queue.isEmpty() && toRepeat.isEmpty());
   }
 
   /**
-   * Does what can be done without waiting. Failures are those of the requests.
+   * Sends and reads as much as is possible without waiting. A failure fails the requests, not this
+   * call.
    *
-   * @return after how many ns there is more to do, unless something happens before
+   * @return the nanoseconds until there is more work, unless a request or a reply comes earlier
    */
   long serve() {
     try {
       exchange();
-      return untilNextChore();
+      return nanosUntilNextWork();
     } catch (RuntimeException | Error e) {
-      // The next reply may belong to an earlier request. It disconnects first, because there may be
-      // no memory for the rest.
+      // The next reply may belong to an earlier request. Disconnecting comes first, because there
+      // may be no memory for the other steps.
       disconnect(true);
       JedisException what = bug(e);
-      down(what);
-      fail(unanswered(), what);
-      return FIRST_PAUSE;
+      recordProblem(what);
+      fail(takeUnanswered(), what);
+      return MIN_PAUSE;
     }
   }
 
@@ -179,7 +180,7 @@ final class Pipeline {
           all.selectNow();
           receive(transport);
         }
-        checkTimes();
+        checkTimeouts();
       }
       if (transport != null) {
         send(transport);
@@ -188,19 +189,19 @@ final class Pipeline {
         connectOrFail();
       }
     } catch (JedisConnectionException e) {
-      broken(e);
+      handleBreak(e);
     } catch (IOException e) {
-      broken(new JedisConnectionException(e));
+      handleBreak(new JedisConnectionException(e));
     }
   }
 
-  private long untilNextChore() {
+  private long nanosUntilNextWork() {
     long now = System.nanoTime();
     Sent oldest = inFlight.peek();
     if (transport != null) {
-      return oldest == null ? usedAt + MAX_REST - now : waitingSince(oldest) + timeout - now;
+      return oldest == null ? usedAt + MAX_IDLE - now : timeoutStart(oldest) + timeout - now;
     }
-    return !isConnecting && isWanted() ? nextTry - now : MAX_REST;
+    return !isConnecting && shouldConnect() ? nextTry - now : MAX_IDLE;
   }
 
   private JedisException bug(Throwable e) {
@@ -211,52 +212,52 @@ final class Pipeline {
   // --- connecting -------------------------------------------------------------------------------
 
   private void connectOrFail() {
-    Problem known = problem;
+    Problem recent = problem;
     if (all.isClosed()) {
-      fail(waiting(), closed());
-    } else if (!isConnecting && (isWanted() || hasRequests())) {
+      fail(takeQueued(), closed());
+    } else if (!isConnecting && (shouldConnect() || hasRequests())) {
       if (nextTry - System.nanoTime() <= 0) {
         connecting.execute(this::connect);
         isConnecting = true;
-      } else if (known != null && isNews(known)) {
-        fail(waiting(), known.what());
+      } else if (recent != null && isRecent(recent)) {
+        fail(takeQueued(), recent.cause());
       }
     }
   }
 
-  private boolean isWanted() {
-    pending.values().removeIf(release -> release.sendBefore().hasPassed());
-    return !pending.isEmpty() || System.nanoTime() - wantedAt < WANTED;
+  private boolean shouldConnect() {
+    undelivered.values().removeIf(release -> release.sendBefore().hasPassed());
+    return !undelivered.isEmpty() || System.nanoTime() - lastRequestAt < CONNECT_FOR;
   }
 
   private void connect() {
     try {
-      outcome.set(server.connect());
+      connectResult.set(server.connect());
     } catch (RuntimeException | Error e) {
-      outcome.set(e);
+      connectResult.set(e);
     }
     if (ended) {
-      discard(outcome.getAndSet(null));
+      discard(connectResult.getAndSet(null));
     }
     all.wake();
   }
 
-  private void discard(@Nullable Object made) {
-    if (made instanceof Link link) {
+  private void discard(@Nullable Object result) {
+    if (result instanceof Link link) {
       Transport.disconnect(link.connection());
-      server.disconnected(false);
+      server.onDisconnected(false);
     }
   }
 
   private void takeConnection() throws IOException {
-    Object made = outcome.getAndSet(null);
-    if (made == null) {
+    Object result = connectResult.getAndSet(null);
+    if (result == null) {
       return;
     }
     isConnecting = false;
-    if (made instanceof Link link && !all.isClosed()) {
-      // There are none, unless there was no memory to fail them.
-      fail(unanswered(), new JedisException("the reply was lost"));
+    if (result instanceof Link link && !all.isClosed()) {
+      // There are such requests only if there was no memory to fail them.
+      fail(takeUnanswered(), new JedisException("the reply was lost"));
       boolean taken = false;
       try {
         transport = Transport.over(link.connection(), all.selector());
@@ -268,28 +269,28 @@ final class Pipeline {
       }
       process = link.process();
       isProven = false;
-      isLost = false;
+      isRetired = false;
       usedAt = System.nanoTime();
       problem = null;
-      pause = FIRST_PAUSE;
-      Set<Request> first = new LinkedHashSet<>(pending.values());
-      first.addAll(again);
-      again.clear();
-      again.addAll(first);
-      server.connected(process);
-    } else if (made instanceof Link) {
-      discard(made);
+      pause = MIN_PAUSE;
+      Set<Request> first = new LinkedHashSet<>(undelivered.values());
+      first.addAll(toRepeat);
+      toRepeat.clear();
+      toRepeat.addAll(first);
+      server.onConnected(process);
+    } else if (result instanceof Link) {
+      discard(result);
     } else {
       RuntimeException what =
-          made instanceof JedisException || made instanceof LockException
-              ? (RuntimeException) made
-              : bug((Throwable) made);
-      down(what);
-      fail(waiting(), what);
+          result instanceof JedisException || result instanceof LockException
+              ? (RuntimeException) result
+              : bug((Throwable) result);
+      recordProblem(what);
+      fail(takeQueued(), what);
     }
   }
 
-  private void down(RuntimeException what) {
+  private void recordProblem(RuntimeException what) {
     problem = new Problem(what, System.nanoTime());
     nextTry = System.nanoTime() + pause;
     pause = Math.min(MAX_PAUSE, pause * 2);
@@ -300,47 +301,47 @@ final class Pipeline {
     transport = null;
     if (old != null) {
       old.close();
-      server.disconnected(broken);
+      server.onDisconnected(broken);
       all.selectNow();
     }
   }
 
-  private void broken(JedisConnectionException e) {
+  private void handleBreak(JedisConnectionException e) {
     boolean isRepeated = isProven && !Failures.isTimeout(e) && !all.isClosed();
     disconnect(true);
-    List<Request> sent = unanswered();
+    List<Request> sent = takeUnanswered();
     if (!isRepeated) {
-      down(e);
+      recordProblem(e);
       fail(sent, e);
       return;
     }
-    List<Request> inVain = new ArrayList<>();
+    List<Request> unrepeatable = new ArrayList<>();
     for (Request request : sent) {
-      (request.isRepeatable() ? again : inVain).add(request);
+      (request.isRepeatable() ? toRepeat : unrepeatable).add(request);
     }
-    fail(inVain, e);
+    fail(unrepeatable, e);
     connectOrFail();
   }
 
-  /** Delivers nothing more. */
-  void end() {
+  /** Closes the connection, and fails the requests that remain. */
+  void shutDown() {
     ended = true;
-    discard(outcome.getAndSet(null));
+    discard(connectResult.getAndSet(null));
     disconnect(false);
     connecting.shutdown();
-    fail(unanswered(), closed());
-    fail(waiting(), closed());
+    fail(takeUnanswered(), closed());
+    fail(takeQueued(), closed());
   }
 
   // --- requests ---------------------------------------------------------------------------------
 
   private void send(Transport to) throws IOException {
-    while (!isLost && inFlight.size() < MAX_IN_FLIGHT) {
-      Request next = again.isEmpty() ? queue.poll() : again.remove();
+    while (!isRetired && inFlight.size() < MAX_IN_FLIGHT) {
+      Request next = toRepeat.isEmpty() ? queue.poll() : toRepeat.remove();
       if (next == null) {
         break;
       }
-      ScriptCall call = prepared(next);
+      ScriptCall call = prepare(next);
       if (call != null) {
         usedAt = System.nanoTime();
         inFlight.add(new Sent(next, call, false, usedAt));
@@ -348,16 +349,16 @@ final class Pipeline {
       }
     }
     to.flush();
-    if (isLost && inFlight.isEmpty()) {
+    if (isRetired && inFlight.isEmpty()) {
       disconnect(true);
     }
   }
 
-  /** Returns what to send, or null if the request is not to be sent. */
-  private @Nullable ScriptCall prepared(Request request) {
+  /** Returns the call to send, or null if the request must not be sent. */
+  private @Nullable ScriptCall prepare(Request request) {
     if (request.sendBefore().hasPassed()) {
-      forget(request);
-      request.failed(
+      forgetRelease(request);
+      request.fail(
           new NotSentException(
               "the deadline passed before the request was sent", new SocketTimeoutException()));
       return null;
@@ -366,10 +367,10 @@ final class Pipeline {
     try {
       call = request.call(process);
     } catch (RuntimeException | Error e) {
-      request.failed(bug(e));
+      request.fail(bug(e));
     }
     if (call == null) {
-      forget(request);
+      forgetRelease(request);
     }
     return call;
   }
@@ -387,7 +388,7 @@ final class Pipeline {
       lastReplyAt = System.nanoTime();
       isProven = true;
       if (reply instanceof JedisNoScriptException && !sent.withSource()) {
-        teach(from, sent);
+        resendWithSource(from, sent);
       } else {
         answer(sent.request(), reply);
       }
@@ -396,13 +397,13 @@ final class Pipeline {
   }
 
   /**
-   * Repeats, with the source, a call whose script the server did not know. Not if it was withdrawn:
-   * its release may have been sent meanwhile, and must come last.
+   * Repeats a call with the source of its script, which the server did not know. A withdrawn
+   * request is not repeated: its release may have been sent meanwhile, and must come last.
    */
-  private void teach(Transport to, Sent sent) {
+  private void resendWithSource(Transport to, Sent sent) {
     Request request = sent.request();
     if (request.isWithdrawn()) {
-      request.failed(new NotSentException("the request was withdrawn before it was sent", null));
+      request.fail(new NotSentException("the request was withdrawn before it was sent", null));
     } else {
       inFlight.add(new Sent(request, sent.call(), true, lastReplyAt));
       to.write(sent.call(), true);
@@ -410,46 +411,46 @@ final class Pipeline {
   }
 
   private void answer(Request request, Object reply) {
-    forget(request);
-    isLost |= reply instanceof JedisDataException error && server.isLostAfter(error);
+    forgetRelease(request);
+    isRetired |= reply instanceof JedisDataException error && server.isUnusableAfter(error);
     try {
-      request.answered(reply);
+      request.complete(reply);
     } catch (RuntimeException | Error e) {
-      // The other requests still get their answers.
-      request.failed(bug(e));
+      // The other requests still get their replies.
+      request.fail(bug(e));
     }
   }
 
-  private void checkTimes() {
+  private void checkTimeouts() {
     if (isLate()) {
       throw new JedisConnectionException(new SocketTimeoutException("no reply in time"));
     }
-    if (inFlight.isEmpty() && System.nanoTime() - usedAt > MAX_REST) {
+    if (inFlight.isEmpty() && System.nanoTime() - usedAt > MAX_IDLE) {
       disconnect(false);
     }
   }
 
   private boolean isLate() {
     Sent oldest = inFlight.peek();
-    return oldest != null && System.nanoTime() - waitingSince(oldest) > timeout;
+    return oldest != null && System.nanoTime() - timeoutStart(oldest) > timeout;
   }
 
-  /** The time-out begins again with each answer. */
-  private long waitingSince(Sent next) {
+  /** The time-out starts again with each reply. */
+  private long timeoutStart(Sent next) {
     return next.at() - lastReplyAt > 0 ? next.at() : lastReplyAt;
   }
 
-  /** Takes all requests that were sent and not answered. */
-  private List<Request> unanswered() {
+  /** Removes and returns the requests that were sent and not answered. */
+  private List<Request> takeUnanswered() {
     List<Request> requests = inFlight.stream().map(Sent::request).toList();
     inFlight.clear();
     return requests;
   }
 
-  /** Takes all requests that are to be sent. */
-  private List<Request> waiting() {
-    List<Request> requests = new ArrayList<>(again);
-    again.clear();
+  /** Removes and returns the requests that are still to be sent. */
+  private List<Request> takeQueued() {
+    List<Request> requests = new ArrayList<>(toRepeat);
+    toRepeat.clear();
     for (Request next = queue.poll(); next != null; next = queue.poll()) {
       requests.add(next);
     }
@@ -458,25 +459,25 @@ final class Pipeline {
 
   private void fail(List<Request> requests, RuntimeException what) {
     for (Request request : requests) {
-      owe(request);
-      request.failed(what);
+      keepRelease(request);
+      request.fail(what);
     }
   }
 
-  private void owe(Request request) {
+  private void keepRelease(Request request) {
     Object releaseId = request.releaseId();
     if (releaseId != null && !request.sendBefore().hasPassed()) {
-      pending.put(releaseId, request);
-      if (pending.size() > MAX_PENDING) {
-        pending.remove(pending.keySet().iterator().next());
+      undelivered.put(releaseId, request);
+      if (undelivered.size() > MAX_UNDELIVERED) {
+        undelivered.remove(undelivered.keySet().iterator().next());
       }
     }
   }
 
-  private void forget(Request request) {
+  private void forgetRelease(Request request) {
     Object releaseId = request.releaseId();
     if (releaseId != null) {
-      pending.remove(releaseId);
+      undelivered.remove(releaseId);
     }
   }
 }

@@ -15,28 +15,28 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A client's pipelines, one to each of its servers: a queue of requests, and a connection over
- * which all that are queued are sent together, without waiting for the replies to those before.
+ * The pipelines of a client, one to each of its servers. A pipeline is a queue of requests and a
+ * connection. It sends all queued requests together, without waiting for earlier replies.
  *
- * <p>One thread at a time serves all pipelines: sends what is queued, and delivers the replies.
- * That is the thread of this object, or a caller that {@linkplain #begin leads}: its request and
- * the reply need no switch of threads then. What others ask meanwhile is served by the caller, too;
- * when it ends, the thread of this object goes on. All others wait without touching a connection,
- * so that an interrupt breaks none.
+ * <p>One thread at a time serves all pipelines: it sends the queued requests, and delivers the
+ * replies. This is the thread of this object, or a caller that {@linkplain #tryLead leads}. A
+ * caller that leads needs no switch of threads for its own request. It also serves the requests of
+ * others; when it stops leading, the thread of this object goes on. All other callers wait without
+ * touching a connection, so an interrupt does not break one.
  *
- * <p>A caller that leads ends as soon as it knows enough. The replies that are still missing are
- * read by the next one, or a little later by the thread.
+ * <p>A caller that leads may stop before all replies have come. The next leader reads them, or a
+ * little later the thread of this object.
  *
- * <p>All requests to a server stay in order, so that a release never overtakes the acquisition that
- * it undoes.
+ * <p>The requests to a server stay in order, so a release never overtakes the acquisition that it
+ * undoes.
  */
 public final class Pipelines implements AutoCloseable {
 
-  /** How soon the thread reads replies that nobody waits for. */
+  /** The interval at which the thread reads replies that nobody waits for. */
   private static final long SWEEP_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
-  /** What is due within this time when a caller ends its lead, it wakes the thread for. */
-  private static final long SOON = TimeUnit.SECONDS.toNanos(1);
+  /** A caller that stops leading wakes the thread if there is more work within this time. */
+  private static final long WAKE_AHEAD_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final List<Pipeline> pipelines;
   private final int timeoutMillis;
@@ -49,30 +49,30 @@ public final class Pipelines implements AutoCloseable {
   /** Whether the thread that serves waits, or is about to. */
   private volatile boolean selecting;
 
-  /** Whether there is news for the thread that serves, so that it must not wait. */
-  private volatile boolean hasNews;
+  /** Whether the thread that serves must look at the queues and connections again at once. */
+  private volatile boolean mustLook;
 
   /**
-   * Whether others than a leading caller have sent, waited or connected since the thread looked
-   * last.
+   * Whether a thread other than the leader has sent a request, begun to wait, or made a connection
+   * since the thread of this object last served.
    */
-  private volatile boolean wanted;
+  private volatile boolean isRequested;
 
-  /** How many callers wait that do not lead. */
+  /** The number of callers that wait without leading. */
   private final AtomicInteger waiting = new AtomicInteger();
 
-  /** Whether there are replies to read for which nobody waits. */
-  private volatile boolean hasLeftovers;
+  /** Whether there may be replies to read that nobody waits for. */
+  private volatile boolean hasUnreadReplies;
 
-  private volatile boolean resting;
+  private volatile boolean isParked;
   private volatile boolean closed;
 
   /**
    * Makes pipelines that are not connected yet.
    *
    * @param name the beginning of the names of their threads
-   * @param servers the other ends
-   * @param timeout how long to wait for an answer
+   * @param servers the servers, in the order of their numbers
+   * @param timeout how long to wait for a reply
    */
   public Pipelines(String name, List<? extends Server> servers, Duration timeout) {
     this.timeoutMillis = Math.toIntExact(timeout.toMillis());
@@ -96,10 +96,10 @@ public final class Pipelines implements AutoCloseable {
   }
 
   /**
-   * Sends a request as soon as possible. Does not block.
+   * Queues a request. Does not block.
    *
-   * @param server its number
-   * @param request what to send
+   * @param server the number of the server
+   * @param request the request to send
    */
   public void send(int server, Request request) {
     if (pipelines.get(server).enqueue(request)) {
@@ -107,11 +107,11 @@ public final class Pipelines implements AutoCloseable {
     }
   }
 
-  /** Makes the thread that serves look at the queues, and for a new connection. */
+  /** Makes the thread that serves look at the queues and connections again. */
   void wake() {
-    hasNews = true;
+    mustLook = true;
     if (!lock.isHeldByCurrentThread()) {
-      wanted = true; // not only unparked: a lock may take that permit from the thread
+      isRequested = true; // unpark alone is not enough: a lock may consume the permit
       if (selecting) {
         selector.wakeup();
       }
@@ -123,9 +123,7 @@ public final class Pipelines implements AutoCloseable {
     return selector;
   }
 
-  /**
-   * Notes replies that have arrived, and releases closed channels, which are half open till then.
-   */
+  /** Marks the channels that can be read, and completes the closing of others. */
   void selectNow() {
     try {
       selector.selectNow(Pipelines::noteReady);
@@ -141,12 +139,12 @@ public final class Pipelines implements AutoCloseable {
   // --- a caller that leads ----------------------------------------------------------------------
 
   /**
-   * Lets the calling thread lead if no other one serves. A virtual thread never does: it would
-   * block its carrier while it waits.
+   * Makes the calling thread the leader, unless another thread serves. A virtual thread never
+   * leads: it would block its carrier while it waits.
    *
-   * @return whether it leads, and then has to {@linkplain #end end} that
+   * @return whether the calling thread leads; it must then call {@link #endLead}
    */
-  public boolean begin() {
+  public boolean tryLead() {
     if (closed || VirtualThreads.isCurrent() || lock.isHeldByCurrentThread() || !lock.tryLock()) {
       return false;
     }
@@ -157,26 +155,26 @@ public final class Pipelines implements AutoCloseable {
     return true;
   }
 
-  /** Ends the lead of the calling thread. */
-  public void end() {
-    boolean left = true;
+  /** Ends the leadership of the calling thread. */
+  public void endLead() {
+    boolean hasWork = true;
     try {
-      left = serve() < SOON || isBusy();
+      hasWork = serve() < WAKE_AHEAD_NANOS || isBusy();
     } finally {
-      hasLeftovers |= left;
+      hasUnreadReplies |= hasWork;
       lock.unlock();
     }
-    if (left && resting) {
+    if (hasWork && isParked) {
       LockSupport.unpark(thread);
     }
   }
 
   /**
-   * As {@link WakeUp#await}; serves meanwhile if the calling thread leads.
+   * Waits for a signal, as {@link WakeUp#await} does. A thread that leads serves meanwhile.
    *
-   * @param wakeUp what to wait for
-   * @param deadline when to give up
-   * @return whether it was signalled
+   * @param wakeUp the signal
+   * @param deadline when to stop waiting
+   * @return whether the signal came
    * @throws InterruptedException if the thread is interrupted
    */
   public boolean await(WakeUp wakeUp, Deadline deadline) throws InterruptedException {
@@ -193,34 +191,34 @@ public final class Pipelines implements AutoCloseable {
       if (Thread.interrupted()) {
         throw new InterruptedException();
       }
-      long left = deadline.remainingNanos();
-      if (left <= 0) {
+      long remaining = deadline.remainingNanos();
+      if (remaining <= 0) {
         return false;
       }
-      select(Math.min(due, left));
+      select(Math.min(due, remaining));
       due = serve();
     }
     return true;
   }
 
-  /** Makes the thread go on until the calling thread, which does not lead, has its replies. */
+  /** Makes the thread of this object serve until {@link #endWait}. For callers that do not lead. */
   public void beginWait() {
     waiting.incrementAndGet();
-    wanted = true;
+    isRequested = true;
     LockSupport.unpark(thread);
   }
 
-  /** Ends what {@link #beginWait} has begun. */
+  /** Ends the wait that {@link #beginWait} began. */
   public void endWait() {
     waiting.decrementAndGet();
   }
 
   // --- serving ----------------------------------------------------------------------------------
 
-  /** Does what can be done without waiting; returns after how many ns there is more to do. */
+  /** Serves all pipelines without waiting. Returns the nanoseconds until there is more work. */
   private long serve() {
     long due = TimeUnit.MINUTES.toNanos(1);
-    for (int i = 0; i < pipelines.size(); i++) { // without an iterator: there may be no memory
+    for (int i = 0; i < pipelines.size(); i++) { // an iterator would need memory
       due = Math.min(due, pipelines.get(i).serve());
     }
     return due;
@@ -239,11 +237,11 @@ public final class Pipelines implements AutoCloseable {
     ((ChannelTransport) key.attachment()).noteReady();
   }
 
-  /** Waits for replies, or for news from other threads; not at all if the time is 0. */
+  /** Waits for replies, or for {@link #wake}. Does not wait if the time is 0. */
   private void select(long nanos) {
     selecting = true;
     try {
-      if (nanos <= 0 || hasNews) {
+      if (nanos <= 0 || mustLook) {
         selector.selectNow(Pipelines::noteReady);
       } else {
         selector.select(Pipelines::noteReady, TimeUnit.NANOSECONDS.toMillis(nanos) + 1);
@@ -252,7 +250,7 @@ public final class Pipelines implements AutoCloseable {
       throw new UncheckedIOException(e);
     } finally {
       selecting = false;
-      hasNews = false;
+      mustLook = false;
     }
   }
 
@@ -262,20 +260,20 @@ public final class Pipelines implements AutoCloseable {
     while (true) {
       try {
         while (!closed || isBusy()) {
-          rest(turn());
+          park(serveWhileNeeded());
         }
         disconnect();
         return;
       } catch (RuntimeException | Error e) {
-        // There was no memory even to report it; callers time out.
-        hasLeftovers = true;
+        // There was no memory even to report the failure. Callers time out.
+        hasUnreadReplies = true;
       }
     }
   }
 
-  /** Serves as long as others wait; returns for how many ns to rest. */
-  private long turn() {
-    if (wanted || closed) {
+  /** Serves while callers wait. Returns the nanoseconds until there is more work. */
+  private long serveWhileNeeded() {
+    if (isRequested || closed) {
       lock.lock();
     } else if (!lock.tryLock()) {
       return SWEEP_NANOS; // a caller serves
@@ -285,26 +283,26 @@ public final class Pipelines implements AutoCloseable {
       boolean goesOn = true;
       while (goesOn) {
         select(due);
-        wanted = false;
+        isRequested = false;
         due = serve();
         goesOn = isBusy() && (waiting.get() > 0 || closed);
       }
-      hasLeftovers = isBusy();
+      hasUnreadReplies = isBusy();
       return due;
     } finally {
       lock.unlock();
     }
   }
 
-  private void rest(long nanos) {
-    if (!hasLeftovers && !wanted && !closed) {
-      resting = true;
-      if (!hasLeftovers && !wanted && !closed) {
+  private void park(long nanos) {
+    if (!hasUnreadReplies && !isRequested && !closed) {
+      isParked = true;
+      if (!hasUnreadReplies && !isRequested && !closed) {
         LockSupport.parkNanos(this, nanos);
       }
-      resting = false;
+      isParked = false;
     }
-    if (hasLeftovers && !wanted) {
+    if (hasUnreadReplies && !isRequested) {
       LockSupport.parkNanos(this, SWEEP_NANOS);
     }
   }
@@ -312,7 +310,7 @@ public final class Pipelines implements AutoCloseable {
   private void disconnect() {
     lock.lock();
     try {
-      pipelines.forEach(Pipeline::end);
+      pipelines.forEach(Pipeline::shutDown);
       closeSelector();
     } finally {
       lock.unlock();
@@ -327,7 +325,7 @@ public final class Pipelines implements AutoCloseable {
     }
   }
 
-  /** Delivers what it can within the time-out of an answer, and ends. Does not wait for that. */
+  /** Stops after the requests that are queued or unanswered. Does not wait for that. */
   @Override
   public void close() {
     closed = true;
@@ -335,7 +333,7 @@ public final class Pipelines implements AutoCloseable {
   }
 
   /**
-   * Waits until the end, after {@link #close}.
+   * Waits until the thread has stopped, after {@link #close}, or a time-out has passed.
    *
    * @throws InterruptedException if the thread is interrupted
    */

@@ -2,14 +2,14 @@ package dev.interlock.redis.server;
 
 import org.jspecify.annotations.Nullable;
 
-/** The connections to a server were closed, because another has taken its place. */
+/** Thrown if the pool of a server was closed because another server has taken its place. */
 public class PoolClosedException extends NotSentException {
   private static final long serialVersionUID = 1L;
 
   /**
-   * Says so.
+   * Creates the exception.
    *
-   * @param cause what the closed pool threw, if it did
+   * @param cause the exception of the closed pool, if there was one
    */
   public PoolClosedException(@Nullable Throwable cause) {
     this("the connections to a server that was replaced were closed", cause);

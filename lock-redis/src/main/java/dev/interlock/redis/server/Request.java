@@ -4,47 +4,50 @@ import dev.interlock.spi.Deadline;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A request that goes through a {@link Pipelines pipeline}. Its methods are called by the thread
- * that serves the pipelines, {@link #failed} by any thread; none may block.
+ * A request that is sent through a {@link Pipelines pipeline}. The thread that serves the pipelines
+ * calls its methods; any thread may call {@link #fail}. No method may block.
  */
 public interface Request {
 
   /**
-   * Decides at the last moment what to send.
+   * Returns the call to send, just before it is sent.
    *
-   * @param process the process at the other end, as {@link Server#connect} has named it
-   * @return null to send nothing
+   * @param process the server process, as {@link Server#connect} has named it
+   * @return the call, or null to send nothing
    */
   @Nullable ScriptCall call(String process);
 
   /**
-   * Takes the server's answer.
+   * Completes the request with the server's reply.
    *
-   * @param reply the answer, possibly an exception
+   * @param reply the reply; an exception if the server replied with an error
    */
-  void answered(Object reply);
+  void complete(Object reply);
 
   /**
-   * Ends the request: it was not sent, or not answered.
+   * Fails the request, because it was not sent or not answered.
    *
-   * @param problem why, from Jedis or one of ours
+   * @param problem the reason: an exception of Jedis, or one of ours
    */
-  void failed(RuntimeException problem);
+  void fail(RuntimeException problem);
 
-  /** {@return the time after which not to send it} */
+  /** {@return the time until which the request may be sent} */
   Deadline sendBefore();
 
-  /** {@return whether it may be sent again when the connection breaks, and be carried out twice} */
+  /**
+   * {@return whether the request may be sent again, and so executed twice, if the connection
+   * breaks}
+   */
   default boolean isRepeatable() {
     return true;
   }
 
-  /** {@return whether its sender has withdrawn it, so that it must not be sent again} */
+  /** {@return whether the sender has withdrawn the request, so that it must not be sent again} */
   default boolean isWithdrawn() {
     return false;
   }
 
-  /** {@return what identifies a release, which is kept until it is delivered; null for others} */
+  /** {@return the identity of a release, which is kept until it is delivered; null for others} */
   default @Nullable Object releaseId() {
     return null;
   }

@@ -6,16 +6,16 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * A script with its keys and arguments.
+ * A call of a script.
  *
- * @param script what to run
- * @param keys its keys
- * @param arguments its arguments
+ * @param script the script
+ * @param keys the keys
+ * @param arguments the arguments
  */
 public record ScriptCall(Script script, List<byte[]> keys, List<byte[]> arguments) {
 
   /**
-   * {@return the same call with more arguments behind}
+   * {@return this call with more arguments at the end}
    *
    * @param more the arguments
    */

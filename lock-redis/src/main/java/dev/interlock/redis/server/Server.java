@@ -3,43 +3,43 @@ package dev.interlock.redis.server;
 import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisDataException;
 
-/** The way to the server at the end of a {@link Pipelines pipeline}. */
+/** Connects a {@link Pipelines pipeline} to its server. */
 public interface Server {
 
   /**
    * A new connection.
    *
-   * @param connection over which nothing is owed
-   * @param process which process is at the other end; anything where that does not matter
+   * @param connection the connection, with no outstanding replies
+   * @param process the server process; any text where that does not matter
    */
   record Link(Connection connection, String process) {}
 
-  /** {@return its name in messages} */
+  /** {@return the name of the server in messages} */
   String name();
 
   /** {@return a connection that is ready for use} Blocks. Throws exceptions of Jedis, or ours. */
   Link connect();
 
   /**
-   * Takes note of a connection that is about to be used.
+   * Called before a new connection is used.
    *
-   * @param process which process is at the other end
+   * @param process the server process
    */
-  default void connected(String process) {}
+  default void onConnected(String process) {}
 
   /**
-   * Takes note of the end of a connection.
+   * Called after a connection was closed.
    *
-   * @param broken whether it was given up because of a failure
+   * @param broken whether it was closed because of a failure
    */
-  default void disconnected(boolean broken) {}
+  default void onDisconnected(boolean broken) {}
 
   /**
-   * {@return whether to use no longer a connection over which this answer has come}
+   * {@return whether a connection must not be used any more after this reply}
    *
    * @param answer an error
    */
-  default boolean isLostAfter(JedisDataException answer) {
+  default boolean isUnusableAfter(JedisDataException answer) {
     return false;
   }
 }

@@ -29,16 +29,16 @@ import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.SslOptions;
 
 /**
- * How to connect to the servers of a URI: TLS ({@code caCert}), time-outs ({@code connectTimeout}),
- * user and password. No I/O but that of its files. Every method throws {@link
- * LockConfigurationException} if the URI is wrong.
+ * The connection settings of a URI: TLS ({@code caCert}), time-outs ({@code connectTimeout}), user
+ * and password. Reads the files that the URI names, and does no other I/O. Every method throws
+ * {@link LockConfigurationException} if the URI is wrong.
  */
 public final class ServerUri {
 
   /** The default port of Redis. */
   public static final int REDIS_PORT = 6379;
 
-  /** The beginning of keys and channels. */
+  /** The prefix of keys and channels. */
   public static final UriParameter<String> NAMESPACE =
       UriParameter.text(
           "namespace",
@@ -46,7 +46,7 @@ public final class ServerUri {
           "What every key and channel begins with, before a colon. Clients that share locks must"
               + " share it.");
 
-  /** How long the servers remember the last token of a name. */
+  /** The time for which servers remember the last token of a name. */
   public static final UriParameter<Duration> FENCE_RETENTION =
       UriParameter.duration(
           "fenceRetention",
@@ -65,13 +65,13 @@ public final class ServerUri {
           "the JVM's authorities",
           "With TLS: a PEM file with the authorities to trust in place of the JVM's.");
 
-  /** What {@link #ServerUri} and the constants above read, apart from {@link #DATABASE}. */
+  /** The parameters of every scheme, without {@link #DATABASE}. */
   public static final List<UriParameter<?>> PARAMETERS =
       List.of(NAMESPACE, FENCE_RETENTION, CONNECT_TIMEOUT, CA_CERT, LockUri.PASSWORD);
 
   private static final int LAST_DATABASE = 1_000_000;
 
-  /** The database, where it is not the path. */
+  /** The number of the database, for schemes whose path is something else. */
   public static final UriParameter<Integer> DATABASE =
       UriParameter.integer("database", 0, LAST_DATABASE, "0", "The number of the database.");
 
@@ -82,10 +82,10 @@ public final class ServerUri {
   private final @Nullable Path caCert;
 
   /**
-   * Reads the parameters of connections.
+   * Reads the connection settings of a URI.
    *
    * @param uri the URI; schemes that begin with {@code redlocks} or {@code rediss} use TLS
-   * @param requestTimeout how long to wait for an answer and, by default, for a connection
+   * @param requestTimeout the time-out of a reply and, by default, of connecting
    */
   public ServerUri(LockUri uri, Duration requestTimeout) {
     this.uri = uri;
@@ -109,7 +109,7 @@ public final class ServerUri {
    * {@return the failure of a URI that is wrong}
    *
    * @param problem the end of the sentence "redis URI: …"
-   * @param cause what happened, if anything did
+   * @param cause the cause, if there is one
    */
   public LockConfigurationException wrong(String problem, @Nullable Throwable cause) {
     return new LockConfigurationException(uri.scheme() + " URI: " + problem, cause);
@@ -121,7 +121,7 @@ public final class ServerUri {
   }
 
   /**
-   * {@return the addresses in their order, each once}
+   * {@return the addresses in the order of the URI, each once}
    *
    * @param defaultPort the port of an address without one
    */
@@ -156,7 +156,7 @@ public final class ServerUri {
     return path.startsWith("/") ? path.substring(1) : path;
   }
 
-  /** {@return how to connect to servers and sentinels alike, without user and password} */
+  /** {@return the settings for servers and sentinels alike, without user and password} */
   public DefaultJedisClientConfig.Builder connection() {
     DefaultJedisClientConfig.Builder config =
         DefaultJedisClientConfig.builder()
@@ -172,7 +172,7 @@ public final class ServerUri {
   }
 
   /**
-   * {@return how to connect to the servers that hold the locks}
+   * {@return the settings for the servers that keep the locks}
    *
    * @param database the number of the database
    */
@@ -181,10 +181,10 @@ public final class ServerUri {
   }
 
   /**
-   * {@return how to connect as a user} The password is read anew for each connection, as it may be
-   * in a file that is replaced.
+   * {@return the settings for logging in as a user} The password is read anew for each connection,
+   * because it may be in a file that is replaced.
    *
-   * @param config how to connect
+   * @param config the other settings
    * @param user the user; empty for the default user
    * @param password reads the password; empty for a server that asks for none
    */
@@ -219,7 +219,7 @@ public final class ServerUri {
     }
   }
 
-  /** Jedis takes a trust store in stored form only. */
+  /** Makes a trust store in its stored form, the only one that Jedis takes. */
   private static byte[] trustStore(List<byte[]> contents)
       throws IOException, GeneralSecurityException {
     KeyStore store = KeyStore.getInstance("JKS");

@@ -10,8 +10,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A claim as it is stored: alone as the value of the lock's key, or as one of several holds in a
- * sorted set. Makes what a server is asked for it, as far as that is the same on every backend.
+ * A claim as it is stored: as the value of the lock's key, or as one of several holds in a sorted
+ * set. Makes the calls for the claim that are the same on every backend.
  */
 public final class StoredClaim {
 
@@ -29,10 +29,10 @@ public final class StoredClaim {
   }
 
   /**
-   * {@return a claim as it is stored}
+   * {@return the stored form of a claim}
    *
    * @param claim any claim
-   * @param namespace what all keys begin with
+   * @param namespace the prefix of all keys
    */
   public static StoredClaim of(Claim claim, String namespace) {
     return new StoredClaim(claim, LockKeys.of(namespace, claim.name()));
@@ -48,17 +48,17 @@ public final class StoredClaim {
     return keys;
   }
 
-  /** {@return the claim's id, which the claim renders each time that it is asked} */
+  /** {@return the claim's id; kept here because the claim renders it anew for each call} */
   public String id() {
     return id;
   }
 
-  /** {@return by what scripts recognize the claim: the whole value, or its hold} */
+  /** {@return the text by which scripts recognize the claim: the whole value, or the hold} */
   public byte[] owner() {
     return owner;
   }
 
-  /** {@return what scripts that grant or end the claim are told of it} */
+  /** {@return the arguments that describe the claim to the scripts that grant or end it} */
   public List<byte[]> identity() {
     return isExclusive() ? List.of(owner) : identity(id, owner);
   }
@@ -73,22 +73,22 @@ public final class StoredClaim {
         number(share.capacity()));
   }
 
-  /** {@return whether the claim has a place in the line of those who wait} */
+  /** {@return whether the claim has a place in the line of waiters} */
   public boolean isInLine() {
     return isExclusive() ? !claim.reservation().isZero() : StoredShare.isInLine(claim);
   }
 
-  /** {@return for how long the claim is to be waited for, in milliseconds} */
+  /** {@return the time for which the claim's place in the line is kept, in milliseconds} */
   public byte[] reservation() {
     return number(claim.reservation().plusNanos(999_999).toMillis());
   }
 
-  /** {@return what frees the lock, if the claim has it} */
+  /** {@return the call that releases the lock if the claim has it} */
   public ScriptCall release() {
     return release(identity());
   }
 
-  /** {@return what frees the lock, if it is {@linkplain #releaseAfter kept}} */
+  /** {@return the call that releases the lock if it is {@linkplain #releaseAfter kept}} */
   public ScriptCall releaseDeferred() {
     return release(isExclusive() ? List.of(deferred()) : identity(claim.deferredId(), deferred()));
   }
@@ -99,10 +99,11 @@ public final class StoredClaim {
   }
 
   /**
-   * {@return what keeps the lock for a time without the claim, if the claim has it}
+   * {@return the call that defers the release: if the claim has the lock, the lock stays taken for
+   * a time without the claim}
    *
-   * @param delay for how long, in milliseconds
-   * @param retention for how long the fence is kept, in milliseconds
+   * @param delay that time, in milliseconds
+   * @param retention the time for which the fence is kept, in milliseconds
    */
   public ScriptCall releaseAfter(byte[] delay, byte[] retention) {
     List<byte[]> lock = List.of(keys.lock());
@@ -124,26 +125,26 @@ public final class StoredClaim {
   }
 
   /**
-   * {@return the label of who is in the way; null if there is none}
+   * {@return the label of the holder; null if there is none}
    *
-   * @param stored what a busy answer gives
+   * @param stored the holder's text in the reply {@code busy}
    */
   public @Nullable String holder(String stored) {
     if (isExclusive()) {
       return stored.isEmpty() ? null : StoredValue.holder(stored);
     }
-    StoredHold present = StoredHold.read(stored);
-    return present == null ? null : present.holder();
+    StoredHold hold = StoredHold.read(stored);
+    return hold == null ? null : hold.holder();
   }
 
   /**
-   * {@return the failure of the claim if the name is in use as another kind of lock; null if a
-   * script means something else}
+   * {@return the failure of the claim if the name is in use as another kind of lock; null for any
+   * other content of the key}
    *
-   * @param found what the key holds, in the reply of a script
+   * @param found the content of the key in the reply {@code foreign}
    */
   public @Nullable LockConfigurationException disagreement(String found) {
-    Share present = StoredShare.use(found);
-    return present == null ? null : claim.share().disagreement(claim.name(), present);
+    Share currentUse = StoredShare.use(found);
+    return currentUse == null ? null : claim.share().disagreement(claim.name(), currentUse);
   }
 }

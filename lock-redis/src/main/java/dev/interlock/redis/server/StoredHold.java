@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  * One of several holds of a name, as it is stored.
  *
  * @param id the claim's identity
- * @param weight how much of the name it takes
- * @param holder the holder's label, which says so if the hold was revoked
+ * @param weight the weight of its share
+ * @param holder the holder's label, followed by {@code (revoked)} if the hold was revoked
  */
 public record StoredHold(String id, int weight, String holder) {
 
@@ -17,7 +17,7 @@ public record StoredHold(String id, int weight, String holder) {
       Pattern.compile("(revoked\\|)?([^|]+)\\|(\\d{1,10})\\|(.*)", Pattern.DOTALL);
 
   /**
-   * {@return the hold that a member of the sorted set is; null if it is none}
+   * {@return the hold that a member of the sorted set describes; null if it describes none}
    *
    * @param member a member
    */

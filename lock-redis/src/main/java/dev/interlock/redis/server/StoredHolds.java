@@ -9,30 +9,30 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a server says of a name that several may hold, as {@code inspect.lua} gives it.
+ * The holds of a name that several may hold, read from the reply of {@code inspect.lua}.
  *
- * @param use a share of those that use the name, or null if they are of a newer version
+ * @param use a share of the kind as which the name is used; null if a newer version wrote it
  * @param now the server's time in ms
- * @param holds those that have not ended, in no order
+ * @param holds the holds that have not ended, in no order
  */
-public record StoredHolds(@Nullable Share use, long now, List<One> holds) {
+public record StoredHolds(@Nullable Share use, long now, List<Hold> holds) {
 
-  /** Below this a score is no time, see {@code share_acquire.lua}. */
+  /** The lowest score that is a time, see {@code share_acquire.lua}. */
   private static final double FIRST_TIME = 1L << 31;
 
   /**
    * A hold.
    *
-   * @param hold who has it
+   * @param hold its stored form
    * @param token its token on this server, or null if it has none
-   * @param leftMillis when it ends
+   * @param remainingMillis the time until it ends
    */
-  public record One(StoredHold hold, @Nullable Long token, long leftMillis) {}
+  public record Hold(StoredHold hold, @Nullable Long token, long remainingMillis) {}
 
   /**
    * {@return the holds}
    *
-   * @param reply the script's reply that begins with {@code shared}
+   * @param reply a script's reply that begins with {@code shared}
    */
   public static StoredHolds read(List<?> reply) {
     long now = (Long) reply.get(2);
@@ -51,8 +51,8 @@ public record StoredHolds(@Nullable Share use, long now, List<One> holds) {
         }
       }
     }
-    List<One> holds = new ArrayList<>();
-    ends.forEach((hold, end) -> holds.add(new One(hold, tokens.get(hold.id()), end - now)));
+    List<Hold> holds = new ArrayList<>();
+    ends.forEach((hold, end) -> holds.add(new Hold(hold, tokens.get(hold.id()), end - now)));
     return new StoredHolds(StoredShare.use(text(reply.get(1))), now, holds);
   }
 

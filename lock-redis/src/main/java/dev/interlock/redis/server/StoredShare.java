@@ -15,9 +15,9 @@ public final class StoredShare {
   private StoredShare() {}
 
   /**
-   * {@return the head of a name: what it is used as}
+   * {@return the head of a name, which says as which kind of lock the name is used}
    *
-   * @param share any share of it that is not exclusive
+   * @param share any share of the name that is not exclusive
    */
   public static String head(Share share) {
     String kind = share.kind() == LockKind.SEMAPHORE ? "semaphore" : "read-write";
@@ -25,9 +25,9 @@ public final class StoredShare {
   }
 
   /**
-   * {@return a share of those that use a name, or null if a script means something else}
+   * {@return a share of the kind as which a name is used; null if the text does not describe one}
    *
-   * @param found what a key holds, in the reply of a script
+   * @param found the content of a key in a script's reply
    */
   public static @Nullable Share use(String found) {
     if (found.equals("exclusive")) {
@@ -41,7 +41,7 @@ public final class StoredShare {
     return head.group(1).equals("semaphore") ? Share.ofSemaphore(1, capacity) : Share.READ;
   }
 
-  /** Names the kind of a share, as a part of a sentence. */
+  /** Names the kind of lock that a share belongs to. */
   static String describe(Share use) {
     return switch (use.kind()) {
       case EXCLUSIVE -> "an exclusive lock";
@@ -51,8 +51,8 @@ public final class StoredShare {
   }
 
   /**
-   * {@return whether a claim has a place in the line of those who want as much} Readers need none:
-   * there is always room beside others.
+   * {@return whether a claim has a place in the line of waiters that want the same weight} Readers
+   * need no place: there is always room for one more.
    *
    * @param claim an attempt
    */
@@ -61,7 +61,7 @@ public final class StoredShare {
   }
 
   /**
-   * {@return the hold of a claim, by which it is found again}
+   * {@return the member that stores the hold of a claim}
    *
    * @param claim an attempt
    */
@@ -70,7 +70,7 @@ public final class StoredShare {
   }
 
   /**
-   * {@return what the hold of a claim becomes when its release is deferred}
+   * {@return the member that stores the hold of a claim after its release was deferred}
    *
    * @param claim an attempt
    */

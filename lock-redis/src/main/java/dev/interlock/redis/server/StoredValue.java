@@ -12,8 +12,8 @@ public final class StoredValue {
   private StoredValue() {}
 
   /**
-   * {@return the holder's label, which says so if the lock was revoked, or if a newer version of
-   * Interlock wrote the value in a format that this one does not know}
+   * {@return the holder's label, followed by {@code (revoked)} if the lock was revoked; or a note
+   * that a newer version of Interlock wrote the value}
    *
    * @param value the value, without {@code awaited|}
    */

@@ -27,80 +27,80 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.exceptions.JedisAccessControlException;
 
 /**
- * Listens to releases for all waiters of a client, over one connection that exists while there are
+ * Listens to releases for all waiters of a client. Its one connection exists while there are
  * waiters, and a few seconds longer.
  *
  * <p>The waiters' threads do not use that connection: it could be slow, and the interrupt of a
- * virtual thread would break it for all. One thread listens for as long as the connection lasts.
- * Another one connects, subscribes, unsubscribes and checks that the connection is alive, and ends
- * when there is nothing to do. Both are daemons.
+ * virtual thread would break it for all. One thread listens as long as the connection lasts.
+ * Another thread connects, subscribes, unsubscribes, and checks that the connection is alive; it
+ * ends when it has nothing to do. Both are daemons.
  *
- * <p>Signals are hints. Waiters may have missed one when the server confirms their subscription or
- * when the connection breaks, so they are signalled then, and poll.
+ * <p>Signals are hints. Waiters may have missed one when the server confirms their subscription, or
+ * when the connection breaks. So they are signalled then, too, and they also poll.
  */
 public final class Subscriber implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Subscriber.class);
 
-  private static final long FIRST_PAUSE_MILLIS = 50;
-  private static final long LONGEST_PAUSE_MILLIS = 1_000;
+  private static final long MIN_PAUSE_MILLIS = 50;
+  private static final long MAX_PAUSE_MILLIS = 1_000;
 
-  /** For how long a release reserves the lock for the next in line, unless that one is slow. */
+  /** The time for which a release reserves the lock for the next in line, unless it is slow. */
   private static final long RESERVATION_MILLIS = 300;
 
   /**
-   * How often a waiter polls that does not hear of releases: so often that it finds what is
-   * reserved for it.
+   * The poll interval of a waiter that is not notified of releases. It is shorter than a
+   * reservation, so that the waiter finds the lock while it is reserved for it.
    */
-  public static final long DEAF_POLL_MILLIS = 100;
+  public static final long UNSUBSCRIBED_POLL_MILLIS = 100;
 
   private static final long FORBIDDEN_PAUSE_MILLIS = 60_000;
 
-  /** How often to check that the connection is alive and still needed. */
-  public static final int POKE_MILLIS = 5_000;
+  /** The interval of the checks that the connection is alive and still needed. */
+  public static final int PROBE_MILLIS = 5_000;
 
-  /** Distinguishes this client in the lines of those who wait. */
+  /** Identifies this client in the lines of waiters that servers keep. */
   private final String id = newId();
 
   private final Supplier<Connection> connections;
-  private final String restChannel;
+  private final String idleChannel;
   private final Failures failures;
-  private final int pokeMillis;
+  private final int probeMillis;
   private final ScheduledThreadPoolExecutor chores;
   private final ThreadFactory listeners = DaemonThreads.factory("interlock-redis-listener");
   private final ReentrantLock lock = new ReentrantLock();
-  private final Hearing hearing = new Hearing();
+  private final MessageListener listener = new MessageListener();
 
-  // The lock guards all that follows.
+  // The lock guards all following fields.
 
   /**
-   * Its keys are read without the lock, too. So is whether it is empty: a concurrent map counts
-   * without errors as long as only one thread at a time changes it, as here under the lock.
+   * The waiters by channel. It is changed under the lock, but also read without it. {@code isEmpty}
+   * is exact even so, because only one thread at a time changes the map.
    */
   private final Map<String, Set<Waiter>> waiters = new ConcurrentHashMap<>();
 
-  /** For each lock that changes hands, what stands for the last message about it. */
-  private final Map<String, Object> turns = new HashMap<>();
+  /** The last reservation for another client, by channel. Compared by identity. */
+  private final Map<String, Object> latestReservations = new HashMap<>();
 
-  /** Read without the lock, too. */
+  /** The channels whose messages are received. Also read without the lock. */
   private final Set<String> confirmed = ConcurrentHashMap.newKeySet();
 
   private @Nullable Subscription subscription;
   private boolean updateIsDue;
   private boolean connectIsDue;
-  private boolean forbiddenIsSaid;
-  private int failuresInRow;
-  private int idlePokes;
+  private boolean isRefusalLogged;
+  private int consecutiveFailures;
+  private int idleProbes;
   private boolean closed;
 
   /** Receives messages, on the thread that listens. */
-  private final class Hearing implements Subscription.Listener {
+  private final class MessageListener implements Subscription.Listener {
     @Override
     public void ready(Subscription from) {
       locked(
           () -> {
             if (subscription == from) {
-              failuresInRow = 0;
+              consecutiveFailures = 0;
               updateSoon();
             }
           });
@@ -111,7 +111,7 @@ public final class Subscriber implements AutoCloseable {
       locked(
           () -> {
             if (subscription == from) {
-              // Also without a waiter: the next one may come before we have unsubscribed.
+              // Even without a waiter: the next one may come before we have unsubscribed.
               confirmed.add(channel);
               signal(waiters.get(channel));
             }
@@ -123,7 +123,7 @@ public final class Subscriber implements AutoCloseable {
       if (waiter.isEmpty() || waiter.equals(id)) {
         locked(() -> signal(waiters.get(channel)));
       } else if (waiters.containsKey(channel)) {
-        locked(() -> lookAfterTurn(channel));
+        locked(() -> signalAfterReservation(channel));
       }
     }
   }
@@ -145,29 +145,29 @@ public final class Subscriber implements AutoCloseable {
   }
 
   /**
-   * Makes one that is not connected yet.
+   * Creates a subscriber that is not connected yet.
    *
    * @param connections makes a connection outside of any pool; blocks while it connects
    * @param namespace the namespace of all locks, in which one more channel stays subscribed
-   * @param failures explains what does not work
-   * @param pokeMillis how often to check the connection; {@link #POKE_MILLIS} but in tests
+   * @param failures explains failures
+   * @param probeMillis the interval of the checks; {@link #PROBE_MILLIS} except in tests
    */
   public Subscriber(
-      Supplier<Connection> connections, String namespace, Failures failures, int pokeMillis) {
+      Supplier<Connection> connections, String namespace, Failures failures, int probeMillis) {
     this.connections = connections;
-    this.restChannel = namespace + ":waiting";
+    this.idleChannel = namespace + ":waiting";
     this.failures = failures;
-    this.pokeMillis = pokeMillis;
-    this.chores = DaemonThreads.one("interlock-redis-subscriber", Duration.ofMillis(pokeMillis));
+    this.probeMillis = probeMillis;
+    this.chores = DaemonThreads.one("interlock-redis-subscriber", Duration.ofMillis(probeMillis));
   }
 
   /**
-   * Signals at every published release of the lock, until closed; see {@link #isWatching}. Does not
-   * block on the store.
+   * Signals every published release of the lock until the watch is closed. Releases are published
+   * only for locks that {@linkplain #isWatching are watched}. Does not block on the store.
    *
-   * @param keys the lock
-   * @param wakeUp to be signalled
-   * @return ends it when closed
+   * @param keys the keys of the lock
+   * @param wakeUp the object to signal
+   * @return the watch
    */
   public Watch watch(LockKeys keys, WakeUp wakeUp) {
     Waiter waiter = new Waiter(keys.channel(), wakeUp);
@@ -179,7 +179,7 @@ public final class Subscriber implements AutoCloseable {
           }
           others.add(waiter);
           if (confirmed.contains(waiter.channel)) {
-            // From now on nothing is missed; a message before may have been.
+            // A message may have been missed until now; none is missed from now on.
             wakeUp.signal();
           }
         });
@@ -192,30 +192,29 @@ public final class Subscriber implements AutoCloseable {
     return Base64.getUrlEncoder().encodeToString(bytes);
   }
 
-  /** {@return the id of this client in the lines of those who wait} */
+  /** {@return the id of this client in the lines of waiters that servers keep} */
   public String id() {
     return id;
   }
 
   /**
    * {@return whether there is a watch on the lock} A release is published only if an attempt has
-   * said so. So all waiters are signalled to try once more when the subscription is in place. Does
-   * not block.
+   * asked for it. So when the subscription is confirmed, the waiters are signalled to try once
+   * more. Does not block.
    *
-   * @param keys the lock
+   * @param keys the keys of the lock
    */
   public boolean isWatching(LockKeys keys) {
     return !waiters.isEmpty() && waiters.containsKey(keys.channel());
   }
 
   /**
-   * {@return whether releases of the lock are heard of} They are not as long as the server has not
-   * confirmed the subscription, and never if it refuses that or cannot be connected to. Does not
-   * block.
+   * {@return whether this client is notified of releases of the lock} It is from the moment when
+   * the server confirms the subscription. Does not block.
    *
-   * @param keys the lock
+   * @param keys the keys of the lock
    */
-  public boolean hears(LockKeys keys) {
+  public boolean isSubscribed(LockKeys keys) {
     return confirmed.contains(keys.channel());
   }
 
@@ -225,26 +224,26 @@ public final class Subscriber implements AutoCloseable {
           Set<Waiter> others = waiters.get(waiter.channel);
           if (others != null && others.remove(waiter) && others.isEmpty()) {
             waiters.remove(waiter.channel);
-            turns.remove(waiter.channel);
+            latestReservations.remove(waiter.channel);
             updateSoon();
           }
         });
   }
 
   /**
-   * The lock is reserved for another client, which may be gone, and nobody says when the
-   * reservation ends. The next message shows that the lock changes hands.
+   * Signals the waiters after the reservation for another client has ended, unless another message
+   * comes first. That client may be gone, and no message reports the end of its reservation.
    */
-  private void lookAfterTurn(String channel) {
+  private void signalAfterReservation(String channel) {
     Object turn = new Object();
-    turns.put(channel, turn);
+    latestReservations.put(channel, turn);
     long pause = RESERVATION_MILLIS + ThreadLocalRandom.current().nextLong(RESERVATION_MILLIS / 3);
     later(
         pause,
         () ->
             locked(
                 () -> {
-                  if (turns.remove(channel, turn)) {
+                  if (latestReservations.remove(channel, turn)) {
                     signal(waiters.get(channel));
                   }
                 }));
@@ -266,7 +265,9 @@ public final class Subscriber implements AutoCloseable {
               try {
                 chore.run();
               } catch (RuntimeException e) {
-                log.error("waiters are no longer notified of releases, because of a bug; they poll instead", e);
+                log.error(
+                    "waiters are no longer notified of releases, because of a bug; they poll instead",
+                    e);
               }
             },
             millis,
@@ -298,7 +299,7 @@ public final class Subscriber implements AutoCloseable {
         return;
       }
       wanted = new ArrayList<>(waiters.keySet());
-      // A channel that is unsubscribed has to be confirmed again before its messages come.
+      // After unsubscribing, messages come only when the server has confirmed the channel again.
       confirmed.retainAll(waiters.keySet());
     } finally {
       lock.unlock();
@@ -329,13 +330,13 @@ public final class Subscriber implements AutoCloseable {
     }
     Subscription made;
     try {
-      // Longer than two pokes: both have gone unanswered then.
-      made = new Subscription(connections.get(), restChannel, pokeMillis * 5 / 2, hearing);
+      // Longer than two probes, so that two have gone unanswered.
+      made = new Subscription(connections.get(), idleChannel, probeMillis * 5 / 2, listener);
     } catch (RuntimeException | Error e) {
       locked(
           () -> {
             connectIsDue = false;
-            failed(e);
+            reconnectAfter(e);
           });
       return;
     }
@@ -348,11 +349,11 @@ public final class Subscriber implements AutoCloseable {
       }
       listeners.newThread(() -> listen(made)).start();
       subscription = made;
-      idlePokes = 0;
-      later(pokeMillis, () -> poke(made));
+      idleProbes = 0;
+      later(probeMillis, () -> probe(made));
     } catch (Error e) {
       made.close();
-      failed(e);
+      reconnectAfter(e);
     } finally {
       lock.unlock();
     }
@@ -373,23 +374,23 @@ public final class Subscriber implements AutoCloseable {
       subscription = null;
       confirmed.clear();
       waiters.values().forEach(Subscriber::signal);
-      failed(problem);
+      reconnectAfter(problem);
     } finally {
       lock.unlock();
     }
   }
 
-  private void failed(@Nullable Throwable problem) {
+  private void reconnectAfter(@Nullable Throwable problem) {
     if (closed) {
       return;
     }
-    long pause = Math.min(LONGEST_PAUSE_MILLIS, FIRST_PAUSE_MILLIS << Math.min(failuresInRow, 10));
-    failuresInRow++;
+    long pause = Math.min(MAX_PAUSE_MILLIS, MIN_PAUSE_MILLIS << Math.min(consecutiveFailures, 10));
+    consecutiveFailures++;
     if (problem instanceof JedisAccessControlException refusal
         && failures.explain(refusal) instanceof LockConfigurationException forbidden) {
       pause = FORBIDDEN_PAUSE_MILLIS;
-      if (!forbiddenIsSaid) {
-        forbiddenIsSaid = true;
+      if (!isRefusalLogged) {
+        isRefusalLogged = true;
         DaemonThreads.runApart(
             "interlock-redis-log",
             () ->
@@ -405,21 +406,21 @@ public final class Subscriber implements AutoCloseable {
     }
   }
 
-  /** Checks that the connection is alive, and closes it when it has been idle for a while. */
-  private void poke(Subscription current) {
+  /** Checks that the connection is alive. Closes it if there have been no waiters for a while. */
+  private void probe(Subscription current) {
     lock.lock();
     try {
       if (subscription != current || closed) {
         return;
       }
-      idlePokes = waiters.isEmpty() ? idlePokes + 1 : 0;
-      if (idlePokes > 1) {
+      idleProbes = waiters.isEmpty() ? idleProbes + 1 : 0;
+      if (idleProbes > 1) {
         subscription = null;
         confirmed.clear();
         current.close();
         return;
       }
-      later(pokeMillis, () -> poke(current));
+      later(probeMillis, () -> probe(current));
     } finally {
       lock.unlock();
     }
@@ -429,7 +430,7 @@ public final class Subscriber implements AutoCloseable {
       return;
     }
     try {
-      current.poke();
+      current.probe();
     } catch (RuntimeException | Error e) {
       current.close();
     }

@@ -16,38 +16,38 @@ final class Subscription extends JedisPubSub {
 
   /** Called on the listening thread. */
   interface Listener {
-    /** The connection is subscribing. */
+    /** The connection is in subscribing mode. */
     void ready(Subscription subscription);
 
-    /** From now on, messages on the channel are received. */
+    /** Messages on the channel are received from now on. */
     void confirmed(Subscription subscription, String channel);
 
     /**
      * A release was published.
      *
-     * @param waiter for whom the lock is reserved; empty if for nobody
+     * @param waiter the id of the client for which the lock is reserved; empty if there is none
      */
     void published(Subscription subscription, String channel, String waiter);
   }
 
   private final Connection connection;
-  private final String restChannel;
+  private final String idleChannel;
   private final int silenceMillis;
   private final Listener listener;
-  private final Set<String> asked = new HashSet<>();
+  private final Set<String> subscribed = new HashSet<>();
   private volatile boolean ready;
   private volatile boolean closed;
 
   /**
    * Wraps a connection.
    *
-   * @param restChannel a channel that stays subscribed, because a connection without any leaves the
-   *     subscribing mode
-   * @param silenceMillis after how long without a message the connection counts as broken
+   * @param idleChannel a channel that stays subscribed, because a connection without channels
+   *     leaves the subscribing mode
+   * @param silenceMillis the time without a message after which the connection counts as broken
    */
-  Subscription(Connection connection, String restChannel, int silenceMillis, Listener listener) {
+  Subscription(Connection connection, String idleChannel, int silenceMillis, Listener listener) {
     this.connection = connection;
-    this.restChannel = restChannel;
+    this.idleChannel = idleChannel;
     this.silenceMillis = silenceMillis;
     this.listener = listener;
   }
@@ -55,7 +55,7 @@ final class Subscription extends JedisPubSub {
   /** Listens until the connection is closed, or throws when it breaks. */
   void listen() {
     try {
-      proceed(connection, restChannel);
+      proceed(connection, idleChannel);
     } catch (RuntimeException e) {
       if (!closed) {
         throw e;
@@ -69,28 +69,28 @@ final class Subscription extends JedisPubSub {
     return ready;
   }
 
-  /** Subscribes to the new ones of the given channels, and unsubscribes from all others. */
+  /** Subscribes to the given channels, and unsubscribes from all others. */
   void update(Collection<String> wanted) {
-    Set<String> news = new HashSet<>(wanted);
-    news.removeAll(asked);
-    Set<String> olds = new HashSet<>(asked);
-    olds.removeAll(wanted);
-    asked.addAll(news);
-    asked.removeAll(olds);
-    if (!olds.isEmpty()) {
-      send(() -> unsubscribe(olds.toArray(String[]::new)));
+    Set<String> added = new HashSet<>(wanted);
+    added.removeAll(subscribed);
+    Set<String> removed = new HashSet<>(subscribed);
+    removed.removeAll(wanted);
+    subscribed.addAll(added);
+    subscribed.removeAll(removed);
+    if (!removed.isEmpty()) {
+      send(() -> unsubscribe(removed.toArray(String[]::new)));
     }
-    if (!news.isEmpty()) {
-      send(() -> subscribe(news.toArray(String[]::new)));
+    if (!added.isEmpty()) {
+      send(() -> subscribe(added.toArray(String[]::new)));
     }
   }
 
   /**
-   * Makes the server answer. Not with PING: Jedis takes the answer for an unknown message if it
-   * comes before Jedis has noted the request.
+   * Makes the server reply. PING would not do: if its reply comes before Jedis has recorded the
+   * request, Jedis takes the reply for an unknown message.
    */
-  void poke() {
-    send(() -> subscribe(restChannel));
+  void probe() {
+    send(() -> subscribe(idleChannel));
   }
 
   private void send(Runnable command) {
@@ -101,7 +101,7 @@ final class Subscription extends JedisPubSub {
       command.run();
     } finally {
       if (closed) {
-        // Closed meanwhile: Jedis may have reconnected to send it.
+        // It was closed meanwhile, and Jedis may have reconnected to send the command.
         close();
       }
     }
@@ -110,13 +110,13 @@ final class Subscription extends JedisPubSub {
   @Override
   public void onSubscribe(String channel, int subscribedChannels) {
     if (closed) {
-      // Closed before it began to listen: Jedis has reconnected.
+      // It was closed before it began to listen, and Jedis has reconnected.
       close();
-    } else if (!channel.equals(restChannel)) {
+    } else if (!channel.equals(idleChannel)) {
       listener.confirmed(this, channel);
     } else if (!ready) {
       ready = true;
-      // Jedis waits without limit here, and would never notice a connection that died silently.
+      // Jedis has no time-out here, and would never notice a connection that died silently.
       connection.setSoTimeout(silenceMillis);
       listener.ready(this);
     }

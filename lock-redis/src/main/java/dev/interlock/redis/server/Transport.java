@@ -12,18 +12,18 @@ import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
 /**
- * Sends calls over one connection, for one thread at a time, and does not wait for the replies.
- * They come in the order of the calls.
+ * Sends calls over one connection without waiting for the replies, which come in the order of the
+ * calls. Used by one thread at a time.
  */
 abstract class Transport {
 
-  /** In place of a reply that has not arrived completely. */
+  /** Stands for a reply that has not arrived completely. */
   static final Object NOT_YET = new Object();
 
   /**
-   * Takes over a connection over which nothing is owed.
+   * Takes over a connection with no outstanding replies.
    *
-   * @param selector ends its wait when a reply may have arrived
+   * @param selector woken up when a reply may have arrived
    */
   static Transport over(Connection connection, Selector selector) throws IOException {
     return connection instanceof OwnConnection own && own.channel() != null
@@ -32,29 +32,29 @@ abstract class Transport {
   }
 
   /**
-   * Takes a call.
+   * Buffers a call until the next {@link #flush}.
    *
    * @param withSource whether to send the script's source, for a server that does not know it
    */
   abstract void write(ScriptCall call, boolean withSource);
 
-  /** Sends the calls that were taken, or as much of them as the socket accepts for now. */
+  /** Sends the buffered calls, or as much of them as the socket accepts now. */
   abstract void flush() throws IOException;
 
-  /** Whether there may be a reply to {@linkplain #next take}. */
+  /** Whether {@link #next} may return a reply. */
   abstract boolean isReady();
 
   /**
    * Takes the next reply.
    *
-   * @return the reply; an exception if the server answered with an error; {@link #NOT_YET} if none
-   *     has arrived
+   * @return the reply; an exception if the server replied with an error; {@link #NOT_YET} if no
+   *     reply has arrived
    */
   abstract Object next() throws IOException;
 
   abstract void close();
 
-  /** Closes a connection at once, whoever uses it. */
+  /** Closes a connection at once, even if another thread uses it. */
   static void disconnect(Connection connection) {
     try {
       connection.forceDisconnect();
@@ -64,8 +64,8 @@ abstract class Transport {
   }
 
   /**
-   * Over any connection of Jedis, such as one with TLS, or of a client of the program: with a
-   * thread that waits for its replies.
+   * A transport over any connection of Jedis, such as one with TLS or one of the program's client.
+   * A thread of its own reads the replies.
    */
   private static final class StreamTransport extends Transport {
     private final Connection connection;
@@ -118,7 +118,7 @@ abstract class Transport {
 
     @Override
     Object next() {
-      Throwable problem = end; // before the replies, of which none follows it
+      Throwable problem = end; // read before the replies: no reply follows it
       Object reply = replies.poll();
       if (reply == null && problem != null) {
         throw problem instanceof JedisConnectionException e

@@ -33,7 +33,9 @@ import redis.clients.jedis.Connection;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 
-/** Who sends requests and reads replies: a caller that leads, or the thread of the pipelines. */
+/**
+ * Requests are sent, and replies read, by a caller that leads or by the thread of the pipelines.
+ */
 class PipelinesTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
@@ -42,13 +44,13 @@ class PipelinesTest {
 
   private final List<RedisServer> nodes = new ArrayList<>();
 
-  /** Whether connections are made as by Jedis clients, in place of channels. */
+  /** Whether connections are Jedis's own, without channels. */
   private final AtomicBoolean onStreams = new AtomicBoolean();
 
-  /** How often a connection was begun. */
+  /** The number of connections that were begun. */
   private final AtomicInteger connections = new AtomicInteger();
 
-  /** Held back until this is done: connections. */
+  /** Delays connections until it is done. */
   private volatile CompletableFuture<Void> mayConnect = CompletableFuture.completedFuture(null);
 
   /** Thrown in place of the next connection. */
@@ -164,7 +166,7 @@ class PipelinesTest {
     }
 
     @Override
-    public void answered(Object answer) {
+    public void complete(Object answer) {
       if (isFailing && answer instanceof List) {
         throw new OutOfMemoryError("as in a test");
       }
@@ -175,8 +177,8 @@ class PipelinesTest {
     }
 
     @Override
-    public void failed(RuntimeException problem) {
-      answered(problem);
+    public void fail(RuntimeException problem) {
+      complete(problem);
     }
 
     @Override
@@ -217,7 +219,7 @@ class PipelinesTest {
 
   /** Begins as soon as the pipelines' thread is idle. */
   private void begin() throws Exception {
-    Eventually.holds("leads", () -> pipelines.begin());
+    Eventually.holds("leads", () -> pipelines.tryLead());
   }
 
   private List<Ask> askItself(String text) throws Exception {
@@ -225,7 +227,7 @@ class PipelinesTest {
     try {
       return ask(text);
     } finally {
-      pipelines.end();
+      pipelines.endLead();
     }
   }
 
@@ -247,9 +249,9 @@ class PipelinesTest {
   @Test
   void repliesThatACallerLeavesAreReadByAnotherThread() throws Exception {
     begin();
-    List<Ask> left = send("left");
-    pipelines.end();
-    for (Ask each : left) {
+    List<Ask> unread = send("left");
+    pipelines.endLead();
+    for (Ask each : unread) {
       Eventually.holds("answered", each::isAnswered);
       assertNotSame(Thread.currentThread(), each.by);
     }
@@ -258,12 +260,12 @@ class PipelinesTest {
   @Test
   void theNextCallerReadsTheRepliesThatTheLastOneLeft() throws Exception {
     begin();
-    List<Ask> left = send("left");
+    List<Ask> unread = send("left");
     List<Ask> next = send("next");
-    pipelines.end();
+    pipelines.endLead();
     for (int node = 0; node < 3; node++) {
       Eventually.holds("answered", next.get(node)::isAnswered);
-      assertTrue(left.get(node).isAnswered(), "in order");
+      assertTrue(unread.get(node).isAnswered(), "in order");
     }
   }
 
@@ -285,7 +287,7 @@ class PipelinesTest {
     begin();
     List<Ask> asked = send("withdrawn");
     asked.forEach(each -> each.isWithdrawn = true);
-    pipelines.end();
+    pipelines.endLead();
     for (Ask each : asked) {
       Eventually.holds("failed", () -> each.reply instanceof RuntimeException);
     }
@@ -301,13 +303,13 @@ class PipelinesTest {
   @Test
   void anInterruptEndsTheWaitAndLeavesTheConnectionsUsable() throws Exception {
     begin();
-    List<Ask> left = send("left");
+    List<Ask> unread = send("left");
     Thread.currentThread().interrupt();
     assertThrows(
         InterruptedException.class, () -> pipelines.await(new WakeUp(TimeSource.system()), soon()));
-    pipelines.end();
+    pipelines.endLead();
     assertFalse(Thread.interrupted());
-    for (Ask each : left) {
+    for (Ask each : unread) {
       Eventually.holds("answered", each::isAnswered);
     }
     assertTrue(askItself("after").stream().allMatch(Ask::isAnswered));
@@ -319,7 +321,7 @@ class PipelinesTest {
     Ask broken = new Ask("broken", new WakeUp(TimeSource.system()));
     broken.isBroken = true;
     pipelines.send(0, broken);
-    pipelines.end();
+    pipelines.endLead();
     Eventually.holds("failed", () -> broken.reply instanceof RuntimeException);
     assertTrue(ask("after").stream().allMatch(Ask::isAnswered));
   }
@@ -348,7 +350,7 @@ class PipelinesTest {
     Eventually.holds("served again", () -> ask("again").stream().allMatch(Ask::isAnswered));
   }
 
-  /** As when the heap is full: not even a message can be made of it. */
+  /** The heap is full, so that not even a message can be made. */
   private static final class NoMemory extends OutOfMemoryError {
     private static final long serialVersionUID = 1;
 
@@ -373,7 +375,7 @@ class PipelinesTest {
     unwritable.whenWritten = new NoMemory();
     pipelines.send(0, unwritable);
     try {
-      pipelines.end();
+      pipelines.endLead();
     } catch (OutOfMemoryError expected) {
       // It has ended all the same.
     }
@@ -396,12 +398,12 @@ class PipelinesTest {
     nodes.get(2).pause();
     begin();
     List<Ask> asked = send("some");
-    pipelines.end();
+    pipelines.endLead();
     for (Ask each : asked.subList(0, 2)) {
       Eventually.holds("answered", each::isAnswered);
     }
     begin();
-    pipelines.end();
+    pipelines.endLead();
     nodes.get(2).resume();
     Eventually.holds("answered", asked.get(2)::isAnswered);
   }
@@ -434,7 +436,7 @@ class PipelinesTest {
     Eventually.holds("delivered", release::isAnswered);
   }
 
-  /** As a lock does on which the thread has to wait just then. */
+  /** A lock for which the thread waits may consume the permit of unpark. */
   @Test
   void aConnectionIsTakenThoughSomethingElseTookThePermitToGoOn() throws Exception {
     CompletableFuture<Void> connecting = new CompletableFuture<>();
@@ -446,13 +448,13 @@ class PipelinesTest {
           connecting.complete(null);
           LockSupport.park(this);
         };
-    Ask held = new Ask("held", new WakeUp(TimeSource.system()));
-    pipelines.send(0, held);
+    Ask late = new Ask("held", new WakeUp(TimeSource.system()));
+    pipelines.send(0, late);
     pipelines.send(1, other);
     Eventually.holds("answered", other::isAnswered);
     // Without being asked, the thread looks once a minute.
-    assertTrue(held.wakeUp.await(Deadline.in(TimeSource.system(), Duration.ofSeconds(40))));
-    assertTrue(held.isAnswered());
+    assertTrue(late.wakeUp.await(Deadline.in(TimeSource.system(), Duration.ofSeconds(40))));
+    assertTrue(late.isAnswered());
   }
 
   @Test
@@ -464,7 +466,7 @@ class PipelinesTest {
     Ask unwritable = new Ask("unwritable", new WakeUp(TimeSource.system()));
     unwritable.whenWritten = new OutOfMemoryError("as in a test");
     pipelines.send(0, unwritable);
-    pipelines.end();
+    pipelines.endLead();
     Eventually.holds("failed", () -> release.reply != null);
     assertTrue(release.wakeUp.await(Deadline.in(TimeSource.system(), Duration.ofSeconds(40))));
     assertTrue(release.wakeUp.await(Deadline.in(TimeSource.system(), Duration.ofSeconds(40))));
@@ -505,7 +507,7 @@ class PipelinesTest {
       assertTrue(confirm.isAnswered());
     } finally {
       nodes.get(2).resume();
-      pipelines.end();
+      pipelines.endLead();
     }
   }
 
@@ -523,7 +525,7 @@ class PipelinesTest {
       assertFalse(pipelines.await(some.wakeUp, Deadline.in(TimeSource.system(), Duration.ZERO)));
       Thread.sleep(600); // longer than a reply may take
     } finally {
-      pipelines.end();
+      pipelines.endLead();
     }
     Eventually.holds("answered", some::isAnswered);
   }
@@ -537,7 +539,7 @@ class PipelinesTest {
     release.sendBefore = Deadline.in(TimeSource.system(), Duration.ofSeconds(1));
     pipelines.send(0, release);
     Eventually.holds("tried", () -> connections.get() > 3);
-    // Ten seconds after the last request, it is given up.
+    // Connecting ends ten seconds after the last request.
     Eventually.holds(
         "given up",
         () -> {
@@ -551,7 +553,7 @@ class PipelinesTest {
   void afterTheEndRequestsFail() throws Exception {
     pipelines.close();
     pipelines.awaitEnd();
-    assertFalse(pipelines.begin());
+    assertFalse(pipelines.tryLead());
     for (Ask each : ask("after")) {
       assertTrue(each.reply instanceof NotSentException);
     }
@@ -560,7 +562,7 @@ class PipelinesTest {
   @Test
   void oneCallerAtATimeLeads() throws Exception {
     begin();
-    assertFalse(CompletableFuture.supplyAsync(pipelines::begin).join());
-    pipelines.end();
+    assertFalse(CompletableFuture.supplyAsync(pipelines::tryLead).join());
+    pipelines.endLead();
   }
 }
