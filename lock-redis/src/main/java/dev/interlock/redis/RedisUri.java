@@ -26,8 +26,9 @@ final class RedisUri {
           1,
           10_000,
           Integer.toString(DEFAULT_CONNECTIONS),
-          "The most connections to each server. They are made when needed, and closed when they"
-              + " have not been used for about a minute. While a thread waits there is one more.");
+          "The maximum number of connections to each server. They are made when needed, and closed"
+              + " after about a minute without use. While a thread waits for a lock there is one"
+              + " more.");
 
   private static final UriParameter<Integer> WAIT_REPLICAS =
       UriParameter.integer(
@@ -35,7 +36,7 @@ final class RedisUri {
           0,
           100,
           "0",
-          "How many replicas must confirm a grant or renewal before it counts.");
+          "The number of replicas that must confirm a grant or renewal before it counts.");
 
   private static final UriParameter<String> SENTINEL_USER =
       UriParameter.text("sentinelUser", null, "The user at the sentinels.");

@@ -28,14 +28,14 @@ import redis.clients.jedis.HostAndPort;
 public final class RedlockProvider implements LockProvider {
 
   private static final UriParameter<Duration> NODE_TIMEOUT =
-      UriParameter.duration("nodeTimeout", "1s", "How long a node may take to answer.");
+      UriParameter.duration("nodeTimeout", "1s", "The time-out of the answer of a node.");
 
   private static final UriParameter<Duration> MAX_TTL =
       UriParameter.duration(
           "maxTtl",
           "1m",
-          "The longest TTL that clients may ask for, and how long a restarted node does not vote."
-              + " All clients must say the same.");
+          "The longest TTL that clients may ask for. A restarted node does not vote for this time."
+              + " All clients must use the same.");
 
   private static final UriParameter<Double> DRIFT =
       UriParameter.of(

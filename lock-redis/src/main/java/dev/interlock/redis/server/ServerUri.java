@@ -43,21 +43,19 @@ public final class ServerUri {
       UriParameter.text(
           "namespace",
           "interlock",
-          "What every key and channel begins with, before a colon. Clients that share locks must"
-              + " share it.");
+          "The prefix of every key and channel, before a colon. Clients that share locks must use"
+              + " the same.");
 
   /** The time for which servers remember the last token of a name. */
   public static final UriParameter<Duration> FENCE_RETENTION =
       UriParameter.duration(
           "fenceRetention",
           "1h",
-          "How long the last fencing token of a name is remembered after its last lease.");
+          "The time for which the last fencing token of a name is remembered after its last lease.");
 
   private static final UriParameter<Duration> CONNECT_TIMEOUT =
       UriParameter.duration(
-          "connectTimeout",
-          "the time-out of a request",
-          "How long connecting to a server may take.");
+          "connectTimeout", "the time-out of a request", "The time-out of connecting to a server.");
 
   private static final UriParameter<Path> CA_CERT =
       UriParameter.file(
