@@ -152,7 +152,7 @@ final class PooledNode {
 
     @Override
     public Link connect() {
-      boolean made = false;
+      boolean isConnected = false;
       try {
         Deadline deadline =
             Deadline.in(
@@ -161,10 +161,10 @@ final class PooledNode {
         try {
           Link link =
               new Link(OwnConnection.forPipeline(ours.address(), ours.config(), deadline), "");
-          made = true;
+          isConnected = true;
           return link;
         } finally {
-          if (!made) {
+          if (!isConnected) {
             ours.release();
           }
         }
@@ -190,7 +190,7 @@ final class PooledNode {
     }
   }
 
-  /** Drops the idle connections if no new one could be made. */
+  /** Drops the idle connections if no new one could be isConnected. */
   private void onConnectFailure(JedisException e) {
     if (!(e instanceof NotSentException) && !(e instanceof JedisDataException)) {
       pool.clear();

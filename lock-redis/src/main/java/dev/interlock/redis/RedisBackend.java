@@ -457,7 +457,7 @@ final class RedisBackend implements LockBackend {
                   some.stream().map(name -> new Call(Script.INSPECT, keys(name))).toList();
               return wire -> wire.runAll(calls);
             });
-    List<LockState> held = new ArrayList<>();
+    List<LockState> states = new ArrayList<>();
     for (int i = 0; i < replies.size(); i++) {
       if (replies.get(i) instanceof RuntimeException e) {
         throw failures.explain(e);
@@ -465,13 +465,13 @@ final class RedisBackend implements LockBackend {
       List<?> reply = (List<?>) replies.get(i);
       LockState state = state(names.get(i), reply);
       if (state != null && state.isHeld()) {
-        held.add(state);
+        states.add(state);
       } else if (word(reply).equals("foreign")
           && !Arrays.equals(keys(names.get(i)).lock(), (byte[]) reply.get(1))) {
         throw failures.foreign(reply);
       }
     }
-    return held;
+    return states;
   }
 
   @Override

@@ -198,7 +198,7 @@ public final class RedisFence {
    * @param script Lua, as for {@code EVAL}; written by the program, never made of data
    * @param keys its {@code KEYS}
    * @param arguments its {@code ARGV}
-   * @return what the script returns, as Jedis returns it for {@code EVAL}
+   * @return the result of the script, as Jedis returns it for {@code EVAL}
    * @throws StaleTokenException if a later holder has claimed its token, or this token was not
    *     claimed
    * @throws LeaseLostException if the lease is known to be lost; nothing was sent
@@ -223,7 +223,7 @@ public final class RedisFence {
    * @param script Lua, as for {@code EVAL}; written by the program, never made of data
    * @param keys its {@code KEYS}
    * @param arguments its {@code ARGV}
-   * @return what the script returns, as Jedis returns it for {@code EVAL}
+   * @return the result of the script, as Jedis returns it for {@code EVAL}
    * @throws StaleTokenException if a later holder has claimed its token, or this token was not
    *     claimed
    * @throws IllegalArgumentException if the name is empty, the token not positive, a key in another

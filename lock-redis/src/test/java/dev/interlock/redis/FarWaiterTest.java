@@ -188,14 +188,14 @@ class FarWaiterTest {
           redis.call("ACL", "LOG", "RESET");
           try (LockClient near = LockClient.open(redis.uri(), PATIENT);
               LockClient deaf = LockClient.open(uri(MUTE), PATIENT)) {
-            Lease held = kind.near.apply(near).acquire();
+            Lease lease = kind.near.apply(near).acquire();
             long begun = System.nanoTime();
             Future<Optional<Lease>> waiting =
                 threads.submit(() -> kind.far.apply(deaf).tryAcquire(TIME_TO_WAIT));
             Eventually.holds(
                 "may not subscribe",
                 () -> waiting.isDone() || redis.call("ACL", "LOG").toString().contains("channel"));
-            held.release();
+            lease.release();
             boolean isInTime = System.nanoTime() - begun < TIME_TO_WAIT.toNanos();
             Optional<Lease> served = waiting.get(60, TimeUnit.SECONDS);
             served.ifPresent(Lease::release);

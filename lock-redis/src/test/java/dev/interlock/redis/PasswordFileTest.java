@@ -52,15 +52,15 @@ class PasswordFileTest {
   @Test
   void aFileThatIsNotYetRightIsAnOutage() throws Exception {
     try (LockClient client = LockClient.open(uri, OPTIONS)) {
-      Lease held = client.lock("job").acquire();
+      Lease lease = client.lock("job").acquire();
       server.call("ACL", "SETUSER", "app", ">second", "<first");
       cutConnections();
       for (String content : new String[] {"first\n", "sec", ""}) {
         Files.writeString(file, content);
-        assertThrows(LockUnavailableException.class, held::renew);
+        assertThrows(LockUnavailableException.class, lease::renew);
       }
       Files.delete(file);
-      assertThrows(LockUnavailableException.class, held::renew);
+      assertThrows(LockUnavailableException.class, lease::renew);
       CompletableFuture<Lease> waiting = client.lock("another").acquireAsync();
       LockUnavailableException refused =
           assertThrows(LockUnavailableException.class, () -> client.lock("third").tryAcquire());
@@ -68,8 +68,8 @@ class PasswordFileTest {
       assertFalse(waiting.isDone());
       Files.writeString(file, "second\n");
       assertEquals(ReleaseOutcome.RELEASED, waiting.get(30, TimeUnit.SECONDS).release());
-      held.renew();
-      assertEquals(ReleaseOutcome.RELEASED, held.release());
+      lease.renew();
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
     }
   }
 

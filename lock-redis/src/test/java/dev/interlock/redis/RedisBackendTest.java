@@ -131,8 +131,8 @@ class RedisBackendTest {
     long token = take(backend, holder).token();
     Attempt attempt = backend.tryAcquire(claim("job"), soon());
 
-    Duration left = assertInstanceOf(Attempt.Busy.class, attempt).retryAfter();
-    assertTrue(left.toMillis() > 20_000 && left.toMillis() <= 30_001);
+    Duration remaining = assertInstanceOf(Attempt.Busy.class, attempt).retryAfter();
+    assertTrue(remaining.toMillis() > 20_000 && remaining.toMillis() <= 30_001);
     assertEquals(holder.id() + "|host/1/test", redis.call("GET", LOCK));
     assertEquals(Long.toString(token), redis.call("GET", FENCE));
   }
@@ -212,9 +212,11 @@ class RedisBackendTest {
     redis.call("PEXPIRE", LOCK, "10000");
     long before = System.nanoTime();
     assertInstanceOf(Renewal.Confirmed.class, backend.renew(grant, soon()));
-    long left = pttl(LOCK);
+    long remaining = pttl(LOCK);
     Duration since = Duration.ofNanos(System.nanoTime() - before);
-    assertTrue(left <= 30_000 && left + since.toMillis() >= 29_999, () -> left + " after " + since);
+    assertTrue(
+        remaining <= 30_000 && remaining + since.toMillis() >= 29_999,
+        () -> remaining + " after " + since);
   }
 
   @Test
@@ -264,8 +266,8 @@ class RedisBackendTest {
     assertFalse(backend.releaseAfter(claim("job"), Duration.ofHours(1), soon()));
     for (int i = 0; i < 2; i++) { // the second answers a request that is sent again
       assertTrue(backend.releaseAfter(claim, Duration.ofHours(2).plusNanos(1), soon()));
-      long left = pttl(LOCK) - Duration.ofHours(2).toMillis();
-      assertTrue(left > -20_000 && left <= 1, () -> left + " ms");
+      long remaining = pttl(LOCK) - Duration.ofHours(2).toMillis();
+      assertTrue(remaining > -20_000 && remaining <= 1, () -> remaining + " ms");
       assertTrue(pttl(FENCE) > pttl(LOCK) + Duration.ofMinutes(59).toMillis());
     }
     assertInstanceOf(Renewal.Gone.class, backend.renew(grant, soon()));

@@ -140,8 +140,9 @@ class ReleaseMessagesTest {
     try (Watch watch = waiter.watch("job", news)) {
       assertTrue(signalled(news), "in place");
       assertTrue(isBusy(waiter, "job"));
-      long left = (Long) redis.call("PTTL", LOCK);
-      assertTrue(left > 10_000 && left <= 20_000, () -> "expires in " + left + " ms");
+      long remaining = (Long) redis.call("PTTL", LOCK);
+      assertTrue(
+          remaining > 10_000 && remaining <= 20_000, () -> "expires in " + remaining + " ms");
       assertEquals(
           "host/1/test",
           holder.inspect("job", soon()).holder().flatMap(first -> first.label()).orElseThrow());

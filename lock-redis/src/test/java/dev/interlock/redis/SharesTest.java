@@ -164,9 +164,9 @@ class SharesTest {
         "free", () -> backend.tryAcquire(permits(2, 3), soon()) instanceof Attempt.Granted);
     assertInstanceOf(Renewal.Confirmed.class, backend.renew(second, soon()));
     assertTrue(backend.releaseAfter(other, Duration.ofHours(2), soon()));
-    long left = (Long) redis.call("PTTL", LOCK);
-    assertTrue(left > Duration.ofMinutes(119).toMillis(), () -> left + " ms");
-    assertTrue((Long) redis.call("PTTL", FENCE) > left + Duration.ofMinutes(59).toMillis());
+    long remaining = (Long) redis.call("PTTL", LOCK);
+    assertTrue(remaining > Duration.ofMinutes(119).toMillis(), () -> remaining + " ms");
+    assertTrue((Long) redis.call("PTTL", FENCE) > remaining + Duration.ofMinutes(59).toMillis());
     assertTrue(backend.revoke("job", soon()));
     assertFalse(backend.releaseAfter(other, Duration.ofHours(1), soon()));
   }
@@ -641,8 +641,8 @@ class SharesTest {
         state.holders().stream().map(holder -> holder.fencingToken().orElseThrow()).toList());
     for (LockState.Holder holder : state.holders()) {
       assertEquals("host/1/test", holder.label().orElseThrow());
-      long left = holder.remaining().orElseThrow().toMillis();
-      assertTrue(left > 20_000 && left <= 30_000, () -> left + " ms");
+      long remaining = holder.remaining().orElseThrow().toMillis();
+      assertTrue(remaining > 20_000 && remaining <= 30_000, () -> remaining + " ms");
       assertTrue(holder.heldSince().isPresent());
     }
   }
@@ -900,7 +900,8 @@ class SharesTest {
   }
 
   private static void assertEndsIn(int seconds) throws IOException {
-    long left = (Long) redis.call("PTTL", LOCK);
-    assertTrue(left > (seconds - 5) * 1000L && left <= seconds * 1000L, () -> left + " ms");
+    long remaining = (Long) redis.call("PTTL", LOCK);
+    assertTrue(
+        remaining > (seconds - 5) * 1000L && remaining <= seconds * 1000L, () -> remaining + " ms");
   }
 }

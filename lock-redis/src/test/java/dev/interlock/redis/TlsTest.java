@@ -104,7 +104,7 @@ class TlsTest {
     try (RedisServer redis = server(signed, port);
         LockClient client =
             LockClient.open("rediss://127.0.0.1:" + port + "?caCert=" + trusted, options)) {
-      Lease held = client.lock("job").acquire();
+      Lease lease = client.lock("job").acquire();
       CompletableFuture<Lease> waiting = client.lock("job").acquireAsync();
       Path certificate = stranger.certificate();
       redis.call(
@@ -120,11 +120,11 @@ class TlsTest {
       assertTrue(e.getMessage().contains("not trusted"), e::getMessage);
       // It is being written.
       Files.writeString(trusted, Files.readString(certificate).substring(0, 100));
-      assertThrows(LockUnavailableException.class, held::renew);
+      assertThrows(LockUnavailableException.class, lease::renew);
       Files.writeString(
           trusted, Files.readString(signed.certificate()) + Files.readString(certificate));
-      held.renew();
-      assertEquals(ReleaseOutcome.HANDED_OFF, held.release());
+      lease.renew();
+      assertEquals(ReleaseOutcome.HANDED_OFF, lease.release());
       assertEquals(ReleaseOutcome.RELEASED, waiting.get(1, TimeUnit.MINUTES).release());
     }
   }

@@ -32,7 +32,7 @@ final class NodeScripts {
   /** Extends a share. */
   static final Script SHARE_RENEW = load(3, "share_renew");
 
-  /** Reads who holds the lock. */
+  /** Reads the holders of the lock. */
   static final Script INSPECT = load(3, "inspect");
 
   /** Finds some keys of one node. */

@@ -66,7 +66,7 @@ final class RedlockBackend implements LockBackend {
   private static final long MIN_POLL_PAUSE = Duration.ofMillis(1).toNanos() / 2;
 
   private static final long MAX_POLL_PAUSE = Duration.ofMillis(2).toNanos();
-  private static final long MAX_WAIT_FOR_LATE_VOTES = Duration.ofMillis(2).toNanos();
+  private static final long MAX_VOTE_WAIT = Duration.ofMillis(2).toNanos();
 
   private static final long MIN_SPLIT_PAUSE = Duration.ofMillis(1).toNanos();
   private static final long MAX_SPLIT_PAUSE = Duration.ofMillis(100).toNanos();
@@ -201,7 +201,7 @@ final class RedlockBackend implements LockBackend {
     }
     if (outcome == Outcome.BUSY) {
       // Late votes can then be withdrawn together with the others, before they hinder anybody.
-      long pause = Math.min(time.nanoTime() - sentAt, MAX_WAIT_FOR_LATE_VOTES);
+      long pause = Math.min(time.nanoTime() - sentAt, MAX_VOTE_WAIT);
       acquisition.awaitMissingVotes(deadline.orIn(Duration.ofNanos(pause)));
       withdraw(requests, acquisition, deadline);
       return busy(requests, acquisition);
@@ -569,7 +569,7 @@ final class RedlockBackend implements LockBackend {
                 return requests.stored.id();
               }
 
-              /** As in a release, a missing lock may prove nothing. */
+              /** A missing lock may prove nothing, as in a release. */
               @Override
               public void complete(Object reply) {
                 Answer answer = cluster.answer(node, reply);

@@ -8,7 +8,7 @@
 -- Replies: granted, the fence, and the fence before or 0
 --          busy, the remaining TTL in ms, and the value, empty while it is reserved for another
 --          refused, why, and a number
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 --
 -- A lock that already has this value was taken by the same request, which was repeated.
 --

@@ -5,7 +5,7 @@
 -- Replies: confirmed
 --          gone
 --          refused, why, and a number
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 local run, longest, nodes = ARGV[4], ARGV[5], ARGV[6]
 --#include voting
 --#include value

@@ -4,7 +4,7 @@
 -- ARGV: run; maxTtl in ms
 -- Replies: member, quarantined, restarted or blank; the floor; the rest of the quarantine in ms; 
 --          maxTtl in ms; and the number of nodes; the last two are empty if they are not known
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 --#include record
 if r[1] == ARGV[1] then return {'member', r[3], 0, r[2], r[6] or ''} end
 if r[4] == ARGV[1] then

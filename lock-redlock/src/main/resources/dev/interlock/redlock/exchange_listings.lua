@@ -6,7 +6,7 @@
 --       it answered, and its address
 -- Replies: listings, and for each process that was recorded before its id, how many ms ago it was
 --          listed, and its address
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 --#include foreign
 local fields = redis.pcall('HGETALL', KEYS[1])
 if fields.err then return foreign(KEYS[1], fields) end

@@ -1,4 +1,4 @@
--- Reads who holds the lock. A node that does not vote refuses this, too: it may have forgotten the lock.
+-- Reads the holders of the lock. A node that does not vote refuses this, too: it may have forgotten the lock.
 --
 -- KEYS: lock, fence, record
 -- ARGV: run; maxTtl in ms; number of nodes
@@ -6,7 +6,7 @@
 --          held, the value, the remaining TTL in ms, and the fence as text if there is one
 --          shared, as inspect of a single Redis
 --          refused, why, and a number
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 local run, longest, nodes = ARGV[1], ARGV[2], ARGV[3]
 --#include voting
 if redis.call('TYPE', KEYS[1]).ok == 'zset' then

@@ -8,7 +8,7 @@
 --          restored
 --          gone, and absent, revoked or taken
 --          refused, why, and a number
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 local run, longest, nodes = ARGV[5], ARGV[6], ARGV[7]
 --#include voting
 --#include value

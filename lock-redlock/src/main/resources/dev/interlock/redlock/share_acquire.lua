@@ -8,7 +8,7 @@
 -- Replies: granted, the fence, and the fence before or 0
 --          busy, in how many ms to ask again, and the hold that is in the way or an empty text
 --          refused, why, and a number
---          foreign, a key, and what it holds: a head if the name is in use as something else
+--          foreign, a key, and its content: a head if the name is in use as another kind of lock
 local run, longest, nodes = ARGV[10], ARGV[11], ARGV[12]
 local waiter, waited = ARGV[13], ARGV[14]
 --#include voting

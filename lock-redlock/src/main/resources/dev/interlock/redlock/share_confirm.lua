@@ -9,7 +9,7 @@
 --          passed: the fence is higher
 --          gone
 --          refused, why, and a number
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 local run, longest, nodes = ARGV[5], ARGV[6], ARGV[7]
 --#include voting
 --#include now

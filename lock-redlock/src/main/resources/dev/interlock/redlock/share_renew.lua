@@ -6,7 +6,7 @@
 -- Replies: renewed
 --          gone, and absent, ended, revoked or taken
 --          refused, why, and a number
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 local run, longest, nodes = ARGV[6], ARGV[7], ARGV[8]
 --#include voting
 --#include share_extend

@@ -4,7 +4,7 @@
 -- ARGV: the claim's value; the fence of the vote; the fence before or 0; retention in ms
 -- Replies: released
 --          not held
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 --#include value
 if value ~= ARGV[1] and value ~= 'revoked|' .. ARGV[1] then return {'not held'} end
 redis.call('DEL', KEYS[1])

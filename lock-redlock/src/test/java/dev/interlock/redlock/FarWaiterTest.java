@@ -175,7 +175,7 @@ class FarWaiterTest {
           }
           try (LockClient near = LockClient.open(redlock.uri(), OPTIONS);
               LockClient deaf = LockClient.open(uri(MUTE), OPTIONS)) {
-            Lease held = kind.near.apply(near).acquire();
+            Lease lease = kind.near.apply(near).acquire();
             long begun = System.nanoTime();
             Future<Optional<Lease>> waiting =
                 threads.submit(() -> kind.far.apply(deaf).tryAcquire(TIME_TO_WAIT));
@@ -184,7 +184,7 @@ class FarWaiterTest {
                   "may not subscribe",
                   () -> waiting.isDone() || node.call("ACL", "LOG").toString().contains("channel"));
             }
-            held.release();
+            lease.release();
             boolean isInTime = System.nanoTime() - begun < TIME_TO_WAIT.toNanos();
             Optional<Lease> served = waiting.get(60, TimeUnit.SECONDS);
             served.ifPresent(Lease::release);

@@ -25,7 +25,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     /** A cluster is new only if all nodes are blank. */
     FOUNDED_BY_ALL,
     /** A cluster is new only if all nodes were blank before this examination began. */
-    LOOKED_TWICE,
+    EXAMINED_TWICE,
     /** A cluster is new only if all nodes have the same number of nodes. */
     COUNTED_FIRST,
     /** A node votes only for clients that list its number of nodes. */
@@ -38,7 +38,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
 
   enum Happening {
     SEES,
-    ENDS_LOOK,
+    ENDS_EXAMINATION,
     EXECUTES_STEP,
     RESTARTS_EMPTY,
     IS_ACQUIRED,
@@ -66,7 +66,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
    * The bounds of an exploration.
    *
    * @param lists how many nodes each client lists, the first of all that there are
-   * @param looks the number of examinations of each client
+   * @param examinations the number of examinations of each client
    * @param founded whether the cluster has been founded before
    * @param restarts the maximum number of restarts
    * @param leases how many leases there are
@@ -74,7 +74,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
    */
   record Bounds(
       List<Integer> lists,
-      List<Integer> looks,
+      List<Integer> examinations,
       boolean founded,
       int restarts,
       int leases,
@@ -126,7 +126,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
   private final int nodes;
   private final int clients;
   private final int nodeSize;
-  private final int looksAt;
+  private final int examinationsAt;
   private final int leasesAt;
   private final int globalsAt;
 
@@ -136,8 +136,8 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     this.clients = bounds.lists().size();
     this.nodes = bounds.lists().stream().mapToInt(each -> each).max().orElseThrow();
     this.nodeSize = VIEWS + clients * VIEW_SIZE;
-    this.looksAt = nodes * nodeSize;
-    this.leasesAt = looksAt + clients;
+    this.examinationsAt = nodes * nodeSize;
+    this.leasesAt = examinationsAt + clients;
     this.globalsAt = leasesAt + bounds.leases();
   }
 
@@ -173,7 +173,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
       all += Fingerprints.end(node);
     }
     for (int c = 0; c < clients; c++) {
-      all = Fingerprints.add(all, s, looksAt + (swapped ? 1 - c : c), 1);
+      all = Fingerprints.add(all, s, examinationsAt + (swapped ? 1 - c : c), 1);
     }
     return Fingerprints.end(Fingerprints.add(all, s, leasesAt, s.length - leasesAt));
   }
@@ -188,7 +188,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
       for (int n = 0; n < bounds.lists().get(c); n++) {
         boolean seen = s[view(n, c, SEEN)] != UNSEEN;
         sees |= seen;
-        if (!seen && s[looksAt + c] < bounds.looks().get(c)) {
+        if (!seen && s[examinationsAt + c] < bounds.examinations().get(c)) {
           steps.add(new Step(Happening.SEES, c, n, -1));
         }
         if (s[view(n, c, STEP)] != NOTHING) {
@@ -196,7 +196,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
         }
       }
       if (sees) {
-        steps.add(new Step(Happening.ENDS_LOOK, c, -1, 0));
+        steps.add(new Step(Happening.ENDS_EXAMINATION, c, -1, 0));
       }
     }
     for (int n = 0; n < nodes; n++) {
@@ -243,7 +243,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     int n = step.node();
     switch (step.what()) {
       case SEES -> see(s, c, n);
-      case ENDS_LOOK -> endLook(s, c);
+      case ENDS_EXAMINATION -> endExamination(s, c);
       case EXECUTES_STEP -> {
         return execute(s, c, n);
       }
@@ -293,7 +293,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
     return !bounds.longTtl() && (s[n * nodeSize + FORGOT] == 0 || !rules.contains(Rule.QUARANTINE));
   }
 
-  private void endLook(byte[] s, int c) {
+  private void endExamination(byte[] s, int c) {
     int list = bounds.lists().get(c);
     List<NodeStatus> statuses = new ArrayList<>();
     Set<String> candidates = new HashSet<>();
@@ -307,7 +307,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
       }
     }
     Set<String> newCandidates = Admission.candidates(statuses);
-    if (!rules.contains(Rule.LOOKED_TWICE)) {
+    if (!rules.contains(Rule.EXAMINED_TWICE)) {
       candidates.addAll(newCandidates);
     }
     List<Admission.Step> steps =
@@ -329,7 +329,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
         s[view(n, c, STEP_FLOOR)] = (byte) (admits ? small((Admission.Step.Admit) step) : 0);
       }
     }
-    s[looksAt + c] += (byte) (refused ? 0 : 1);
+    s[examinationsAt + c] += (byte) (refused ? 0 : 1);
   }
 
   private NodeStatus status(byte[] s, int c, int n) {

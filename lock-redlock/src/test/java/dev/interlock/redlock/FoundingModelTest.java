@@ -76,14 +76,14 @@ class FoundingModelTest {
   }
 
   @Test
-  void withASingleLookTheFounderOfASecondClusterHasSeenThePast() {
-    assertBroken(TWO, Rule.LOOKED_TWICE, Rule.COUNTED_FIRST);
+  void withASingleExaminationTheFounderOfASecondClusterHasSeenThePast() {
+    assertBroken(TWO, Rule.EXAMINED_TWICE, Rule.COUNTED_FIRST);
   }
 
   @Test
   @Tag("extended")
   void nodesThatHaveBeenCountedMayStillHaveBeenSeenInThePast() {
-    assertBroken(TWO, Rule.LOOKED_TWICE);
+    assertBroken(TWO, Rule.EXAMINED_TWICE);
   }
 
   @Test

@@ -27,11 +27,11 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
     /** A node is admitted only by a client that reaches a majority of the members. */
     MAJORITY_OF_MEMBERS,
     /** A client that rejoins the cluster examines it first. */
-    LOOKS_FIRST
+    EXAMINES_FIRST
   }
 
   enum Happening {
-    LOOKS,
+    EXAMINES,
     COMES_BACK,
     GOES_IDLE,
     IS_FORGOTTEN,
@@ -98,7 +98,7 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
         steps.add(new Step(Happening.GOES_IDLE, c, 0));
         for (int reached = 1; reached < 1 << NODES; reached++) {
           if ((reached & ~listed(c)) == 0) {
-            steps.add(new Step(Happening.LOOKS, c, reached));
+            steps.add(new Step(Happening.EXAMINES, c, reached));
           }
         }
       }
@@ -152,7 +152,7 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
   public boolean happen(byte[] s, Step step) {
     int c = step.who();
     switch (step.what()) {
-      case LOOKS -> look(s, c, step.nodes());
+      case EXAMINES -> examine(s, c, step.nodes());
       case COMES_BACK -> {
         if (!isRefused(s, c)) {
           s[IN_USE + c] = 1;
@@ -192,10 +192,10 @@ final class MembershipModel implements Exploration.Model<MembershipModel.Step> {
   }
 
   private boolean isRefused(byte[] s, int c) {
-    return rules.contains(Rule.LOOKS_FIRST) && listings(s, c, listed(c)).unlisted().isPresent();
+    return rules.contains(Rule.EXAMINES_FIRST) && listings(s, c, listed(c)).unlisted().isPresent();
   }
 
-  private void look(byte[] s, int c, int reached) {
+  private void examine(byte[] s, int c, int reached) {
     int members = Integer.bitCount(reached & s[MEMBERS]);
     boolean undisputed =
         listings(s, c, reached).conflictFor(2).isEmpty()

@@ -98,9 +98,9 @@ class MinorityContractTest {
     public Server start() {
       Nodes nodes = new Nodes(Testbed.redlockNodes().appendOnly(AppendOnly.ALWAYS).start());
       try (LockClient client = LockClient.open(nodes.uri())) {
-        Lease held = client.lock("held").tryAcquire().orElseThrow();
+        Lease lease = client.lock("held").tryAcquire().orElseThrow();
         nodes.minority().forEach(trouble::befall);
-        assertNotEquals(ReleaseOutcome.ALREADY_LOST, held.release());
+        assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release());
       }
       return nodes;
     }

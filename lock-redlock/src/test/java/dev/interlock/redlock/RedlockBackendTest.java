@@ -170,8 +170,8 @@ class RedlockBackendTest {
     long rest = Backends.TTL.plusHours(1).toMillis();
     for (RedisServer node : nodes) {
       eventually("a fence", () -> pttl(node, FENCE) > 0);
-      long left = pttl(node, FENCE);
-      assertTrue(left > rest - 10_000 && left <= rest, () -> left + " ms");
+      long remaining = pttl(node, FENCE);
+      assertTrue(remaining > rest - 10_000 && remaining <= rest, () -> remaining + " ms");
       node.call("PEXPIRE", FENCE, "20000");
     }
     assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, soon()));
@@ -207,15 +207,15 @@ class RedlockBackendTest {
     take(backend, holder);
     everywhere("the holder", LOCK, holder.id() + "|host/1/test");
 
-    long left;
+    long remaining;
     try (Watch watch = backend.watch("job", new WakeUp(Backends.TIME))) {
       assertNotNull(watch);
       eventually("it hears of releases", () -> pause() > 1_000);
-      left = pause();
+      remaining = pause();
     }
     long most = Backends.TTL.toMillis() + 1;
     long least = most - Duration.ofNanos(System.nanoTime() - start).toMillis() - 2;
-    assertTrue(left >= least && left <= most, () -> left + " ms, at least " + least);
+    assertTrue(remaining >= least && remaining <= most, () -> remaining + " ms, at least " + least);
     onMost("the mark", LOCK, "awaited|" + holder.id() + "|host/1/test");
   }
 
@@ -248,8 +248,8 @@ class RedlockBackendTest {
     nodes.get(1).call("SET", LOCK, claim("job").id() + "|third", "PX", "20000");
 
     Attempt attempt = backend.tryAcquire(claim("job"), soon());
-    long left = assertInstanceOf(Attempt.Busy.class, attempt).retryAfter().toMillis();
-    assertTrue(left <= 101, () -> left + " ms");
+    long remaining = assertInstanceOf(Attempt.Busy.class, attempt).retryAfter().toMillis();
+    assertTrue(remaining <= 101, () -> remaining + " ms");
     // Two busy answers decide; the third node's grant may come later, and is given back then.
     eventually("the third node is free", () -> nodes.get(2).call("GET", LOCK) == null);
   }

@@ -7,7 +7,7 @@ public class ClientClosedException extends PoolClosedException {
   /**
    * Creates the exception.
    *
-   * @param cause what a closed pool threw
+   * @param cause the exception of a closed pool
    */
   public ClientClosedException(Throwable cause) {
     super("the Jedis client is closed", cause);

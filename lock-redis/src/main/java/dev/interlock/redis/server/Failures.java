@@ -151,7 +151,7 @@ public final class Failures {
     String code = code(message);
     return switch (code) {
       case "LOADING" ->
-          passing("is still loading its data into memory; try again when it has finished", e);
+          passing("is still loading its data into memory; it answers when it has finished", e);
       case "READONLY" ->
           passing(
               "is a read-only replica; connect to the primary, or let redis-sentinel: or"

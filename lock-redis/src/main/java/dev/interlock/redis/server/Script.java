@@ -70,7 +70,7 @@ public final class Script {
   /** Prevents renewal, and keeps the lock for the rest of its TTL. */
   public static final Script REVOKE = ours(1, "revoke");
 
-  /** Reads who holds the lock. */
+  /** Reads the holders of the lock. */
   public static final Script INSPECT = ours(2, "inspect");
 
   private final byte[] keyCount;

@@ -328,10 +328,10 @@ public final class Subscriber implements AutoCloseable {
     } finally {
       lock.unlock();
     }
-    Subscription made;
+    Subscription next;
     try {
       // Longer than two probes, so that two have gone unanswered.
-      made = new Subscription(connections.get(), idleChannel, probeMillis * 5 / 2, listener);
+      next = new Subscription(connections.get(), idleChannel, probeMillis * 5 / 2, listener);
     } catch (RuntimeException | Error e) {
       locked(
           () -> {
@@ -344,15 +344,15 @@ public final class Subscriber implements AutoCloseable {
     try {
       connectIsDue = false;
       if (closed) {
-        made.close();
+        next.close();
         return;
       }
-      listeners.newThread(() -> listen(made)).start();
-      subscription = made;
+      listeners.newThread(() -> listen(next)).start();
+      subscription = next;
       idleProbes = 0;
-      later(probeMillis, () -> probe(made));
+      later(probeMillis, () -> probe(next));
     } catch (Error e) {
-      made.close();
+      next.close();
       reconnectAfter(e);
     } finally {
       lock.unlock();

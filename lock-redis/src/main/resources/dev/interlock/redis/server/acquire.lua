@@ -8,7 +8,7 @@
 --       message on release
 -- Replies: the token, a number
 --          busy, the remaining TTL in ms, and the value
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 --
 -- A client that waits for a message marks the held lock with "awaited|". Without the mark nothing is
 -- published on release. The server's list of subscribers could not replace the mark: in a cluster the

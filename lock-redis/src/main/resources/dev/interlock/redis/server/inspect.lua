@@ -1,4 +1,4 @@
--- Reads who holds the lock.
+-- Reads the holders of the lock.
 --
 -- KEYS: lock, fence
 -- Replies: free
@@ -6,7 +6,7 @@
 --          text if there is one
 --          shared, the head, the server's time in ms, and the members and their scores, see
 --          share_acquire
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 --
 -- Also works on a primary that refuses writes because it has too few replicas: people inspect locks
 -- to find out why none is granted.

@@ -5,7 +5,7 @@
 -- ARGV: the claim's value
 -- Replies: released, alone, or with the error if the release could not be published
 --          not held
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 --#include value
 if value ~= ARGV[1] and value ~= 'revoked|' .. ARGV[1] then
 --#include on_primary

@@ -4,7 +4,7 @@
 -- ARGV: the claim's value; TTL in ms; retention of the fence in ms
 -- Replies: renewed
 --          gone, and absent, revoked or taken
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 --
 -- The fence is not declared as a key. While a cluster moves the slot, it refuses a request that
 -- declares two keys if it finds only one of them. The fence must not make a renewal fail.

@@ -4,7 +4,7 @@
 -- KEYS: lock
 -- Replies: revoked
 --          not held
---          foreign, a key, and what it holds
+--          foreign, a key, and its content
 --
 -- Begins with PEXPIRE: a server without memory refuses to begin with ZADD or SET.
 if redis.call('TYPE', KEYS[1]).ok == 'zset' then

@@ -9,7 +9,7 @@
 --          busy, in how many ms to ask again, and the hold that is in the way, or an empty text.
 --          0 ms and an empty text ask to repeat the request at once: more holds that have ended must
 --          be removed first
---          foreign, a key, and what it holds: a head if the name is in use as another kind of lock
+--          foreign, a key, and its content: a head if the name is in use as another kind of lock
 --
 -- The key is a sorted set, which scripts for exclusive locks cannot mistake for one of theirs. Its
 -- members by their scores:
