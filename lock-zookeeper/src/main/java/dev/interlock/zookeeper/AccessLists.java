@@ -21,8 +21,9 @@ interface AccessLists {
   List<ACL> of(String path);
 
   /**
-   * Gives the nodes to the authenticated user alone, or to everybody. The namespace's node is
-   * shared even then: otherwise its first user would lock all others out.
+   * Gives all rights to the authenticated user alone, or to everybody if there is none. Everybody
+   * may read the namespace's node and create locks below it, or its first user would lock all
+   * others out.
    */
   static AccessLists forUser(boolean authenticated, String namespacePath) {
     List<ACL> shared =
@@ -38,9 +39,9 @@ interface AccessLists {
   }
 
   /**
-   * Asks the framework's own provider, in the only way there is: Curator builds an operation of a
-   * transaction, which is never sent. As for every transaction, the provider is given the path
-   * below the framework's namespace.
+   * Asks the framework's own provider. The only way is to let Curator build an operation of a
+   * transaction, which is never sent. As for every transaction, Curator passes the provider the
+   * path below the framework's namespace.
    */
   static AccessLists of(CuratorFramework curator) {
     String namespace = curator.getNamespace();

@@ -13,13 +13,16 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the first contact with the servers, and refuses what cannot work, with the reason. */
+/**
+ * Opens backends: connects to the servers, and refuses a configuration that cannot work, with the
+ * reason.
+ */
 final class BackendOpener {
 
   private static final Logger log = LoggerFactory.getLogger(BackendOpener.class);
 
-  private static final int TICKS_UNTIL_CONTACT = 3;
-  private static final Duration UNTIL_NEXT_TRY = Duration.ofMillis(20);
+  private static final int MAX_TICKS_UNTIL_CONTACT = 3;
+  private static final Duration RETRY_PAUSE = Duration.ofMillis(20);
 
   private final AccessLists accessLists;
   private final ZooKeeperSettings settings;
@@ -44,7 +47,7 @@ final class BackendOpener {
   /**
    * Opens a backend on the started framework of the program.
    *
-   * @param servers how many addresses the framework has
+   * @param servers the number of addresses that the framework has
    */
   ZooKeeperBackend open(int servers, CuratorFramework program) {
     return open(
@@ -54,8 +57,8 @@ final class BackendOpener {
   /**
    * Opens a backend on frameworks of its own.
    *
-   * @param servers how many addresses they have
-   * @param sessionTimeout the time-out that they ask for
+   * @param servers the number of addresses that they have
+   * @param sessionTimeout the time-out that they request
    * @param logins the users as which their sessions authenticate
    */
   ZooKeeperBackend open(
@@ -74,14 +77,14 @@ final class BackendOpener {
     return open(servers, sessionTimeout, new SessionPool(next.get(), next, later, failures));
   }
 
-  private Sessions sessions(CuratorFramework curator, @Nullable FastReconnectDrivers ours) {
-    return new Sessions(curator, ours, context, later, failures, settings, maxNodeBytes);
+  private Sessions sessions(CuratorFramework curator, @Nullable FastReconnectDrivers ownDrivers) {
+    return new Sessions(curator, ownDrivers, context, later, failures, settings, maxNodeBytes);
   }
 
   private ZooKeeperBackend open(int servers, Duration sessionTimeout, SessionPool sessions) {
     boolean opened = false;
     try {
-      greet(sessions.first(), sessionTimeout);
+      checkServers(sessions.first(), sessionTimeout);
       ZooKeeperBackend backend =
           new ZooKeeperBackend(
               ZooKeeperTopology.info(servers, settings), sessions, accessLists, context, failures);
@@ -97,31 +100,36 @@ final class BackendOpener {
     }
   }
 
-  private void greet(Sessions sessions, Duration sessionTimeout) throws InterruptedException {
+  private void checkServers(Sessions sessions, Duration sessionTimeout)
+      throws InterruptedException {
     Deadline deadline = Deadline.in(context.time(), context.options().requestTimeout());
-    Session session = firstAnswered(sessions, deadline);
-    session.requireLongEnough(failures);
+    Session session = awaitFirstReply(sessions, deadline);
+    session.requireMinTimeout(failures);
     warnIfShorter(session.timeout(), sessionTimeout);
-    // It takes two ticks on a session that is older than this client. If it takes longer, say
+    // This takes two ticks on a session that is older than this client. If it takes longer, say
     // because a server has lost the others, the first acquisition waits for it.
     session.awaitLeaderContact(
         new WakeUp(context.time()),
-        Deadline.in(context.time(), settings.tickTime().multipliedBy(TICKS_UNTIL_CONTACT)));
+        Deadline.in(context.time(), settings.tickTime().multipliedBy(MAX_TICKS_UNTIL_CONTACT)));
   }
 
   private static void warnIfShorter(Duration granted, Duration wanted) {
     if (granted.compareTo(wanted) < 0) {
       log.warn(
-          "the servers end a session after {} ms without a sign of life, and not after the {} ms"
-              + " asked for: a longer pause or outage costs all leases, whatever their TTL; raise"
-              + " the servers' maxSessionTimeout",
+          "the servers granted a session time-out of {} ms instead of {} ms: a longer pause or"
+              + " outage loses all leases, whatever their TTL; raise the servers'"
+              + " maxSessionTimeout",
           granted.toMillis(),
           wanted.toMillis());
     }
   }
 
-  /** Asks again on the next connection if one breaks meanwhile. */
-  private Session firstAnswered(Sessions sessions, Deadline deadline) throws InterruptedException {
+  /**
+   * Returns the session on which the servers first replied. Repeats the requests if a connection
+   * breaks.
+   */
+  private Session awaitFirstReply(Sessions sessions, Deadline deadline)
+      throws InterruptedException {
     KeeperException broken = null;
     while (true) {
       awaitConnection(sessions, deadline, broken);
@@ -138,8 +146,8 @@ final class BackendOpener {
           throw failures.explain(e);
         }
         broken = e;
-        // A driver that is being closed fails at once, again and again.
-        var unused = new WakeUp(context.time()).await(deadline.orIn(UNTIL_NEXT_TRY));
+        // A driver that is being closed fails at once every time.
+        var unused = new WakeUp(context.time()).await(deadline.orIn(RETRY_PAUSE));
       }
     }
   }
@@ -152,7 +160,7 @@ final class BackendOpener {
       if (Failures.isNoNode(e)) {
         throw failures.noChroot(e);
       }
-      // Without the right to read the root, a user may have rights below it.
+      // A user without the right to read the root may have rights below it.
       if (e.code() != KeeperException.Code.NOAUTH) {
         throw e;
       }
@@ -169,10 +177,10 @@ final class BackendOpener {
     throw broken != null
         ? failures.temporary("every connection broke " + within, broken)
         : failures.temporary(
-            "no server let us connect "
+            "no server accepted a connection "
                 + within
-                + "; does a ZooKeeper with a quorum serve there? (One that requires TLS or SASL"
-                + " gives no reason.)",
+                + "; does a ZooKeeper with a quorum run there? (A server that requires TLS or SASL"
+                + " gives no reason for a refusal.)",
             null);
   }
 }

@@ -6,23 +6,26 @@ import java.time.Duration;
 import java.util.function.Supplier;
 
 /**
- * Watches a session's connection for silence. A silent connection counts as dead, and the driver is
- * made to open another. The driver itself would wait for two thirds of the session's time-out, when
- * all leases would be lost already.
+ * Replaces a session's connection when it falls silent. The driver itself would wait for two thirds
+ * of the session's time-out, and by then all leases would be lost.
  *
- * <p>Requests without a connection wait in the driver for the next one, so their age says nothing
- * about that one. The driver's state does not help either: it is "connected" while the driver
- * pauses before its next try. So silence counts from the time at which Curator saw a connection.
+ * <p>Requests that are sent without a connection wait in the driver for the next one, so their age
+ * says nothing about it. The driver's state does not help: it is "connected" while the driver
+ * pauses before its next attempt. So silence counts from the time at which Curator saw a
+ * connection.
  */
 final class Connection {
 
-  /** Leaves time for a failed renewal, a new connection and another renewal. */
-  private static final int PATIENCES_PER_SESSION = 10;
+  /**
+   * A tenth of the session's time-out leaves time for a failed renewal, a new connection and
+   * another renewal.
+   */
+  private static final int SILENCES_PER_SESSION_TIMEOUT = 10;
 
   private final TimeSource time;
-  private final Duration patience;
+  private final Duration silenceTimeout;
   private final Supplier<Duration> sessionTimeout;
-  private final Runnable replacement;
+  private final Runnable reconnect;
   private volatile long heardAt;
   private volatile long answeredAt;
 
@@ -32,11 +35,11 @@ final class Connection {
   @GuardedBy("this")
   private long upSince;
 
-  /** Since when requests have had no answer, unless something was heard later. */
+  /** The time since which requests have had no answer, unless something was heard later. */
   @GuardedBy("this")
   private long unansweredSince;
 
-  /** When a silent connection was last replaced. */
+  /** The time at which a silent connection was last replaced. */
   @GuardedBy("this")
   private long replacedAt;
 
@@ -44,16 +47,19 @@ final class Connection {
    * Starts without a connection.
    *
    * @param time the clock
-   * @param patience the shortest silence that counts, while a request is pending
+   * @param silenceTimeout the shortest silence that counts while a request is pending
    * @param sessionTimeout the session's time-out
-   * @param replacement makes the driver open another connection
+   * @param reconnect makes the driver open another connection
    */
   Connection(
-      TimeSource time, Duration patience, Supplier<Duration> sessionTimeout, Runnable replacement) {
+      TimeSource time,
+      Duration silenceTimeout,
+      Supplier<Duration> sessionTimeout,
+      Runnable reconnect) {
     this.time = time;
-    this.patience = patience;
+    this.silenceTimeout = silenceTimeout;
     this.sessionTimeout = sessionTimeout;
-    this.replacement = replacement;
+    this.reconnect = reconnect;
     this.heardAt = time.nanoTime();
     this.upSince = heardAt;
     this.unansweredSince = heardAt - 1;
@@ -61,45 +67,45 @@ final class Connection {
     this.answeredAt = replacedAt;
   }
 
-  synchronized void up() {
+  synchronized void onConnected() {
     up = true;
     upSince = time.nanoTime();
   }
 
-  synchronized void down() {
+  synchronized void onDisconnected() {
     up = false;
   }
 
-  /** A request has ended, with or without success. */
-  void heard() {
+  /** Called when a request has ended, with or without success. */
+  void onRequestEnd() {
     heardAt = time.nanoTime();
   }
 
-  /** The server has answered a request. */
-  void answered() {
+  /** Called when the server has answered a request. */
+  void onReply() {
     answeredAt = time.nanoTime();
     heardAt = answeredAt;
   }
 
-  /** A request had no answer by its deadline. */
-  void unansweredSince(long sentAt) {
+  /** Called when a request had no answer by its deadline. */
+  void onRequestTimeout(long sentAt) {
     long now = time.nanoTime();
     synchronized (this) {
-      long lastSign = later(heardAt, upSince);
-      if (unansweredSince - lastSign < 0) {
-        unansweredSince = later(sentAt, lastSign);
+      long lastSignal = later(heardAt, upSince);
+      if (unansweredSince - lastSignal < 0) {
+        unansweredSince = later(sentAt, lastSignal);
       }
       long timeout = sessionTimeout.get().toNanos();
-      // Not at once, and not again soon if that did not help: reconnections make a slow server
-      // slower.
-      long limit = Math.max(patience.toNanos(), timeout / PATIENCES_PER_SESSION);
-      boolean inVain = answeredAt - replacedAt <= 0 && now - replacedAt < timeout / 2;
-      if (!up || now - unansweredSince < limit || inVain) {
+      // Reconnecting makes a slow server slower: do not do it at once, nor repeat it soon if it did
+      // not help.
+      long limit = Math.max(silenceTimeout.toNanos(), timeout / SILENCES_PER_SESSION_TIMEOUT);
+      boolean stillSilent = answeredAt - replacedAt <= 0 && now - replacedAt < timeout / 2;
+      if (!up || now - unansweredSince < limit || stillSilent) {
         return;
       }
       replacedAt = now;
     }
-    replacement.run();
+    reconnect.run();
   }
 
   private static long later(long one, long other) {

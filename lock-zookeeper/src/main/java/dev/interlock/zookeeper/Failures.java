@@ -22,7 +22,7 @@ final class Failures {
   }
 
   /**
-   * Sets what to do when the servers deny rights.
+   * Sets how to refresh the logins when the servers deny rights.
    *
    * @param refresh authenticates with new passwords, and returns whether there were any
    */
@@ -39,7 +39,7 @@ final class Failures {
     return new LockUnavailableException(BACKEND, endpoint, problem, cause);
   }
 
-  /** A failure that lasts until a person mends it. */
+  /** A failure that lasts until somebody corrects the configuration. */
   LockConfigurationException misconfigured(String problem, @Nullable Throwable cause) {
     return new LockConfigurationException(BACKEND + " at " + endpoint + ": " + problem, cause);
   }
@@ -51,9 +51,9 @@ final class Failures {
 
   LockUnavailableException slow(Duration validity) {
     return temporary(
-        "a write takes most of the "
+        "writes are slow: one takes most of the "
             + validity.toMillis()
-            + " ms for which it proves the session; a longer sessionTimeout may help",
+            + " ms for which it confirms the session; set a longer sessionTimeout",
         null);
   }
 
@@ -66,7 +66,7 @@ final class Failures {
   }
 
   LockUnavailableException nodeDeleted() {
-    return temporary("our node in the queue was deleted", null);
+    return temporary("this client's node in the queue was deleted", null);
   }
 
   LockConfigurationException sessionFull() {
@@ -74,8 +74,8 @@ final class Failures {
         "the locks and waiters on the CuratorFramework's session would need more than "
             + NodeAccount.MAX_BYTES / 1024
             + " KiB for the paths of their nodes; servers could not read the transaction that ends"
-            + " such a session. Use further CuratorFrameworks, or open clients by a URI, which"
-            + " begin further sessions themselves",
+            + " such a session. Use more CuratorFrameworks, or open clients by a URI: those begin"
+            + " more sessions when they need them",
         null);
   }
 
@@ -83,16 +83,17 @@ final class Failures {
     return misconfigured(
         "the node \""
             + path
-            + "\" was created by another program, or by a later version of Interlock; find out which,"
-            + " and delete it, upgrade, or use another namespace",
+            + "\" was created by another program, or by a later version of Interlock; find out"
+            + " which, and delete it, upgrade, or use another namespace",
         null);
   }
 
   LockConfigurationException notListed(String name) {
     return misconfigured(
-        "does not permit us to read the lock \""
+        "does not permit this client to read the lock \""
             + name
-            + "\", and perhaps others; a listing that reaches it is not complete",
+            + "\", and perhaps others, so the listing is not complete; grant the right to read the"
+            + " locks' nodes",
         null);
   }
 
@@ -110,7 +111,7 @@ final class Failures {
     return misconfigured("the chroot's node does not exist; create it first", e);
   }
 
-  /** Explains an error that a server or the driver answered with. */
+  /** Explains an error that a server or the driver reported. */
   LockException explain(KeeperException e) {
     return switch (e.code()) {
       case CONNECTIONLOSS -> temporary("the connection broke or could not be made", e);
@@ -123,18 +124,20 @@ final class Failures {
           temporary("limits its requests or its data: " + e.getMessage(), e);
       case NOAUTH ->
           loginsHaveChanged.getAsBoolean()
-              ? temporary("did not grant us rights with the passwords before these changed", e)
+              ? temporary(
+                  "denied the request, which was sent with the passwords before they changed", e)
               : misconfigured(
-                  "does not grant us the rights that locks need at "
+                  "does not grant this client the rights that locks need at "
                       + e.getPath()
                       + " (create, read and delete); write user and password as"
                       + " user:password@host",
                   e);
-      case AUTHFAILED -> misconfigured("refuses our authentication", e);
+      case AUTHFAILED -> misconfigured("refuses the client's authentication", e);
       case INVALIDACL ->
           misconfigured(
-              "refuses the access list of the lock's node, because it has authenticated no user; give"
-                  + " a user and a password, have it check certificates, or write access=anyone",
+              "refuses the access list of the lock's node, because it has authenticated no user;"
+                  + " give a user and a password, have it check certificates, or write"
+                  + " access=anyone",
               e);
       case NOCHILDRENFOREPHEMERALS ->
           misconfigured(
@@ -158,7 +161,7 @@ final class Failures {
     return isConnectionLoss(e) || e.code() == Code.OPERATIONTIMEOUT;
   }
 
-  /** Whether the request may have been carried out, or may still be. */
+  /** Whether the servers may have carried out the request, or still may. */
   static boolean isInDoubt(Code code) {
     return switch (code) {
       case CONNECTIONLOSS, OPERATIONTIMEOUT, REQUESTTIMEOUT, SYSTEMERROR -> true;

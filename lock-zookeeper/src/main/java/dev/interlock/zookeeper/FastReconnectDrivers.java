@@ -16,25 +16,25 @@ import org.jspecify.annotations.Nullable;
 /**
  * Creates drivers that reconnect fast. The usual driver pauses for a second after it has tried all
  * addresses, and for up to another second before each try. The second pause is random, and enough
- * to spread the clients; the first costs leases (LEASE-07).
+ * to spread the clients; the first loses leases (LEASE-07).
  *
- * <p>The usual driver also divides the session's time-out by the number of addresses, and waits
- * that long for a server that accepts the connection and does not answer: with one address, until
- * all leases are lost. Servers do that while they start, or when they are suspended. Here a try
- * takes a sixth of the session's time-out at most. With time-outs below twelve seconds, where that
- * would be too short for a busy server, it may take up to four seconds.
+ * <p>The usual driver also waits too long for a server that accepts the connection but does not
+ * answer, as a starting or suspended server does. It waits for the session's time-out divided by
+ * the number of addresses: with one address, until all leases are lost. These drivers wait for at
+ * most a sixth of the session's time-out. If that is less than two seconds, which is too short for
+ * a busy server, they may wait for up to four seconds.
  */
 final class FastReconnectDrivers implements ZookeeperFactory {
 
-  private static final long LONGEST_PAUSE_MILLIS = 100;
+  private static final long MAX_PAUSE_MILLIS = 100;
   private static final int ATTEMPTS_PER_SESSION = 6;
-  private static final int SHORTEST_ATTEMPT_MILLIS = 2_000;
+  private static final int MIN_ATTEMPT_MILLIS = 2_000;
 
   private final TimeSource time;
   private final Logins logins;
   private volatile @Nullable Created last;
 
-  /** A driver, and a time before its session. */
+  /** A driver, and a time before its session began. */
   private record Created(ZooKeeper driver, ClockReading beginning) {}
 
   FastReconnectDrivers(TimeSource time, Logins logins) {
@@ -42,7 +42,10 @@ final class FastReconnectDrivers implements ZookeeperFactory {
     this.logins = logins;
   }
 
-  /** A time before the driver's session; long before, for any but the newest driver. */
+  /**
+   * Returns a time before the driver's session began; for any but the newest driver, a time long
+   * before.
+   */
   ClockReading beginningOf(ZooKeeper driver) {
     Created newest = last;
     return newest != null && newest.driver() == driver
@@ -77,7 +80,9 @@ final class FastReconnectDrivers implements ZookeeperFactory {
     return driver;
   }
 
-  /** The usual addresses, with shorter pauses, and the present logins for each connection. */
+  /**
+   * The usual addresses with shorter pauses, which also refresh the logins before each connection.
+   */
   private static final class FastHosts implements HostProvider {
     private final HostProvider usual;
     private final int requestedTimeout;
@@ -90,19 +95,18 @@ final class FastReconnectDrivers implements ZookeeperFactory {
       this.logins = logins;
     }
 
-    /** The driver uses this only to divide the session's time-out. */
+    /** Returns the number by which the driver divides the session's time-out, its only use. */
     @Override
     public int size() {
-      ZooKeeper known = driver;
-      int timeout = known == null ? requestedTimeout : known.getSessionTimeout();
-      return Math.max(
-          usual.size(), Math.min(ATTEMPTS_PER_SESSION, timeout / SHORTEST_ATTEMPT_MILLIS));
+      ZooKeeper current = driver;
+      int timeout = current == null ? requestedTimeout : current.getSessionTimeout();
+      return Math.max(usual.size(), Math.min(ATTEMPTS_PER_SESSION, timeout / MIN_ATTEMPT_MILLIS));
     }
 
     @Override
     public InetSocketAddress next(long pause) {
       logins.refresh();
-      return usual.next(Math.min(pause, LONGEST_PAUSE_MILLIS));
+      return usual.next(Math.min(pause, MAX_PAUSE_MILLIS));
     }
 
     @Override

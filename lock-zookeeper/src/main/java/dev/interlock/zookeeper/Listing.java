@@ -15,19 +15,20 @@ import org.jspecify.annotations.Nullable;
 /**
  * One page of a listing, in the order of the locks' names.
  *
- * <p>Each page tells of moments within its call: its reads follow a committed transaction on the
- * same session. So a lock that is held throughout is listed, even if it passes from one client to
- * the next meanwhile, and one whose release was confirmed before is not. The states lack the
- * waiters. A lock with a foreign node is left out; {@link ZooKeeperBackend#inspect} refuses it with
- * the reason.
+ * <p>Each page shows states of moments within its call, because its reads follow a committed
+ * transaction on the same session. So a lock that is held throughout is listed, even if it passes
+ * from one client to the next meanwhile. A lock whose release was confirmed earlier is not listed.
+ * The states do not contain the waiters. A lock with a foreign node is left out; {@link
+ * ZooKeeperBackend#inspect} refuses it with the reason.
  *
- * <p>Whether a lock is held cannot be told without the right to read its node. The listing
- * continues past it, and fails after its last page, with a message that names the first such lock.
+ * <p>Without the right to read a lock's node, the client cannot know whether the lock is held. The
+ * listing continues past such locks, and fails after its last page with a message that names the
+ * first of them.
  *
- * <p>The first page costs one request for the names of all locks of the namespace, which the
- * following pages use as well. For each lock that it looks at a page costs one request, and another
- * for each holder. No request is repeated after a broken connection: the driver breaks the
- * connection over an answer that is longer than {@code jute.maxbuffer}, and would do so again.
+ * <p>The first page costs one request for the names of all locks of the namespace, which the later
+ * pages use as well. Each page costs one request for each lock that it reads, and one for each
+ * holder. No request is repeated after a broken connection: the driver breaks the connection when a
+ * reply is longer than {@code jute.maxbuffer}, and would do so again.
  */
 final class Listing {
 
@@ -38,12 +39,15 @@ final class Listing {
 
   private String prefix = "";
 
-  /** The names that are left for the pages that follow. */
+  /** The names for the later pages. */
   private List<String> remaining = List.of();
 
   private @Nullable String next;
 
-  /** The node of the first lock that may not be read, if there was one on this page or before. */
+  /**
+   * The node of the first lock on this page or an earlier one that the client may not read; empty
+   * if there is none.
+   */
   private String refused = "";
 
   Listing(Session session, String namespacePath, Failures failures, Deadline deadline) {
@@ -56,9 +60,10 @@ final class Listing {
   /**
    * Reads a page.
    *
-   * @param cursor the nodes of the last lock of the page before, if there are more, and of the
-   *     first lock that may not be read, if there is one, with a slash between them
-   * @param last the last listing, perhaps of the page before; null if that is not known
+   * @param cursor two nodes with a slash between them: that of the last lock of the previous page,
+   *     empty if there are no more locks, and that of the first lock that the client may not read,
+   *     empty if there is none
+   * @param last the last listing, perhaps of the previous page; null if there is none
    */
   LockPage page(String prefix, @Nullable String cursor, int limit, @Nullable Listing last)
       throws KeeperException, InterruptedException {
@@ -79,18 +84,21 @@ final class Listing {
     } else {
       names = namesAfter(after);
     }
-    List<String> present = names.subList(0, Math.min(limit, names.size()));
-    remaining = names.subList(present.size(), names.size());
-    List<LockState> held = held(present);
+    List<String> ofPage = names.subList(0, Math.min(limit, names.size()));
+    remaining = names.subList(ofPage.size(), names.size());
+    List<LockState> states = heldStates(ofPage);
     if (!remaining.isEmpty()) {
-      next = LockPaths.node(present.get(limit - 1)) + "/" + refused;
+      next = LockPaths.node(ofPage.get(limit - 1)) + "/" + refused;
     } else if (!refused.isEmpty()) {
       next = "/" + refused;
     }
-    return new LockPage(held, next);
+    return new LockPage(states, next);
   }
 
-  /** By identity: the names of another listing, with an equal cursor, may be older. */
+  /**
+   * Compares the cursor by identity: the names of another listing with an equal cursor may be
+   * older.
+   */
   @SuppressWarnings("ReferenceEquality")
   private boolean isFollowedBy(String otherPrefix, @Nullable String cursor) {
     return cursor != null && prefix.equals(otherPrefix) && next == cursor;
@@ -118,50 +126,51 @@ final class Listing {
   private record Held(
       String name, LockQueue queue, Map<NodeName, ReplyFuture<Session.NodeData>> holders) {}
 
-  /** Those of the locks that are held. Sends the requests for all before it waits for a reply. */
-  private List<LockState> held(List<String> names) throws KeeperException, InterruptedException {
-    List<LockState> held = new ArrayList<>();
-    List<String> open = names;
-    while (!open.isEmpty()) {
+  /** Returns the states of the held locks. Sends all requests before it waits for a reply. */
+  private List<LockState> heldStates(List<String> names)
+      throws KeeperException, InterruptedException {
+    List<LockState> states = new ArrayList<>();
+    List<String> pending = names;
+    while (!pending.isEmpty()) {
       List<Held> requested = new ArrayList<>();
-      queues(open)
+      queues(pending)
           .forEach(
               (name, queue) -> {
                 List<NodeName> holders = queue.nodes().subList(0, queue.holders());
                 requested.add(new Held(name, queue, session.dataOf(path(name), holders)));
               });
-      open = new ArrayList<>();
+      pending = new ArrayList<>();
       for (Held lock : requested) {
-        Map<NodeName, Session.NodeData> present = present(lock.holders());
-        if (present.isEmpty()) {
-          open.add(lock.name()); // the lock may have passed to a waiter
+        Map<NodeName, Session.NodeData> existing = existingNodes(lock.holders());
+        if (existing.isEmpty()) {
+          pending.add(lock.name()); // the lock may have passed to a waiter
         } else {
-          held.add(ZooKeeperBackend.held(lock.name(), lock.queue(), present));
+          states.add(ZooKeeperBackend.heldState(lock.name(), lock.queue(), existing));
         }
       }
     }
-    return held;
+    return states;
   }
 
-  private Map<NodeName, Session.NodeData> present(
+  private Map<NodeName, Session.NodeData> existingNodes(
       Map<NodeName, ReplyFuture<Session.NodeData>> replies)
       throws KeeperException, InterruptedException {
-    Map<NodeName, Session.NodeData> present = new HashMap<>();
+    Map<NodeName, Session.NodeData> existing = new HashMap<>();
     for (var reply : replies.entrySet()) {
       try {
-        present.put(reply.getKey(), reply.getValue().await(deadline));
+        existing.put(reply.getKey(), reply.getValue().await(deadline));
       } catch (KeeperException e) {
         if (e.code() == Code.NOAUTH) {
-          present.put(reply.getKey(), Session.NodeData.REFUSED);
+          existing.put(reply.getKey(), Session.NodeData.REFUSED);
         } else if (!Failures.isNoNode(e)) {
           throw e;
         }
       }
     }
-    return present;
+    return existing;
   }
 
-  /** The queues of those locks that are held. */
+  /** Returns the queues of the held locks. */
   private Map<String, LockQueue> queues(List<String> names)
       throws KeeperException, InterruptedException {
     Map<String, ReplyFuture<Session.Children>> listings = new LinkedHashMap<>();

@@ -8,16 +8,16 @@ import java.util.Optional;
  * The paths of locks: each lock has a node directly below the namespace's node, so locks never
  * nest.
  *
- * <p>Letters and digits of the basic plane and printable ASCII stay as they are, so that a person
- * can read the names; everything else is percent-encoded. That includes the slash, the escape
- * character itself, and what the servers refuse: control characters, surrogates, private use, and
- * the names {@code .} and {@code ..}.
+ * <p>Letters and digits of the basic plane and printable ASCII stay as they are, so that people can
+ * read the names. Everything else is percent-encoded, including the slash, the escape character
+ * itself, and all that the servers refuse: control characters, surrogates, private-use characters,
+ * and the names {@code .} and {@code ..}.
  */
 final class LockPaths {
 
   private static final NameEncoding NAMES = NameEncoding.ofLettersAndDigits(" /");
 
-  /** Without it, a first dot could make the whole a relative path. */
+  /** The encoding of a dot at the beginning, which could make the whole a relative path. */
   private static final String FIRST_DOT = "%2E";
 
   private LockPaths() {}
@@ -37,7 +37,7 @@ final class LockPaths {
     return encoded.startsWith(".") ? FIRST_DOT + encoded.substring(1) : encoded;
   }
 
-  /** The name of the lock whose node is called so; empty if no lock has such a node. */
+  /** The name of the lock that has this node; empty if no lock can have it. */
   static Optional<String> nameOf(String node) {
     String encoded = node.startsWith(FIRST_DOT) ? "." + node.substring(FIRST_DOT.length()) : node;
     return Optional.ofNullable(NAMES.decode(encoded)).filter(name -> node(name).equals(node));

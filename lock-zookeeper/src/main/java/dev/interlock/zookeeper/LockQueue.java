@@ -8,30 +8,31 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The holders of a lock and its waiters, as listed at one moment.
+ * The holders and waiters of a lock at one moment.
  *
- * <p>The first nodes whose weights fit into the capacity together are the holders. So nobody
- * overtakes a writer, or a request for more permits. And as no node ever comes in ahead of another,
- * a node that is granted stays so, and every client comes to the same result, however old the state
- * that it sees.
+ * <p>The holders are the first nodes whose weights together fit into the capacity. So no claim
+ * overtakes a writer, or a request for more permits. No node ever gets ahead of another. So a
+ * granted node stays granted, and every client comes to the same result, however old the state that
+ * it sees.
  *
- * <p>The first node decides what the lock is used as. A claim that disagrees with it when it joins
- * is refused, and its client removes the node. It counts like a writer until then, also when it has
- * become the first: those behind it cannot know whether its client still saw another before it.
- * Those that have joined are never refused, whoever becomes the first.
+ * <p>The first node decides the kind and capacity of the lock. A claim that disagrees with the
+ * first node when it joins is refused, and its client removes its node. Until then the node counts
+ * as a writer, even when it has become the first: the nodes behind it cannot know whether its
+ * client saw another node before it. A claim that has joined is never refused, whichever node
+ * becomes the first.
  *
  * @param nodes in the order of arrival
  * @param foreign names of nodes that no lock client created
- * @param lastChange the last transaction that created or deleted one of them; 0 if there was none
+ * @param lastChange the last transaction that created or deleted a node; 0 if there was none
  */
 record LockQueue(List<NodeName> nodes, List<String> foreign, long lastChange) {
 
   /**
-   * How many nodes a claim for the whole lock watches when no more are ahead. It then needs no look
-   * to know that it is granted; a waiter further behind looks once, while that many have yet to
-   * hold the lock.
+   * The maximum number of nodes ahead that a claim for the whole lock watches all of. Such a claim
+   * knows without another listing when it is granted. A waiter further behind lists the queue once,
+   * when this many nodes are left ahead of it.
    */
-  private static final int WATCHED = 4;
+  private static final int MAX_WATCHED_NODES = 4;
 
   LockQueue {
     nodes = List.copyOf(nodes);
@@ -50,7 +51,7 @@ record LockQueue(List<NodeName> nodes, List<String> foreign, long lastChange) {
     return new LockQueue(nodes, foreign, children.lastChange());
   }
 
-  /** A queue in which a node is alone. */
+  /** A queue with a single node. */
   static LockQueue ofOne(QueueNode node) {
     return new LockQueue(List.of(node.name()), List.of(), node.token());
   }
@@ -59,7 +60,9 @@ record LockQueue(List<NodeName> nodes, List<String> foreign, long lastChange) {
     return nodes.isEmpty();
   }
 
-  /** The position of a node, 0 for the first holder's; -1 if it is not in the queue. */
+  /**
+   * The position of a node; 0 is the first holder's, -1 means that the node is not in the queue.
+   */
   int positionOf(NodeName name) {
     return nodes.indexOf(name);
   }
@@ -69,19 +72,22 @@ record LockQueue(List<NodeName> nodes, List<String> foreign, long lastChange) {
     return nodes.stream().filter(node -> node.claimId().equals(claimId)).toList();
   }
 
-  /** This queue without the nodes that were deleted meanwhile. */
-  LockQueue only(Set<NodeName> present) {
-    return new LockQueue(nodes.stream().filter(present::contains).toList(), foreign, lastChange);
+  /** A copy of this queue with only the given nodes. */
+  LockQueue retaining(Set<NodeName> existing) {
+    return new LockQueue(nodes.stream().filter(existing::contains).toList(), foreign, lastChange);
   }
 
   // --- who holds the lock ---------------------------------------------------------------------
 
-  /** What the lock is used as; null if the queue is empty. */
+  /**
+   * The share of the first node, which decides the kind and capacity of the lock; null if the queue
+   * is empty.
+   */
   @Nullable Share use() {
     return isEmpty() ? null : nodes.get(0).share();
   }
 
-  /** How many nodes hold the lock, all of them ahead of the waiters. */
+  /** The number of nodes that hold the lock, all of them ahead of the waiters. */
   int holders() {
     long weight = 0;
     for (int i = 0; i < nodes.size(); i++) {
@@ -111,9 +117,9 @@ record LockQueue(List<NodeName> nodes, List<String> foreign, long lastChange) {
     return share.agreesWith(nodes.get(0).share()) && weight <= share.capacity();
   }
 
-  // --- what the others wait for ---------------------------------------------------------------
+  // --- what the waiters wait for --------------------------------------------------------------
 
-  /** What the node at a position waits for; null if it holds the lock. */
+  /** The nodes for which the node at a position waits; null if it holds the lock. */
   @Nullable Blocker blockerOf(int position) {
     int holders = holders();
     if (position < holders) {
@@ -124,11 +130,11 @@ record LockQueue(List<NodeName> nodes, List<String> foreign, long lastChange) {
       return position == holders ? Blocker.PERMITS : blocker(position - 1, false, true);
     }
     if (node.share().isWhole()) {
-      return position <= WATCHED
+      return position <= MAX_WATCHED_NODES
           ? new Blocker(nodes.subList(0, position), true, true, false)
-          : blocker(position - WATCHED, false, false);
+          : blocker(position - MAX_WATCHED_NODES, false, false);
     }
-    // A reader. Other readers are not in its way.
+    // A reader waits for no other reader.
     int nearest = position - 1;
     while (!excludesReaders(nearest)) {
       nearest--;
@@ -144,16 +150,16 @@ record LockQueue(List<NodeName> nodes, List<String> foreign, long lastChange) {
     return !nodes.get(position).share().equals(Share.READ);
   }
 
-  private Blocker blocker(int position, boolean isOnly, boolean untilGranted) {
-    return new Blocker(List.of(nodes.get(position)), isOnly, position == 0, untilGranted);
+  private Blocker blocker(int position, boolean isOnly, boolean watchesGrants) {
+    return new Blocker(List.of(nodes.get(position)), isOnly, position == 0, watchesGrants);
   }
 
   /**
-   * Whether the waiter behind a holder may wait to hear of that grant. If it joined before the
-   * permits became free, it is in this listing, which shows them as free. Only the next node
-   * counts: it alone watches this one.
+   * Whether the waiter behind a holder may be waiting for a notification of the holder's grant. If
+   * that waiter joined before the permits became free, it is in this listing, which shows them as
+   * free. Only the next node counts, because it alone watches this one.
    */
-  boolean isAwaited(int position) {
+  boolean isGrantAwaited(int position) {
     return nodes.get(position).isSomePermits()
         && position + 1 < nodes.size()
         && nodes.get(position + 1).isSomePermits();

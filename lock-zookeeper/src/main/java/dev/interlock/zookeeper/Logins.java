@@ -10,22 +10,25 @@ import java.util.stream.Stream;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
- * The users as which a client's sessions authenticate, for the digest scheme. ZooKeeper has no
- * users that it would ask for a password: another password is another user. So when the passwords
- * change, a session stays the former users and becomes the new ones as well, and may use the nodes
- * of both; its own nodes accept both.
+ * The users as which a client's sessions authenticate, for the digest scheme. In that scheme the
+ * password is part of the user's identity: another password is another user. So when the passwords
+ * change, a session remains the former users and becomes the new ones as well. It may use the nodes
+ * of both, and its own nodes accept both.
  */
 final class Logins {
 
-  /** For how long answers may arrive to requests that were sent with the former passwords. */
+  /** The time for which replies may arrive to requests that were sent with the former passwords. */
   private static final Duration MAX_ANSWER_AGE = Duration.ofSeconds(10);
 
-  private final Supplier<List<String>> present;
+  private final Supplier<List<String>> source;
 
   @GuardedBy("this")
   private List<String> users;
 
-  /** A new session is these users as well; nodes list all users of theirs. */
+  /**
+   * The previous users, as which new sessions authenticate as well: a node accepts all users of its
+   * session.
+   */
   @GuardedBy("this")
   private List<String> formerUsers = List.of();
 
@@ -38,18 +41,18 @@ final class Logins {
   /**
    * Makes the logins of one client.
    *
-   * @param present reads the present users, each as {@code user:password}; never throws
+   * @param source reads the current users, each as {@code user:password}; never throws
    */
-  Logins(Supplier<List<String>> present) {
-    this.present = present;
-    this.users = present.get();
+  Logins(Supplier<List<String>> source) {
+    this.source = source;
+    this.users = source.get();
   }
 
   /** Authenticates a new session, and again whenever the users change. */
   void begin(ZooKeeper driver) {
     refresh();
     synchronized (this) {
-      drivers.removeIf(known -> !known.getState().isAlive());
+      drivers.removeIf(existing -> !existing.getState().isAlive());
       drivers.add(driver);
       Stream.of(users, formerUsers)
           .flatMap(List::stream)
@@ -59,12 +62,13 @@ final class Logins {
   }
 
   /**
-   * Reads the users again, and authenticates the sessions as new ones.
+   * Reads the users again, and authenticates the sessions as the new ones.
    *
-   * @return whether there were any now or lately, so that a request that was refused may be granted
+   * @return whether there are new ones, or were until recently, so that a refused request may now
+   *     succeed
    */
   boolean refresh() {
-    List<String> read = present.get();
+    List<String> read = source.get();
     synchronized (this) {
       long now = System.nanoTime();
       if (read.equals(users)) {
@@ -82,7 +86,9 @@ final class Logins {
     }
   }
 
-  /** Does not block: the driver sends it before all later requests, and on later connections. */
+  /**
+   * Does not block. The driver sends the login before all later requests, and on later connections.
+   */
   private static void authenticate(ZooKeeper driver, String user) {
     driver.addAuthInfo("digest", user.getBytes(StandardCharsets.UTF_8));
   }

@@ -7,13 +7,14 @@ import java.util.WeakHashMap;
 import org.apache.zookeeper.ZooKeeper;
 
 /**
- * Limits how long the transaction becomes that ends a session: it holds the paths of all nodes that
- * the session owns. Servers write such a transaction whatever its length, and read none that is
- * longer than {@code jute.maxbuffer} and {@code zookeeper.jute.maxbuffer.extrasize} together. With
- * a longer one no follower accepts it from the leader, and no server starts that finds it in its
- * log (<a href="https://issues.apache.org/jira/browse/ZOOKEEPER-4306">ZOOKEEPER-4306</a>).
+ * Limits the length of the transaction that ends a session, which contains the paths of all nodes
+ * of the session. Servers write such a transaction whatever its length, but read none that is
+ * longer than {@code jute.maxbuffer} and {@code zookeeper.jute.maxbuffer.extrasize} together. No
+ * follower accepts a longer one from the leader, and no server starts that finds one in its log (<a
+ * href="https://issues.apache.org/jira/browse/ZOOKEEPER-4306">ZOOKEEPER-4306</a>).
  *
- * <p>A session has one account, however many clients of a program use it. It ends with the session.
+ * <p>A session has one account, however many clients of a program use the session. The account ends
+ * with it.
  */
 final class NodeAccount {
 
@@ -40,7 +41,7 @@ final class NodeAccount {
     return ACCOUNTS.computeIfAbsent(driver, any -> new NodeAccount(maxBytes));
   }
 
-  /** Counts a node that is to be created; false if there is no room for it beside others. */
+  /** Reserves room for a node. Returns false if there is not enough room beside other nodes. */
   synchronized boolean reserve(int nodeBytes) {
     if (bytes > 0 && nodeBytes > maxBytes - bytes) {
       return false;
@@ -49,8 +50,8 @@ final class NodeAccount {
     return true;
   }
 
-  /** Counts a node no longer, which certainly neither exists nor will be created. */
-  synchronized void giveBack(int nodeBytes) {
+  /** Frees the room of a node that certainly neither exists nor will be created. */
+  synchronized void free(int nodeBytes) {
     bytes -= nodeBytes;
   }
 }

@@ -11,7 +11,7 @@ import java.util.regex.Pattern;
 /**
  * The name of one node in a lock's queue: the id of the claim that created it, its share unless the
  * lock is exclusive, and the sequence number that the servers appended. So one listing shows who
- * holds the lock, without a look at any node.
+ * holds the lock, without reading any node.
  *
  * <pre>
  * ID-0000000007         an exclusive lock
@@ -20,24 +20,24 @@ import java.util.regex.Pattern;
  * ID-2of5-0000000007    two permits of a semaphore of five
  * </pre>
  *
- * <p>A later version that stores locks in another way must name its nodes differently: this version
- * refuses a lock that has a child with any other name. Versions that know exclusive locks only
- * refuse the others for that reason.
+ * <p>A later version that stores locks in another way must name its nodes differently, because this
+ * version refuses a lock that has a child with any other name. For the same reason versions that
+ * know only exclusive locks refuse the other kinds.
  *
  * @param full the whole name, as listed
  * @param claimId the id of the claim that created the node
- * @param share how much of the lock the claim takes
+ * @param share the share of the lock that the claim takes
  * @param number the sequence number: the order of arrival
  */
 record NodeName(String full, String claimId, Share share, int number)
     implements Comparable<NodeName> {
 
   /**
-   * The highest sequence number in use. A lock that has come half as far gets a new node, and
-   * counts from 0 again, as soon as its queue is empty. The servers count the children of a node in
-   * 32 bits; after an overflow numbers are negative, or given to several nodes.
+   * The highest sequence number in use. A lock that has used half of the numbers gets a new node as
+   * soon as its queue is empty, and counts from 0 again. The servers count the children of a node
+   * in 32 bits; after an overflow numbers are negative, or shared by several nodes.
    */
-  static final int LAST_NUMBER = Integer.MAX_VALUE - (1 << 20);
+  static final int MAX_NUMBER = Integer.MAX_VALUE - (1 << 20);
 
   private static final int ID_LENGTH = 27;
   private static final Pattern NAME =
@@ -46,7 +46,7 @@ record NodeName(String full, String claimId, Share share, int number)
               + ID_LENGTH
               + "})-(?:(read|write|([1-9]\\d{0,9})of([1-9]\\d{0,9}))-)?(-?\\d{9,10})");
 
-  /** The name to ask the servers for; they append the number. */
+  /** The beginning of the name, to which the servers append the number. */
   static String prefix(Claim claim) {
     Share share = claim.share();
     return claim.id()
@@ -57,7 +57,7 @@ record NodeName(String full, String claimId, Share share, int number)
         };
   }
 
-  /** The name of a claim's node, to which the servers appended a number. */
+  /** The name of a claim's node with the number that the servers appended. */
   static NodeName of(Claim claim, int number) {
     String prefix = prefix(claim);
     return new NodeName(
@@ -67,7 +67,7 @@ record NodeName(String full, String claimId, Share share, int number)
         number < 0 ? Integer.MAX_VALUE : number);
   }
 
-  /** At least ten characters, as the servers write it. */
+  /** Formats a number as the servers do, in at least ten characters. */
   private static String digits(int number) {
     return number < 0
         ? "-" + Strings.padStart(Long.toString(-(long) number), 9, '0')
@@ -90,14 +90,14 @@ record NodeName(String full, String claimId, Share share, int number)
   }
 
   private static Optional<Share> share(Matcher name) {
-    String use = name.group(2);
-    if (use == null) {
+    String kind = name.group(2);
+    if (kind == null) {
       return Optional.of(Share.EXCLUSIVE);
     }
-    if (use.equals("read")) {
+    if (kind.equals("read")) {
       return Optional.of(Share.READ);
     }
-    if (use.equals("write")) {
+    if (kind.equals("write")) {
       return Optional.of(Share.WRITE);
     }
     long permits = Long.parseLong(name.group(3));
@@ -107,18 +107,18 @@ record NodeName(String full, String claimId, Share share, int number)
         : Optional.empty();
   }
 
-  /** Whether the claim takes some permits of a semaphore, and leaves others. */
+  /** Whether the claim takes some, but not all, permits of a semaphore. */
   boolean isSomePermits() {
     return share.kind() == LockKind.SEMAPHORE && !share.isWhole();
   }
 
-  boolean isBeyondLast() {
-    return number > LAST_NUMBER;
+  boolean isBeyondMaxNumber() {
+    return number > MAX_NUMBER;
   }
 
   /** Whether the lock's node should be replaced when its queue is empty. */
-  boolean isWorn() {
-    return number > LAST_NUMBER / 2;
+  boolean isHalfUsedUp() {
+    return number > MAX_NUMBER / 2;
   }
 
   @Override

@@ -12,9 +12,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Deletes what a claim may have left on a session that outlives this client: a node whose creation
- * was never confirmed, or one whose deletion was not. It looks and deletes again, with growing
- * pauses, until the deletion is confirmed or the session ends. It uses no thread of its own.
+ * Deletes the node that a claim may have left on a session that outlives this client, because the
+ * node's creation or deletion was never confirmed. The cleanup lists and deletes again, with
+ * growing pauses, until the deletion is confirmed or the session ends. It uses no thread of its
+ * own.
  */
 final class OrphanCleanup {
 
@@ -27,7 +28,7 @@ final class OrphanCleanup {
   private final Later later;
   private final String prefix;
   private final String lock;
-  private final Runnable whenDone;
+  private final Runnable onDone;
   private volatile Duration pause = MIN_PAUSE;
   private volatile boolean refusalIsLogged;
 
@@ -35,16 +36,16 @@ final class OrphanCleanup {
    * Prepares a cleanup.
    *
    * @param driver the session's
-   * @param later is not closed before the cleanup is done
+   * @param later a scheduler that is not closed before the cleanup is done
    * @param prefix the beginning of the node's path
-   * @param whenDone called when the node certainly does not exist, and the session lives on
+   * @param onDone called when the node certainly does not exist and the session lives on
    */
-  OrphanCleanup(ZooKeeper driver, Later later, String prefix, Runnable whenDone) {
+  OrphanCleanup(ZooKeeper driver, Later later, String prefix, Runnable onDone) {
     this.driver = driver;
     this.later = later;
     this.prefix = prefix;
     this.lock = parent(prefix);
-    this.whenDone = whenDone;
+    this.onDone = onDone;
   }
 
   private static String parent(String path) {
@@ -54,33 +55,33 @@ final class OrphanCleanup {
   /** Starts the cleanup. Does not block. */
   void start() {
     if (driver.getState().isAlive()) {
-      // A listing behind a committed transaction shows the effect of every request before it, on
-      // any connection. A check that fails is committed as well.
-      driver.multi(List.of(Op.check(parent(lock), -1)), this::caughtUp, null);
+      // A listing that follows a committed transaction shows the effect of every earlier request,
+      // on any connection. A check that fails is committed as well.
+      driver.multi(List.of(Op.check(parent(lock), -1)), this::onCommit, null);
     }
   }
 
-  private void caughtUp(
+  private void onCommit(
       int code, String path, @Nullable Object context, @Nullable List<OpResult> results) {
     if (code == Code.OK.intValue() || code == Code.NOAUTH.intValue()) {
-      driver.getChildren(lock, false, this::listed, null);
+      driver.getChildren(lock, false, this::onListing, null);
     } else {
       retryUnlessDone(code);
     }
   }
 
-  private void listed(
+  private void onListing(
       int code, String path, @Nullable Object context, @Nullable List<String> names) {
     if (code != Code.OK.intValue() || names == null) {
       retryUnlessDone(code);
       return;
     }
-    List<String> left =
+    List<String> orphans =
         names.stream().map(name -> lock + "/" + name).filter(n -> n.startsWith(prefix)).toList();
-    if (left.isEmpty()) {
-      whenDone.run();
+    if (orphans.isEmpty()) {
+      onDone.run();
     }
-    for (String node : left) {
+    for (String node : orphans) {
       driver.delete(node, -1, (outcome, asked, ignored) -> retryUnlessDone(outcome), null);
     }
   }
@@ -88,10 +89,10 @@ final class OrphanCleanup {
   private void retryUnlessDone(int code) {
     if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
       refusalIsLogged = true;
-      log.warn("the server refuses to delete {}*; retrying until its session ends", prefix);
+      log.warn("the server refuses to delete {}*; retrying until the session ends", prefix);
     }
     if (code == Code.OK.intValue() || code == Code.NONODE.intValue()) {
-      whenDone.run();
+      onDone.run();
     } else {
       Duration next = pause;
       pause = next.compareTo(MAX_PAUSE.dividedBy(2)) > 0 ? MAX_PAUSE : next.multipliedBy(2);

@@ -5,15 +5,15 @@ import dev.interlock.zookeeper.SoleUses.SoleUse;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A node of this client in a lock's queue. A lease keeps it, so its path and name are made from the
- * claim when they are needed.
+ * A node of this client in a lock's queue. Each lease keeps one, so to save memory its path and
+ * name are computed when they are needed.
  *
  * @param session the session that owns the node, which is ephemeral
  * @param claim the claim that created the node
  * @param number the number that the servers appended to the node's name
  * @param token the id of the transaction that created the node
- * @param soleUse what to remember of it when it has been deleted; null unless it was alone in the
- *     queue when it was created
+ * @param soleUse the use to remember when the node has been deleted; null unless the node was alone
+ *     in the queue when it was created
  */
 record QueueNode(Session session, Claim claim, int number, long token, @Nullable SoleUse soleUse) {
 
@@ -32,6 +32,6 @@ record QueueNode(Session session, Claim claim, int number, long token, @Nullable
 
   /** The path of the lock's own node. */
   String lockPath() {
-    return LockPaths.of(session.succession().namespacePath(), claim.name());
+    return LockPaths.of(session.sessions().namespacePath(), claim.name());
   }
 }

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The reply to one request, for one waiting thread. The driver's own blocking calls take no
- * deadline, and cannot tell an interrupt from a reply.
+ * deadline, and do not distinguish an interrupt from a reply.
  */
 final class ReplyFuture<T> {
 
@@ -22,8 +22,8 @@ final class ReplyFuture<T> {
   ReplyFuture(String path, Session session) {
     this.path = path;
     this.session = session;
-    this.sentAt = session.succession().time().nanoTime();
-    this.arrived = new WakeUp(session.succession().time());
+    this.sentAt = session.sessions().time().nanoTime();
+    this.arrived = new WakeUp(session.sessions().time());
   }
 
   String path() {
@@ -35,18 +35,18 @@ final class ReplyFuture<T> {
     return session;
   }
 
-  /** Called on the driver's thread with the outcome of the request. */
+  /** Completes the future on the driver's thread. */
   void complete(int code, @Nullable T result) {
     if (code == Code.CONNECTIONLOSS.intValue()) {
-      session.connection().heard();
+      session.connection().onRequestEnd();
     } else {
-      session.connection().answered();
+      session.connection().onReply();
     }
     if (code == Code.OK.intValue() && result != null) {
       value = result;
     } else {
-      Code known = Code.get(code);
-      error = KeeperException.create(known == null ? Code.SYSTEMERROR : known, path);
+      Code reply = Code.get(code);
+      error = KeeperException.create(reply == null ? Code.SYSTEMERROR : reply, path);
     }
     arrived.signal();
   }
@@ -58,7 +58,7 @@ final class ReplyFuture<T> {
     }
   }
 
-  /** Whether the request certainly was not carried out, and never will be. */
+  /** Whether the servers certainly did not carry out the request, and never will. */
   boolean isRefused() {
     KeeperException failure = error;
     return failure != null && !Failures.isInDoubt(failure.code());
@@ -79,7 +79,7 @@ final class ReplyFuture<T> {
     if (failure != null) {
       throw failure;
     }
-    session.connection().unansweredSince(sentAt);
+    session.connection().onRequestTimeout(sentAt);
     throw KeeperException.create(Code.OPERATIONTIMEOUT, path);
   }
 }

@@ -36,21 +36,21 @@ import org.slf4j.LoggerFactory;
 
 /**
  * One session with the ensemble, from its first connection to its end: its requests, the claims
- * that depend on it, and how long it certainly lasts.
+ * that depend on it, and the time until which it is certain to last.
  *
- * <p>Requests go to the driver itself and not through Curator's builders, which repeat a request
- * after a broken connection. A node that was created twice would wait for itself.
+ * <p>Requests go directly to the driver, because Curator's builders repeat a request after a broken
+ * connection. A node that was created twice would wait for itself.
  */
 final class Session {
 
   private static final Logger log = LoggerFactory.getLogger(Session.class);
 
-  private final Sessions succession;
+  private final Sessions sessions;
   private final ZooKeeper driver;
   private final NodeAccount account;
   private final Connection connection;
   private final SessionCertainty certainty;
-  private final Set<Claim> held = ConcurrentHashMap.newKeySet();
+  private final Set<Claim> grants = ConcurrentHashMap.newKeySet();
   private final Set<WakeUp> waiters = ConcurrentHashMap.newKeySet();
   private final Watches watches = new Watches();
   private final SoleUses soleUses = new SoleUses();
@@ -62,28 +62,31 @@ final class Session {
   private final AtomicInteger agreed = new AtomicInteger();
 
   @GuardedBy("nodes")
-  private boolean abandoned;
+  private boolean cleaningUp;
 
   private volatile boolean ended;
-  private final AtomicBoolean heartbeatsGoOn = new AtomicBoolean();
-  private volatile boolean heartbeatsEnded;
+  private final AtomicBoolean heartbeatsRunning = new AtomicBoolean();
+  private volatile boolean heartbeatsStopped;
   private volatile boolean formatIsKnown;
   private volatile boolean refusalIsLogged;
 
   /**
    * Begins a session.
    *
-   * @param succession what this is one of
+   * <p>* @param sessions the sessions of the framework, of which this is one
+   *
    * @param driver the driver's object for this session alone
-   * @param account what is counted of the nodes on it
-   * @param beginning when the driver was created, if that is known, or long before
+   * @param account counts the nodes on the session
+   * @param beginning a time before the session began: when the driver was created, or long before
+   *     that if it is not known
    */
-  Session(Sessions succession, ZooKeeper driver, NodeAccount account, ClockReading beginning) {
-    this.succession = succession;
+  Session(Sessions sessions, ZooKeeper driver, NodeAccount account, ClockReading beginning) {
+    this.sessions = sessions;
     this.driver = driver;
     this.account = account;
-    TimeSource time = succession.time();
-    this.connection = new Connection(time, succession.patience(), this::timeout, this::connectAnew);
+    TimeSource time = sessions.time();
+    this.connection =
+        new Connection(time, sessions.silenceTimeout(), this::timeout, this::reconnect);
     this.certainty = new SessionCertainty(time, this::timeout, this::tick, beginning);
   }
 
@@ -91,9 +94,9 @@ final class Session {
     return driver == other;
   }
 
-  /** This session and those that follow it when it has ended. */
-  Sessions succession() {
-    return succession;
+  /** The sessions of the framework: this one, and those that follow it. */
+  Sessions sessions() {
+    return sessions;
   }
 
   long id() {
@@ -110,12 +113,12 @@ final class Session {
     return connection;
   }
 
-  private void connectAnew() {
+  private void reconnect() {
     log.debug("replacing the silent connection of session {}", Long.toHexString(id()));
     try {
       driver.getTestable().closeSocket();
     } catch (IOException e) {
-      log.debug("the silent connection could not be closed", e);
+      log.debug("could not close the silent connection", e);
     }
     // The driver notices the closed socket when it has something to send.
     driver.sync("/", (code, asked, context) -> {}, null);
@@ -123,53 +126,54 @@ final class Session {
 
   // --- how long it lasts ----------------------------------------------------------------------
 
-  /** How long the leader keeps the session without hearing of this client. */
+  /** The time for which the leader keeps the session without hearing of this client. */
   Duration timeout() {
     int millis = driver.getSessionTimeout();
     agreed.compareAndSet(0, millis);
     return Duration.ofMillis(millis);
   }
 
-  /** The servers' tickTime, as far as it is known. */
+  /** The servers' tickTime, or an estimate. */
   private Duration tick() {
     Duration timeout = timeout();
     // Without a connection there is no time-out.
-    ZooKeeperSettings settings = succession.settings();
+    ZooKeeperSettings settings = sessions.settings();
     return timeout.isZero() ? settings.tickTime() : settings.tickTime(timeout);
   }
 
   /**
-   * Whether the time-out has changed: client and server agree on it with each connection. Then no
-   * earlier validity counts. With a shorter time-out the leader may end the session earlier, and
-   * with a longer one as well, if it last hears of the client from the former server.
+   * Whether the time-out has changed. Client and server negotiate it with each connection. A change
+   * voids every earlier validity: with a shorter time-out the leader may end the session earlier.
+   * So it may with a longer one, if the last it heard of the client came from the former server.
    */
-  boolean hasChanged() {
+  boolean isTimeoutChanged() {
     int millis = driver.getSessionTimeout(); // 0 after the session's end
     return millis > 0 && agreed.get() > 0 && millis != agreed.get();
   }
 
   /** Refuses a session whose time-out leaves too little validity. */
-  void requireLongEnough(Failures failures) {
-    ZooKeeperSettings settings = succession.settings();
-    if (timeout().compareTo(settings.shortestSession()) < 0) {
+  void requireMinTimeout(Failures failures) {
+    ZooKeeperSettings settings = sessions.settings();
+    if (timeout().compareTo(settings.minSessionTimeout()) < 0) {
       throw failures.misconfigured(
           "the session's time-out is "
               + timeout().toMillis()
               + " ms, and locks need at least "
-              + settings.shortestSessionInWords()
+              + settings.describeMinSessionTimeout()
               + "; set a longer sessionTimeout, raise the servers' maxSessionTimeout, or set"
               + " tickTime to theirs",
           null);
     }
   }
 
-  /** Until when it certainly lasts. */
+  /** Tracks until when the session is certain to last. */
   SessionCertainty certainty() {
     return certainty;
   }
 
   /**
-   * Waits until a write would confirm the session for most of the validity; false if not by then.
+   * Waits until a write would confirm the session for most of the validity. Returns false if the
+   * deadline passes first.
    */
   @CanIgnoreReturnValue
   boolean awaitLeaderContact(WakeUp wakeUp, Deadline deadline) throws InterruptedException {
@@ -178,60 +182,59 @@ final class Session {
   }
 
   /**
-   * Sends the leader a request, again and again until the session ends. Does nothing if that goes
-   * on already: it stops for lack of memory or threads, and is to be tried again then. Does not
-   * block.
+   * Sends heartbeats to the leader until the session ends, unless they are running. They stop for
+   * lack of memory or threads; call this again to resume them. Does not block.
    */
   void sendHeartbeats() {
-    if (heartbeatsGoOn.compareAndSet(false, true)) {
+    if (heartbeatsRunning.compareAndSet(false, true)) {
       sendHeartbeat();
     }
   }
 
   private void sendHeartbeat() {
-    if (hasEnded() || heartbeatsEnded) {
-      heartbeatsGoOn.set(false);
+    if (hasEnded() || heartbeatsStopped) {
+      heartbeatsRunning.set(false);
       return;
     }
     try {
-      ClockReading sentAt = ClockReading.now(succession.time());
-      driver.sync("/", (code, asked, context) -> heartbeatAnswered(code, sentAt), null);
+      ClockReading sentAt = ClockReading.now(sessions.time());
+      driver.sync("/", (code, asked, context) -> onHeartbeatReply(code, sentAt), null);
     } catch (RuntimeException | Error e) {
-      heartbeatsGoOn.set(false);
+      heartbeatsRunning.set(false);
       throw e;
     }
   }
 
-  private void heartbeatAnswered(int code, ClockReading sentAt) {
+  private void onHeartbeatReply(int code, ClockReading sentAt) {
     try {
       if (code == Code.OK.intValue()) {
-        certainty.answered(sentAt);
-        connection.answered();
+        certainty.onHeartbeatReply(sentAt);
+        connection.onReply();
       } else if (code == Code.CONNECTIONLOSS.intValue()) {
-        certainty.connectionLost(sentAt);
+        certainty.onConnectionLoss(sentAt);
       }
-      succession.later().run(this::sendHeartbeat, certainty.heartbeatPause());
+      sessions.later().run(this::sendHeartbeat, certainty.heartbeatPause());
     } catch (RuntimeException | Error e) {
-      heartbeatsGoOn.set(false);
+      heartbeatsRunning.set(false);
       throw e;
     }
   }
 
-  void endHeartbeats() {
-    heartbeatsEnded = true;
+  void stopHeartbeats() {
+    heartbeatsStopped = true;
   }
 
   // --- nodes, grants and waiters --------------------------------------------------------------
 
   /**
-   * Reserves room for a claim's node, which counts as existing until {@link #nodeGone}.
+   * Reserves room for a claim's node, which counts as existing until {@link #forgetNode}.
    *
    * @return false if the session has too many nodes
    */
   boolean reserve(Claim claim) {
-    int bytes = succession.nodeBytes(claim);
+    int bytes = sessions.nodeBytes(claim);
     synchronized (nodes) {
-      if (!abandoned) { // otherwise the creation is refused
+      if (!cleaningUp) { // otherwise the creation is refused
         if (!account.reserve(bytes)) {
           return false;
         }
@@ -244,8 +247,8 @@ final class Session {
   /** Creates an ephemeral sequential node for which there is room. */
   ReplyFuture<Created> createOwn(String prefix, byte[] data, List<ACL> access) {
     synchronized (nodes) {
-      if (abandoned) {
-        // The cleanup would not know of it.
+      if (cleaningUp) {
+        // The cleanup would not know about the node.
         ReplyFuture<Created> refusal = new ReplyFuture<>(prefix, this);
         refusal.complete(Code.SESSIONEXPIRED.intValue(), null);
         return refusal;
@@ -254,41 +257,43 @@ final class Session {
     }
   }
 
-  /** A claim's node certainly does not exist. After the abandonment, only the cleanup knows. */
-  void nodeGone(Claim claim) {
+  /** Forgets a claim's node, which certainly does not exist. Ignored once the cleanup has begun. */
+  void forgetNode(Claim claim) {
     synchronized (nodes) {
-      if (!abandoned) {
-        giveBack(claim);
+      if (!cleaningUp) {
+        freeRoom(claim);
       }
     }
   }
 
-  private void giveBack(Claim claim) {
+  private void freeRoom(Claim claim) {
     Integer bytes = nodes.remove(claim);
     if (bytes != null) {
-      account.giveBack(bytes);
+      account.free(bytes);
     }
   }
 
-  /** Deletes the nodes that may exist, in the background: the session outlives this client. */
-  void abandon() {
+  /**
+   * Deletes in the background the nodes that may exist, because the session outlives this client.
+   */
+  void cleanUp() {
     synchronized (nodes) {
-      abandoned = true;
+      cleaningUp = true;
     }
     for (Claim claim : nodes.keySet()) {
-      String prefix = LockPaths.nodePrefix(succession.namespacePath(), claim);
-      new OrphanCleanup(driver, succession.later(), prefix, () -> giveBack(claim)).start();
+      String prefix = LockPaths.nodePrefix(sessions.namespacePath(), claim);
+      new OrphanCleanup(driver, sessions.later(), prefix, () -> freeRoom(claim)).start();
     }
   }
 
-  /** Adds a grant that ends with the session; false if the session has ended. */
-  boolean hold(Claim claim) {
-    held.add(claim);
+  /** Adds a grant that ends with the session. Returns false if the session has ended. */
+  boolean addGrant(Claim claim) {
+    grants.add(claim);
     return !hasEnded();
   }
 
-  void drop(Claim claim) {
-    held.remove(claim);
+  void removeGrant(Claim claim) {
+    grants.remove(claim);
   }
 
   /** Adds a waiter, to be woken when the session ends. */
@@ -304,38 +309,38 @@ final class Session {
   }
 
   boolean hasEnded() {
-    return ended || hasChanged() || !driver.getState().isAlive();
+    return ended || isTimeoutChanged() || !driver.getState().isAlive();
   }
 
-  /** Describes the session's end, as the end of a sentence. */
-  String ending() {
-    return hasChanged()
+  /** Says why the session ended, as the predicate of a sentence. */
+  String endReason() {
+    return isTimeoutChanged()
         ? "got another time-out: " + driver.getSessionTimeout() + " ms instead of " + agreed + " ms"
         : "ended";
   }
 
-  /** Ends the session: wakes the waiters, and returns the grants that ended with it. */
+  /** Ends the session and wakes its waiters. Returns the grants that ended with it. */
   List<Claim> end() {
     ended = true;
     waiters.forEach(WakeUp::signal);
-    List<Claim> lost = new ArrayList<>(held);
-    lost.forEach(held::remove);
+    List<Claim> lost = new ArrayList<>(grants);
+    lost.forEach(grants::remove);
     return lost;
   }
 
   // --- requests -------------------------------------------------------------------------------
 
   /**
-   * Refuses a namespace whose locks a later version stores in a format that is not known here. Asks
-   * until it has seen the namespace's node once, since the first client that needs that node
-   * decides the format. Without the right to read it the format is not checked.
+   * Refuses a namespace whose locks are stored in the unknown format of a later version. Asks again
+   * until it has seen the namespace's node, because the client that creates the node decides the
+   * format. Skips the check if it may not read the node.
    */
   void requireKnownFormat(Failures failures, Deadline deadline)
       throws KeeperException, InterruptedException {
     if (formatIsKnown) {
       return;
     }
-    String path = succession.namespacePath();
+    String path = sessions.namespacePath();
     try {
       String data = data(path).await(deadline).text();
       if (!StoredFormat.isKnown(data)) {
@@ -379,7 +384,7 @@ final class Session {
     return children(path, null);
   }
 
-  /** Lists the children of a node, and watches for the next change of them. */
+  /** Lists the children of a node, and watches for the next change among them. */
   ReplyFuture<Children> watchChildren(String path, Watcher watcher) {
     return watches.begin(path, watcher, () -> children(path, watcher));
   }
@@ -413,7 +418,7 @@ final class Session {
           stat.getVersion());
     }
 
-    /** Stands for the data of a node that may not be read. */
+    /** The data of a node that the client may not read. */
     static final NodeData REFUSED = new NodeData("", 0, Instant.EPOCH, 0);
   }
 
@@ -426,7 +431,7 @@ final class Session {
     return watches.begin(path, watcher, () -> data(path, watcher));
   }
 
-  /** Asks for the data of some nodes in a lock's queue at the same time. */
+  /** Sends the requests for the data of several nodes in a lock's queue. */
   Map<NodeName, ReplyFuture<NodeData>> dataOf(String lock, List<NodeName> nodes) {
     Map<NodeName, ReplyFuture<NodeData>> replies = new LinkedHashMap<>();
     nodes.forEach(node -> replies.put(node, data(lock + "/" + node.full())));
@@ -445,8 +450,8 @@ final class Session {
   }
 
   /**
-   * Ends a watch, even while there is no connection. Does not block. Given a single watcher, the
-   * driver would only ask the server whether the watch exists.
+   * Ends a watch, even while there is no connection. Does not block. The driver is told to remove
+   * all watchers: given a single one, it would only ask the server whether the watch exists.
    */
   void unwatch(String path, Watcher watcher, WatcherType type) {
     watches.end(
@@ -455,14 +460,14 @@ final class Session {
         () -> driver.removeAllWatches(path, type, true, (code, asked, context) -> {}, null));
   }
 
-  /** A watch has fired, or was not set. */
-  void watchEnded(String path, Watcher watcher) {
-    watches.ended(path, watcher);
+  /** Forgets a watch that has fired or was not set. */
+  void forgetWatch(String path, Watcher watcher) {
+    watches.forget(path, watcher);
   }
 
   /**
-   * Writes a node's data again in the background, which wakes those who watch it. Repeats that
-   * while the outcome is in doubt, the node exists and the session lasts.
+   * Writes a node's data again in the background, which wakes its watchers. Repeats the write while
+   * its outcome is in doubt, the node exists and the session lasts.
    */
   void rewrite(String path, byte[] data) {
     driver.setData(
@@ -470,19 +475,17 @@ final class Session {
         data,
         -1,
         (code, asked, context, stat) -> {
-          Code known = Code.get(code);
-          if (known != null && Failures.isInDoubt(known)) {
-            succession
-                .later()
-                .run(() -> rewriteUnlessEnded(path, data), certainty.heartbeatPause());
+          Code reply = Code.get(code);
+          if (reply != null && Failures.isInDoubt(reply)) {
+            sessions.later().run(() -> rewriteUnlessEnded(path, data), certainty.heartbeatPause());
           } else if (code == Code.NOAUTH.intValue() && !refusalIsLogged) {
             refusalIsLogged = true;
             DaemonThreads.runApart(
                 "interlock-zookeeper-log",
                 () ->
                     log.warn(
-                        "the servers refuse to write {}; while clients may not write their own"
-                            + " nodes, waiters for permits are served late",
+                        "the servers refuse to write {}, so waiters for permits are served late;"
+                            + " give clients the right to write their own nodes",
                         path));
           }
         },
@@ -490,7 +493,7 @@ final class Session {
   }
 
   private void rewriteUnlessEnded(String path, byte[] data) {
-    if (!hasEnded() && !heartbeatsEnded) {
+    if (!hasEnded() && !heartbeatsStopped) {
       rewrite(path, data);
     }
   }
@@ -502,8 +505,8 @@ final class Session {
   }
 
   /**
-   * Lets later reads from a follower see what the leader had committed. A leader answers a sync of
-   * its own clients like a read.
+   * Makes later reads from a follower show what the leader had committed. A leader answers a sync
+   * of its own clients like a read.
    */
   ReplyFuture<Boolean> sync(String path) {
     ReplyFuture<Boolean> reply = new ReplyFuture<>(path, this);
@@ -512,13 +515,13 @@ final class Session {
   }
 
   /**
-   * Ends with a committed transaction that was sent now. A transaction of checks changes nothing,
-   * but is proposed and committed like any other, even if a check fails.
+   * Commits a transaction that changes nothing. The ensemble proposes and commits a transaction of
+   * checks like any other, even if a check fails.
    */
   ReplyFuture<Boolean> commit() {
-    ReplyFuture<Boolean> reply = new ReplyFuture<>(succession.namespacePath(), this);
+    ReplyFuture<Boolean> reply = new ReplyFuture<>(sessions.namespacePath(), this);
     driver.multi(
-        List.of(Op.check(succession.namespacePath(), -1)),
+        List.of(Op.check(sessions.namespacePath(), -1)),
         (code, asked, context, results) -> reply.complete(results == null ? code : 0, true),
         null);
     return reply;
@@ -527,7 +530,8 @@ final class Session {
   /**
    * Checks in a committed transaction that nodes exist.
    *
-   * @return 0 for each if all exist; otherwise the error of the first that does not, and others
+   * @return 0 for each node if all exist; otherwise the errors, among them that of the first
+   *     missing node
    */
   ReplyFuture<List<Integer>> check(List<String> paths) {
     ReplyFuture<List<Integer>> reply = new ReplyFuture<>(paths.get(0), this);
@@ -540,15 +544,17 @@ final class Session {
           }
           List<Integer> errors = results.stream().map(Session::errorOf).toList();
           int refusal =
-              errors.stream().filter(error -> !isOfExistence(error)).findFirst().orElse(0);
+              errors.stream().filter(error -> !isAboutExistence(error)).findFirst().orElse(0);
           reply.complete(refusal, errors);
         },
         null);
     return reply;
   }
 
-  /** Whether a check answers this if its node exists, it does not, or another one does not. */
-  private static boolean isOfExistence(int error) {
+  /**
+   * Whether a check replies so because its node exists, or because its node or another does not.
+   */
+  private static boolean isAboutExistence(int error) {
     return error == 0
         || error == Code.NONODE.intValue()
         || error == Code.RUNTIMEINCONSISTENCY.intValue();

@@ -13,36 +13,38 @@ import java.util.function.BooleanSupplier;
 import java.util.function.Supplier;
 
 /**
- * Tells until when a session certainly lasts. The leader ends a session when it has not heard of
- * the client for the session's time-out.
+ * Computes until when a session is certain to last. The leader ends a session when it has not heard
+ * of the client for the session's time-out.
  *
  * <p>Only committed writes prove anything. Pings do not: the connected server answers them on its
- * own, even when it has lost the leader, which may meanwhile end the session. A committed write
- * proves that its leader was the right one and that the session existed. It does not prove that
- * this leader had just heard of the client: a follower forwards the write at once, but reports the
- * client as alive only with its next answer to the leader's ping, twice in a tick. Two things show
- * since when the leader had heard of the client by then:
+ * own, even when it has lost the leader, and the leader may meanwhile end the session. A committed
+ * write proves that its leader was the right one and that the session existed. It does not prove
+ * that this leader had just heard of the client: a follower forwards the write at once, but reports
+ * the client as alive only with its next answer to the leader's ping, twice in a tick. Two things
+ * show when the leader had last heard of the client:
  *
  * <ul>
  *   <li>Heartbeats, which the leader answers itself. When it answers one that was sent a tick or
- *       more after the answer to an earlier one, it has heard of the client since the earlier one
- *       was sent, from the follower's ping answers. A write counts only if it was sent another tick
- *       later. That covers a leader that was suspended and sent no pings, and a follower that
- *       learned of the client while it was compiling its answer, and left it out.
+ *       more after the answer to an earlier one, it has heard of the client, through the follower's
+ *       ping answers, after the earlier one was sent. A write counts only if it was sent another
+ *       tick later. The extra ticks cover a leader that was suspended and sent no pings, and a
+ *       follower that heard from the client while it was compiling its answer and left the client
+ *       out.
  *   <li>A lost connection. A new one is accepted only after its server has asked the leader whether
  *       the session exists, and the leader counts that as a sign of life ({@code
  *       LeaderZooKeeperServer.checkIfValidGlobalSession} of ZooKeeper 3.9). A server that changes
  *       its leader closes all connections, so what is committed over this one is committed by the
- *       leader that was asked. The driver fails a request with a lost connection only when it has
- *       given up on that connection, so the next one is begun after the request was sent.
+ *       leader that was asked. The driver fails a request with a lost connection only after it has
+ *       abandoned that connection, so the next connection begins after the request was sent.
  * </ul>
  *
  * <p>The usual age of the leader's last contact is always subtracted, so that the validity after a
- * write does not depend on chance. After a fault it may be older, and less is certain.
+ * write does not depend on chance. After a fault the contact may be older, and the validity
+ * shorter.
  */
 final class SessionCertainty {
 
-  /** More heartbeats make the validity longer, and more work for the leader. */
+  /** More heartbeats lengthen the validity, and cost the leader more work. */
   private static final int HEARTBEATS_PER_TIMEOUT = 15;
 
   private static final int URGENT_HEARTBEATS_PER_TICK = 4;
@@ -57,23 +59,26 @@ final class SessionCertainty {
   @GuardedBy("this")
   private final Deque<Heartbeat> heartbeats = new ArrayDeque<>();
 
-  /** When the last request was sent that failed with its connection. */
+  /** The time at which the last request was sent that failed with its connection. */
   @GuardedBy("this")
   private ClockReading lostRequestSentAt;
 
-  /** When that was noticed. */
+  /** The time at which that failure was noticed. */
   @GuardedBy("this")
-  private long lossSeenAt;
+  private long lossNoticedAt;
 
   private volatile boolean connectionIsLost;
   private volatile ClockReading confirmedAt;
   private volatile Duration validity = Duration.ZERO;
 
-  /** A heartbeat that the leader answered, and the earlier one that it had heard of by then. */
+  /**
+   * A heartbeat that the leader answered, with the time of the client's sign of life that it knew
+   * by then.
+   */
   private record Heartbeat(ClockReading sentAt, long answeredAt, ClockReading heardOf) {}
 
   /**
-   * Starts with nothing certain.
+   * Starts with no certainty.
    *
    * @param time the clock
    * @param timeout the session's time-out
@@ -90,14 +95,13 @@ final class SessionCertainty {
     this.tick = tick;
     this.beginning = beginning;
     this.lostRequestSentAt = beginning;
-    this.lossSeenAt = beginning.nanos();
+    this.lossNoticedAt = beginning.nanos();
     this.confirmedAt = ClockReading.longBefore(time);
   }
 
-  // --- what happens ---------------------------------------------------------------------------
+  // --- events ---------------------------------------------------------------------------------
 
-  /** The leader has answered a heartbeat. */
-  void answered(ClockReading sentAt) {
+  void onHeartbeatReply(ClockReading sentAt) {
     long now = time.nanoTime();
     synchronized (this) {
       connectionIsLost = false;
@@ -108,35 +112,35 @@ final class SessionCertainty {
     }
   }
 
-  /** A heartbeat has failed because its connection was lost. */
-  void connectionLost(ClockReading sentAt) {
+  /** Called when a heartbeat has failed because its connection was lost. */
+  void onConnectionLoss(ClockReading sentAt) {
     long now = time.nanoTime();
     synchronized (this) {
       connectionIsLost = true;
       lostRequestSentAt = sentAt;
-      lossSeenAt = now;
+      lossNoticedAt = now;
     }
   }
 
   /**
-   * Notes that a write which was sent at the given time has been committed.
+   * Records that a write which was sent at the given time has been committed.
    *
-   * @return until when the session is certain now
+   * @return until when the session is now certain to last
    */
   @CanIgnoreReturnValue
   long confirm(long sentAt) {
-    long counted = counted(sentAt);
+    long countsFrom = countsFrom(sentAt);
     synchronized (this) {
-      if (counted - confirmedAt() > 0) {
-        confirmedAt = ClockReading.at(counted, time);
+      if (countsFrom - confirmedAt() > 0) {
+        confirmedAt = ClockReading.at(countsFrom, time);
       }
     }
     return until();
   }
 
-  // --- what follows ---------------------------------------------------------------------------
+  // --- conclusions ----------------------------------------------------------------------------
 
-  /** Until when the session certainly lasts. */
+  /** The time until which the session is certain to last. */
   long until() {
     return confirmedAt() + validityPerConfirmation().toNanos();
   }
@@ -150,43 +154,46 @@ final class SessionCertainty {
   }
 
   /**
-   * How long a committed write proves the session, counted from its sending, while the leader hears
-   * of the client as usual. A hundredth is subtracted for clocks that differ in speed.
+   * The time for which a committed write proves the session, from its sending, while the leader
+   * hears of the client as usual. Subtracts a hundredth for clocks that differ in speed.
    */
   Duration validityPerConfirmation() {
-    Duration present = timeout.get().multipliedBy(99).dividedBy(100).minus(usualAge());
-    // Every lease keeps it, so all share one object.
+    Duration computed = timeout.get().multipliedBy(99).dividedBy(100).minus(usualAge());
+    // Every lease keeps the value, so all share one object.
     Duration last = validity;
-    if (present.equals(last)) {
+    if (computed.equals(last)) {
       return last;
     }
-    validity = present;
-    return present;
+    validity = computed;
+    return computed;
   }
 
-  /** The highest usual age of the leader's last contact when a write is sent. */
+  /** The greatest age that the leader's last contact usually has when a write is sent. */
   private Duration usualAge() {
     return tick.get().plus(timeout.get().dividedBy(HEARTBEATS_PER_TIMEOUT)).multipliedBy(2);
   }
 
-  private long counted(long sentAt) {
+  private long countsFrom(long sentAt) {
     long proven = contactBefore(sentAt).seenFromNow(time) + usualAge().toNanos();
     return proven - sentAt < 0 ? proven : sentAt;
   }
 
-  /** The time since when the leader has certainly heard of the client if it commits this write. */
+  /**
+   * The last time at which the leader has certainly heard of the client, if it commits this write.
+   */
   private synchronized ClockReading contactBefore(long sentAt) {
     ClockReading heardOf = latestBefore(sentAt).heardOf();
-    boolean asked = sentAt - lossSeenAt >= 0 && lostRequestSentAt.nanos() - heardOf.nanos() > 0;
-    return asked ? lostRequestSentAt : heardOf;
+    boolean reconnected =
+        sentAt - lossNoticedAt >= 0 && lostRequestSentAt.nanos() - heardOf.nanos() > 0;
+    return reconnected ? lostRequestSentAt : heardOf;
   }
 
   @GuardedBy("this")
   private Heartbeat latestBefore(long sentAt) {
-    long apart = tick.get().toNanos();
+    long minDistance = tick.get().toNanos();
     for (Iterator<Heartbeat> latestFirst = heartbeats.iterator(); latestFirst.hasNext(); ) {
       Heartbeat heartbeat = latestFirst.next();
-      if (sentAt - heartbeat.answeredAt() >= apart) {
+      if (sentAt - heartbeat.answeredAt() >= minDistance) {
         return heartbeat;
       }
     }
@@ -195,16 +202,17 @@ final class SessionCertainty {
 
   // --- heartbeats -----------------------------------------------------------------------------
 
-  /** Whether a write that is sent now would make the session certain for most of the validity. */
+  /** Whether a write that is sent now would confirm the session for most of the validity. */
   boolean hasContact() {
     long now = time.nanoTime();
-    return now - counted(now) < validityPerConfirmation().toNanos() / 4;
+    return now - countsFrom(now) < validityPerConfirmation().toNanos() / 4;
   }
 
   /** The time until the next heartbeat. */
   Duration heartbeatPause() {
     if (connectionIsLost) {
-      // The driver keeps it until its next attempt to connect, which this one will date.
+      // The driver holds the heartbeat until it next connects, and its failure then dates that
+      // attempt.
       return MIN_PAUSE;
     }
     Duration usual = timeout.get().dividedBy(HEARTBEATS_PER_TIMEOUT);
@@ -213,7 +221,7 @@ final class SessionCertainty {
     return pause.compareTo(MIN_PAUSE) < 0 ? MIN_PAUSE : pause;
   }
 
-  /** Waits until it {@linkplain #hasContact has contact}; returns whether it has. */
+  /** Waits until there is {@linkplain #hasContact contact}; returns whether there is. */
   boolean awaitContact(WakeUp wakeUp, Deadline deadline, BooleanSupplier sessionHasEnded)
       throws InterruptedException {
     while (!hasContact() && !sessionHasEnded.getAsBoolean() && !deadline.hasPassed()) {

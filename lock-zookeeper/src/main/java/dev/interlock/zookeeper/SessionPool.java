@@ -18,16 +18,16 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The sessions that one client has at the same time: as many as it takes to keep each below its
- * {@linkplain NodeAccount limit}. A node is created on the first session that has a connection and
- * room for it, and a further session is begun when all have connections and none has room. Sessions
- * stay until the client is closed, to be used again.
+ * {@linkplain NodeAccount limit}. The client creates a node on the first session that has a
+ * connection and room for it. It begins another session when all have connections and none has
+ * room. Sessions stay until the client is closed.
  */
 final class SessionPool {
 
   private static final Logger log = LoggerFactory.getLogger(SessionPool.class);
 
-  /** Another session may get room or a connection first, and the client may be closed. */
-  private static final Duration UNTIL_NEXT_LOOK = Duration.ofMillis(100);
+  /** Meanwhile another session may get room or a connection, or the client may be closed. */
+  private static final Duration RETRY_PAUSE = Duration.ofMillis(100);
 
   private final List<Sessions> all = new CopyOnWriteArrayList<>();
   private final @Nullable Supplier<Sessions> next;
@@ -40,9 +40,10 @@ final class SessionPool {
   /**
    * Begins with the sessions of one framework.
    *
-   * @param next begins further ones without waiting for a connection; null if there is only the
-   *     framework of the program
-   * @param later what the sessions use; closed with them, unless the sessions outlive this
+   * @param next begins another session without waiting for a connection; null if there is only the
+   *     program's framework
+   * @param later the scheduler of the sessions; closed with them, unless the sessions outlive this
+   *     pool
    */
   SessionPool(Sessions first, @Nullable Supplier<Sessions> next, Later later, Failures failures) {
     this.all.add(first);
@@ -51,63 +52,64 @@ final class SessionPool {
     this.failures = failures;
   }
 
-  /** The sessions for requests that belong to no node of this client. */
+  /** The sessions for requests that concern no node of this client. */
   Sessions first() {
     return all.get(0);
   }
 
   /**
-   * Reserves room for a claim's node, until {@link Session#nodeGone}, on the first session that has
-   * a connection and room. What is requested without a connection stays in doubt until there is one
-   * again, and counts: an outage would fill one session after the other.
+   * Reserves room for a claim's node, until {@link Session#forgetNode}, on the first session that
+   * has a connection and room. A request sent without a connection is in doubt until there is one
+   * again, and its node counts meanwhile: an outage would fill one session after the other.
    *
    * @return the session on which the node may be created
    */
   Session reserve(Claim claim, Deadline deadline) throws InterruptedException {
     while (true) {
-      List<Sessions> present = List.copyOf(all);
-      Sessions unconnected = null;
+      List<Sessions> existing = List.copyOf(all);
+      Sessions disconnected = null;
       boolean isFull = false;
-      for (Sessions each : present) {
+      for (Sessions each : existing) {
         Session session = each.current();
-        // On one that has ended, the request fails at once and tells why.
+        // On a session that has ended, the request fails at once, with the reason.
         if (!each.isConnected() && !session.hasEnded()) {
-          unconnected = each;
+          disconnected = each;
         } else if (session.reserve(claim)) {
           return session;
         } else {
           isFull = true;
         }
       }
-      if (unconnected != null) {
+      if (disconnected != null) {
         if (deadline.hasPassed()) {
           throw failures.temporary(
-              isFull
-                  ? "no session with a connection has room for another node"
-                  : "there is no connection",
+              isFull ? "no connected session has room for another node" : "there is no connection",
               null);
         }
-        unconnected.awaitConnection(deadline.orIn(UNTIL_NEXT_LOOK));
+        disconnected.awaitConnection(deadline.orIn(RETRY_PAUSE));
       } else if (next == null) {
         throw failures.sessionFull();
       } else {
-        extend(present.size(), next);
+        beginAnother(existing.size(), next);
       }
     }
   }
 
-  /** Begins another session, unless another thread has done so meanwhile. */
-  private synchronized void extend(int full, Supplier<Sessions> next) {
+  /** Begins another session, unless another thread has done so. */
+  private synchronized void beginAnother(int count, Supplier<Sessions> next) {
     if (closed) {
       throw failures.temporary("the lock client is closed", null);
     }
-    if (all.size() == full) {
-      log.debug("beginning another session; this client has {}", full);
+    if (all.size() == count) {
+      log.debug("beginning another session: the {} sessions of this client are full", count);
       all.add(next.get());
     }
   }
 
-  /** Ends all at the same time, because each may take a request time-out if no server answers. */
+  /**
+   * Ends all sessions at the same time, because each may take a request time-out if no server
+   * answers.
+   */
   void close() {
     synchronized (this) {
       closed = true;

@@ -24,22 +24,23 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The sessions of one framework, one after the other. Curator begins a new one when the last has
- * ended; the grants on the old one are lost then.
+ * The successive sessions of one framework. Curator begins a new session when the last one has
+ * ended; the grants on the old session are lost.
  *
- * <p>A suspended connection loses no grant: their validity runs out if it lasts.
+ * <p>A suspended connection by itself loses no grant. If it lasts, the validity of the grants runs
+ * out.
  */
 final class Sessions {
 
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
-  /** The length that precedes each path in a transaction. */
+  /** The size of the length that precedes each path in a transaction. */
   private static final int LENGTH_BYTES = Integer.BYTES;
 
   private static final int MAX_NUMBER_BYTES = 11;
 
   private final CuratorFramework curator;
-  private final @Nullable FastReconnectDrivers ours;
+  private final @Nullable FastReconnectDrivers ownDrivers;
   private final BackendContext context;
   private final Later later;
   private final Failures failures;
@@ -47,7 +48,7 @@ final class Sessions {
   private final int maxNodeBytes;
   private final String namespacePath;
   private final String chroot;
-  private final ConnectionStateListener listener = this::stateChanged;
+  private final ConnectionStateListener listener = this::onStateChange;
   private volatile @Nullable Session current;
 
   private volatile boolean closed;
@@ -55,20 +56,20 @@ final class Sessions {
   /**
    * Follows the sessions of a framework.
    *
-   * @param ours the factory of the framework's drivers, if the framework belongs to this client
-   *     alone, which may then end its sessions, and closes it
+   * @param ownDrivers the factory of the framework's drivers if the framework belongs to this
+   *     client alone; the client may then end its sessions, and closes the framework
    * @param maxNodeBytes the limit of each session's {@link NodeAccount}
    */
   Sessions(
       CuratorFramework curator,
-      @Nullable FastReconnectDrivers ours,
+      @Nullable FastReconnectDrivers ownDrivers,
       BackendContext context,
       Later later,
       Failures failures,
       ZooKeeperSettings settings,
       int maxNodeBytes) {
     this.curator = curator;
-    this.ours = ours;
+    this.ownDrivers = ownDrivers;
     this.context = context;
     this.later = later;
     this.failures = failures;
@@ -95,13 +96,13 @@ final class Sessions {
     return context.time();
   }
 
-  /** How long a connection may be silent while a request is pending. */
-  Duration patience() {
-    // Some of a request's time has passed before it is sent.
+  /** The time for which a connection may be silent while a request is pending. */
+  Duration silenceTimeout() {
+    // Part of a request's time has passed before it is sent.
     return context.options().requestTimeout().multipliedBy(3).dividedBy(4);
   }
 
-  /** Runs what is due later. */
+  /** The scheduler that all sessions of the client share. */
   Later later() {
     return later;
   }
@@ -116,7 +117,7 @@ final class Sessions {
     return curator.getZookeeperClient().isConnected();
   }
 
-  /** Waits for a connection; false if there is none by the deadline. */
+  /** Waits for a connection. Returns false if there is none by the deadline. */
   @CanIgnoreReturnValue
   boolean awaitConnection(Deadline deadline) throws InterruptedException {
     return curator.blockUntilConnected(
@@ -124,23 +125,23 @@ final class Sessions {
   }
 
   /**
-   * Returns the present session, which may have no connection.
+   * Returns the current session, which may have no connection.
    *
    * @throws dev.interlock.LockUnavailableException if there is no session
    * @throws dev.interlock.LockConfigurationException if there will never be one again
    */
   Session current() {
     ZooKeeper driver = driver();
-    Session known = current;
-    if (known == null || !goesOn(known, driver)) {
+    Session session = current;
+    if (session == null || !isUsable(session, driver)) {
       return replace();
     }
-    known.sendHeartbeats();
-    return known;
+    session.sendHeartbeats();
+    return session;
   }
 
-  private static boolean goesOn(Session session, ZooKeeper driver) {
-    return session.isOf(driver) && !session.hasChanged();
+  private static boolean isUsable(Session session, ZooKeeper driver) {
+    return session.isOf(driver) && !session.isTimeoutChanged();
   }
 
   private ZooKeeper driver() {
@@ -173,62 +174,63 @@ final class Sessions {
   }
 
   private Session replace() {
-    Session before;
+    Session previous;
     Session next;
     synchronized (this) {
-      // Read the driver again: a slow thread must not bring back a session that others saw end. The
-      // leases of the next session would be lost then, while their nodes stay.
+      // Read the driver again: a slow thread must not bring back a session that others saw end.
+      // That would lose the leases of the next session, and leave their nodes behind.
       ZooKeeper driver = driver();
-      before = current;
-      if (before != null && goesOn(before, driver)) {
-        return before;
+      previous = current;
+      if (previous != null && isUsable(previous, driver)) {
+        return previous;
       }
       // Contact before the time-out changed does not count.
       ClockReading beginning =
-          ours == null || (before != null && before.isOf(driver))
+          ownDrivers == null || (previous != null && previous.isOf(driver))
               ? ClockReading.longBefore(time())
-              : ours.beginningOf(driver);
+              : ownDrivers.beginningOf(driver);
       next = new Session(this, driver, NodeAccount.of(driver, maxNodeBytes), beginning);
       if (isConnected()) {
-        next.connection().up();
+        next.connection().onConnected();
       }
       current = next;
     }
     next.sendHeartbeats();
-    if (before != null) {
-      end(before, before.ending());
+    if (previous != null) {
+      end(previous, previous.endReason());
       // If only its time-out has changed, the session lives on.
-      before.abandon();
+      previous.cleanUp();
     }
     return next;
   }
 
-  private void end(Session session, String how) {
+  private void end(Session session, String reason) {
     List<Claim> lost = session.end();
     for (Claim claim : lost) {
       context.reportLoss(
           claim,
           LossReason.SESSION_ENDED,
-          "the session " + Long.toHexString(session.id()) + " " + how);
+          "the session " + Long.toHexString(session.id()) + " " + reason);
     }
   }
 
   /**
-   * Ends a session early, because a node on it cannot be deleted in another way. All grants on it
-   * are lost. The session of a program's own framework is not ended.
+   * Ends a session early, because its node cannot be deleted in another way. All grants on the
+   * session are lost. Does not end the session of a program's own framework.
    *
-   * @param why the reason, for those whose leases are lost
+   * @param why the reason, for the log and for the holders of the lost leases
    */
-  void giveUp(Session session, String why) {
+  void abandon(Session session, String why) {
     if (session != current || session.hasEnded()) {
       return;
     }
-    if (ours == null) {
-      log.warn("{}; it stays until it is deleted, or the program's session ends", why);
+    if (ownDrivers == null) {
+      log.warn("{}; the node stays until it is deleted or the program's session ends", why);
       return;
     }
-    log.warn("{}; ending the session instead, which loses all leases on it", why);
-    // Report the losses first: the servers let the next clients in as soon as they hear of it.
+    log.warn("{}; ending the session instead, so all leases on it are lost", why);
+    // Report the losses first: the servers grant the locks to others as soon as they end the
+    // session.
     end(session, "was ended: " + why);
     try {
       curator.getZookeeperClient().reset();
@@ -243,52 +245,52 @@ final class Sessions {
     }
   }
 
-  private void stateChanged(CuratorFramework client, ConnectionState state) {
-    Session known = current;
-    if (known != null && (state == ConnectionState.LOST || state.isConnected())) {
+  private void onStateChange(CuratorFramework client, ConnectionState state) {
+    Session session = current;
+    if (session != null && (state == ConnectionState.LOST || state.isConnected())) {
       try {
         current();
       } catch (LockException e) {
         // There is no new session yet.
       }
-      if (known.hasEnded()) {
-        end(known, known.ending());
+      if (session.hasEnded()) {
+        end(session, session.endReason());
       }
     }
-    connectionChanged(state.isConnected());
+    onConnectionChange(state.isConnected());
   }
 
   // Synchronized like replace(), so that a new session misses no change.
-  private synchronized void connectionChanged(boolean up) {
-    Session now = current;
-    if (now == null) {
+  private synchronized void onConnectionChange(boolean isConnected) {
+    Session session = current;
+    if (session == null) {
       return;
     }
-    if (up) {
-      now.connection().up();
+    if (isConnected) {
+      session.connection().onConnected();
     } else {
-      now.connection().down();
+      session.connection().onDisconnected();
     }
   }
 
   /**
-   * Ends the reports of losses, and what this client keeps going on the present session; and that
-   * session with its nodes, if the framework belongs to this client.
+   * Stops reporting losses and sending heartbeats. If the framework belongs to this client, also
+   * ends the current session, and its nodes with it.
    */
   void close() {
     curator.getConnectionStateListenable().removeListener(listener);
-    Session known;
+    Session last;
     synchronized (this) {
       closed = true;
-      known = current;
+      last = current;
     }
-    if (known != null) {
-      known.endHeartbeats();
-      if (ours == null) {
-        known.abandon();
+    if (last != null) {
+      last.stopHeartbeats();
+      if (ownDrivers == null) {
+        last.cleanUp();
       }
     }
-    if (ours != null) {
+    if (ownDrivers != null) {
       curator.close();
     }
   }

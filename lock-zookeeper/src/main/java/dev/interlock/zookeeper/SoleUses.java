@@ -6,40 +6,41 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Remembers locks whose queue had nobody else in it when this client entered it last. The number of
- * the client's next node then shows whether it is alone again, without a look at the queue.
+ * Remembers locks whose queue was otherwise empty when this client last joined it. The number of
+ * the client's next node then shows, without a listing, whether it is alone again.
  *
- * <p>The servers number the children of a lock's node in the order of their creation. If the next
- * node of this client, whose former one it has deleted, has the next number, then nobody has
- * created one in between, and nobody was there before. Unless the lock's node was removed and made
- * anew, and the numbers began again: to come as far as that takes at least as many transactions,
- * and the ids of the two creations bound how many there were.
+ * <p>The servers number the children of a lock's node in the order of their creation. Suppose this
+ * client has deleted its previous node, and its next node has the next number. Then no node was
+ * created in between, so the new node is alone. The exception is a lock's node that was removed and
+ * created again, so that the numbers restarted. To reach the same number takes at least as many
+ * transactions, and the ids of the two creations bound how many there were.
  *
- * <p>It belongs to one session. Its driver connects to no server that has seen less than this
- * client has, so numbers and ids do not go back, as they do when servers are restored from a copy.
+ * <p>An instance belongs to one session. The session's driver connects to no server that has seen
+ * less than this client, so numbers and ids never go back, as they do when servers are restored
+ * from a copy.
  */
 final class SoleUses {
 
-  private static final int KEPT = 1_000;
+  private static final int MAX_USES = 1_000;
 
   /**
    * A node that was alone when it was created.
    *
    * @param number its sequence number
    * @param czxid the transaction that created it
-   * @param distance how many transactions before that this client had created the node with the
-   *     number before, if it had, or else {@link Long#MAX_VALUE}
+   * @param distance the number of transactions since this client created the node with the
+   *     preceding number; {@link Long#MAX_VALUE} if another client created that node
    */
   record SoleUse(int number, long czxid, long distance) {
 
-    /** Whether the next node will probably show that it is alone, as this one did. */
+    /** Whether the number of the next node will probably prove that the node is alone. */
     boolean isLikelyToProve() {
       return distance <= number;
     }
 
     /**
-     * Whether another node was alone as well when it was created, if this one had been deleted.
-     * Otherwise nothing is known of it.
+     * Whether the next node was certainly alone as well when it was created, given that this one
+     * had been deleted.
      */
     boolean proves(QueueNode next) {
       return isBefore(next) && next.token() - czxid <= number;
@@ -55,24 +56,26 @@ final class SoleUses {
       new LinkedHashMap<>() {
         @Override
         protected boolean removeEldestEntry(Map.Entry<String, SoleUse> eldest) {
-          return size() > KEPT;
+          return size() > MAX_USES;
         }
       };
 
-  /** What is known of a lock. It is known no longer, until its queue has been left. */
+  /** Removes and returns the last use of a lock. */
   synchronized @Nullable SoleUse take(String lock) {
     return uses.remove(lock);
   }
 
-  /** Notes a node that was alone, when it has been deleted. */
+  /** Adds the use of a node that was alone and has been deleted. */
   synchronized void add(String lock, SoleUse use) {
     uses.put(lock, use);
   }
 
-  /** What to remember of a node that was alone, given what was known before it was created. */
-  static SoleUse following(@Nullable SoleUse before, QueueNode node) {
+  /** The use to remember of a node that was alone; {@code previous} is the use before it. */
+  static SoleUse after(@Nullable SoleUse previous, QueueNode node) {
     long distance =
-        before != null && before.isBefore(node) ? node.token() - before.czxid() : Long.MAX_VALUE;
+        previous != null && previous.isBefore(node)
+            ? node.token() - previous.czxid()
+            : Long.MAX_VALUE;
     return new SoleUse(node.number(), node.token(), distance);
   }
 }

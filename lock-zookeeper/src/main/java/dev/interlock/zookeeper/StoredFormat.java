@@ -5,7 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 /**
  * The format in which locks are stored, as the data of the namespace's node records it.
  *
- * <p>A node with other data, or none, was created by an administrator or by version 0.1, whose
+ * <p>A node with other data or none was created by an administrator, or by version 0.1, whose
  * format is 1.
  */
 final class StoredFormat {

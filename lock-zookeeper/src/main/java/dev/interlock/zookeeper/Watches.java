@@ -9,9 +9,9 @@ import java.util.function.Supplier;
 import org.apache.zookeeper.Watcher;
 
 /**
- * Who watches which nodes on one session. The servers keep one watch per session and node, and end
- * it for all its watchers, so only the last one may ask for that: all readers of a lock watch the
- * same writer.
+ * The watchers of nodes on one session. The servers keep one watch per session and node, and end it
+ * for all its watchers, so only the last watcher may ask them to. All readers of a lock watch the
+ * same writer, for example.
  */
 final class Watches {
 
@@ -24,14 +24,14 @@ final class Watches {
     return request.get();
   }
 
-  /** Removes a watcher, because the servers have no watch any more. */
-  synchronized void ended(String path, Watcher watcher) {
+  /** Removes a watcher whose watch the servers no longer have. */
+  synchronized void forget(String path, Watcher watcher) {
     remove(path, watcher);
   }
 
   /**
-   * Removes a watcher, and sends the request that ends the watch if it was the last. In one step,
-   * so that the request does not end the watch of somebody who comes next.
+   * Removes a watcher, and sends the request that ends the watch if it was the last. The two are
+   * one step, so that the request does not end the watch of the next watcher.
    */
   synchronized void end(String path, Watcher watcher, Runnable request) {
     if (remove(path, watcher)) {
@@ -41,8 +41,8 @@ final class Watches {
 
   @GuardedBy("this")
   private boolean remove(String path, Watcher watcher) {
-    Set<Watcher> those = watchers.get(path);
-    if (those == null || !those.remove(watcher) || !those.isEmpty()) {
+    Set<Watcher> ofPath = watchers.get(path);
+    if (ofPath == null || !ofPath.remove(watcher) || !ofPath.isEmpty()) {
       return false;
     }
     watchers.remove(path);

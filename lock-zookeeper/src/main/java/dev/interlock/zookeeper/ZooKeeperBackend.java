@@ -32,22 +32,23 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks as queues of ephemeral sequential nodes below a container node: the recipe of ZooKeeper's
- * own documentation, with these differences.
+ * Locks as queues of ephemeral sequential nodes below a container node. This is the recipe of
+ * ZooKeeper's documentation with these differences:
  *
  * <ul>
  *   <li>The requests that create a node and list the queue are sent back to back. A session keeps
  *       their order, so the listing shows every earlier node, and an uncontended lock costs one
  *       round trip.
- *   <li>A node's name begins with the claim's id. Whatever became of a request, the claim's node
- *       can be found and deleted, and no other is ever touched.
+ *   <li>A node's name begins with the claim's id. So the claim's node can be found and deleted
+ *       whatever became of the request that created it, and no other node is ever touched.
  *   <li>No write is repeated automatically. A node that is found after a lost connection could
- *       belong to a former session (CURATOR-604), so a grant requires that the node's owner was
- *       seen.
- *   <li>A grant is valid only for as long as the session certainly lasts, see {@link Session}.
- *   <li>Readers and permits wait in the same queue as everybody, see {@link LockQueue}. So the
- *       creation of a node gives tokens that rise with the grants: whoever is granted, everybody
- *       ahead in the queue was granted before.
+ *       belong to an earlier session (CURATOR-604), so a grant requires that the reply to the
+ *       creation showed the node's owner.
+ *   <li>A grant is valid only as long as the session is certain to last, see {@link
+ *       SessionCertainty}.
+ *   <li>Readers and requests for permits wait in the same queue as all others, see {@link
+ *       LockQueue}. Whenever a claim is granted, all claims ahead of it were granted earlier. So
+ *       tokens that are taken from the creation of the nodes rise with the grants.
  * </ul>
  */
 final class ZooKeeperBackend implements QueueingBackend {
@@ -62,7 +63,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   private final TimeSource time;
   private final Failures failures;
 
-  /** Of several listings at the same time all but one ask for the names again. */
+  /** Of several concurrent listings, all but one request the names again. */
   private volatile @Nullable SoftReference<Listing> lastListing;
 
   ZooKeeperBackend(
@@ -111,8 +112,8 @@ final class ZooKeeperBackend implements QueueingBackend {
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     String lock = lockPath(claim);
-    // The first look costs no write, and is enough if there is room: our own node then shows who
-    // came first. Turning a client away takes a committed look.
+    // The first listing costs no write, and is enough if there is room: the client's own node then
+    // shows which claim came first. To refuse a claim takes a listing after a commit.
     if (!listAfterSync(lock, deadline).admits(claim.share())) {
       LockQueue queue = committedQueue(lock, deadline);
       requireAgreement(claim, queue);
@@ -139,7 +140,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     return new ZooKeeperWaiter(this, claim, entered.node(), entered.queue(), entered.position());
   }
 
-  /** A node of this client, and its queue as it was when the node had been created. */
+  /** A node of this client, and the queue just after its creation. */
   private record Entered(QueueNode node, LockQueue queue, int position) {}
 
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
@@ -148,7 +149,7 @@ final class ZooKeeperBackend implements QueueingBackend {
       return enter(session, claim, deadline);
     } finally {
       if (claim.attachment() == null) {
-        session.nodeGone(claim);
+        session.forgetNode(claim);
       }
     }
   }
@@ -158,8 +159,8 @@ final class ZooKeeperBackend implements QueueingBackend {
     String lock = lockPath(claim);
     String prefix = LockPaths.nodePrefix(namespacePath, claim);
     byte[] label = label(claim);
-    SoleUse before = session.soleUses().take(lock);
-    boolean skipsLook = before != null && before.isLikelyToProve();
+    SoleUse previousUse = session.soleUses().take(lock);
+    boolean skipsListing = previousUse != null && previousUse.isLikelyToProve();
     for (boolean first = true; ; first = false) {
       requireKnownFormat(session, deadline);
       ReplyFuture<Session.Created> parent =
@@ -168,29 +169,30 @@ final class ZooKeeperBackend implements QueueingBackend {
       long sentAt = time.nanoTime();
       ReplyFuture<Session.Created> created =
           session.createOwn(prefix, label, accessLists.of(prefix));
-      ReplyFuture<Session.Children> listing = skipsLook ? null : session.children(lock);
+      ReplyFuture<Session.Children> listing = skipsListing ? null : session.children(lock);
       try {
-        // Replies come in order: with the last one all have arrived, for one wake-up.
+        // Replies come in order, so waiting for the last one costs a single wake-up.
         (listing == null ? created : listing).awaitEnd(deadline);
         if (parent != null) {
           requireCreated(session, parent, deadline);
         }
-        QueueNode node = confirmed(session, claim, sentAt, prefix, created.await(deadline));
+        QueueNode node = confirmNode(session, claim, sentAt, prefix, created.await(deadline));
         LockQueue queue;
-        if (listing == null && before != null && before.proves(node)) {
+        if (listing == null && previousUse != null && previousUse.proves(node)) {
           queue = LockQueue.ofOne(node);
         } else {
-          ReplyFuture<Session.Children> look = listing == null ? session.children(lock) : listing;
-          queue = checked(lock, LockQueue.of(look.await(deadline)));
+          ReplyFuture<Session.Children> children =
+              listing == null ? session.children(lock) : listing;
+          queue = requireNoForeignNode(lock, LockQueue.of(children.await(deadline)));
         }
         int position = queue.positionOf(node.name());
         if (position < 0) {
           throw failures.nodeDeleted();
         }
         requireAgreementOrLeave(claim, queue, deadline);
-        // A name that is used once, as most are, leaves nothing behind.
+        // A name that is used only once, as most are, leaves nothing in memory.
         if (queue.nodes().size() == 1 && node.number() > 0) {
-          node = node.withSoleUse(SoleUses.following(before, node));
+          node = node.withSoleUse(SoleUses.after(previousUse, node));
           claim.attach(node);
         }
         return new Entered(node, queue, position);
@@ -198,11 +200,11 @@ final class ZooKeeperBackend implements QueueingBackend {
         if (created.isRefused()) {
           claim.attach(null);
         }
-        skipsLook = false;
+        skipsListing = false;
         if (!Failures.isNoNode(e)) {
           throw failures.explain(e);
         }
-        // The lock is used for the first time, or the servers have just removed its node.
+        // The lock is new, or the servers have just removed its node.
         if (deadline.hasPassed()) {
           throw failures.temporary("the lock's node could not be created in time", e);
         }
@@ -217,17 +219,18 @@ final class ZooKeeperBackend implements QueueingBackend {
     } catch (LockConfigurationException disagreement) {
       try {
         release(claim, deadline);
-        claim.attach(null); // so that the engine's own release has nothing left to ask
+        claim.attach(null); // so that the engine's own release sends nothing
       } catch (LockException e) {
-        disagreement.addSuppressed(e); // the engine releases it again
+        disagreement.addSuppressed(e); // the engine repeats the release
       }
       throw disagreement;
     }
   }
 
   /**
-   * Refuses a claim that uses a lock differently from the first in its queue. Of two that disagree
-   * the later one is refused, and never the earlier, which does not look behind itself.
+   * Refuses a claim that disagrees with the first in the queue on the kind or capacity of the lock.
+   * Of two claims that disagree, only the later one is refused: the earlier one does not look
+   * behind itself.
    */
   private static void requireAgreement(Claim claim, LockQueue queue) {
     Share use = queue.use();
@@ -237,10 +240,10 @@ final class ZooKeeperBackend implements QueueingBackend {
   }
 
   /**
-   * Wakes the waiter behind a node that was granted, by a write that changes nothing. Does not wait
-   * for it: waiters look again now and then, and if this session ends, the node's end wakes them.
+   * Wakes the waiter behind a granted node by a write that changes nothing. Does not wait for the
+   * reply: waiters also poll, and if this session ends, the deletion of the node wakes them.
    */
-  void announce(Claim claim, QueueNode node) {
+  void announceGrant(Claim claim, QueueNode node) {
     node.session().rewrite(node.path(), label(claim));
   }
 
@@ -256,7 +259,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
   }
 
-  private QueueNode confirmed(
+  private QueueNode confirmNode(
       Session session, Claim claim, long sentAt, String prefix, Session.Created created) {
     session.certainty().confirm(sentAt);
     int number = Integer.parseInt(created.path().substring(prefix.length()));
@@ -265,8 +268,8 @@ final class ZooKeeperBackend implements QueueingBackend {
     if (created.stat().getEphemeralOwner() != session.id()) {
       throw failures.temporary("the new node belongs to another session", null);
     }
-    session.requireLongEnough(failures);
-    if (node.name().isBeyondLast()) {
+    session.requireMinTimeout(failures);
+    if (node.name().isBeyondMaxNumber()) {
       throw failures.temporary(
           "the lock's node has used up its sequence numbers; it counts from 0 again when no client"
               + " holds or waits for the lock",
@@ -275,7 +278,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     return node;
   }
 
-  /** A lock's node must exist now; creates those above it if they are missing, too. */
+  /** Requires that the lock's node exists now. Creates the nodes above it if they are missing. */
   private void requireCreated(
       Session session, ReplyFuture<Session.Created> parent, Deadline deadline)
       throws KeeperException, InterruptedException {
@@ -311,8 +314,8 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   Attempt grant(Claim claim, QueueNode node) {
     Session session = node.session();
-    if (!session.hold(claim)) {
-      session.drop(claim);
+    if (!session.addGrant(claim)) {
+      session.removeGrant(claim);
       throw failures.sessionEnded();
     }
     return new Attempt.Granted(
@@ -331,11 +334,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     return renewAll(List.of(grant), deadline).get(0);
   }
 
-  /**
-   * One committed transaction for each session: it confirms the session, and finds the deleted
-   * nodes. All are sent before the first is waited for, so a session without a connection costs
-   * only its own grants.
-   */
+  /** Limits the checks in one transaction. */
   @Override
   public int maxGrantsPerRenewal() {
     return 256;
@@ -343,12 +342,15 @@ final class ZooKeeperBackend implements QueueingBackend {
 
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
+    // Every session's transaction is sent before the first reply is awaited, so a session without a
+    // connection loses only its own grants.
     Map<Session, List<Grant>> bySession = new LinkedHashMap<>();
     for (Grant grant : grants) {
       bySession.computeIfAbsent(node(grant).session(), any -> new ArrayList<>()).add(grant);
     }
     List<SessionRenewal> renewals = new ArrayList<>();
-    bySession.forEach((session, its) -> renewals.add(new SessionRenewal(this, session, its)));
+    bySession.forEach(
+        (session, ofSession) -> renewals.add(new SessionRenewal(this, session, ofSession)));
     Map<Grant, Renewal> outcomes = new HashMap<>();
     for (SessionRenewal renewal : renewals) {
       outcomes.putAll(renewal.await(deadline));
@@ -368,9 +370,9 @@ final class ZooKeeperBackend implements QueueingBackend {
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     if (claim.attachment() instanceof QueueNode node) {
-      node.session().drop(claim);
+      node.session().removeGrant(claim);
       boolean existed = deleteOwn(node.session(), node.path(), node.name(), deadline);
-      node.session().nodeGone(claim);
+      node.session().forgetNode(claim);
       SoleUse use = node.soleUse();
       if (existed && use != null) {
         node.session().soleUses().add(node.lockPath(), use);
@@ -380,23 +382,23 @@ final class ZooKeeperBackend implements QueueingBackend {
     if (claim.attachment() == null) {
       return false;
     }
-    // Whether the node was created is in doubt; the listing comes after that request.
-    boolean any = false;
+    // The creation of the node is in doubt. The listing follows that request, so it shows the node.
+    boolean deleted = false;
     String lock = lockPath(claim);
     Session session = (Session) claim.attachment();
-    for (NodeName name : listCommitted(session.succession(), lock, deadline).of(claim.id())) {
-      any |= deleteOwn(session, lock + "/" + name.full(), name, deadline);
+    for (NodeName name : listCommitted(session.sessions(), lock, deadline).of(claim.id())) {
+      deleted |= deleteOwn(session, lock + "/" + name.full(), name, deadline);
     }
-    session.nodeGone(claim);
-    return any;
+    session.forgetNode(claim);
+    return deleted;
   }
 
   private boolean deleteOwn(Session session, String path, NodeName name, Deadline deadline)
       throws InterruptedException {
     try {
-      return delete(name, session.succession().current().delete(path), deadline);
+      return delete(name, session.sessions().current().delete(path), deadline);
     } catch (LockConfigurationException e) {
-      // The servers check the permission before they look whether the node exists.
+      // The servers check the permission before they check whether the node exists.
       if (session.hasEnded() || !mayExist(path, name, deadline)) {
         return false;
       }
@@ -404,7 +406,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
   }
 
-  /** The servers check no permission when they end a session. */
+  /** Ends the session, for which the servers check no permission. */
   @Override
   public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
     // A claim whose node is in doubt has only its session attached.
@@ -417,10 +419,10 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
     if (refusedFor.compareTo(session.timeout()) >= 0) {
       session
-          .succession()
-          .giveUp(
+          .sessions()
+          .abandon(
               session,
-              "the servers refuse to delete our node at "
+              "the servers refuse to delete this client's node at "
                   + lockPath(claim)
                   + ": "
                   + refusal.getMessage());
@@ -428,7 +430,7 @@ final class ZooKeeperBackend implements QueueingBackend {
     return true;
   }
 
-  /** Whether a node is in the queue; true if the servers do not answer. */
+  /** Whether a node is in the queue; true also if the servers do not answer. */
   private boolean mayExist(String path, NodeName name, Deadline deadline)
       throws InterruptedException {
     try {
@@ -444,19 +446,19 @@ final class ZooKeeperBackend implements QueueingBackend {
   public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
     String lock = LockPaths.of(namespacePath, name);
     LockQueue queue = committedQueue(lock, deadline);
-    // All at the same time: of hundreds, one after the other, some would be left at the deadline.
+    // All at the same time: hundreds of successive requests might not end before the deadline.
     Map<NodeName, ReplyFuture<Boolean>> deletions = new LinkedHashMap<>();
     for (NodeName holder : queue.nodes().subList(0, queue.holders())) {
       deletions.put(holder, sessions.first().current().delete(lock + "/" + holder.full()));
     }
-    boolean held = false;
+    boolean deleted = false;
     for (var each : deletions.entrySet()) {
-      held |= delete(each.getKey(), each.getValue(), deadline);
+      deleted |= delete(each.getKey(), each.getValue(), deadline);
     }
-    return held;
+    return deleted;
   }
 
-  /** Deletes a node. No other node ever gets its name, so the request may be repeated. */
+  /** Deletes a node. The request may be repeated, because no other node ever gets its name. */
   private boolean delete(NodeName name, ReplyFuture<Boolean> first, Deadline deadline)
       throws InterruptedException {
     boolean inDoubt = false;
@@ -464,8 +466,8 @@ final class ZooKeeperBackend implements QueueingBackend {
     while (true) {
       try {
         deletion.await(deadline);
-        if (name.isWorn()) {
-          // The servers refuse this as long as the queue is not empty.
+        if (name.isHalfUsedUp()) {
+          // The servers refuse this while the queue is not empty.
           String path = deletion.path();
           deletion.session().delete(path.substring(0, path.lastIndexOf('/')));
         }
@@ -481,17 +483,22 @@ final class ZooKeeperBackend implements QueueingBackend {
         inDoubt = true;
       }
       try {
-        deletion = deletion.session().succession().current().delete(deletion.path());
+        deletion = deletion.session().sessions().current().delete(deletion.path());
       } catch (LockConfigurationException e) {
         throw afterDoubt(e);
       }
     }
   }
 
-  /** Whatever refuses the repeated request: the first may have been carried out. */
+  /**
+   * Makes the refusal of a repeated request temporary, because the first one may have been carried
+   * out.
+   */
   private LockException afterDoubt(LockException problem) {
     return problem instanceof LockConfigurationException
-        ? failures.temporary("the connection broke, and then: " + problem.getMessage(), problem)
+        ? failures.temporary(
+            "the connection broke, and the repeated request failed: " + problem.getMessage(),
+            problem)
         : problem;
   }
 
@@ -505,10 +512,10 @@ final class ZooKeeperBackend implements QueueingBackend {
       if (queue.isEmpty()) {
         return LockStates.free(name);
       }
-      Map<NodeName, Session.NodeData> present = present(lock, queue, deadline);
-      // If all nodes have gone meanwhile, others may have come.
-      if (!present.isEmpty()) {
-        return held(name, queue, present);
+      Map<NodeName, Session.NodeData> existing = existingNodes(lock, queue, deadline);
+      // If all nodes are gone by now, others may have come.
+      if (!existing.isEmpty()) {
+        return heldState(name, queue, existing);
       }
     }
   }
@@ -517,32 +524,33 @@ final class ZooKeeperBackend implements QueueingBackend {
    * The state of a held lock.
    *
    * @param listed its queue
-   * @param present the data of those nodes of it that still exist
+   * @param existing the data of those of its nodes that still exist
    */
-  static LockState held(String name, LockQueue listed, Map<NodeName, Session.NodeData> present) {
-    LockQueue queue = listed.only(present.keySet());
-    int count = queue.holders();
+  static LockState heldState(
+      String name, LockQueue listed, Map<NodeName, Session.NodeData> existing) {
+    LockQueue queue = listed.retaining(existing.keySet());
+    int holderCount = queue.holders();
     List<LockState.Holder> holders = new ArrayList<>();
     List<String> waiters = new ArrayList<>();
     for (NodeName node : queue.nodes()) {
-      Session.NodeData data = present.getOrDefault(node, Session.NodeData.REFUSED);
-      if (holders.size() < count) {
+      Session.NodeData data = existing.getOrDefault(node, Session.NodeData.REFUSED);
+      if (holders.size() < holderCount) {
         holders.add(holder(node, data, listed));
       } else {
         waiters.add(data.text());
       }
     }
-    Share use = queue.nodes().get(0).share();
-    return LockStates.held(name, use.kind(), use.capacity(), holders, waiters);
+    Share first = queue.nodes().get(0).share();
+    return LockStates.held(name, first.kind(), first.capacity(), holders, waiters);
   }
 
   private static LockState.Holder holder(NodeName node, Session.NodeData data, LockQueue listed) {
     if (data.equals(Session.NodeData.REFUSED)) {
       return LockStates.holder(node.share().kind(), node.share().weight(), null, null, null, null);
     }
-    // The servers know when a node joined the queue, and not when it was granted. It was granted at
+    // The servers know when a node joined the queue, but not when it was granted. It was granted at
     // once if it is the last, and no node has come or gone since.
-    boolean atOnce =
+    boolean grantedAtOnce =
         listed.positionOf(node) == listed.nodes().size() - 1 && listed.lastChange() == data.czxid();
     return LockStates.holder(
         node.share().kind(),
@@ -550,7 +558,7 @@ final class ZooKeeperBackend implements QueueingBackend {
         data.text(),
         data.czxid(),
         null,
-        atOnce ? data.createdAt() : null);
+        grantedAtOnce ? data.createdAt() : null);
   }
 
   @Override
@@ -569,9 +577,9 @@ final class ZooKeeperBackend implements QueueingBackend {
     }
   }
 
-  /** The data of a queue's nodes, without those that were deleted meanwhile. */
-  private Map<NodeName, Session.NodeData> present(String lock, LockQueue queue, Deadline deadline)
-      throws InterruptedException {
+  /** The data of those nodes of a queue that still exist. */
+  private Map<NodeName, Session.NodeData> existingNodes(
+      String lock, LockQueue queue, Deadline deadline) throws InterruptedException {
     var replies = sessions.first().current().dataOf(lock, queue.nodes());
     Map<NodeName, Session.NodeData> data = new HashMap<>();
     for (var reply : replies.entrySet()) {
@@ -586,32 +594,32 @@ final class ZooKeeperBackend implements QueueingBackend {
     return data;
   }
 
-  /** The queue at a moment within this call; refused if it has a foreign node. */
+  /** Lists the queue as of a moment within this call. Refuses a queue that has a foreign node. */
   private LockQueue committedQueue(String lock, Deadline deadline) throws InterruptedException {
-    return checked(lock, listCommitted(sessions.first(), lock, deadline));
+    return requireNoForeignNode(lock, listCommitted(sessions.first(), lock, deadline));
   }
 
   /**
-   * The queue at a moment within this call. A listing right behind a committed transaction is no
-   * older than that. A sync is not enough: a leader answers a sync of its own clients without
-   * waiting until it has applied what the followers already have (<a
+   * Lists the queue as of a moment within this call. A listing that follows a committed transaction
+   * is no older than the transaction. A sync is not enough: a leader answers a sync of its own
+   * clients without waiting until it has applied what the followers already have (<a
    * href="https://issues.apache.org/jira/browse/ZOOKEEPER-1675">ZOOKEEPER-1675</a>).
    */
-  private LockQueue listCommitted(Sessions way, String lock, Deadline deadline)
+  private LockQueue listCommitted(Sessions through, String lock, Deadline deadline)
       throws InterruptedException {
-    return list(way, lock, Session::commit, deadline);
+    return list(through, lock, Session::commit, deadline);
   }
 
-  /** The queue as the connected server sees it once it has caught up with its leader. */
+  /** Lists the queue on the connected server once it has caught up with its leader. */
   private LockQueue listAfterSync(String lock, Deadline deadline) throws InterruptedException {
     return list(sessions.first(), lock, session -> session.sync(lock), deadline);
   }
 
   private LockQueue list(
-      Sessions way, String lock, Function<Session, ReplyFuture<?>> catchUp, Deadline deadline)
+      Sessions through, String lock, Function<Session, ReplyFuture<?>> catchUp, Deadline deadline)
       throws InterruptedException {
     while (true) {
-      Session session = way.current();
+      Session session = through.current();
       ReplyFuture<?> caughtUp = catchUp.apply(session);
       ReplyFuture<Session.Children> listing = session.children(lock);
       try {
@@ -629,7 +637,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   }
 
   /** Refuses a queue that has a foreign node. */
-  LockQueue checked(String lock, LockQueue queue) {
+  LockQueue requireNoForeignNode(String lock, LockQueue queue) {
     List<String> foreign = queue.foreign();
     if (!foreign.isEmpty()) {
       throw failures.foreignNode(lock + "/" + foreign.get(0));

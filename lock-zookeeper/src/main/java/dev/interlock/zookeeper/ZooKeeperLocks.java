@@ -24,33 +24,33 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
  *
  * <ul>
  *   <li>Opening takes a little more than two of the servers' ticks, because the session is older
- *       than the lock client. The first acquisition takes as long when the framework has begun
- *       another session.
+ *       than the lock client. When the framework has begun another session, the first acquisition
+ *       takes as long.
  *   <li>The servers keep the locks of a dead process for the framework's session time-out.
  *   <li>The lock client never ends the session. A node that the servers refuse to delete stays
- *       until the session ends, and a warning is logged; a client that was opened by a URI would
- *       end its session after a TTL. What the client could not release before it was closed is
- *       deleted in the background as long as the session lasts.
+ *       until the session ends, and the client logs a warning; a client that was opened by a URI
+ *       would end its session after a TTL. If the client could not release a lock before it was
+ *       closed, it keeps trying to delete the node in the background while the session lasts.
  *   <li>The framework's namespace and its access list provider apply to the nodes of locks. Its
  *       retry policy does not: no request of a lock may be repeated automatically.
  *   <li>Answers to the lock client arrive on the framework's event thread, as those to the program
- *       do. A watcher or callback of the program that blocks there holds up all locks, and in the
- *       end costs the leases; one that calls a blocking method of the lock client waits in vain
- *       until that times out. Run such work on another executor.
- *   <li>A silent connection is closed, so that the driver opens another one on the same session
- *       before the leases are lost. A connection is silent if requests of locks had no answer for
- *       three quarters of the {@linkplain LockOptions#requestTimeout() request time-out} and for a
- *       tenth of the session's time-out. If the next one does not answer either, it has half a
- *       session's time-out. Other users of the framework see a suspended connection, and their
- *       pending requests fail as they do when a connection breaks.
- *   <li>The lock client has this one session. It refuses an acquisition with a {@link
+ *       do. A watcher or callback of the program that blocks there delays all locks, and may lose
+ *       the leases. One that calls a blocking method of the lock client waits until the call times
+ *       out. Run such work on another executor.
+ *   <li>The lock client closes a silent connection, so that the driver opens another one on the
+ *       same session before the leases are lost. A connection is silent if requests of locks had no
+ *       answer for three quarters of the {@linkplain LockOptions#requestTimeout() request time-out}
+ *       and for a tenth of the session's time-out. If the next connection is silent as well, it is
+ *       closed only after half the session's time-out. Other users of the framework see a suspended
+ *       connection, and their pending requests fail as they do when a connection breaks.
+ *   <li>The lock client has only this session. It refuses an acquisition with a {@link
  *       LockConfigurationException} if the paths of its nodes would take more than 512 KiB, which
  *       is about 2,000 locks with names of 200 characters: servers cannot read the transaction that
- *       ends a session with too many nodes. All lock clients on the framework count together, and
- *       nodes of the program's own do not count. A client that was opened by a URI begins further
- *       sessions instead.
- *   <li>If the session's time-out changes when the framework reconnects, all leases are lost: the
- *       session may end before their validity does.
+ *       ends a session with too many nodes. All lock clients on the framework count together; the
+ *       program's own nodes do not count. A client that was opened by a URI begins more sessions
+ *       instead.
+ *   <li>If the session's time-out changes when the framework reconnects, all leases are lost,
+ *       because the session may end before their validity does.
  * </ul>
  */
 public final class ZooKeeperLocks {

@@ -16,9 +16,9 @@ import org.apache.curator.framework.CuratorFrameworkFactory;
  * zookeeper://user:password@host1:2181,host2:2181,host3:2181/chroot</code>.
  *
  * <p>User and password are for the digest scheme. With them, with a client certificate, or where
- * SASL is configured for the JVM, only that user may use the locks that the client makes; the
- * parameter {@code access} changes that. The path is the node of a chroot, which must exist. {@link
- * #parameters} lists the parameters; see also {@link ZooKeeperSettings}.
+ * SASL is configured for the JVM, only that user may use the locks that the client creates, unless
+ * the parameter {@code access} says otherwise. The path is the node of a chroot, which must exist.
+ * {@link #parameters} lists the parameters; see also {@link ZooKeeperSettings}.
  */
 public final class ZooKeeperProvider implements LockProvider {
 
@@ -31,7 +31,7 @@ public final class ZooKeeperProvider implements LockProvider {
     this(NodeAccount.MAX_BYTES);
   }
 
-  /** For tests, which need many sessions of a client sooner. */
+  /** For tests, in which few nodes fill a session. */
   ZooKeeperProvider(int maxNodeBytes) {
     this.maxNodeBytes = maxNodeBytes;
   }
@@ -66,7 +66,7 @@ public final class ZooKeeperProvider implements LockProvider {
             .connectString(zookeeper.endpoint())
             .sessionTimeoutMs(millis(sessionTimeout))
             .connectionTimeoutMs(millis(shorter(requestTimeout, sessionTimeout)))
-            // Nothing that Curator could repeat is sent through it.
+            // No request is sent through Curator, so it has nothing to retry.
             .retryPolicy((count, elapsed, sleeper) -> false)
             .ensembleTracker(false)
             .zkClientConfig(zookeeper.clientConfig(requestTimeout));

@@ -11,18 +11,18 @@ import org.jspecify.annotations.Nullable;
  * Settings for the storage of locks on ZooKeeper. Immutable. Clients that share locks must use the
  * same namespace.
  *
- * <p>By default locks are below the node {@code /interlock}, and the servers' {@code tickTime} is
- * assumed to be at most 3 s and at most half of the shortest session time-out that they grant.
+ * <p>By default locks are stored below the node {@code /interlock}. The servers' {@code tickTime}
+ * is assumed to be at most 3 s, and at most half of the shortest session time-out that they grant.
  */
 public final class ZooKeeperSettings {
 
   private static final int TICKS_PER_SESSION = 4;
 
-  /** As in ZooKeeper's sample configuration. */
+  /** The tickTime of ZooKeeper's sample configuration. */
   private static final Duration DEFAULT_TICK = Duration.ofSeconds(2);
 
-  /** Of a shorter one too little is certain for a client that is slow for a moment. */
-  private static final Duration SHORTEST_SESSION = Duration.ofSeconds(3);
+  /** A shorter session leaves too little validity for a client that is slow for a moment. */
+  private static final Duration MIN_SESSION_TIMEOUT = Duration.ofSeconds(3);
 
   private static final ZooKeeperSettings DEFAULTS = builder().build();
 
@@ -53,34 +53,36 @@ public final class ZooKeeperSettings {
   }
 
   /**
-   * {@return the servers' {@code tickTime}, which clients cannot ask for} Default 2 s, or three
+   * {@return the servers' {@code tickTime}, which clients cannot query} Default 2 s, or three
    * tenths of the session's time-out if that is less. After every confirmation a lease is valid for
    * the session's time-out, less two ticks and a seventh of the time-out. If this value is set, the
-   * time-out must be at least four ticks. It should not be less than six tenths of the servers'
-   * own. The default is not, unless their tick is longer than 3 s, or their {@code
-   * minSessionTimeout} shorter than two ticks, which it is not unless somebody has configured it.
+   * time-out must be at least four ticks. The value should be at least six tenths of the servers'
+   * own. The default meets this unless the servers' tick is longer than 3 s, or their {@code
+   * minSessionTimeout} has been configured to less than two ticks.
    */
   public Duration tickTime() {
     return tickTime == null ? DEFAULT_TICK : tickTime;
   }
 
-  /** The tick to count with in a session of the given time-out. */
+  /** The tickTime to assume in a session of the given time-out. */
   Duration tickTime(Duration sessionTimeout) {
-    // Servers grant no session of less than two of their ticks, so this is six tenths of a tick at
-    // least. The leader asks its followers twice in a tick whom they have heard of, and later if it
-    // is slow for a moment: half a tick would not always be enough for it to have asked.
-    Duration longest = sessionTimeout.multipliedBy(3).dividedBy(10);
-    return tickTime == null && DEFAULT_TICK.compareTo(longest) > 0 ? longest : tickTime();
+    // Servers grant no session of less than two of their ticks, so this is at least six tenths of a
+    // tick. Twice in a tick the leader asks its followers which clients they have heard of, or
+    // later if it is slow for a moment. So it may not have asked within half a tick.
+    Duration max = sessionTimeout.multipliedBy(3).dividedBy(10);
+    return tickTime == null && DEFAULT_TICK.compareTo(max) > 0 ? max : tickTime();
   }
 
-  /** The shortest time-out of a session that leaves enough validity. */
-  Duration shortestSession() {
-    return tickTime == null ? SHORTEST_SESSION : tickTime.multipliedBy(TICKS_PER_SESSION);
+  /** The shortest session time-out that leaves enough validity. */
+  Duration minSessionTimeout() {
+    return tickTime == null ? MIN_SESSION_TIMEOUT : tickTime.multipliedBy(TICKS_PER_SESSION);
   }
 
-  /** {@link #shortestSession} for messages. */
-  String shortestSessionInWords() {
-    return (tickTime == null ? "" : "four ticks, which is ") + shortestSession().toMillis() + " ms";
+  /** Describes {@link #minSessionTimeout} in messages. */
+  String describeMinSessionTimeout() {
+    return (tickTime == null ? "" : "four ticks, which is ")
+        + minSessionTimeout().toMillis()
+        + " ms";
   }
 
   @Override
@@ -104,8 +106,8 @@ public final class ZooKeeperSettings {
   public static final class Builder {
 
     private static final Pattern NAMESPACE = Pattern.compile("[A-Za-z0-9_:-]{1,100}");
-    private static final Duration SHORTEST_TICK = Duration.ofMillis(10);
-    private static final Duration LONGEST_TICK = Duration.ofMinutes(1);
+    private static final Duration MIN_TICK = Duration.ofMillis(10);
+    private static final Duration MAX_TICK = Duration.ofMinutes(1);
 
     private String namespace = "interlock";
     private @Nullable Duration tickTime;
@@ -142,7 +144,7 @@ public final class ZooKeeperSettings {
      */
     @CanIgnoreReturnValue
     public Builder tickTime(Duration tickTime) {
-      if (tickTime.compareTo(SHORTEST_TICK) < 0 || tickTime.compareTo(LONGEST_TICK) > 0) {
+      if (tickTime.compareTo(MIN_TICK) < 0 || tickTime.compareTo(MAX_TICK) > 0) {
         throw new LockConfigurationException("tickTime must be 10 ms to 1 minute, was " + tickTime);
       }
       this.tickTime = tickTime;

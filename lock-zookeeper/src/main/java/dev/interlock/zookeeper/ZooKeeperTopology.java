@@ -16,7 +16,8 @@ final class ZooKeeperTopology {
   /**
    * Describes the backend.
    *
-   * @param servers how many addresses the client has; fewer than three tolerate no failure
+   * @param servers the number of addresses that the client has; fewer than three tolerate no
+   *     failure
    */
   static BackendInfo info(int servers, ZooKeeperSettings settings) {
     boolean replicated = servers >= 3;
@@ -39,7 +40,7 @@ final class ZooKeeperTopology {
         .capabilities(capabilities)
         .granularity( // Sessions end at the next tick.
             settings.tickTime())
-        .minTtl(settings.shortestSession())
+        .minTtl(settings.minSessionTimeout())
         .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CLIENT_KILLED, Fault.CLIENT_STOPPED)
         .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST, Fault.PARTITION)
         .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED, Fault.SERVER_RESTARTED)

@@ -16,8 +16,8 @@ import org.apache.zookeeper.common.PathUtils;
 import org.apache.zookeeper.common.ZKConfig;
 
 /**
- * What a URI says about an ensemble and how to reach it. Connects to nothing. Throws {@link
- * LockConfigurationException} for what cannot work.
+ * The settings in a URI for an ensemble. The constructor connects to nothing, and throws {@link
+ * LockConfigurationException} if the URI cannot work.
  */
 final class ZooKeeperUri {
 
@@ -39,8 +39,8 @@ final class ZooKeeperUri {
           "sessionTimeout",
           "the TTL",
           "How long the servers keep the locks of a client that they do not hear of. The servers"
-              + " may raise it, which Lease.effectiveTtl() tells, or lower it, which a warning in the"
-              + " log tells.");
+              + " may raise it, which Lease.effectiveTtl() tells, or lower it, which a warning in"
+              + " the log tells.");
 
   private static final UriParameter<Duration> TICK_TIME =
       UriParameter.duration(
@@ -120,19 +120,19 @@ final class ZooKeeperUri {
       throw wrong("caCert and clientCert are for TLS; add tls=true");
     }
     if (uri.user().isPresent() != uri.password().isPresent()) {
-      throw wrong("user and password come together; write user:password@host");
+      throw wrong("user and password belong together; write user:password@host");
     }
     Optional<String> otherPassword = uri.get(OTHER_PASSWORD);
     if (otherPassword.isPresent() && uri.user().isEmpty()) {
       throw wrong("otherPassword is a second password of a user; write user:password@host");
     }
     if (otherPassword.filter(String::isEmpty).isPresent()) {
-      // Everyone who knows the user's name would then have the user's rights to the locks.
+      // With an empty password, everyone who knows the user's name would have the user's rights.
       throw wrong("otherPassword is empty; leave it out when there is no second password");
     }
-    Duration shortest = this.settings.shortestSession();
-    if (sessionTimeout.isPresent() && sessionTimeout.get().compareTo(shortest) < 0) {
-      throw wrong("sessionTimeout must be at least " + this.settings.shortestSessionInWords());
+    Duration min = this.settings.minSessionTimeout();
+    if (sessionTimeout.isPresent() && sessionTimeout.get().compareTo(min) < 0) {
+      throw wrong("sessionTimeout must be at least " + this.settings.describeMinSessionTimeout());
     }
   }
 
@@ -144,13 +144,14 @@ final class ZooKeeperUri {
     return servers.size();
   }
 
-  /** The addresses and the chroot, for messages and as the driver takes them. */
+  /** The addresses and the chroot in the driver's form, which also serves in messages. */
   String endpoint() {
     return servers.stream().map(Endpoint::toString).collect(Collectors.joining(",")) + chroot;
   }
 
   /**
-   * Reads user and passwords, as the digest scheme takes them; two while they are being changed.
+   * Reads the logins for the digest scheme, each as {@code user:password}; there are two while the
+   * password is being changed.
    */
   List<String> logins() {
     return Stream.of(uri.password(), uri.get(OTHER_PASSWORD))
@@ -159,7 +160,9 @@ final class ZooKeeperUri {
         .toList();
   }
 
-  /** Whether only the user that the servers see in this client may use the locks that it makes. */
+  /**
+   * Whether only the user whom the servers authenticate may use the locks that this client creates.
+   */
   boolean isForUserAlone() {
     return !forAnyone && (uri.user().isPresent() || hasCertificate() || isSaslConfigured());
   }
@@ -176,7 +179,7 @@ final class ZooKeeperUri {
     return config.isSaslClientEnabled() && hasSaslSection(config);
   }
 
-  /** Looks for the configuration as the driver does. */
+  /** Whether there is a SASL configuration, which is looked up as the driver does. */
   private static boolean hasSaslSection(ZKClientConfig config) {
     String section =
         config.getProperty(
@@ -189,26 +192,26 @@ final class ZooKeeperUri {
   }
 
   /**
-   * The session time-out to ask the servers for: by default the client's TTL, so that the servers
-   * drop its locks when their TTL is over and no later.
+   * The session time-out to request: by default the client's TTL, so that the servers release its
+   * locks as soon as their TTL is over.
    */
   Duration sessionTimeout(Duration ttl) {
-    Duration shortest = settings.shortestSession();
-    return sessionTimeout.orElse(ttl.compareTo(shortest) < 0 ? shortest : ttl);
+    Duration min = settings.minSessionTimeout();
+    return sessionTimeout.orElse(ttl.compareTo(min) < 0 ? min : ttl);
   }
 
   ZKClientConfig clientConfig(Duration requestTimeout) {
     ZKClientConfig config = new ZKClientConfig();
-    // Servers send replies of any length, and the names of all locks or waiters are in one.
+    // One reply contains the names of all locks or waiters, and servers send replies of any length.
     if (config.getProperty(ZKConfig.JUTE_MAXBUFFER) == null) {
       config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(MAX_REPLY_BYTES));
     }
-    // Also bounds how long the driver takes to close.
+    // This also limits the time that the driver takes to close.
     config.setProperty(
         ZKClientConfig.ZOOKEEPER_REQUEST_TIMEOUT, Long.toString(requestTimeout.toMillis()));
-    // For SASL, the driver asks the name service for the server's canonical name before each
-    // connection, and waits for as long as that takes. Not even loopback addresses have a name
-    // everywhere. If a file or a section is named and missing, the driver has to complain of it.
+    // For SASL, the driver looks up the server's canonical name before each connection, and waits
+    // for as long as that takes. Not even loopback addresses have a name everywhere. SASL stays
+    // enabled if a named file or section is missing, so that the driver reports it.
     if (config.getJaasConfKey() == null
         && config.getProperty(ZKClientConfig.LOGIN_CONTEXT_NAME_KEY) == null
         && !hasSaslSection(config)) {

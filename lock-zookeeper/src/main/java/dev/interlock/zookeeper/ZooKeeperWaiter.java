@@ -25,24 +25,24 @@ import org.apache.zookeeper.Watcher.WatcherType;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits in a lock's queue, and watches few of the nodes ahead.
+ * Waits in a lock's queue, and watches a few of the nodes ahead.
  *
  * <ul>
- *   <li>An exclusive lock, a writer and a request for all permits watch all four nodes ahead of
- *       them, or fewer if there are no more, and are granted without another request when these
- *       have been deleted. If there are more, they watch the fourth of them until it is deleted.
- *   <li>A reader watches the nearest writer. When that is deleted and was the only one, the reader
- *       is granted without another request, as are all that watched the same writer.
- *   <li>Of those that wait for some permits only the first watches the queue: any holder may return
- *       what it needs. Everybody else watches the predecessor, until that is deleted or granted. A
- *       waiter that is granted while such a one may be behind it therefore writes its node's data
- *       again.
+ *   <li>An exclusive lock, a writer and a request for all permits watch all nodes ahead if there
+ *       are at most four, and are granted without another request when these have been deleted. If
+ *       there are more, they watch the fourth node ahead until it is deleted.
+ *   <li>A reader watches the nearest writer. If that writer is the only one ahead, its deletion
+ *       grants the lock without another request to all readers that watch it.
+ *   <li>Of the waiters for some permits only the first watches the queue, because any holder may
+ *       release the permits that it needs. Each of the others watches its predecessor until that is
+ *       deleted or granted. So a waiter that is granted writes its node's data again if such a
+ *       waiter may be behind it.
  * </ul>
  *
- * <p>The position outlasts broken connections: the node stays as long as the session lives, and the
- * driver sets the watch again. It is lost with the session. Every poll interval the waiter also
- * reads the watched node and its own, in case an event was lost or its own node was deleted. Where
- * other events than a deletion count, it lists the queue instead, a long one less often.
+ * <p>The position survives broken connections: the node stays as long as the session lives, and the
+ * driver sets the watch again. Every poll interval the waiter also reads the watched node and its
+ * own, in case an event was lost or its own node was deleted. Where events other than deletions
+ * count, it lists the queue instead, and does so less often for a long queue.
  */
 final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
 
@@ -58,37 +58,40 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   private LockQueue queue;
   private int position;
 
-  /** What keeps this node from being granted, when last seen; null if nothing does. */
+  /** The nodes that last kept this node from being granted; null if there are none. */
   private volatile @Nullable Blocker blocker;
 
-  /** By time: neither signals nor the ends of short waits postpone it. */
+  /** The time of the next poll. Neither signals nor short waits postpone it. */
   private Deadline nextPoll;
 
   private int pollsSinceListing;
-  private @Nullable LockException trouble;
+  private @Nullable LockException lastFailure;
 
-  /** The labels of the blocker's nodes by their paths, as far as they are known. */
+  /** The known labels of the blocker's nodes, by their paths. */
   private final Map<String, String> labels = new HashMap<>();
 
   /** Whether the session was confirmed after this node was granted. */
-  private boolean confirmed;
+  private boolean sessionConfirmed;
 
-  /** The listing that was requested when the blocker's node changed, or null. */
+  /** The listing that was requested when the blocker's node changed; null if there is none. */
   private volatile @Nullable ReplyFuture<Session.Children> listing;
 
-  /** The paths of what the blocker consists of, without the nodes that were seen to be deleted. */
+  /** The paths of the blocker's nodes, without those that were seen to be deleted. */
   @GuardedBy("this")
   private final Set<String> ahead = new LinkedHashSet<>();
 
-  /** The paths that are watched, and whose watches have not fired. */
+  /** The paths whose watches have not fired. */
   @GuardedBy("this")
   private final Set<String> watched = new HashSet<>();
 
-  /** Whether the requests for the watches were answered: what they say is missed otherwise. */
-  private boolean answered;
+  /**
+   * Whether the requests for the watches were answered; the replies may show a change that fires no
+   * event.
+   */
+  private boolean watchesSet;
 
-  /** Whether the blocker has gone, or it takes a look to know. */
-  private volatile boolean moved;
+  /** Whether the blocker has gone, or may have. */
+  private volatile boolean mayAdvance;
 
   private volatile boolean closed;
 
@@ -101,10 +104,10 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     this.wakeUp = new WakeUp(backend.time());
     this.queue = queue;
     this.position = position;
-    follow(queue.blockerOf(position));
+    waitFor(queue.blockerOf(position));
     this.nextPoll = nextPoll();
     session.addWaiter(wakeUp);
-    announceIfGranted();
+    announceOwnGrant();
   }
 
   @Override
@@ -125,15 +128,15 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
         return backend.grant(claim, node);
       }
       if (deadline.hasPassed()) {
-        if (trouble != null) {
-          throw trouble;
+        if (lastFailure != null) {
+          throw lastFailure;
         }
-        Blocker present = blocker;
-        if (present == null) {
-          // Not busy: the lock is ours on the servers.
+        Blocker current = blocker;
+        if (current == null) {
+          // Not busy: on the servers this client holds the lock.
           throw backend.failures().unconfirmed();
         }
-        return new Attempt.Busy(backend.pollInterval(), label(present));
+        return new Attempt.Busy(backend.pollInterval(), label(current));
       }
       try {
         proceed(deadline);
@@ -145,27 +148,27 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
         if (!Failures.isTemporary(e)) {
           throw problem;
         }
-        // The position lasts as long as the session. A request that our own deadline cut short is
-        // no trouble: by the last answer there still is a blocker.
+        // The position lasts as long as the session. A request that the deadline cut short is no
+        // failure: by the last answer there still is a blocker.
         if (e.code() != Code.OPERATIONTIMEOUT || blocker == null || !deadline.hasPassed()) {
-          trouble = problem;
+          lastFailure = problem;
         }
       }
     }
   }
 
   private void proceed(Deadline deadline) throws KeeperException, InterruptedException {
-    Deadline soon = deadline.orIn(backend.requestTimeout());
-    Blocker present = blocker;
-    if (present == null) {
-      confirm(soon);
-    } else if (moved) {
-      advance(present, soon);
+    Deadline requestDeadline = deadline.orIn(backend.requestTimeout());
+    Blocker current = blocker;
+    if (current == null) {
+      confirm(requestDeadline);
+    } else if (mayAdvance) {
+      advance(current, requestDeadline);
     } else if (!isWatching()) {
-      watch(present, soon);
+      watch(current, requestDeadline);
     } else if (nextPoll.hasPassed()) {
       nextPoll = nextPoll();
-      poll(present, soon);
+      poll(current, requestDeadline);
     } else {
       wakeUp.await(deadline.orIn(nextPoll.remaining()));
     }
@@ -178,19 +181,19 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   // --- granted --------------------------------------------------------------------------------
 
   /**
-   * Whether most of the validity after the last committed write is left. After a write for this
-   * very purpose a quarter is enough: another one would take as long.
+   * Whether three quarters of the validity after the last committed write remain. After a write for
+   * this purpose a quarter is enough, because another write would take as long.
    */
   private boolean sessionIsFresh() {
     long validity = session.certainty().validityPerConfirmation().toNanos();
     long remaining = session.certainty().until() - backend.time().nanoTime();
-    return remaining > validity * (confirmed ? 1 : 3) / 4;
+    return remaining > validity * (sessionConfirmed ? 1 : 3) / 4;
   }
 
-  /** Confirms the session and this client's own node. */
+  /** Confirms the session and this client's node. */
   private void confirm(Deadline deadline) throws KeeperException, InterruptedException {
     if (!session.awaitLeaderContact(wakeUp, deadline)) {
-      trouble = backend.failures().noLeaderContact(trouble);
+      lastFailure = backend.failures().noLeaderContact(lastFailure);
       return;
     }
     long sentAt = backend.time().nanoTime();
@@ -198,53 +201,59 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       throw backend.failures().nodeDeleted();
     }
     session.certainty().confirm(sentAt);
-    confirmed = true;
-    trouble =
+    sessionConfirmed = true;
+    lastFailure =
         sessionIsFresh()
             ? null
             : backend.failures().slow(session.certainty().validityPerConfirmation());
   }
 
-  private void announceIfGranted() {
-    if (blocker == null && queue.isAwaited(position)) {
-      backend.announce(claim, node);
+  private void announceOwnGrant() {
+    if (blocker == null && queue.isGrantAwaited(position)) {
+      backend.announceGrant(claim, node);
     }
   }
 
   // --- the queue ------------------------------------------------------------------------------
 
-  /** The blocker has gone. If it was the only one, this claim is granted now. */
-  private void advance(Blocker before, Deadline deadline)
+  /**
+   * Finds out what else is in the way after the blocker has gone. If nothing can be, the claim is
+   * granted.
+   */
+  private void advance(Blocker previous, Deadline deadline)
       throws KeeperException, InterruptedException {
-    if (before.areAll()) {
-      follow(null);
+    if (previous.isComplete()) {
+      waitFor(null);
     } else {
-      // As this session sees it, which is never older than what it saw before.
-      ReplyFuture<Session.Children> asked = listing;
+      // A session never sees an older state than before.
+      ReplyFuture<Session.Children> requested = listing;
       listing = null; // so that a failure makes the next call ask again
-      see((asked == null ? session.children(node.lockPath()) : asked).await(deadline));
+      update((requested == null ? session.children(node.lockPath()) : requested).await(deadline));
     }
-    trouble = null;
+    lastFailure = null;
   }
 
-  private void see(Session.Children children) {
-    LockQueue now = backend.checked(node.lockPath(), LockQueue.of(children));
-    int place = now.positionOf(node.name());
-    if (place < 0) {
+  private void update(Session.Children children) {
+    LockQueue listed = backend.requireNoForeignNode(node.lockPath(), LockQueue.of(children));
+    int listedPosition = listed.positionOf(node.name());
+    if (listedPosition < 0) {
       throw backend.failures().nodeDeleted();
     }
-    queue = now;
-    position = place;
+    queue = listed;
+    position = listedPosition;
     pollsSinceListing = 0;
-    follow(now.blockerOf(place));
-    announceIfGranted();
+    waitFor(listed.blockerOf(position));
+    announceOwnGrant();
   }
 
-  /** Waits for another blocker from now on. In one step: no event of the former counts for it. */
-  private synchronized void follow(@Nullable Blocker next) {
+  /**
+   * Sets the blocker. Synchronized, so that no event of the previous blocker counts for the new
+   * one.
+   */
+  private synchronized void waitFor(@Nullable Blocker next) {
     blocker = next;
     listing = null;
-    moved = false;
+    mayAdvance = false;
     ahead.clear();
     if (next != null && next.isQueue()) {
       ahead.add(node.lockPath());
@@ -252,89 +261,92 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
       next.nodes().forEach(name -> ahead.add(node.lockPath() + "/" + name.full()));
     }
     labels.keySet().retainAll(ahead);
-    List<String> former = new ArrayList<>(watched);
-    former.removeAll(ahead);
-    former.forEach(this::unwatch);
+    List<String> obsolete = new ArrayList<>(watched);
+    obsolete.removeAll(ahead);
+    obsolete.forEach(this::unwatch);
   }
 
   // --- the blocker ----------------------------------------------------------------------------
 
-  /** The label of the only one ahead, which holds the lock; null if it is not known. */
-  private synchronized @Nullable String label(Blocker present) {
-    return present.isFirst() && ahead.size() == 1 ? labels.get(ahead.iterator().next()) : null;
+  /** The label of the holder if only the holder is ahead; null if it is not known. */
+  private synchronized @Nullable String label(Blocker current) {
+    return current.isFirst() && ahead.size() == 1 ? labels.get(ahead.iterator().next()) : null;
   }
 
   private synchronized boolean isWatching() {
-    return answered && watched.containsAll(ahead);
+    return watchesSet && watched.containsAll(ahead);
   }
 
-  private void watch(Blocker present, Deadline deadline)
+  private void watch(Blocker current, Deadline deadline)
       throws KeeperException, InterruptedException {
-    if (present.isQueue()) {
+    if (current.isQueue()) {
       watchQueue(deadline);
     } else {
-      watchNodes(present, deadline);
+      watchNodes(current, deadline);
     }
-    answered = true;
-    trouble = null;
+    watchesSet = true;
+    lastFailure = null;
   }
 
   private void watchQueue(Deadline deadline) throws KeeperException, InterruptedException {
     String path = node.lockPath();
-    answered = false;
-    see(awaitWatch(path, watching(path, () -> session.watchChildren(path, this)), deadline));
+    watchesSet = false;
+    update(awaitWatch(path, beginWatch(path, () -> session.watchChildren(path, this)), deadline));
   }
 
-  /** Waits for the answer to a request for a watch. */
+  /** Waits for the reply to a request for a watch. */
   private <T> T awaitWatch(String path, ReplyFuture<T> request, Deadline deadline)
       throws KeeperException, InterruptedException {
     try {
       return request.await(deadline);
     } catch (KeeperException e) {
       if (e.code() != Code.OPERATIONTIMEOUT) {
-        watchEnded(path);
+        removeWatch(path);
       }
       throw e;
     }
   }
 
-  private void watchNodes(Blocker present, Deadline deadline)
+  private void watchNodes(Blocker current, Deadline deadline)
       throws KeeperException, InterruptedException {
     Map<String, ReplyFuture<Session.NodeData>> replies = new LinkedHashMap<>();
     for (String path : unwatched()) {
-      replies.put(path, watching(path, () -> session.watch(path, this)));
+      replies.put(path, beginWatch(path, () -> session.watch(path, this)));
     }
-    answered = false;
+    watchesSet = false;
     for (var reply : replies.entrySet()) {
       String path = reply.getKey();
       try {
         Session.NodeData data = awaitWatch(path, reply.getValue(), deadline);
         labels.put(path, data.text());
-        // If it was granted before, no event comes. If another program has written it, the queue
-        // shows that nothing has changed, and the watch stays.
-        if (present.untilGranted() && data.version() > 0) {
-          moved = true;
+        // If the node was granted earlier, no event follows. If another program has written its
+        // data, the listing shows that nothing has changed, and the watch stays.
+        if (current.watchesGrants() && data.version() > 0) {
+          mayAdvance = true;
         }
       } catch (KeeperException e) {
         if (!Failures.isNoNode(e)) {
           throw e;
         }
-        gone(path, present);
+        onGone(path, current);
       }
     }
   }
 
-  /** What has to be watched; all of it again if any request was not answered. */
+  /** The paths that have yet to be watched: all of them if any request was not answered. */
   private synchronized List<String> unwatched() {
     List<String> paths = new ArrayList<>(ahead);
-    if (answered) {
+    if (watchesSet) {
       paths.removeAll(watched);
     }
     return paths;
   }
 
-  /** Begins a watch. Noted before the request: a late answer sets the watch, too. */
-  private synchronized <T> T watching(String path, Supplier<T> request) {
+  /**
+   * Begins a watch. The path is added before the request, because a late reply also means that the
+   * watch is set.
+   */
+  private synchronized <T> T beginWatch(String path, Supplier<T> request) {
     if (closed) {
       throw backend.failures().temporary("the wait was ended", null);
     }
@@ -342,28 +354,28 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
     return request.get();
   }
 
-  private void poll(Blocker present, Deadline deadline)
+  private void poll(Blocker current, Deadline deadline)
       throws KeeperException, InterruptedException {
-    if (present.isQueue()) {
-      watch(present, deadline);
-    } else if (isListedNow(present)) {
-      see(session.children(node.lockPath()).await(deadline));
-      trouble = null;
+    if (current.isQueue()) {
+      watch(current, deadline);
+    } else if (isListingDue(current)) {
+      update(session.children(node.lockPath()).await(deadline));
+      lastFailure = null;
     } else {
-      readAll(present, deadline);
+      readAll(current, deadline);
     }
   }
 
-  private boolean isListedNow(Blocker present) {
+  private boolean isListingDue(Blocker current) {
     pollsSinceListing++;
-    return present.untilGranted() && pollsSinceListing * NODES_PER_POLL >= queue.nodes().size();
+    return current.watchesGrants() && pollsSinceListing * NODES_PER_POLL >= queue.nodes().size();
   }
 
-  private void readAll(Blocker present, Deadline deadline)
+  private void readAll(Blocker current, Deadline deadline)
       throws KeeperException, InterruptedException {
     ReplyFuture<Session.NodeData> own = session.data(node.path());
     Map<String, ReplyFuture<Session.NodeData>> others = new LinkedHashMap<>();
-    stillAhead().forEach(path -> others.put(path, session.data(path)));
+    pathsAhead().forEach(path -> others.put(path, session.data(path)));
     own.await(deadline);
     for (var other : others.entrySet()) {
       try {
@@ -373,13 +385,13 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
           throw e;
         }
         unwatch(other.getKey());
-        gone(other.getKey(), present);
+        onGone(other.getKey(), current);
       }
     }
-    trouble = null;
+    lastFailure = null;
   }
 
-  private synchronized List<String> stillAhead() {
+  private synchronized List<String> pathsAhead() {
     return List.copyOf(ahead);
   }
 
@@ -387,50 +399,50 @@ final class ZooKeeperWaiter implements QueueingBackend.Place, Watcher {
   public void process(WatchedEvent event) {
     // The driver sets watches again after a broken connection, and the session's end wakes every
     // waiter.
-    if (event.getType() == EventType.None || changed(event.getPath(), event.getType())) {
+    if (event.getType() == EventType.None || needsThread(event.getPath(), event.getType())) {
       wakeUp.signal();
     }
   }
 
   /**
-   * Whether the waiting thread has something to do. In one step: the event counts for the blocker
-   * that is watched, and for no later one.
+   * Handles an event, and returns whether the waiting thread has something to do. Synchronized, so
+   * that the event counts for the blocker that is watched, and for no later one.
    */
-  private synchronized boolean changed(String path, EventType type) {
-    Blocker present = blocker;
-    if (!watchEnded(path) || present == null) {
+  private synchronized boolean needsThread(String path, EventType type) {
+    Blocker current = blocker;
+    if (!removeWatch(path) || current == null) {
       return false;
     }
     // Data changes when the blocker's claim is granted, or another program writes to the node.
     if (type == EventType.NodeDeleted
-        || (type == EventType.NodeDataChanged && present.untilGranted())) {
-      gone(path, present);
-      return moved;
+        || (type == EventType.NodeDataChanged && current.watchesGrants())) {
+      onGone(path, current);
+      return mayAdvance;
     }
     return true;
   }
 
-  /** A node is no longer in the way, or no longer in the same way. */
-  private synchronized void gone(String path, Blocker present) {
+  /** Called when a node has been deleted or granted. */
+  private synchronized void onGone(String path, Blocker current) {
     ahead.remove(path);
-    if (!present.areAll()) {
+    if (!current.isComplete()) {
       if (!closed) {
-        // Requested here, the listing is under way before the waiting thread is awake.
+        // Requested here so that the listing is on its way before the waiting thread wakes.
         listing = session.children(node.lockPath());
       }
-      moved = true;
+      mayAdvance = true;
     } else if (ahead.isEmpty()) {
-      moved = true;
+      mayAdvance = true;
     }
   }
 
-  /** Whether the path was watched. It is no longer. */
-  private synchronized boolean watchEnded(String path) {
-    boolean was = watched.remove(path);
-    if (was) {
-      session.watchEnded(path, this);
+  /** Removes a watch that has fired or was not set; returns whether the path was watched. */
+  private synchronized boolean removeWatch(String path) {
+    boolean wasWatched = watched.remove(path);
+    if (wasWatched) {
+      session.forgetWatch(path, this);
     }
-    return was;
+    return wasWatched;
   }
 
   private synchronized void unwatch(String path) {

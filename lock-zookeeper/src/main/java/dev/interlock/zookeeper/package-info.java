@@ -7,7 +7,7 @@
  * sequential node below, with its label as data. The node with the lowest number holds the lock;
  * each other client watches its predecessor, so that a release wakes one waiter. The fencing token
  * is the id of the transaction that created the holder's node, which the ensemble never repeats.
- * ZooKeeper does not know since when a waiter has held the lock, so {@code heldSince} is empty.
+ * ZooKeeper does not record when a waiter was granted the lock, so {@code heldSince} is empty.
  */
 @NullMarked
 package dev.interlock.zookeeper;

@@ -54,7 +54,7 @@ class BadInputTest {
     int port = Testbed.freePort();
     assertSays(
         LockUnavailableException.class,
-        "no server let us connect within 2000 ms",
+        "no server accepted a connection within 2000 ms",
         () -> LockClient.open("zookeeper://127.0.0.1:" + port));
   }
 
@@ -63,7 +63,7 @@ class BadInputTest {
     try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       assertSays(
           LockUnavailableException.class,
-          "no server let us connect",
+          "no server accepted a connection",
           () -> LockClient.open("zookeeper://127.0.0.1:" + silent.getLocalPort()));
     }
   }
@@ -95,7 +95,7 @@ class BadInputTest {
           LockClient.open(server.uri() + "?tickTime=200ms&namespace=locked", Backends.OPTIONS)) {
         assertSays(
             LockConfigurationException.class,
-            "does not grant us the rights that locks need at /locked/" + name,
+            "does not grant this client the rights that locks need at /locked/" + name,
             () -> {
               if (name.equals("try")) {
                 client.lock(name).tryAcquire();

@@ -42,66 +42,66 @@ class ConnectionTest {
   private void askInVain(long millis) {
     long askedAt = now;
     pass(millis);
-    connection.unansweredSince(askedAt);
+    connection.onRequestTimeout(askedAt);
   }
 
   @Test
   void aConnectionThatDoesNotAnswerIsReplaced() {
-    connection.up();
+    connection.onConnected();
     askInVain(2_000);
     assertEquals(1, replaced);
   }
 
   @Test
   void oneThatCameOnlyWhileTheRequestWaitedIsNot() {
-    connection.up();
-    connection.down();
+    connection.onConnected();
+    connection.onDisconnected();
     long askedAt = now;
     pass(1_900);
-    connection.up();
+    connection.onConnected();
     pass(100);
-    connection.unansweredSince(askedAt);
+    connection.onRequestTimeout(askedAt);
     assertEquals(0, replaced);
   }
 
   @Test
   void whereThereIsNoneNothingIsReplaced() {
-    connection.up();
-    connection.down();
+    connection.onConnected();
+    connection.onDisconnected();
     askInVain(2_000);
     assertEquals(0, replaced);
   }
 
   @Test
   void oneThatHasAnsweredSomethingElseMeanwhileIsNot() {
-    connection.up();
+    connection.onConnected();
     long askedAt = now;
     pass(1_000);
-    connection.heard();
+    connection.onRequestEnd();
     pass(1_000);
-    connection.unansweredSince(askedAt);
+    connection.onRequestTimeout(askedAt);
     assertEquals(0, replaced);
   }
 
   @Test
   void oneThatFellSilentAfterAnAnswerIsReplacedAllTheSame() {
-    connection.up();
+    connection.onConnected();
     long askedAt = now;
     pass(100);
-    connection.heard();
+    connection.onRequestEnd();
     pass(1_900);
-    connection.unansweredSince(askedAt);
+    connection.onRequestTimeout(askedAt);
     assertEquals(1, replaced);
   }
 
   @Test
   void aLongSessionHasTimeForASlowServer() {
     session = Duration.ofSeconds(60);
-    connection.up();
+    connection.onConnected();
     askInVain(2_000);
     askInVain(2_000);
     assertEquals(0, replaced);
-    connection.heard();
+    connection.onRequestEnd();
     askInVain(2_000);
     askInVain(2_000);
     askInVain(1_999);
@@ -112,10 +112,10 @@ class ConnectionTest {
 
   @Test
   void oneThatReplacedAnotherAndAnsweredIsReplacedToo() {
-    connection.up();
+    connection.onConnected();
     askInVain(2_000);
     pass(100);
-    connection.answered();
+    connection.onReply();
     askInVain(2_000);
     assertEquals(2, replaced);
   }
@@ -123,9 +123,9 @@ class ConnectionTest {
   /** What breaks with the replaced connection is no answer. */
   @Test
   void oneInHalfASessionIsEnough() {
-    connection.up();
+    connection.onConnected();
     askInVain(2_000);
-    connection.heard();
+    connection.onRequestEnd();
     askInVain(2_000);
     assertEquals(1, replaced);
     askInVain(3_000);

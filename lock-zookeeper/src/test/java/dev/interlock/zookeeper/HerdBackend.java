@@ -98,7 +98,7 @@ final class HerdBackend implements LockBackend {
               .stat()
               .getCzxid();
       session.certainty().confirm(sentAt);
-      session.hold(claim);
+      session.addGrant(claim);
       return new Attempt.Granted(
           Grant.onSession(
               claim,
@@ -160,7 +160,7 @@ final class HerdBackend implements LockBackend {
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
     Session session = sessions.current();
-    session.drop(claim);
+    session.removeGrant(claim);
     try {
       // Sent together: on a slow line the deletion would not be sent in time otherwise.
       ReplyFuture<Boolean> sync = session.sync("/");

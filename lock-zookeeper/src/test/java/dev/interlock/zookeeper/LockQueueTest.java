@@ -50,12 +50,12 @@ class LockQueueTest {
   void numbersThatHaveRunOutAreNotUsed() {
     for (String number : List.of("-2147483648", "-000000001", "2147483647", "2146435072")) {
       NodeName node = NodeName.parse(FIRST + number).orElseThrow();
-      assertTrue(node.isBeyondLast(), number);
-      assertTrue(node.isWorn(), number);
+      assertTrue(node.isBeyondMaxNumber(), number);
+      assertTrue(node.isHalfUsedUp(), number);
     }
     NodeName last = NodeName.parse(FIRST + "2146435071").orElseThrow();
-    assertFalse(last.isBeyondLast());
-    assertTrue(last.isWorn());
-    assertFalse(NodeName.parse(FIRST + "1000000000").orElseThrow().isWorn());
+    assertFalse(last.isBeyondMaxNumber());
+    assertTrue(last.isHalfUsedUp());
+    assertFalse(NodeName.parse(FIRST + "1000000000").orElseThrow().isHalfUsedUp());
   }
 }

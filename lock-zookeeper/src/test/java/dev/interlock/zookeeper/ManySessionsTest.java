@@ -143,7 +143,7 @@ class ManySessionsTest {
       assertInstanceOf(Renewal.Renewed.class, renewals.get(2));
       // The next session has the whole room again.
       Grant next = take(backend, claim.name());
-      assertSame(sessionOf(ended).succession(), sessionOf(next).succession());
+      assertSame(sessionOf(ended).sessions(), sessionOf(next).sessions());
       assertTrue(next.token() > ended.token());
     }
   }
@@ -209,7 +209,7 @@ class ManySessionsTest {
         ZooKeeperBackend backend = open(1, network.uri() + "?tickTime=200ms")) {
       Grant held = take(backend, "h");
       try (Disturbance cut = network.cut()) {
-        Eventually.holds("it notices", () -> !sessionOf(held).succession().isConnected());
+        Eventually.holds("it notices", () -> !sessionOf(held).sessions().isConnected());
         LockUnavailableException refusal =
             assertThrows(
                 LockUnavailableException.class,
@@ -229,7 +229,7 @@ class ManySessionsTest {
         ZooKeeperBackend backend = open(1, network.uri() + "?tickTime=200ms")) {
       Grant held = take(backend, "h");
       try (Disturbance cut = network.cut()) {
-        Eventually.holds("it notices", () -> !sessionOf(held).succession().isConnected());
+        Eventually.holds("it notices", () -> !sessionOf(held).sessions().isConnected());
         Deadline late = Deadline.in(Backends.TIME, Duration.ofHours(1));
         Future<Place> waiting = thread.submit(() -> backend.join(Backends.claim("x"), late));
         assertThrows(TimeoutException.class, () -> waiting.get(200, TimeUnit.MILLISECONDS));
@@ -256,7 +256,7 @@ class ManySessionsTest {
                 .open(1, curator)) {
       Grant held = take(backend, "h");
       try (Disturbance cut = network.cut()) {
-        Eventually.holds("it notices", () -> !sessionOf(held).succession().isConnected());
+        Eventually.holds("it notices", () -> !sessionOf(held).sessions().isConnected());
         for (int i = 0; i < 3; i++) {
           assertThrows(
               LockUnavailableException.class,
@@ -296,10 +296,10 @@ class ManySessionsTest {
       Claim other = Backends.claim("b");
       Session second = pool.reserve(other, Backends.soon());
       assertNotSame(first, second);
-      first.nodeGone(claim);
-      second.nodeGone(other);
+      first.forgetNode(claim);
+      second.forgetNode(other);
       try (Disturbance cut = network.cut()) {
-        Eventually.holds("it notices", () -> !first.succession().isConnected());
+        Eventually.holds("it notices", () -> !first.sessions().isConnected());
         assertSame(second, pool.reserve(Backends.claim("c"), Backends.soon()));
       }
       pool.close();
@@ -382,7 +382,7 @@ class ManySessionsTest {
     String chroot = "/chroot";
     try (ZooKeeperBackend backend = open(10, server.uri() + chroot + "?tickTime=200ms")) {
       Grant grant = take(backend, "n");
-      int counted = sessionOf(grant).succession().nodeBytes(grant.claim());
+      int counted = sessionOf(grant).sessions().nodeBytes(grant.claim());
       assertEquals(written(grant, chroot) + 1, counted); // a number may have a sign
     }
   }

@@ -26,7 +26,7 @@ class NodeAccountTest {
     assertFalse(account.reserve(2));
     assertTrue(account.reserve(1));
     assertFalse(account.reserve(1));
-    account.giveBack(LIMIT - 1);
+    account.free(LIMIT - 1);
     assertFalse(account.reserve(LIMIT));
     assertTrue(account.reserve(LIMIT - 1));
   }
@@ -48,7 +48,7 @@ class NodeAccountTest {
     for (int i = 0; i < 100_000; i++) {
       int total = nodes.stream().mapToInt(Integer::intValue).sum();
       if (random.nextInt(5) < 2 && !nodes.isEmpty()) {
-        account.giveBack(nodes.remove());
+        account.free(nodes.remove());
       } else {
         int bytes = 1 + random.nextInt(LIMIT / 4);
         assertEquals(total + bytes <= LIMIT, account.reserve(bytes));

@@ -126,7 +126,8 @@ class SaslTest {
                   assertThrows(ExecutionException.class, () -> released.get(1, TimeUnit.MINUTES));
               assertInstanceOf(LockUnavailableException.class, unknown.getCause());
               assertTrue(
-                  unknown.getMessage().contains("refuses our authentication"), unknown::getMessage);
+                  unknown.getMessage().contains("refuses the client's authentication"),
+                  unknown::getMessage);
             }
             return null;
           });

@@ -253,14 +253,14 @@ class SessionCertaintyModelTest {
           assertCertainUntilAtMost(leader.expiry);
         }
       } else {
-        certainty.answered(sentAt);
+        certainty.onHeartbeatReply(sentAt);
         in(certainty.heartbeatPause().toMillis(), SessionCertaintyModelTest.this::beat);
       }
     }
 
     void failed() {
       if (!isWrite) {
-        certainty.connectionLost(sentAt);
+        certainty.onConnectionLoss(sentAt);
         in(certainty.heartbeatPause().toMillis(), SessionCertaintyModelTest.this::beat);
       }
     }
@@ -468,7 +468,7 @@ class SessionCertaintyModelTest {
     now += 4_000;
     long late = Duration.ofMillis(now - 1).toNanos();
     ClockReading lostLater = ClockReading.at(late, new Clock());
-    certainty.connectionLost(lostLater);
+    certainty.onConnectionLoss(lostLater);
     assertTrue(certainty.confirm(late) < late + Duration.ofMillis(validity).toNanos());
     assertEquals(now + validity, Duration.ofNanos(certainty.confirm(late + 1_000_000)).toMillis());
     assertTrue(before < certainty.until());

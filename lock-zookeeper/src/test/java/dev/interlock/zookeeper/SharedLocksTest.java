@@ -249,11 +249,11 @@ class SharedLocksTest {
     if (lease.isEmpty()) {
       return;
     }
-    AtomicInteger ours = writes ? writers : readers;
-    ours.incrementAndGet();
+    AtomicInteger sameKind = writes ? writers : readers;
+    sameKind.incrementAndGet();
     int others = writers.get() + (writes ? readers.get() : 0);
     assertEquals(writes ? 1 : 0, others);
-    ours.decrementAndGet();
+    sameKind.decrementAndGet();
     lease.get().release();
   }
 

@@ -90,7 +90,7 @@ class SharedQueueModelTest {
       if (watched.remove(change.node())) {
         if (change.kind() == Change.Kind.DELETED) {
           gone(change.node());
-        } else if (Objects.requireNonNull(blocker).untilGranted()) {
+        } else if (Objects.requireNonNull(blocker).watchesGrants()) {
           hasToList = true;
         }
       }
@@ -122,7 +122,7 @@ class SharedQueueModelTest {
       joined = true;
       blocker = queue.blockerOf(position);
       granted = blocker == null;
-      if (granted && queue.isAwaited(position)) {
+      if (granted && queue.isGrantAwaited(position)) {
         commit(Change.Kind.WRITTEN, node);
       }
       ahead.clear();
@@ -146,14 +146,14 @@ class SharedQueueModelTest {
       } else {
         watched.add(next);
         hasToList =
-            blocker.untilGranted()
+            blocker.watchesGrants()
                 && history.subList(0, seen).contains(new Change(Change.Kind.WRITTEN, next));
       }
     }
 
     private void gone(NodeName one) {
       ahead.remove(one);
-      if (!Objects.requireNonNull(blocker).areAll()) {
+      if (!Objects.requireNonNull(blocker).isComplete()) {
         hasToList = true;
       } else if (ahead.isEmpty()) {
         granted = true;

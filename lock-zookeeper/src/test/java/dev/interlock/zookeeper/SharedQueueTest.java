@@ -128,8 +128,8 @@ class SharedQueueTest {
             .collect(joining(" "));
     return (blocker.isQueue() ? "permits" : nodes)
         + (blocker.isFirst() ? " first" : "")
-        + (blocker.areAll() ? " all" : "")
-        + (blocker.untilGranted() ? " granted" : "");
+        + (blocker.isComplete() ? " all" : "")
+        + (blocker.watchesGrants() ? " granted" : "");
   }
 
   @ParameterizedTest
@@ -141,7 +141,7 @@ class SharedQueueTest {
     "r r, false"
   })
   void aGrantIsAnnouncedToPermitsThatWaitBehindIt(String shares, boolean announced) {
-    assertEquals(announced, queue(shares).isAwaited(0));
+    assertEquals(announced, queue(shares).isGrantAwaited(0));
   }
 
   @ParameterizedTest

@@ -555,7 +555,7 @@ class SharesTest {
       Grant held = take(far, permits(1, 2));
       QueueNode node = (QueueNode) held.claim().attachment();
       try (NetworkFault silence = way.hold(Direction.CLIENT_TO_SERVER)) {
-        far.announce(held.claim(), node);
+        far.announceGrant(held.claim(), node);
         assertEquals(0, observer.checkExists().forPath(node.path()).getVersion());
         way.reset();
       }
@@ -700,9 +700,9 @@ class SharesTest {
     for (int round = 0; round < 60; round++) {
       Share other = List.of(READ, WRITE, permits(1, 2)).get(round % 3);
       CyclicBarrier together = new CyclicBarrier(2);
-      Claim ours = claim(EXCLUSIVE);
+      Claim firstClaim = claim(EXCLUSIVE);
       Claim theirs = claim(other);
-      Future<Grant> first = threads.submit(() -> joined(one, ours, together));
+      Future<Grant> first = threads.submit(() -> joined(one, firstClaim, together));
       Future<Grant> second = threads.submit(() -> joined(two, theirs, together));
       List<Grant> granted = new ArrayList<>();
       List<Throwable> refused = new ArrayList<>();
@@ -716,7 +716,7 @@ class SharesTest {
       assertEquals(1, granted.size(), () -> "refused: " + refused);
       assertEquals(1, nodes().size());
       Grant winner = granted.get(0);
-      release(winner.claim() == ours ? one : two, winner);
+      release(winner.claim() == firstClaim ? one : two, winner);
     }
   }
 

@@ -63,7 +63,7 @@ class SoleUsesTest {
 
   @Test
   void onlyTheNextNumberProvesThatNobodyCame() {
-    SoleUse use = SoleUses.following(null, node(10, 100));
+    SoleUse use = SoleUses.after(null, node(10, 100));
     assertTrue(use.proves(node(11, 102)));
     assertFalse(use.proves(node(12, 102)));
     assertFalse(use.proves(node(10, 102)));
@@ -74,25 +74,25 @@ class SoleUsesTest {
   /** Eleven nodes in a new parent would take at least eleven transactions between the two. */
   @Test
   void theNumbersMayHaveBegunAgainIfThereWasRoomForAsManyTransactions() {
-    SoleUse use = SoleUses.following(null, node(10, 100));
+    SoleUse use = SoleUses.after(null, node(10, 100));
     assertTrue(use.proves(node(11, 110)));
     assertFalse(use.proves(node(11, 111)));
-    assertFalse(SoleUses.following(null, node(0, 100)).proves(node(1, 101)));
+    assertFalse(SoleUses.after(null, node(0, 100)).proves(node(1, 101)));
   }
 
   @Test
   void itDependsOnTheUseBeforeWhetherTheNextWillProbablyProveIt() {
-    SoleUse first = SoleUses.following(null, node(10, 100));
+    SoleUse first = SoleUses.after(null, node(10, 100));
     assertFalse(first.isLikelyToProve());
-    assertTrue(SoleUses.following(first, node(11, 111)).isLikelyToProve());
-    assertFalse(SoleUses.following(first, node(11, 112)).isLikelyToProve());
-    assertFalse(SoleUses.following(first, node(12, 104)).isLikelyToProve());
+    assertTrue(SoleUses.after(first, node(11, 111)).isLikelyToProve());
+    assertFalse(SoleUses.after(first, node(11, 112)).isLikelyToProve());
+    assertFalse(SoleUses.after(first, node(12, 104)).isLikelyToProve());
   }
 
   @Test
   void aUseCountsOnce() {
     SoleUses uses = new SoleUses();
-    SoleUse use = SoleUses.following(null, node(10, 100));
+    SoleUse use = SoleUses.after(null, node(10, 100));
     uses.add("/interlock/x", use);
     assertEquals(use, uses.take("/interlock/x"));
     assertNull(uses.take("/interlock/x"));
