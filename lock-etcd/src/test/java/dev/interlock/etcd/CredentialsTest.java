@@ -65,7 +65,7 @@ class CredentialsTest {
       String uri = etcd.uri().replaceFirst("//[^@]*", "//app") + "?passwordFile=" + file;
       try (LockClient holder = LockClient.open(uri, OPTIONS);
           LockClient other = LockClient.open(uri, OPTIONS)) {
-        Lease held = holder.lock("job").acquire();
+        Lease lease = holder.lock("job").acquire();
         CompletableFuture<Lease> waiting = other.lock("job").acquireAsync();
         Eventually.holds("in line", () -> holder.admin().inspect("job").waiters().size() == 1);
         // Ends the tokens of the user as well.
@@ -75,8 +75,8 @@ class CredentialsTest {
         assertTrue(refused.getMessage().contains("refuses the user or the password"));
         assertFalse(waiting.isDone());
         Files.writeString(file, "second\n");
-        held.renew();
-        assertEquals(ReleaseOutcome.RELEASED, held.release());
+        lease.renew();
+        assertEquals(ReleaseOutcome.RELEASED, lease.release());
         assertEquals(ReleaseOutcome.RELEASED, waiting.get(60, TimeUnit.SECONDS).release());
       }
     }
@@ -99,7 +99,7 @@ class CredentialsTest {
     Files.writeString(shown.certificate(), before + after);
     try (EtcdCluster etcd = Testbed.etcd().tls(shown).start();
         LockClient client = LockClient.open(address(etcd) + "?caCert=" + trusted, OPTIONS)) {
-      Lease held = client.lock("job").acquire();
+      Lease lease = client.lock("job").acquire();
       etcd.members().get(0).kill();
       Files.writeString(shown.certificate(), after + before);
       Files.writeString(shown.key(), Files.readString(second.key()));
@@ -114,8 +114,8 @@ class CredentialsTest {
       Files.writeString(trusted, after.substring(0, 100)); // it is being written
       assertThrows(LockUnavailableException.class, () -> client.lock("another").tryAcquire());
       Files.writeString(trusted, before + after);
-      Eventually.holds("renewed", () -> isRenewed(held));
-      assertEquals(ReleaseOutcome.RELEASED, held.release());
+      Eventually.holds("renewed", () -> isRenewed(lease));
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
     }
   }
 

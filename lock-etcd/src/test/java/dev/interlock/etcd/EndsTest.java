@@ -122,7 +122,7 @@ class EndsTest {
         Lease forced = client.lock("forced").acquire();
         Lease next = client.lock("next").acquire();
         Lease revoked = client.lock("revoked").acquire();
-        Lease held = client.lock("held").acquire();
+        Lease lease = client.lock("held").acquire();
         Backends.permit(server, "app", "READ");
         assertTrue(other.admin().forceRelease("forced"));
         assertTrue(other.admin().forceRelease("next"));
@@ -131,7 +131,7 @@ class EndsTest {
         assertEquals(ReleaseOutcome.ALREADY_LOST, forced.release());
         assertEquals(ReleaseOutcome.ALREADY_LOST, next.release());
         assertEquals(ReleaseOutcome.ALREADY_LOST, revoked.release());
-        assertEquals(ReleaseOutcome.UNKNOWN, held.release());
+        assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
         assertTrue(other.lock("next").tryAcquire().isEmpty());
       }
     }

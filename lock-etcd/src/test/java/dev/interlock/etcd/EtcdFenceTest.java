@@ -263,13 +263,13 @@ class EtcdFenceTest {
     AtomicInteger sold = new AtomicInteger();
     AtomicInteger refused = new AtomicInteger();
     try (LockClient locks = LockClient.open("memory:etcd-stock");
-        Lease held = locks.lock(NAME).acquire()) {
+        Lease lease = locks.lock(NAME).acquire()) {
       inParallel(
           4,
           () -> {
             for (int i = 0; i < 50; i++) {
               try {
-                boolean isSold = stock.sell(new WithToken(held, tokens.incrementAndGet()));
+                boolean isSold = stock.sell(new WithToken(lease, tokens.incrementAndGet()));
                 (isSold ? sold : refused).incrementAndGet();
               } catch (StaleTokenException e) {
                 refused.incrementAndGet();

@@ -275,7 +275,7 @@ class EtcdLocksTest {
   void aWaiterWhoseSessionEndedGetsInLineAgain() throws Exception {
     try (LockClient holder = LockClient.open(etcd.uri(), PATIENT);
         LockClient waiting = LockClient.open(etcd.uri(), SHORT)) {
-      Lease held = holder.lock("line").acquire();
+      Lease lease = holder.lock("line").acquire();
       CompletableFuture<Lease> waiter = waiting.lock("line").acquireAsync();
       Eventually.holds("it waits", () -> holder.admin().inspect("line").waiters().size() == 1);
       List<KeyValue> line =
@@ -287,7 +287,7 @@ class EtcdLocksTest {
       Eventually.holds(
           "it waits again", () -> holder.admin().inspect("line").waiters().size() == 1);
       assertFalse(waiter.isDone());
-      held.release();
+      lease.release();
       waiter.get(60, TimeUnit.SECONDS).release();
     }
   }

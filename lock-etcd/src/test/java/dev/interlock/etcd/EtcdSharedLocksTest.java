@@ -127,7 +127,7 @@ class EtcdSharedLocksTest {
     List<LockClient> clients = clients(MANY);
     try {
       LockClient first = clients.get(0);
-      Lease held = first.semaphore("one of many", 2).acquire();
+      Lease heldLease = first.semaphore("one of many", 2).acquire();
       Lease other = first.semaphore("one of many", 2).acquire();
       List<CompletableFuture<Lease>> waiting = new ArrayList<>();
       for (LockClient client : clients.subList(1, MANY)) {
@@ -136,7 +136,7 @@ class EtcdSharedLocksTest {
       }
       awaitSilence();
       long before = Backends.requests(server);
-      held.release();
+      heldLease.release();
       Lease next = soon(waiting.get(0));
       awaitSilence();
       assertEquals(2, Backends.requests(server) - before);
@@ -164,7 +164,7 @@ class EtcdSharedLocksTest {
     List<LockClient> clients = clients(MANY);
     try {
       LockClient first = clients.get(0);
-      Lease held = first.readWriteLock("many readers").writeLock().acquire();
+      Lease heldLease = first.readWriteLock("many readers").writeLock().acquire();
       CompletableFuture<Lease> leaving =
           clients.get(1).readWriteLock("many readers").writeLock().acquireAsync();
       awaitWaiters(first, "many readers", 1);
@@ -179,7 +179,7 @@ class EtcdSharedLocksTest {
       awaitSilence();
       assertEquals(1, Backends.requests(server) - before);
 
-      held.release();
+      heldLease.release();
       List<Lease> readers = new ArrayList<>();
       for (CompletableFuture<Lease> lease : waiting) {
         readers.add(soon(lease));

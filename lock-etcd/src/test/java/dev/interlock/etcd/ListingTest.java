@@ -120,11 +120,11 @@ class ListingTest {
 
   @Test
   void anAttemptNamesTheHolderIfNoOtherClientIsInTheQueue() throws Exception {
-    Claim held = claim("busy");
-    assertInstanceOf(Attempt.Granted.class, backend.tryAcquire(held, in(TIMEOUT)));
-    assertEquals(held.label(), holder(backend.tryAcquire(claim("busy"), in(TIMEOUT))));
+    Claim claim = claim("busy");
+    assertInstanceOf(Attempt.Granted.class, backend.tryAcquire(claim, in(TIMEOUT)));
+    assertEquals(claim.label(), holder(backend.tryAcquire(claim("busy"), in(TIMEOUT))));
     try (QueueingBackend.Place second = backend.join(claim("busy"), in(TIMEOUT))) {
-      assertEquals(held.label(), holder(second.await(in(Duration.ofMillis(1)))));
+      assertEquals(claim.label(), holder(second.await(in(Duration.ofMillis(1)))));
       assertNull(holder(backend.tryAcquire(claim("busy"), in(TIMEOUT))));
       try (QueueingBackend.Place third = backend.join(claim("busy"), in(TIMEOUT))) {
         assertNull(holder(third.await(in(Duration.ofMillis(1)))));

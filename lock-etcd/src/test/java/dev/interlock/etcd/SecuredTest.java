@@ -51,16 +51,16 @@ class SecuredTest {
         LockClient holder = LockClient.open(etcd.uri(), PATIENT);
         LockClient waiting = LockClient.open(etcd.uri(), PATIENT)) {
       EtcdServer server = etcd.leader();
-      Lease held = holder.lock("job").acquire();
+      Lease lease = holder.lock("job").acquire();
       CompletableFuture<Lease> waiter = waiting.lock("job").acquireAsync();
       Eventually.holds("it waits", () -> holder.admin().inspect("job").waiters().size() == 1);
       for (int i = 0; i < 3; i++) {
         server.restart();
       }
-      held.renew();
-      assertTrue(held.isHeld());
+      lease.renew();
+      assertTrue(lease.isHeld());
       assertFalse(waiter.isDone());
-      assertEquals(ReleaseOutcome.RELEASED, held.release());
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
       waiter.get(60, TimeUnit.SECONDS).release();
     }
   }

@@ -36,7 +36,7 @@ class SeparatedMemberTest {
   void noRequestWaitsForAMemberThatHasLostTheOthers() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().members(3).separable().withoutSync().start();
         LockClient client = LockClient.open(etcd.uri(), OPTIONS)) {
-      Lease held = client.lock("held").acquire();
+      Lease heldLease = client.lock("held").acquire();
       for (EtcdServer member : List.of(etcd.followers().get(0), etcd.leader())) {
         etcd.cutOff(member);
         Eventually.holds("it has noticed", () -> !knowsLeader(member));
@@ -63,7 +63,7 @@ class SeparatedMemberTest {
             () -> "without " + member.name() + ": " + took);
         etcd.heal();
       }
-      assertTrue(held.isHeld());
+      assertTrue(heldLease.isHeld());
     }
   }
 

@@ -367,7 +367,7 @@ class SharesTest {
   @ParameterizedTest
   @MethodSource("disagreements")
   void aNameIsOfOneKindWhileAnybodyHoldsItOrWaits(Share present, Share other) throws Exception {
-    Grant held = acquired(present);
+    Grant grant = acquired(present);
     boolean isFull = !isGrantedAtOnce(present);
     for (boolean waits : new boolean[] {false, true}) {
       if (waits && isFull) {
@@ -383,7 +383,7 @@ class SharesTest {
       assertEquals(other.disagreement(name, present).getMessage(), tried.getMessage());
       assertEquals(tried.getMessage(), joined.getMessage());
       assertEquals(before, entries());
-      assertInstanceOf(Renewal.Renewed.class, backend.renew(held, in(LIMIT)));
+      assertInstanceOf(Renewal.Renewed.class, backend.renew(grant, in(LIMIT)));
     }
     places.forEach(Place::close);
     for (Claim claim : claims) {
@@ -447,17 +447,17 @@ class SharesTest {
   @MethodSource("strays")
   void oneThatDisagreesAndIsAboutToLeaveMakesNobodyElseFail(Share present, Share other, Share later)
       throws Exception {
-    Grant held = acquired(present);
+    Grant heldGrant = acquired(present);
     ByteSequence stray = stray(other);
     assertFalse(isGrantedAtOnce(later));
     Place place = joined(later);
     assertWaits(place);
     Future<Grant> waiting = granting(place);
-    release(held);
+    release(heldGrant);
     assertWaits(joined(later.isWhole() ? later : present));
     assertFalse(waiting.isDone(), "it has passed one ahead");
     own.getKVClient().delete(stray).get();
-    assertTrue(soon(waiting).token() > held.token());
+    assertTrue(soon(waiting).token() > heldGrant.token());
   }
 
   /** Its predecessor has the same kind, and is about to leave for the same reason. */
@@ -478,7 +478,7 @@ class SharesTest {
   /** By then etcd may have forgotten who came first. */
   @Test
   void oneThatSeesADisagreementOnlyAfterACompactionKeepsItsPlace() throws Exception {
-    Grant held = acquired(WRITE);
+    Grant grant = acquired(WRITE);
     ByteSequence stray = stray(EXCLUSIVE);
     Place between = joined(WRITE);
     assertWaits(between);
@@ -490,9 +490,9 @@ class SharesTest {
     own.getKVClient().compact(revision + 1).get();
     release(claims.get(1));
     assertThrows(TimeoutException.class, () -> waiting.get(1, TimeUnit.SECONDS));
-    release(held);
+    release(grant);
     own.getKVClient().delete(stray).get();
-    assertTrue(soon(waiting).token() > held.token());
+    assertTrue(soon(waiting).token() > grant.token());
   }
 
   // --- versions -------------------------------------------------------------------------------

@@ -56,24 +56,24 @@ class WaitingTest {
         LockClient first = LockClient.open(etcd.uri(), PATIENT);
         LockClient second = LockClient.open(etcd.uri(), PATIENT)) {
       EtcdServer server = etcd.leader();
-      Lease held = holder.lock("job").acquire();
+      Lease lease = holder.lock("job").acquire();
       CompletableFuture<Lease> next = first.lock("job").acquireAsync();
       Eventually.holds("one waits", () -> holder.admin().inspect("job").waiters().size() == 1);
       CompletableFuture<Lease> last = second.lock("job").acquireAsync();
       Eventually.holds("two wait", () -> holder.admin().inspect("job").waiters().size() == 2);
       List<String> before = holder.admin().inspect("job").waiters();
 
-      long revision = held.fencingToken() / 64;
+      long revision = lease.fencingToken() / 64;
       server.call("/v3/kv/compaction", "{\"revision\":\"" + revision + "\",\"physical\":true}");
       server.restart();
       Eventually.holds("the line is there again", () -> before.equals(waiters(holder)));
-      assertTrue(held.isHeld());
+      assertTrue(lease.isHeld());
       assertFalse(next.isDone());
 
-      held.release();
+      lease.release();
       Lease had = next.get(60, TimeUnit.SECONDS);
       assertFalse(last.isDone());
-      assertTrue(had.fencingToken() > held.fencingToken());
+      assertTrue(had.fencingToken() > lease.fencingToken());
       had.release();
       last.get(60, TimeUnit.SECONDS).release();
     }
@@ -92,7 +92,7 @@ class WaitingTest {
     try (EtcdCluster etcd = Testbed.etcd().members(3).forFaults().start();
         LockClient holder = LockClient.open(etcd.uri(), PATIENT);
         LockClient waiting = LockClient.open(etcd.uri(), PATIENT)) {
-      Lease held = holder.lock("job").acquire();
+      Lease lease = holder.lock("job").acquire();
       CompletableFuture<Lease> waiter = waiting.lock("job").acquireAsync();
       Eventually.holds("it waits", () -> holder.admin().inspect("job").waiters().size() == 1);
       for (EtcdServer member : etcd.members()) {
@@ -101,9 +101,9 @@ class WaitingTest {
         member.restart();
         etcd.heal();
       }
-      assertTrue(held.isHeld());
+      assertTrue(lease.isHeld());
       assertFalse(waiter.isDone());
-      held.release();
+      lease.release();
       waiter.get(60, TimeUnit.SECONDS).release();
     }
   }
@@ -118,7 +118,7 @@ class WaitingTest {
         LockClient holder = LockClient.open(etcd.uri(), PATIENT);
         Client reader =
             Client.builder().endpoints("http://127.0.0.1:" + etcd.leader().port()).build()) {
-      Lease held = holder.lock("job").acquire();
+      Lease lease = holder.lock("job").acquire();
       List<CompletableFuture<Lease>> waiters = new ArrayList<>();
       for (int i = 1; i <= 4; i++) {
         int size = i;
@@ -133,7 +133,7 @@ class WaitingTest {
         Eventually.holds("they connect again", () -> proxy.traffic().accepted() >= later);
         assertEquals(before, order(reader), stall::toString);
       }
-      held.release();
+      lease.release();
       for (CompletableFuture<Lease> waiter : waiters) {
         Lease next = waiter.get(60, TimeUnit.SECONDS);
         before.remove(0);
@@ -201,7 +201,7 @@ class WaitingTest {
                 .interceptor(recorded)
                 .build();
         LockClient third = EtcdLocks.using(client, often)) {
-      Lease held = first.lock("job").acquire();
+      Lease lease = first.lock("job").acquire();
       CompletableFuture<Lease> next = second.lock("job").acquireAsync();
       Eventually.holds("one waits", () -> first.admin().inspect("job").waiters().size() == 1);
       CompletableFuture<Lease> last = third.lock("job").acquireAsync();
@@ -214,7 +214,7 @@ class WaitingTest {
       assertTrue(
           recorded.withPut.stream().allMatch(read -> Reads.isOfOneKey(read) || isOfAFew(read)),
           () -> "with a put: " + recorded.withPut);
-      held.release();
+      lease.release();
       next.get(60, TimeUnit.SECONDS).release();
       last.get(60, TimeUnit.SECONDS).release();
     }

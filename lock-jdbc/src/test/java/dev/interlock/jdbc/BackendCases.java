@@ -380,14 +380,14 @@ abstract class BackendCases {
     for (Share share : List.of(Share.EXCLUSIVE, Share.READ)) {
       String name = share.kind().toString();
       assertFalse(backend.revoke(name, soon()));
-      Claim held = claim(name, share);
-      take(backend, held);
+      Claim claim = claim(name, share);
+      take(backend, claim);
       assertTrue(backend.revoke(name, soon()));
-      assertInstanceOf(Renewal.Gone.class, renew(held));
+      assertInstanceOf(Renewal.Gone.class, renew(claim));
       assertBusy(claim(name, share));
-      assertBusy(held);
+      assertBusy(claim);
       assertTrue(backend.inspect(name, soon()).isHeld());
-      assertTrue(backend.release(held, soon()));
+      assertTrue(backend.release(claim, soon()));
       take(backend, claim(name, share));
       assertTrue(backend.forceRelease(name, soon()));
       assertFalse(backend.forceRelease(name, soon()));
@@ -422,8 +422,8 @@ abstract class BackendCases {
 
   @Test
   void rowsAreDeletedWhenTheirTokensNeedNotBeRemembered() throws Exception {
-    Claim held = claim("held");
-    take(backend, held);
+    Claim heldClaim = claim("held");
+    take(backend, heldClaim);
     for (int i = 0; i < 100; i++) {
       Claim claim = claim("job/" + i);
       take(backend, claim);
@@ -437,7 +437,7 @@ abstract class BackendCases {
       assertTrue(backend.release(claim, soon()));
     }
     assertEquals(41, number("SELECT count(*) FROM " + table));
-    assertInstanceOf(Renewal.Confirmed.class, renew(held));
+    assertInstanceOf(Renewal.Confirmed.class, renew(heldClaim));
   }
 
   @Test

@@ -103,7 +103,7 @@ class CredentialsTest {
     uri += "?table=" + user + "&passwordFile=" + file;
     try (LockClient holder = LockClient.open(uri, OPTIONS);
         LockClient other = LockClient.open(uri, OPTIONS)) {
-      Lease held = holder.lock("job").acquire();
+      Lease lease = holder.lock("job").acquire();
       CompletableFuture<Lease> waiting = other.lock("job").acquireAsync();
       Eventually.holds("a waiter has asked", () -> other.waiters().size() == 1);
       server.execute(
@@ -117,8 +117,8 @@ class CredentialsTest {
           refused.getMessage().contains("refuses the user or the password"), refused::toString);
       assertFalse(waiting.isDone());
       Files.writeString(file, "second\n");
-      Eventually.holds("renewed", () -> isRenewed(held));
-      assertEquals(ReleaseOutcome.RELEASED, held.release());
+      Eventually.holds("renewed", () -> isRenewed(lease));
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
       assertEquals(ReleaseOutcome.RELEASED, waiting.get(60, TimeUnit.SECONDS).release());
     }
   }
@@ -132,7 +132,7 @@ class CredentialsTest {
     Files.writeString(trusted, Files.readString(first.certificate()));
     String uri = uri(database) + "?sslmode=verify-full&caCert=" + trusted;
     try (LockClient client = LockClient.open(uri, OPTIONS)) {
-      Lease held = client.lock("tls").acquire();
+      Lease lease = client.lock("tls").acquire();
       show(second);
       try {
         Files.writeString(
@@ -141,12 +141,12 @@ class CredentialsTest {
         boolean postgres = database == JdbcDatabase.POSTGRESQL;
         server(database).execute(postgres ? "SELECT pg_reload_conf()" : "FLUSH SSL");
         endConnections(database, DatabaseServer.USER);
-        Eventually.holds("renewed", () -> isRenewed(held));
+        Eventually.holds("renewed", () -> isRenewed(lease));
         // Only the second one is shown from now on.
         Files.writeString(trusted, Files.readString(second.certificate()));
         endConnections(database, DatabaseServer.USER);
-        Eventually.holds("renewed", () -> isRenewed(held));
-        assertEquals(ReleaseOutcome.RELEASED, held.release());
+        Eventually.holds("renewed", () -> isRenewed(lease));
+        assertEquals(ReleaseOutcome.RELEASED, lease.release());
       } finally {
         show(first);
       }

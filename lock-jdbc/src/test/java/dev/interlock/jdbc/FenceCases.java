@@ -312,13 +312,13 @@ abstract class FenceCases {
     AtomicInteger sold = new AtomicInteger();
     AtomicInteger refused = new AtomicInteger();
     try (LockClient client = LockClient.open("memory:" + documentedAs());
-        Lease held = client.lock("held").acquire()) {
+        Lease lease = client.lock("held").acquire()) {
       inParallel(
           6,
           connection -> {
             for (int i = 0; i < 30; i++) {
               try {
-                assertTrue(stock.sell(connection, new UnlockedLease(held)));
+                assertTrue(stock.sell(connection, new UnlockedLease(lease)));
                 sold.incrementAndGet();
               } catch (StaleTokenException e) {
                 connection.rollback();

@@ -115,11 +115,11 @@ class PostgreSqlListenerTest {
   void aReleaseWakesAWaiterAndTheConnectionEndsWhenNobodyWaits() throws Exception {
     try (LockClient one = open();
         LockClient two = open()) {
-      Lease held = one.lock("job").acquire();
+      Lease lease = one.lock("job").acquire();
       CompletableFuture<Lease> waiting = two.lock("job").acquireAsync();
       awaitMark("job");
       assertEquals(1, listening());
-      held.close();
+      lease.close();
       soon(waiting).close();
       await(() -> listening() == 0);
 
@@ -146,12 +146,12 @@ class PostgreSqlListenerTest {
       reader.close();
       soon(writer).close();
 
-      Lease held = one.lock("forced").acquire();
+      Lease lease = one.lock("forced").acquire();
       CompletableFuture<Lease> waiting = two.lock("forced").acquireAsync();
       awaitMark("forced");
       assertTrue(one.admin().forceRelease("forced"));
       soon(waiting).close();
-      var unused = held.release();
+      var unused = lease.release();
     }
   }
 
@@ -159,13 +159,13 @@ class PostgreSqlListenerTest {
   void aKilledConnectionIsReplaced() throws Exception {
     try (LockClient one = open();
         LockClient two = open()) {
-      Lease held = one.lock("killed").acquire();
+      Lease lease = one.lock("killed").acquire();
       CompletableFuture<Lease> waiting = two.lock("killed").acquireAsync();
       awaitMark("killed");
       String first = only("SELECT max(pid) " + LISTENING);
       assertEquals("t", only("SELECT bool_and(pg_terminate_backend(pid)) " + LISTENING));
       await(() -> listening() == 1 && !only("SELECT max(pid) " + LISTENING).equals(first));
-      held.close();
+      lease.close();
       soon(waiting).close();
     }
   }
@@ -174,11 +174,11 @@ class PostgreSqlListenerTest {
   void aReleaseWhileTheConnectionIsGoneIsNotMissed() throws Exception {
     try (LockClient one = open();
         LockClient two = open()) {
-      Lease held = one.lock("gone").acquire();
+      Lease lease = one.lock("gone").acquire();
       CompletableFuture<Lease> waiting = two.lock("gone").acquireAsync();
       awaitMark("gone");
       server.query("SELECT pg_terminate_backend(pid) " + LISTENING);
-      held.close();
+      lease.close();
       soon(waiting).close();
     }
   }
@@ -187,7 +187,7 @@ class PostgreSqlListenerTest {
   void nothingIsNotifiedForALockThatNobodyWaitsFor() throws Exception {
     try (LockClient one = open();
         LockClient two = open()) {
-      Lease held = one.lock("busy").acquire();
+      Lease lease = one.lock("busy").acquire();
       assertTrue(two.lock("busy").tryAcquire().isEmpty());
       assertEquals(
           List.of(List.of("0")),
@@ -195,7 +195,7 @@ class PostgreSqlListenerTest {
               "SELECT awaited FROM interlock_lock WHERE name = decode('"
                   + hex("busy")
                   + "', 'hex')"));
-      held.close();
+      lease.close();
     }
   }
 
@@ -298,13 +298,13 @@ class PostgreSqlListenerTest {
         LockClient one = open();
         LockClient two = JdbcLocks.using(pool, polling)) {
       Lease other = two.lock("other").acquire();
-      Lease held = one.lock("only").acquire();
+      Lease lease = one.lock("only").acquire();
       CompletableFuture<Lease> waiting = two.lock("only").acquireAsync();
       for (int i = 0; i < 3; i++) {
         assertTrue(two.lock("only").tryAcquire().isEmpty());
       }
       assertEquals(ReleaseOutcome.RELEASED, other.release());
-      held.close();
+      lease.close();
       soon(waiting).close();
     }
   }
@@ -340,8 +340,8 @@ class PostgreSqlListenerTest {
   void aGrantThatIsRepeatedForgetsNobodyWhoWaits() throws Exception {
     try (LockBackend one = Backends.open(server.uri());
         LockBackend two = Backends.open(server.uri())) {
-      Claim held = Backends.claim("repeated");
-      Backends.take(one, held);
+      Claim claim = Backends.claim("repeated");
+      Backends.take(one, claim);
       Claim waiting =
           Backends.claim("repeated", Share.EXCLUSIVE, Backends.TTL, Duration.ofMinutes(1));
       var unused = two.tryAcquire(waiting, Backends.soon());
@@ -350,8 +350,8 @@ class PostgreSqlListenerTest {
       assertTrue(wakeUp.await(Backends.soon()), "does not listen");
       var busy = two.tryAcquire(waiting, Backends.soon());
       awaitMark("repeated");
-      Backends.take(one, held);
-      assertTrue(one.release(held, Backends.soon()));
+      Backends.take(one, claim);
+      assertTrue(one.release(claim, Backends.soon()));
       assertTrue(
           wakeUp.await(Deadline.in(Backends.TIME, Duration.ofSeconds(10))), busy + ", not woken");
       watch.close();

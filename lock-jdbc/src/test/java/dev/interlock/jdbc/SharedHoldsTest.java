@@ -259,12 +259,12 @@ class SharedHoldsTest {
 
   @Test
   void whatIsRevokedEndsBeforeAnythingIsGranted() {
-    Claim held = permits(1, 3);
-    assertTrue(isGranted(held));
+    Claim claim = permits(1, 3);
+    assertTrue(isGranted(claim));
     revoked = true;
-    assertNull(state(held.share()).renew(held.id(), now + TTL));
+    assertNull(state(claim.share()).renew(claim.id(), now + TTL));
     assertFalse(isGranted(permits(1, 3)));
-    assertFalse(isGranted(held));
+    assertFalse(isGranted(claim));
     now += TTL;
     assertTrue(isGranted(permits(3, 3)));
   }

@@ -76,18 +76,18 @@ class ChangedSessionTest {
   }
 
   private void requireShortenedInOrder(LockClient client, LockClient other) throws Exception {
-    Lease held = client.lock("job").acquire();
+    Lease lease = client.lock("job").acquire();
     CompletableFuture<Lease> waiter = other.lock("job").acquireAsync();
     Eventually.holds("in line", () -> client.admin().inspect("job").waiters().size() == 1);
     restartWith(SHORT);
-    LeaseLostException loss = held.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+    LeaseLostException loss = lease.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
     assertEquals(LossReason.SESSION_ENDED, loss.reason());
     assertTrue(
         loss.detail().contains("got another time-out: 12000 ms instead of 60000"), loss::detail);
-    assertFalse(held.isHeld());
+    assertFalse(lease.isHeld());
     // Its node is gone, and the waiter in line with what its own session has become.
     Lease next = waiter.get(LIMIT_SECONDS, TimeUnit.SECONDS);
-    assertTrue(next.fencingToken() > held.fencingToken());
+    assertTrue(next.fencingToken() > lease.fencingToken());
     assertTrue(
         next.remainingValidity().compareTo(SHORT) < 0, () -> next.remainingValidity().toString());
     next.renew();
@@ -107,9 +107,9 @@ class ChangedSessionTest {
     // Four of these ticks are more than the servers agree to in the end.
     String uri = ensemble.uri() + "?tickTime=4s";
     try (LockClient client = LockClient.open(uri, OPTIONS)) {
-      Lease held = client.lock("job").acquire();
+      Lease lease = client.lock("job").acquire();
       restartWith(SHORT);
-      held.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
+      lease.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
       LockConfigurationException refused =
           assertThrows(LockConfigurationException.class, () -> acquire(client));
       assertTrue(refused.getMessage().contains("raise the servers'"), refused::getMessage);

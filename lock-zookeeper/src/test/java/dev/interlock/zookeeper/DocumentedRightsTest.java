@@ -62,12 +62,12 @@ class DocumentedRightsTest {
   void readIsNeededOnTheNamespacesNodeToListLocks() throws Exception {
     String place = place(without("r", DocumentedRights.onNamespace()), List.of());
     try (LockClient client = open(place);
-        Lease held = client.lock("made").acquire()) {
+        Lease lease = client.lock("made").acquire()) {
       assertTrue(client.admin().inspect("made").isHeld());
       LockConfigurationException refusal =
           assertThrows(LockConfigurationException.class, () -> client.admin().list("").toList());
       assertTrue(refusal.getMessage().contains("/interlock (create, read"), refusal::getMessage);
-      held.renew();
+      lease.renew();
     }
   }
 
@@ -158,15 +158,15 @@ class DocumentedRightsTest {
   private static void use(String place, String name) throws Exception {
     try (LockClient one = open(place);
         LockClient two = open(place)) {
-      Lease held = one.lock(name).acquire();
+      Lease lease = one.lock(name).acquire();
       assertTrue(two.lock(name).tryAcquire().isEmpty());
       CompletableFuture<Lease> waiting = two.lock(name).acquireAsync();
       Eventually.holds("in line", () -> one.admin().inspect(name).waiters().size() == 1);
-      held.renew();
+      lease.renew();
       assertEquals(
-          List.of(held.fencingToken()),
+          List.of(lease.fencingToken()),
           two.admin().list(name).map(state -> state.fencingToken().orElseThrow()).toList());
-      assertEquals(ReleaseOutcome.RELEASED, held.release());
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
       Lease next = waiting.get(60, TimeUnit.SECONDS);
       assertTrue(one.admin().forceRelease(name));
       assertThrows(LeaseLostException.class, next::renew);

@@ -77,13 +77,13 @@ class LargeSessionTest {
       try (CuratorFramework curator = Backends.curator(ensemble.connectString());
           ZooKeeperBackend one = Backends.on(curator);
           ZooKeeperBackend two = Backends.on(curator)) {
-        List<Grant> held = takeAll(one, LONG_NAME, SHORT_OF_MAX);
+        List<Grant> grants = takeAll(one, LONG_NAME, SHORT_OF_MAX);
         LockConfigurationException refusal =
             assertThrows(
                 LockConfigurationException.class, () -> fill(two, TOO_MANY - SHORT_OF_MAX));
         assertTrue(refusal.getMessage().contains("512 KiB"), refusal::getMessage);
         assertTrue(refusal.getMessage().contains("open clients by a URI"), refusal::getMessage);
-        assertTrue(one.release(held.get(0).claim(), Backends.soon()));
+        assertTrue(one.release(grants.get(0).claim(), Backends.soon()));
         Backends.take(two, Backends.claim("there is room again"));
       }
       restartAndLock(ensemble);

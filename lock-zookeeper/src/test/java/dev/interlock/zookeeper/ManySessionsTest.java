@@ -103,7 +103,7 @@ class ManySessionsTest {
   void anAttemptThatIsTurnedAwayLeavesItsRoom() throws Exception {
     try (ZooKeeperBackend other = open(1);
         ZooKeeperBackend backend = open(1)) {
-      Grant held = take(other, "h");
+      Grant grant = take(other, "h");
       Session session = sessionOf(take(backend, "a"));
       Claim waiter = Backends.claim("h");
       try (Place place = backend.join(waiter, Backends.soon())) {
@@ -114,7 +114,7 @@ class ManySessionsTest {
         backend.release(waiter, Backends.soon());
         assertSame(second, sessionOf(take(backend, "b")));
       }
-      other.release(held.claim(), Backends.soon());
+      other.release(grant.claim(), Backends.soon());
     }
   }
 
@@ -152,7 +152,7 @@ class ManySessionsTest {
   void waitersOnDifferentSessionsAreServedInTheOrderOfTheirArrival() throws Exception {
     try (ZooKeeperBackend backend = open(1)) {
       Grant filler = take(backend, "f");
-      Grant held = take(backend, "h");
+      Grant grant = take(backend, "h");
       Claim first = Backends.claim("h");
       Claim second = Backends.claim("h");
       try (Place earlier = backend.join(first, Backends.soon())) {
@@ -160,13 +160,13 @@ class ManySessionsTest {
         try (Place later = backend.join(second, Backends.soon())) {
           // The one that came later is on the older session.
           assertSame(sessionOf(filler), ((QueueNode) second.attachment()).session());
-          assertTrue(backend.release(held.claim(), Backends.soon()));
+          assertTrue(backend.release(grant.claim(), Backends.soon()));
           Grant one = Backends.granted(earlier.await(Backends.soon()));
           assertInstanceOf(
               Attempt.Busy.class, later.await(Deadline.in(Backends.TIME, Duration.ofMillis(1))));
           assertTrue(backend.release(first, Backends.soon()));
           Grant two = Backends.granted(later.await(Backends.soon()));
-          assertTrue(held.token() < one.token() && one.token() < two.token());
+          assertTrue(grant.token() < one.token() && one.token() < two.token());
         }
       }
     }
@@ -207,9 +207,9 @@ class ManySessionsTest {
   void anOutageDoesNotBeginFurtherSessions() throws Exception {
     try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
         ZooKeeperBackend backend = open(1, network.uri() + "?tickTime=200ms")) {
-      Grant held = take(backend, "h");
+      Grant grant = take(backend, "h");
       try (Disturbance cut = network.cut()) {
-        Eventually.holds("it notices", () -> !sessionOf(held).sessions().isConnected());
+        Eventually.holds("it notices", () -> !sessionOf(grant).sessions().isConnected());
         LockUnavailableException refusal =
             assertThrows(
                 LockUnavailableException.class,
@@ -218,7 +218,7 @@ class ManySessionsTest {
                         Backends.claim("x"), Deadline.in(Backends.TIME, Duration.ofMillis(100))));
         assertTrue(refusal.getMessage().contains("there is no connection"));
       }
-      assertNotSame(sessionOf(held), sessionOf(takeOnceConnected(backend, "x")));
+      assertNotSame(sessionOf(grant), sessionOf(takeOnceConnected(backend, "x")));
     }
   }
 
@@ -227,9 +227,9 @@ class ManySessionsTest {
     ExecutorService thread = Executors.newSingleThreadExecutor();
     try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
         ZooKeeperBackend backend = open(1, network.uri() + "?tickTime=200ms")) {
-      Grant held = take(backend, "h");
+      Grant grant = take(backend, "h");
       try (Disturbance cut = network.cut()) {
-        Eventually.holds("it notices", () -> !sessionOf(held).sessions().isConnected());
+        Eventually.holds("it notices", () -> !sessionOf(grant).sessions().isConnected());
         Deadline late = Deadline.in(Backends.TIME, Duration.ofHours(1));
         Future<Place> waiting = thread.submit(() -> backend.join(Backends.claim("x"), late));
         assertThrows(TimeoutException.class, () -> waiting.get(200, TimeUnit.MILLISECONDS));
@@ -254,9 +254,9 @@ class ManySessionsTest {
                     Backends.context(Backends.OPTIONS),
                     2 * NODE)
                 .open(1, curator)) {
-      Grant held = take(backend, "h");
+      Grant grant = take(backend, "h");
       try (Disturbance cut = network.cut()) {
-        Eventually.holds("it notices", () -> !sessionOf(held).sessions().isConnected());
+        Eventually.holds("it notices", () -> !sessionOf(grant).sessions().isConnected());
         for (int i = 0; i < 3; i++) {
           assertThrows(
               LockUnavailableException.class,

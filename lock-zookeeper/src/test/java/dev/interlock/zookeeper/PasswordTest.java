@@ -68,13 +68,13 @@ class PasswordTest {
     String uri = fileUri(file, "/file");
     try (LockClient one = LockClient.open(uri);
         LockClient two = LockClient.open(uri)) {
-      Lease held = one.lock("old").acquire();
+      Lease lease = one.lock("old").acquire();
       CompletableFuture<Lease> waiting = two.lock("old").acquireAsync();
       Eventually.holds("in line", () -> one.admin().inspect("old").waiters().size() == 1);
       Files.writeString(file, "second\n");
       server.members().get(0).kill();
       server.members().get(0).restart();
-      Eventually.holds("renewed", () -> isRenewed(held));
+      Eventually.holds("renewed", () -> isRenewed(lease));
       Eventually.holds("connected", () -> two.admin().inspect("old").isHeld());
       List<String> lines =
           ZkCli.documented("procedure: zookeeper password").stream()
@@ -86,8 +86,8 @@ class PasswordTest {
           LockClient stranger = LockClient.open(uri("first", "/file", ""))) {
         assertTrue(late.lock("old").tryAcquire().isEmpty());
         assertThrows(LockConfigurationException.class, () -> stranger.lock("old").tryAcquire());
-        held.renew();
-        assertEquals(ReleaseOutcome.RELEASED, held.release());
+        lease.renew();
+        assertEquals(ReleaseOutcome.RELEASED, lease.release());
         assertEquals(ReleaseOutcome.RELEASED, waiting.get(60, TimeUnit.SECONDS).release());
         requireTogether("old", one, late);
         requireTogether("new", late, two);
@@ -104,12 +104,12 @@ class PasswordTest {
     try (LockClient early = LockClient.open(fileUri(file, "/refusal"));
         LockClient late = LockClient.open(uri("second", "/refusal", ""))) {
       early.lock("job").acquire().release();
-      Lease held = late.lock("another").acquire();
+      Lease lease = late.lock("another").acquire();
       assertThrows(LockConfigurationException.class, () -> early.lock("another").tryAcquire());
       Files.writeString(file, "second\n");
       assertThrows(LockUnavailableException.class, () -> early.lock("another").tryAcquire());
       assertTrue(early.lock("another").tryAcquire().isEmpty());
-      held.release();
+      lease.release();
       early.lock("another").acquire().release();
     }
   }
@@ -146,7 +146,7 @@ class PasswordTest {
     }
     try (LockClient one = LockClient.open(between);
         LockClient two = LockClient.open(between)) {
-      Lease held = one.lock("old").acquire();
+      Lease lease = one.lock("old").acquire();
       CompletableFuture<Lease> waiting = two.lock("old").acquireAsync();
       Eventually.holds("in line", () -> one.admin().inspect("old").waiters().size() == 1);
       List<String> lines =
@@ -157,7 +157,7 @@ class PasswordTest {
       type(step, chroot);
       try (LockClient three = LockClient.open(after)) {
         assertTrue(three.lock("old").tryAcquire().isEmpty());
-        assertEquals(ReleaseOutcome.RELEASED, held.release());
+        assertEquals(ReleaseOutcome.RELEASED, lease.release());
         assertEquals(ReleaseOutcome.RELEASED, waiting.get(60, TimeUnit.SECONDS).release());
         requireTogether("old", one, three);
         requireTogether("new", three, one);
@@ -183,12 +183,12 @@ class PasswordTest {
   /** Two clients share a lock that the first of them may be the first to use. */
   private static void requireTogether(String name, LockClient one, LockClient two)
       throws Exception {
-    Lease held = one.lock(name).acquire();
+    Lease heldLease = one.lock(name).acquire();
     assertTrue(two.lock(name).tryAcquire().isEmpty());
     CompletableFuture<Lease> waiting = two.lock(name).acquireAsync();
     Eventually.holds("in line", () -> one.admin().inspect(name).waiters().size() == 1);
-    held.renew();
-    assertEquals(ReleaseOutcome.RELEASED, held.release());
+    heldLease.renew();
+    assertEquals(ReleaseOutcome.RELEASED, heldLease.release());
     assertEquals(ReleaseOutcome.RELEASED, waiting.get(60, TimeUnit.SECONDS).release());
   }
 

@@ -88,12 +88,12 @@ class SaslTest {
         LockClient stranger = LockClient.open(Backends.uri(server), Backends.OPTIONS);
         LockClient anyone = LockClient.open(forAnyone, Backends.OPTIONS);
         CuratorFramework observer = Backends.curator(server.connectString())) {
-      Lease held = user.lock("job").acquire();
+      Lease lease = user.lock("job").acquire();
       assertThrows(
           KeeperException.NoAuthException.class,
           () -> observer.getChildren().forPath("/interlock/job"));
       assertThrows(LockConfigurationException.class, () -> stranger.admin().forceRelease("job"));
-      held.release();
+      lease.release();
       stranger.lock("another").acquire().release();
       Lease shared = open.lock("job").acquire();
       assertTrue(anyone.lock("job").tryAcquire().isEmpty());

@@ -128,7 +128,7 @@ class SessionTest {
   void aWaiterWhoseSessionEndsJoinsTheQueueAgainAndIsServed() throws Exception {
     try (LockClient holder = Backends.client(server);
         LockClient client = client()) {
-      Lease held = holder.lock("again").acquire();
+      Lease heldLease = holder.lock("again").acquire();
       CompletableFuture<Optional<Lease>> waiter =
           client.lock("again").tryAcquireAsync(Duration.ofSeconds(60));
       Eventually.holds("in line", () -> holder.admin().inspect("again").waiters().size() == 1);
@@ -140,7 +140,7 @@ class SessionTest {
             List<String> now = observer.getChildren().forPath("/interlock/again");
             return now.size() == 2 && !before.containsAll(now);
           });
-      held.release();
+      heldLease.release();
       Lease lease = waiter.get(LIMIT_SECONDS, TimeUnit.SECONDS).orElseThrow();
       assertTrue(lease.isHeld());
       lease.release();
@@ -244,13 +244,13 @@ class SessionTest {
     LockOptions options = Backends.OPTIONS.toBuilder().ttl(ttl).build();
     try (CuratorFramework program = Backends.curator(server.connectString(), ttl)) {
       LockClient client = ZooKeeperLocks.using(program, Backends.SETTINGS, options);
-      Lease held = client.lock("refused").acquire();
+      Lease lease = client.lock("refused").acquire();
       Lease kept = client.lock("refused-at-closing").acquire();
       for (String name : List.of("refused", "refused-at-closing")) {
         observer.setACL().withACL(all(Perms.ALL & ~Perms.DELETE)).forPath("/interlock/" + name);
       }
       long refusedAt = System.nanoTime();
-      assertEquals(ReleaseOutcome.UNKNOWN, held.release());
+      assertEquals(ReleaseOutcome.UNKNOWN, lease.release());
       Eventually.holds("a TTL has passed", () -> System.nanoTime() - refusedAt > 2 * ttl.toNanos());
       assertEquals(1, nodesOf("refused"));
       assertTrue(kept.isHeld());

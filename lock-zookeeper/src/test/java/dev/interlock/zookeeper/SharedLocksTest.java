@@ -124,8 +124,8 @@ class SharedLocksTest {
 
   @Test
   void aNameOfAnotherKindOrLimitIsRefusedUntilItIsFree() throws Exception {
-    try (Lease held = ann.semaphore("mixed", 2).acquire()) {
-      assertTrue(held.isHeld());
+    try (Lease lease = ann.semaphore("mixed", 2).acquire()) {
+      assertTrue(lease.isHeld());
       assertRefused("a semaphore of 2 permits", () -> bob.lock("mixed").acquire());
       assertRefused("a semaphore of 2 permits", () -> bob.lock("mixed").tryAcquire());
       assertRefused("a semaphore of 2 permits", () -> bob.semaphore("mixed", 3).acquire());
@@ -133,8 +133,8 @@ class SharedLocksTest {
           "a semaphore of 2 permits", () -> bob.readWriteLock("mixed").readLock().tryAcquire(LONG));
       assertEquals(1, nodesOf("mixed"));
     }
-    try (Lease held = bob.lock("mixed").acquire()) {
-      assertTrue(held.isHeld());
+    try (Lease lease = bob.lock("mixed").acquire()) {
+      assertTrue(lease.isHeld());
       assertRefused("an exclusive lock", () -> ann.semaphore("mixed", 2).tryAcquire());
       assertRefused("an exclusive lock", () -> ann.readWriteLock("mixed").writeLock().acquire());
       assertEquals(1, nodesOf("mixed"));
@@ -170,7 +170,7 @@ class SharedLocksTest {
   /** CURATOR-982: whoever is interrupted leaves no permit taken, and nobody waiting for ever. */
   @Test
   void anInterruptedWaiterLeavesNothingAndTheOthersAreServed() throws Exception {
-    Lease held = ann.semaphore("interrupted", 2).permits(2).acquire();
+    Lease lease = ann.semaphore("interrupted", 2).permits(2).acquire();
     Future<?> first =
         threads.submit(() -> bob.semaphore("interrupted", 2).permits(2).acquire().release());
     Eventually.holds("it waits", () -> ann.admin().inspect("interrupted").waiters().size() == 1);
@@ -180,7 +180,7 @@ class SharedLocksTest {
       assertTrue(first.cancel(true));
       Eventually.holds(
           "it has left", () -> ann.admin().inspect("interrupted").waiters().size() == 1);
-      held.release();
+      lease.release();
       second.get(60, SECONDS).release();
     }
     Eventually.holds("nothing is left", () -> nodesOf("interrupted") == 0);

@@ -327,12 +327,12 @@ class SharesTest {
 
   @Test
   void aRequestForOneBehindOneForThreeWaits() throws Exception {
-    Grant held = take(one, permits(2, 4));
+    Grant grant = take(one, permits(2, 4));
     try (Waiter three = new Waiter(two, permits(3, 4));
         Waiter single = new Waiter(one, permits(1, 4))) {
       assertBusy(two, permits(1, 4));
       assertHolders(1, 2);
-      release(one, held);
+      release(one, grant);
       three.granted();
       single.granted();
       assertHolders(2, 0);
@@ -366,12 +366,12 @@ class SharesTest {
 
   @Test
   void oneLargeReleaseServesAllThatFitAndNoMore() throws Exception {
-    Grant held = take(one, permits(5, 5));
+    Grant grant = take(one, permits(5, 5));
     try (Waiter first = new Waiter(two, permits(2, 5));
         Waiter second = new Waiter(one, permits(1, 5));
         Waiter third = new Waiter(two, permits(2, 5));
         Waiter fourth = new Waiter(one, permits(1, 5))) {
-      release(one, held);
+      release(one, grant);
       first.granted();
       Grant single = second.granted();
       third.granted();
@@ -384,7 +384,7 @@ class SharesTest {
 
   @Test
   void waitersThatLeaveFromTheMiddleLetTheOthersBeServedInTheirOrder() throws Exception {
-    Grant held = take(one, permits(2, 2));
+    Grant heldGrant = take(one, permits(2, 2));
     List<Waiter> waiters = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
       waiters.add(new Waiter(i % 2 == 0 ? two : one, permits(1 + i % 2, 2)));
@@ -396,7 +396,7 @@ class SharesTest {
     for (int i : List.of(1, 2, 5, 6, 7)) {
       rest.add(waiters.get(i));
     }
-    release(one, held);
+    release(one, heldGrant);
     while (!rest.isEmpty()) {
       Waiter served = rest.remove(0);
       Grant grant = served.granted();
@@ -438,7 +438,7 @@ class SharesTest {
 
   @Test
   void theSessionOfAWaiterThatEndsLetsTheOthersPass() throws Exception {
-    Grant held = take(one, permits(1, 2));
+    Grant grant = take(one, permits(1, 2));
     try (CuratorFramework curator = Backends.curator(server.connectString());
         ZooKeeperBackend dying = Backends.on(curator)) {
       Place unused = dying.join(claim(permits(2, 2)), Backends.soon());
@@ -450,7 +450,7 @@ class SharesTest {
       }
       unused.close();
     }
-    release(one, held);
+    release(one, grant);
   }
 
   /** Of a client that stopped, or whose program gives no thread to its place. */
@@ -530,10 +530,10 @@ class SharesTest {
       curator.start();
       try (ZooKeeperBackend refused = looking(curator);
           ZooKeeperBackend patient = looking(other)) {
-        Grant held = take(one, permits(2, 2));
+        Grant grant = take(one, permits(2, 2));
         try (Waiter first = new Waiter(refused, permits(1, 2));
             Waiter second = new Waiter(patient, permits(1, 2))) {
-          release(one, held);
+          release(one, grant);
           first.granted();
           second.granted();
           assertEquals(
@@ -552,17 +552,17 @@ class SharesTest {
     try (FaultProxy way = FaultProxy.to("127.0.0.1", port());
         CuratorFramework curator = Backends.curator("127.0.0.1:" + way.port());
         ZooKeeperBackend far = Backends.on(curator)) {
-      Grant held = take(far, permits(1, 2));
-      QueueNode node = (QueueNode) held.claim().attachment();
+      Grant grant = take(far, permits(1, 2));
+      QueueNode node = (QueueNode) grant.claim().attachment();
       try (NetworkFault silence = way.hold(Direction.CLIENT_TO_SERVER)) {
-        far.announceGrant(held.claim(), node);
+        far.announceGrant(grant.claim(), node);
         assertEquals(0, observer.checkExists().forPath(node.path()).getVersion());
         way.reset();
       }
       Eventually.holds(
           "it is repeated", () -> observer.checkExists().forPath(node.path()).getVersion() > 0);
       assertEquals("host/1/test", new String(observer.getData().forPath(node.path()), UTF_8));
-      release(far, held);
+      release(far, grant);
     }
   }
 
@@ -675,7 +675,7 @@ class SharesTest {
   @MethodSource("disagreements")
   void aNameIsOfOneKindAndCapacityWhileItIsInUse(Share present, Share share) throws Exception {
     name = "kinds-" + present + share;
-    Grant held = take(one, present);
+    Grant grant = take(one, present);
     List<String> before = nodes();
     for (ZooKeeperBackend backend : List.of(one, two)) {
       LockConfigurationException tried =
@@ -690,8 +690,8 @@ class SharesTest {
       assertNull(joining.attachment());
       assertFalse(backend.release(joining, Backends.soon()));
     }
-    assertInstanceOf(Renewal.Renewed.class, one.renew(held, Backends.soon()));
-    release(one, held);
+    assertInstanceOf(Renewal.Renewed.class, one.renew(grant, Backends.soon()));
+    release(one, grant);
     release(two, take(two, share));
   }
 
@@ -901,9 +901,9 @@ class SharesTest {
 
   @Test
   void aPermitThatIsReturnedCostsTheSameHoweverManyWait() throws Exception {
-    List<Grant> held = new ArrayList<>();
+    List<Grant> grants = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
-      held.add(take(two, permits(1, 10)));
+      grants.add(take(two, permits(1, 10)));
     }
     int waiters = 60; // twice what a release may cost
     List<Waiter> crowd = crowd(waiters, permits(1, 10));
@@ -911,7 +911,7 @@ class SharesTest {
     Eventually.holds("all watch", () -> watches() == waiters - 1);
     for (int i = 0; i < 5; i++) {
       long before = packets();
-      release(two, held.get(i));
+      release(two, grants.get(i));
       crowd.get(i).granted();
       // The next watches the queue from now on, and no node.
       int others = waiters - 2 - i;

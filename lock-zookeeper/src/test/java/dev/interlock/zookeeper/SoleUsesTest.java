@@ -119,15 +119,15 @@ class SoleUsesTest {
   @Test
   void aLockThatAnotherClientTookMeanwhileIsNotGranted() throws Exception {
     useAlone("taken");
-    Grant held = Backends.take(other, Backends.claim("taken"));
+    Grant grant = Backends.take(other, Backends.claim("taken"));
     Claim claim = Backends.claim("taken");
     try (Place place = backend.join(claim, Backends.soon())) {
       assertTrue(place.hasPredecessor());
       assertNull(soleUse(claim));
       assertInstanceOf(
           Attempt.Busy.class, place.await(Deadline.in(Backends.TIME, Duration.ofMillis(100))));
-      other.release(held.claim(), Backends.soon());
-      assertTrue(Backends.granted(place.await(Backends.soon())).token() > held.token());
+      other.release(grant.claim(), Backends.soon());
+      assertTrue(Backends.granted(place.await(Backends.soon())).token() > grant.token());
     }
     backend.release(claim, Backends.soon());
   }
@@ -141,14 +141,14 @@ class SoleUsesTest {
     for (int i = 0; i < USES - 1; i++) {
       other.release(Backends.take(other, Backends.claim("anew")).claim(), Backends.soon());
     }
-    Grant held = Backends.take(other, Backends.claim("anew"));
+    Grant grant = Backends.take(other, Backends.claim("anew"));
     Claim claim = Backends.claim("anew");
     try (Place place = backend.join(claim, Backends.soon())) {
       assertEquals(USES, ((QueueNode) claim.attachment()).number());
       assertTrue(place.hasPredecessor());
     }
     backend.release(claim, Backends.soon());
-    other.release(held.claim(), Backends.soon());
+    other.release(grant.claim(), Backends.soon());
   }
 
   /** Servers that are restored from a copy number nodes anew, and end the sessions. */

@@ -67,7 +67,7 @@ class StalledClientTest {
         CuratorFramework two = Backends.curator(address(way.port()), SESSION);
         LockBackend others = backend(one);
         ZooKeeperBackend stalled = backend(two)) {
-      Grant held = Backends.take(others, Backends.claim("held"));
+      Grant grant = Backends.take(others, Backends.claim("held"));
       Grant sign = Backends.take(others, Backends.claim("sign"));
       long session = two.getZookeeperClient().getZooKeeper().getSessionId();
       try (Place place = stalled.join(Backends.claim("held"), Backends.soon());
@@ -87,7 +87,7 @@ class StalledClientTest {
           waitUntil(end - SESSION.toMillis() / 2);
           others.release(sign.claim(), Backends.soon());
           waitUntil(end - 3 * EARLIER.toMillis());
-          others.release(held.claim(), Backends.soon());
+          others.release(grant.claim(), Backends.soon());
           waitUntil(end - EARLIER.toMillis());
         }
         Optional<Grant> granted = early.get(LIMIT_SECONDS, TimeUnit.SECONDS);

@@ -75,12 +75,12 @@ class TlsTest {
   void locksAreServedOverTlsBetweenThoseWhoTrustEachOther() throws Exception {
     try (LockClient holder = LockClient.open(uri(signed, signed));
         LockClient waiter = LockClient.open(uri(signed, signed))) {
-      Lease held = holder.lock("job").acquire();
+      Lease lease = holder.lock("job").acquire();
       var waiting = waiter.lock("job").acquireAsync();
       Eventually.holds("in line", () -> holder.admin().inspect("job").waiters().size() == 1);
-      held.release();
+      lease.release();
       Lease next = waiting.get();
-      assertTrue(next.fencingToken() > held.fencingToken());
+      assertTrue(next.fencingToken() > lease.fencingToken());
       next.release();
       assertEquals(List.of(), holder.admin().inspect("job").waiters());
     }
@@ -90,12 +90,12 @@ class TlsTest {
   void theLocksOfAClientWithACertificateAreForThatClient() throws Exception {
     try (LockClient own = LockClient.open(uri(signed, signed) + "&namespace=own");
         LockClient stranger = LockClient.open(Backends.uri(server) + "&namespace=own")) {
-      Lease held = own.lock("job").acquire();
+      Lease lease = own.lock("job").acquire();
       LockConfigurationException refused =
           assertThrows(LockConfigurationException.class, () -> stranger.lock("job").tryAcquire());
-      assertTrue(refused.getMessage().contains("does not grant us"), refused::getMessage);
+      assertTrue(refused.getMessage().contains("does not grant this client"), refused::getMessage);
       assertThrows(LockConfigurationException.class, () -> stranger.admin().forceRelease("job"));
-      held.release();
+      lease.release();
       stranger.lock("another").acquire().release();
     }
   }
@@ -104,9 +104,9 @@ class TlsTest {
   void theyAreForAnyoneIfThatIsSaid() throws Exception {
     try (LockClient own = LockClient.open(uri(signed, signed) + "&namespace=any&access=anyone");
         LockClient stranger = LockClient.open(Backends.uri(server) + "&namespace=any")) {
-      Lease held = own.lock("job").acquire();
+      Lease lease = own.lock("job").acquire();
       assertTrue(stranger.lock("job").tryAcquire().isEmpty());
-      held.release();
+      lease.release();
       stranger.lock("job").acquire().release();
     }
   }
@@ -125,9 +125,9 @@ class TlsTest {
       String uri = uri(signed, signed, port).replaceAll("&clientCert=.*", "&namespace=driver");
       try (LockClient own = LockClient.open(uri);
           LockClient stranger = LockClient.open(Backends.uri(server) + "&namespace=driver")) {
-        Lease held = own.lock("job").acquire();
+        Lease lease = own.lock("job").acquire();
         assertThrows(LockConfigurationException.class, () -> stranger.admin().forceRelease("job"));
-        held.release();
+        lease.release();
       }
     } finally {
       properties.keySet().forEach(System::clearProperty);
@@ -143,17 +143,17 @@ class TlsTest {
     try (ZooKeeperEnsemble restarted = server(securePort);
         LockClient holder = LockClient.open(uri, options);
         LockClient waiter = LockClient.open(uri, options)) {
-      Lease held = holder.lock("job").acquire();
+      Lease lease = holder.lock("job").acquire();
       var waiting = waiter.lock("job").acquireAsync();
       Eventually.holds("in line", () -> holder.admin().inspect("job").waiters().size() == 1);
       for (int i = 0; i < 3; i++) {
         restarted.members().get(0).kill();
         restarted.members().get(0).restart();
-        Eventually.holds("renewed", () -> isRenewed(held));
+        Eventually.holds("renewed", () -> isRenewed(lease));
       }
-      assertEquals(ReleaseOutcome.RELEASED, held.release());
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
       Lease next = waiting.get(60, TimeUnit.SECONDS);
-      assertTrue(next.fencingToken() > held.fencingToken());
+      assertTrue(next.fencingToken() > lease.fencingToken());
       next.release();
     }
   }
@@ -174,12 +174,12 @@ class TlsTest {
             + both;
     try (ZooKeeperEnsemble replaced = server(securePort, both, trusted);
         LockClient client = LockClient.open(uri, options)) {
-      Lease held = client.lock("job").acquire();
+      Lease lease = client.lock("job").acquire();
       replaced.members().get(0).kill();
       show(stranger, both, trusted);
       replaced.members().get(0).restart();
-      Eventually.holds("renewed", () -> isRenewed(held));
-      assertEquals(ReleaseOutcome.RELEASED, held.release());
+      Eventually.holds("renewed", () -> isRenewed(lease));
+      assertEquals(ReleaseOutcome.RELEASED, lease.release());
     }
   }
 
@@ -217,7 +217,7 @@ class TlsTest {
         assertThrows(
             LockUnavailableException.class,
             () -> LockClient.open(uri.replace("requestTimeout=20s", "requestTimeout=4s")));
-    assertTrue(e.getMessage().contains("One that requires TLS"), e::getMessage);
+    assertTrue(e.getMessage().contains("A server that requires TLS"), e::getMessage);
   }
 
   private static String uri(TlsIdentity trusted, TlsIdentity own) {

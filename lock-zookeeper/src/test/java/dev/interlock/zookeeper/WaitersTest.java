@@ -195,7 +195,7 @@ class WaitersTest {
     Looks looks = new Looks();
     try (CuratorFramework curator = looks.at("/interlock/leavers");
         ZooKeeperBackend counted = Backends.on(curator)) {
-      Grant held = Backends.take(counted, Backends.claim("leavers"));
+      Grant grant = Backends.take(counted, Backends.claim("leavers"));
       List<Claim> claims = new ArrayList<>();
       List<Place> places = new ArrayList<>();
       List<Future<Attempt>> waiting = new ArrayList<>();
@@ -228,7 +228,7 @@ class WaitersTest {
 
       // A waiter looks once more when it has become the fourth, so late looks of others would make
       // too many.
-      assertTrue(counted.release(held.claim(), Backends.soon()));
+      assertTrue(counted.release(grant.claim(), Backends.soon()));
       for (int i = 0; i < claims.size(); i++) {
         Backends.granted(waiting.get(i).get(60, TimeUnit.SECONDS));
         places.get(i).close();
@@ -241,7 +241,7 @@ class WaitersTest {
 
   @Test
   void aWaiterThatLeavesTakesItsWatchWithIt() throws Exception {
-    Grant held = Backends.take(backend, Backends.claim("left"));
+    Grant grant = Backends.take(backend, Backends.claim("left"));
     Claim claim = Backends.claim("left");
     try (Place place = backend.join(claim, Backends.soon())) {
       Future<Attempt> waiting = threads.submit(() -> place.await(Deadline.in(Backends.TIME, LONG)));
@@ -252,12 +252,12 @@ class WaitersTest {
     }
     Eventually.holds("no watch", () -> watches() == 0);
     assertTrue(backend.release(claim, Backends.soon()));
-    assertTrue(backend.release(held.claim(), Backends.soon()));
+    assertTrue(backend.release(grant.claim(), Backends.soon()));
   }
 
   @Test
   void aWaiterWhoseNodeWasDeletedDoesNotBecomeTheHolder() throws Exception {
-    Grant held = Backends.take(backend, Backends.claim("kicked"));
+    Grant grant = Backends.take(backend, Backends.claim("kicked"));
     Claim claim = Backends.claim("kicked");
     try (Place place = backend.join(claim, Backends.soon())) {
       // In line behind five, so that it looks for the others when the fourth ahead has gone.
@@ -283,13 +283,13 @@ class WaitersTest {
       }
     }
     backend.release(claim, Backends.soon());
-    backend.release(held.claim(), Backends.soon());
+    backend.release(grant.claim(), Backends.soon());
   }
 
   @Test
   void theLineIsShownInItsOrder() throws Exception {
     Claim first = Backends.claim("shown", "ann");
-    Grant held = Backends.take(backend, first);
+    Grant grant = Backends.take(backend, first);
     List<Claim> claims = new ArrayList<>();
     for (String holder : List.of("bob", "cid", "dée \u1f512")) {
       Claim claim = Backends.claim("shown", holder);
@@ -298,7 +298,7 @@ class WaitersTest {
     }
     LockState state = backend.inspect("shown", Backends.soon());
     assertEquals("ann", state.holder().flatMap(LockState.Holder::label).orElseThrow());
-    assertEquals(held.token(), state.fencingToken().orElseThrow());
+    assertEquals(grant.token(), state.fencingToken().orElseThrow());
     assertEquals(List.of("bob", "cid", "dée \u1f512"), state.waiters());
     backend.release(claims.get(1), Backends.soon());
     backend.release(first, Backends.soon());
@@ -311,8 +311,8 @@ class WaitersTest {
 
   @Test
   void aWaiterThatGivesUpNamesTheHolderIfItIsNext() throws Exception {
-    Claim held = Backends.claim("named", "ann");
-    Backends.take(backend, held);
+    Claim claim = Backends.claim("named", "ann");
+    Backends.take(backend, claim);
     Claim next = Backends.claim("named", "bob");
     Claim last = Backends.claim("named", "cid");
     try (Place second = backend.join(next, Backends.soon());
@@ -323,7 +323,7 @@ class WaitersTest {
       Eventually.holds("it is next", () -> "ann".equals(holderAfterWaiting(third)));
     }
     backend.release(last, Backends.soon());
-    backend.release(held, Backends.soon());
+    backend.release(claim, Backends.soon());
   }
 
   private static @Nullable String holderAfterWaiting(Place place) throws InterruptedException {
@@ -333,14 +333,14 @@ class WaitersTest {
 
   @Test
   void anAttemptOnABusyLockMakesNoNode() throws Exception {
-    Grant held = Backends.take(backend, Backends.claim("busy"));
+    Grant grant = Backends.take(backend, Backends.claim("busy"));
     int made = observer.checkExists().forPath("/interlock/busy").getCversion();
     for (int i = 0; i < 10; i++) {
       assertInstanceOf(
           Attempt.Busy.class, backend.tryAcquire(Backends.claim("busy"), Backends.soon()));
     }
     assertEquals(made, observer.checkExists().forPath("/interlock/busy").getCversion());
-    backend.release(held.claim(), Backends.soon());
+    backend.release(grant.claim(), Backends.soon());
   }
 
   @Test

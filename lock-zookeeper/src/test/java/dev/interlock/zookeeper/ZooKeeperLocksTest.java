@@ -145,13 +145,13 @@ class ZooKeeperLocksTest {
     try (LockClient ann = LockClient.open("zookeeper://ann:secret@" + address + parameters);
         LockClient bob = LockClient.open("zookeeper://bob:secret@" + address + parameters);
         LockClient again = LockClient.open("zookeeper://ann:secret@" + address + parameters)) {
-      Lease held = ann.lock("anns").acquire();
+      Lease lease = ann.lock("anns").acquire();
       assertTrue(again.lock("anns").tryAcquire().isEmpty());
       LockConfigurationException e =
           assertThrows(LockConfigurationException.class, () -> bob.lock("anns").tryAcquire());
-      assertTrue(e.getMessage().contains("does not grant us"), e::getMessage);
+      assertTrue(e.getMessage().contains("does not grant this client"), e::getMessage);
       bob.lock("bobs").acquire().release();
-      held.release();
+      lease.release();
     }
   }
 
