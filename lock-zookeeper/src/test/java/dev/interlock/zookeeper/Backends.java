@@ -26,12 +26,12 @@ import org.apache.zookeeper.client.ConnectStringParser;
 import org.apache.zookeeper.client.StaticHostProvider;
 import org.apache.zookeeper.client.ZKClientConfig;
 
-/** Opens servers, and backends without the engine, and calls them as the engine would. */
+/** Opens servers and backends without the engine, and calls the backends as the engine would. */
 final class Backends {
 
   static final TimeSource TIME = TimeSource.system();
 
-  /** Long enough for a machine that has much else to do. */
+  /** Long enough for a busy machine. */
   static final Duration TTL = Duration.ofSeconds(30);
 
   static final Duration TICK = Duration.ofMillis(200);
@@ -62,7 +62,7 @@ final class Backends {
     return LockClient.open(uri(server), OPTIONS);
   }
 
-  /** For how long a write proves a session, on {@link #server}. */
+  /** The time for which a write proves a session, on {@link #server}. */
   static Duration certain(Duration session) {
     Duration unheard = TICK.plus(session.dividedBy(15)).multipliedBy(2);
     return session.multipliedBy(99).dividedBy(100).minus(unheard);
@@ -85,14 +85,17 @@ final class Backends {
     return curator;
   }
 
-  /** With SASL a driver asks the name service before it connects, which may take long. */
+  /**
+   * Without SASL: with it a driver looks up the server's name before it connects, which may take
+   * long.
+   */
   static ZKClientConfig withoutSasl() {
     ZKClientConfig config = new ZKClientConfig();
     config.setProperty(ZKClientConfig.ENABLE_CLIENT_SASL_KEY, "false");
     return config;
   }
 
-  /** Ends the session as the servers would: its nodes go, and its client learns of it. */
+  /** Ends the session as the servers would: its nodes are deleted, and its client is notified. */
   static void expire(CuratorFramework curator, String connectString) throws Exception {
     ZooKeeper driver = curator.getZookeeperClient().getZooKeeper();
     CountDownLatch connected = new CountDownLatch(1);

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
 
-/** Every problem is reported in time, in words that help. */
+/** Every configuration problem is reported in time, with a helpful message. */
 class BadInputTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -59,7 +59,7 @@ class BadInputTest {
   }
 
   @Test
-  void aServerThatAcceptsAndIsSilentIsGivenUpInTime() throws Exception {
+  void aServerThatAcceptsAndStaysSilentIsReportedInTime() throws Exception {
     try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       assertSays(
           LockUnavailableException.class,
@@ -69,7 +69,7 @@ class BadInputTest {
   }
 
   @Test
-  void aChrootThatIsNotThereIsRefusedAtTheStart() {
+  void aMissingChrootIsRefusedWhenAClientOpens() {
     assertSays(
         LockConfigurationException.class,
         "the chroot's node does not exist",
@@ -77,7 +77,7 @@ class BadInputTest {
   }
 
   @Test
-  void aChrootThatIsThereIsUsed() throws Exception {
+  void anExistingChrootIsUsed() throws Exception {
     operator.create().creatingParentsIfNeeded().forPath("/teams/one");
     try (LockClient client =
         LockClient.open(server.uri() + "/teams/one?tickTime=200ms", Backends.OPTIONS)) {
@@ -87,7 +87,7 @@ class BadInputTest {
   }
 
   @Test
-  void whatTheAccessListForbidsIsSaid() throws Exception {
+  void aRefusalByTheAccessListIsExplained() throws Exception {
     List<ACL> readOnly = List.of(new ACL(Perms.READ, Ids.ANYONE_ID_UNSAFE));
     operator.create().withACL(readOnly).forPath("/locked");
     for (String name : List.of("try", "wait")) {
@@ -108,7 +108,7 @@ class BadInputTest {
   }
 
   @Test
-  void aStrangersNodeInTheLineIsRefusedAndOursDoesNotStay() throws Exception {
+  void aForeignNodeInTheQueueIsRefusedAndTheClientsOwnIsRemoved() throws Exception {
     operator.create().creatingParentsIfNeeded().forPath("/interlock/mixed/_c_1-lock-0000000000");
     try (LockClient client = Backends.client(server)) {
       String message =
@@ -124,7 +124,7 @@ class BadInputTest {
   }
 
   @Test
-  void aStrangersEphemeralNodeInPlaceOfTheLocksIsRefused() throws Exception {
+  void aForeignEphemeralNodeInPlaceOfALockIsRefused() throws Exception {
     operator
         .create()
         .creatingParentsIfNeeded()
@@ -139,7 +139,7 @@ class BadInputTest {
   }
 
   @Test
-  void aSessionThatIsTooShortForItsTicksIsRefused() {
+  void aSessionTooShortForItsTicksIsRefused() {
     ZooKeeperSettings slow =
         ZooKeeperSettings.builder().tickTime(Backends.TTL.dividedBy(3)).build();
     try (CuratorFramework curator = Backends.curator(server.connectString())) {
@@ -150,10 +150,9 @@ class BadInputTest {
     }
   }
 
-  /** One ensemble for both, as three servers cost much. */
+  /** Both share one ensemble, because three servers take long to start. */
   @Test
-  void serversWhoseSessionsOwnNothingAreRefusedAndOneWithoutAQuorumSaysWhatItDoes()
-      throws Exception {
+  void localSessionsAreRefusedAndAServerWithoutAQuorumSaysItIsReadOnly() throws Exception {
     try (ZooKeeperEnsemble ensemble =
         Testbed.zookeeper()
             .withoutSync()
@@ -207,8 +206,8 @@ class BadInputTest {
           Class<LockUnavailableException> passing = LockUnavailableException.class;
           Duration wait = Duration.ofMillis(500);
           assertSoonSays(passing, message, () -> client.lock("job").tryAcquire());
-          // The driver connects anew all the time, to find a server that writes; this attempt
-          // may end when it is about to.
+          // The driver keeps reconnecting to find a server that accepts writes, and may do so at
+          // this moment.
           failureOf(passing, () -> client.lock("job").tryAcquire(wait));
           assertSoonSays(passing, message, () -> client.admin().inspect("job"));
         }
@@ -225,7 +224,7 @@ class BadInputTest {
     }
   }
 
-  /** After other failures perhaps: a server that looks for a quorum drops connections. */
+  /** Repeats the call after other failures: a server that looks for a quorum drops connections. */
   private static void assertSoonSays(
       Class<? extends LockException> type, String message, Executable attempt) throws Exception {
     Eventually.holds(message, () -> failureOf(type, attempt).getMessage().contains(message));

@@ -34,17 +34,18 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * Servers whose {@code maxSessionTimeout} is changed: what they agree to with a client that
- * connects again is not what it has counted on.
+ * Servers whose {@code maxSessionTimeout} is changed, so that a client that reconnects gets a
+ * shorter session than it had.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class ChangedSessionTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final long LIMIT_SECONDS = 60;
-  private static final Duration LONG = Duration.ofSeconds(60);
-  private static final Duration SHORT = Duration.ofSeconds(12);
-  private static final LockOptions OPTIONS = Backends.OPTIONS.toBuilder().ttl(LONG).build();
+  private static final Duration INITIAL_TIMEOUT = Duration.ofSeconds(60);
+  private static final Duration SHORTENED_TIMEOUT = Duration.ofSeconds(12);
+  private static final LockOptions OPTIONS =
+      Backends.OPTIONS.toBuilder().ttl(INITIAL_TIMEOUT).build();
 
   @AutoClose private ZooKeeperEnsemble ensemble;
 
@@ -54,7 +55,7 @@ class ChangedSessionTest {
   }
 
   @Test
-  void whatIsHeldIsLostAndNothingIsCertainForLongerThanTheNewTimeout() throws Exception {
+  void leasesAreLostAndNoValidityExceedsTheNewTimeout() throws Exception {
     try (LockClient client = LockClient.open(Backends.uri(ensemble), OPTIONS);
         LockClient other = LockClient.open(Backends.uri(ensemble), OPTIONS)) {
       requireShortenedInOrder(client, other);
@@ -62,11 +63,11 @@ class ChangedSessionTest {
   }
 
   @Test
-  void theSameHoldsForTheSessionOfAProgramsFramework() throws Exception {
+  void aProgramsFrameworkLosesItsLeasesInTheSameWay() throws Exception {
     // For a server that starts, the usual driver waits for the time-out, shared by the addresses.
     String addresses = String.join(",", Collections.nCopies(6, ensemble.connectString()));
-    try (CuratorFramework one = Backends.curator(addresses, LONG);
-        CuratorFramework two = Backends.curator(addresses, LONG);
+    try (CuratorFramework one = Backends.curator(addresses, INITIAL_TIMEOUT);
+        CuratorFramework two = Backends.curator(addresses, INITIAL_TIMEOUT);
         LockClient client = ZooKeeperLocks.using(one, Backends.SETTINGS, OPTIONS);
         LockClient other = ZooKeeperLocks.using(two, Backends.SETTINGS, OPTIONS)) {
       long session = one.getZookeeperClient().getZooKeeper().getSessionId();
@@ -78,37 +79,39 @@ class ChangedSessionTest {
   private void requireShortenedInOrder(LockClient client, LockClient other) throws Exception {
     Lease lease = client.lock("job").acquire();
     CompletableFuture<Lease> waiter = other.lock("job").acquireAsync();
-    Eventually.holds("in line", () -> client.admin().inspect("job").waiters().size() == 1);
-    restartWith(SHORT);
+    Eventually.holds("it waits", () -> client.admin().inspect("job").waiters().size() == 1);
+    restartWith(SHORTENED_TIMEOUT);
     LeaseLostException loss = lease.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
     assertEquals(LossReason.SESSION_ENDED, loss.reason());
     assertTrue(
         loss.detail().contains("got another time-out: 12000 ms instead of 60000"), loss::detail);
     assertFalse(lease.isHeld());
-    // Its node is gone, and the waiter in line with what its own session has become.
+    // Its node is gone, and the waiter has joined the queue with its shortened session.
     Lease next = waiter.get(LIMIT_SECONDS, TimeUnit.SECONDS);
     assertTrue(next.fencingToken() > lease.fencingToken());
     assertTrue(
-        next.remainingValidity().compareTo(SHORT) < 0, () -> next.remainingValidity().toString());
+        next.remainingValidity().compareTo(SHORTENED_TIMEOUT) < 0,
+        () -> next.remainingValidity().toString());
     next.renew();
     assertTrue(
-        next.remainingValidity().compareTo(SHORT) < 0, () -> next.remainingValidity().toString());
+        next.remainingValidity().compareTo(SHORTENED_TIMEOUT) < 0,
+        () -> next.remainingValidity().toString());
     next.release();
     Lease last = client.lock("job").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow();
-    restartWith(LONG);
+    restartWith(INITIAL_TIMEOUT);
     last.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
     Lease longer = client.lock("job").tryAcquire(Duration.ofSeconds(LIMIT_SECONDS)).orElseThrow();
-    assertTrue(longer.remainingValidity().compareTo(SHORT) > 0);
+    assertTrue(longer.remainingValidity().compareTo(SHORTENED_TIMEOUT) > 0);
     longer.release();
   }
 
   @Test
-  void aTimeoutThatHasBecomeTooShortIsRefusedWithWhatIsWrong() throws Exception {
-    // Four of these ticks are more than the servers agree to in the end.
+  void aTimeoutThatHasBecomeTooShortIsRefusedWithTheReason() throws Exception {
+    // Four of these ticks are more than the shortened time-out.
     String uri = ensemble.uri() + "?tickTime=4s";
     try (LockClient client = LockClient.open(uri, OPTIONS)) {
       Lease lease = client.lock("job").acquire();
-      restartWith(SHORT);
+      restartWith(SHORTENED_TIMEOUT);
       lease.onLoss().get(LIMIT_SECONDS, TimeUnit.SECONDS);
       LockConfigurationException refused =
           assertThrows(LockConfigurationException.class, () -> acquire(client));
@@ -128,14 +131,14 @@ class ChangedSessionTest {
     }
   }
 
-  private void restartWith(Duration longest) throws IOException {
+  private void restartWith(Duration maxSessionTimeout) throws IOException {
     ZooKeeperServer server = ensemble.members().get(0);
     Path data =
         Path.of(server.ask("conf").replaceAll("(?s).*dataDir=([^\n]*)/version-2\n.*", "$1"));
     Path configuration = data.resolveSibling("zoo.cfg");
     List<String> lines = new ArrayList<>(Files.readAllLines(configuration));
     lines.removeIf(line -> line.startsWith("maxSessionTimeout="));
-    lines.add("maxSessionTimeout=" + longest.toMillis());
+    lines.add("maxSessionTimeout=" + maxSessionTimeout.toMillis());
     Files.write(configuration, lines);
     server.kill();
     server.restart();

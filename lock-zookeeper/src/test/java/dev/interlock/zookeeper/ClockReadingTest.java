@@ -6,7 +6,7 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Times on a machine that is suspended. */
+/** Clock readings on a machine that is suspended. */
 class ClockReadingTest {
 
   private static final long MILLI = Duration.ofMillis(1).toNanos();
@@ -45,7 +45,7 @@ class ClockReadingTest {
   }
 
   @Test
-  void itIsEarlierByTheTimeOfASuspension() {
+  void aSuspensionMakesAnEarlierReadingOlder() {
     ClockReading reading = ClockReading.now(clocks);
     pass(10);
     wall += 5_000;
@@ -55,7 +55,7 @@ class ClockReadingTest {
   }
 
   @Test
-  void aWallClockThatIsSetBackDoesNotMakeItLater() {
+  void aWallClockThatIsSetBackDoesNotMakeAReadingYounger() {
     ClockReading reading = ClockReading.now(clocks);
     wall -= 60_000;
     assertEquals(77, reading.seenFromNow(clocks));

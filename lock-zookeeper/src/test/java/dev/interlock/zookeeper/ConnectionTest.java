@@ -6,17 +6,17 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Which connections count as dead. */
+/** Which connections count as silent and are replaced. */
 class ConnectionTest {
 
-  private static final Duration PATIENCE = Duration.ofMillis(1_500);
+  private static final Duration SILENCE_TIMEOUT = Duration.ofMillis(1_500);
 
   private long now = 17;
   private int replaced;
   private Duration session = Duration.ofSeconds(10);
 
   private final Connection connection =
-      new Connection(new Clock(), PATIENCE, () -> session, () -> replaced++);
+      new Connection(new Clock(), SILENCE_TIMEOUT, () -> session, () -> replaced++);
 
   private final class Clock implements TimeSource {
     @Override
@@ -39,7 +39,7 @@ class ConnectionTest {
     now += Duration.ofMillis(millis).toNanos();
   }
 
-  private void askInVain(long millis) {
+  private void leaveUnanswered(long millis) {
     long askedAt = now;
     pass(millis);
     connection.onRequestTimeout(askedAt);
@@ -48,12 +48,12 @@ class ConnectionTest {
   @Test
   void aConnectionThatDoesNotAnswerIsReplaced() {
     connection.onConnected();
-    askInVain(2_000);
+    leaveUnanswered(2_000);
     assertEquals(1, replaced);
   }
 
   @Test
-  void oneThatCameOnlyWhileTheRequestWaitedIsNot() {
+  void aConnectionYoungerThanTheRequestIsNotReplaced() {
     connection.onConnected();
     connection.onDisconnected();
     long askedAt = now;
@@ -65,15 +65,15 @@ class ConnectionTest {
   }
 
   @Test
-  void whereThereIsNoneNothingIsReplaced() {
+  void nothingIsReplacedWithoutAConnection() {
     connection.onConnected();
     connection.onDisconnected();
-    askInVain(2_000);
+    leaveUnanswered(2_000);
     assertEquals(0, replaced);
   }
 
   @Test
-  void oneThatHasAnsweredSomethingElseMeanwhileIsNot() {
+  void aConnectionThatAnsweredAnotherRequestIsNotReplaced() {
     connection.onConnected();
     long askedAt = now;
     pass(1_000);
@@ -84,7 +84,7 @@ class ConnectionTest {
   }
 
   @Test
-  void oneThatFellSilentAfterAnAnswerIsReplacedAllTheSame() {
+  void aConnectionThatFallsSilentAfterAnAnswerIsReplaced() {
     connection.onConnected();
     long askedAt = now;
     pass(100);
@@ -98,37 +98,37 @@ class ConnectionTest {
   void aLongSessionHasTimeForASlowServer() {
     session = Duration.ofSeconds(60);
     connection.onConnected();
-    askInVain(2_000);
-    askInVain(2_000);
+    leaveUnanswered(2_000);
+    leaveUnanswered(2_000);
     assertEquals(0, replaced);
     connection.onRequestEnd();
-    askInVain(2_000);
-    askInVain(2_000);
-    askInVain(1_999);
+    leaveUnanswered(2_000);
+    leaveUnanswered(2_000);
+    leaveUnanswered(1_999);
     assertEquals(0, replaced);
-    askInVain(1);
+    leaveUnanswered(1);
     assertEquals(1, replaced);
   }
 
   @Test
-  void oneThatReplacedAnotherAndAnsweredIsReplacedToo() {
+  void anAnsweringReplacementIsReplacedWhenItFallsSilent() {
     connection.onConnected();
-    askInVain(2_000);
+    leaveUnanswered(2_000);
     pass(100);
     connection.onReply();
-    askInVain(2_000);
+    leaveUnanswered(2_000);
     assertEquals(2, replaced);
   }
 
-  /** What breaks with the replaced connection is no answer. */
+  /** A request that fails with the replaced connection does not count as an answer. */
   @Test
-  void oneInHalfASessionIsEnough() {
+  void atMostOneConnectionIsReplacedInHalfASession() {
     connection.onConnected();
-    askInVain(2_000);
+    leaveUnanswered(2_000);
     connection.onRequestEnd();
-    askInVain(2_000);
+    leaveUnanswered(2_000);
     assertEquals(1, replaced);
-    askInVain(3_000);
+    leaveUnanswered(3_000);
     assertEquals(2, replaced);
   }
 }

@@ -18,15 +18,15 @@ import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Test;
 
 /**
- * A member that has lost the others continues for a while, and answers pings and reads alone.
- * Meanwhile the others may end the session, so none of that may keep a lease valid.
+ * A member that has lost the others goes on answering pings and reads for a while. Meanwhile the
+ * others may end the session, so neither may keep a lease valid.
  */
 class CutOffMemberTest {
 
   private static final long LIMIT_SECONDS = 60;
   private static final Duration TTL = Duration.ofSeconds(10);
 
-  // Longer than the test: what is asked in vain must not be a reason to leave the member.
+  // Longer than the test, so that unanswered requests do not make the client leave the member.
   private static final LockOptions OPTIONS =
       LockOptions.builder().ttl(TTL).requestTimeout(Duration.ofSeconds(20)).build();
 
@@ -52,7 +52,7 @@ class CutOffMemberTest {
 
         others.forEach(DisposableServer::pause);
         long pausedAt = System.nanoTime();
-        // Nothing is committed any more, so whatever is certain was sent before.
+        // Nothing is committed any more, so all validity stems from earlier requests.
         Duration certain = Backends.certain(TTL);
         for (long now = pausedAt; lease.isHeld(); now = System.nanoTime()) {
           long age = now - pausedAt;

@@ -7,7 +7,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.cli.AclParser;
 import org.apache.zookeeper.server.auth.DigestAuthenticationProvider;
 
-/** The rights of a user as docs/operating.md gives them. */
+/** The rights of a user as docs/operating.md documents them. */
 final class DocumentedRights {
 
   static final String PASSWORD = "not told";
@@ -18,12 +18,12 @@ final class DocumentedRights {
 
   private DocumentedRights() {}
 
-  /** On the namespace's node. */
+  /** The rights on the namespace's node. */
   static List<String> onNamespace() throws Exception {
     return documented("rights: zookeeper");
   }
 
-  /** On the node of one lock. */
+  /** The rights on the node of one lock. */
   static List<String> onLock(String name) throws Exception {
     return documented("rights: zookeeper lock").stream()
         .map(line -> line.replace("NAME", name))
@@ -35,19 +35,19 @@ final class DocumentedRights {
     return ZkCli.documented(name).stream().map(line -> line.replace("app:DIGEST", digest)).toList();
   }
 
-  /** Makes a connection the administrator's and the user's. */
+  /** Authenticates a connection as the administrator and as the user. */
   static void become(ZooKeeper driver) {
     driver.addAuthInfo("digest", ADMINISTRATOR.getBytes(UTF_8));
     driver.addAuthInfo("digest", LOGIN.getBytes(UTF_8));
   }
 
-  /** The rights on the namespace's node, over such a connection. */
+  /** Restores the rights on the namespace's node, over such a connection. */
   static void giveBack(ZooKeeper driver) throws Exception {
     String[] words = onNamespace().get(1).split(" ");
     driver.setACL(words[1], AclParser.parse(words[2]), -1);
   }
 
-  /** Grants them, as an administrator. */
+  /** Grants the rights as an administrator. */
   static void grant(String connectString, List<String> lines) throws Exception {
     try (ZkCli cli = new ZkCli(connectString)) {
       cli.execute(List.of("addauth digest " + ADMINISTRATOR));

@@ -46,7 +46,7 @@ class DocumentedRightsTest {
   }
 
   @Test
-  void theyAreEnough() throws Exception {
+  void theDocumentedRightsAreEnough() throws Exception {
     String place = place(DocumentedRights.onNamespace(), DocumentedRights.onLock("given"));
     use(place, "given");
     use(place, "made");
@@ -72,7 +72,7 @@ class DocumentedRightsTest {
   }
 
   @Test
-  void theyAreEnoughToRemoveWhatIsLeftOnTheSessionOfAProgramsFramework() throws Exception {
+  void theDocumentedRightsAllowTheCleanupOnAProgramsFramework() throws Exception {
     String place = place(DocumentedRights.onNamespace(), List.of());
     try (CuratorFramework curator =
         CuratorFrameworkFactory.builder()
@@ -154,14 +154,14 @@ class DocumentedRightsTest {
             + "?tickTime=200ms&requestTimeout=10s");
   }
 
-  /** Whatever the API offers. */
+  /** Uses a lock in every way that the API offers. */
   private static void use(String place, String name) throws Exception {
     try (LockClient one = open(place);
         LockClient two = open(place)) {
       Lease lease = one.lock(name).acquire();
       assertTrue(two.lock(name).tryAcquire().isEmpty());
       CompletableFuture<Lease> waiting = two.lock(name).acquireAsync();
-      Eventually.holds("in line", () -> one.admin().inspect(name).waiters().size() == 1);
+      Eventually.holds("it waits", () -> one.admin().inspect(name).waiters().size() == 1);
       lease.renew();
       assertEquals(
           List.of(lease.fencingToken()),

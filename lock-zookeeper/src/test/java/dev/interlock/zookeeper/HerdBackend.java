@@ -32,9 +32,9 @@ import org.apache.zookeeper.KeeperException.Code;
 import org.apache.zookeeper.ZooDefs.Ids;
 
 /**
- * The basic lock: the client that creates the one ephemeral node holds it, and all others watch
- * that node. Correct, but every release wakes all waiters, and the quickest is next, whatever the
- * order in which they are shown to wait.
+ * The basic lock: the client that creates the single ephemeral node holds it, and all others watch
+ * that node. It is correct, but every release wakes all waiters, and the fastest is next, whatever
+ * the order in which the waiters are listed.
  */
 final class HerdBackend implements LockBackend {
 
@@ -162,7 +162,7 @@ final class HerdBackend implements LockBackend {
     Session session = sessions.current();
     session.removeGrant(claim);
     try {
-      // Sent together: on a slow line the deletion would not be sent in time otherwise.
+      // Sent together, or the deletion would be too late over a slow connection.
       ReplyFuture<Boolean> sync = session.sync("/");
       ReplyFuture<Session.NodeData> node = session.data(path(claim.name()));
       sync.await(deadline);
@@ -189,8 +189,8 @@ final class HerdBackend implements LockBackend {
   private static final AtomicLong arrivals = new AtomicLong();
 
   /**
-   * Watches the lock's node, and keeps a node that shows the waiter: the order of those nodes is
-   * that of arrival, on one machine, and decides nothing.
+   * Watches the lock's node, and keeps a node that makes the waiter visible. On one machine the
+   * order of these nodes is that of arrival; it decides nothing.
    */
   private final class Waiter implements Watch {
     private final String name;

@@ -34,11 +34,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /**
- * A leader tells the others to commit before it does so itself, and answers reads in between, syncs
- * included. So a client of the leader could still see what a client of another server knows to be
- * over.
+ * A leader tells the others to commit before it commits itself, and answers reads and syncs in
+ * between. So a client of the leader could still see a state that a client of another server knows
+ * to be over.
  *
- * <p>The servers run in this process, where the leader's thread can be held at that place.
+ * <p>The servers run in this process, where the test can stop the leader's thread at that point.
  */
 class LaggingLeaderTest {
 
@@ -76,7 +76,7 @@ class LaggingLeaderTest {
       return quorumPeer.leader;
     }
 
-    /** The thread that takes its clients' writes. */
+    /** The thread that receives the writes of this server's clients. */
     boolean isHeldUp() {
       String name = "ProcessThread(sid:" + quorumPeer.getMyId();
       return Thread.getAllStackTraces().keySet().stream()
@@ -115,7 +115,7 @@ class LaggingLeaderTest {
     int client = Testbed.freePort();
     int election = Testbed.freePort();
     int quorum = Testbed.freePort();
-    // No server gives up on another while the leader is stopped.
+    // No server may time out on another while the leader is stopped.
     Map<String, Object> patient =
         Map.of("initLimit", "300", "syncLimit", "300", "maxSessionTimeout", "60000");
     return new InstanceSpec(null, client, election, quorum, true, -1, tick, -1, patient);
@@ -188,7 +188,7 @@ class LaggingLeaderTest {
   }
 
   @Test
-  void aLockThatWasTakenCanBeTakenAway() throws Exception {
+  void aForcedReleaseSeesALockThatWasJustTaken() throws Exception {
     Backends.take(holder, Backends.claim("taken")); // so that its node is there
     assertTrue(holder.forceRelease("taken", Backends.soon()));
     assertTrue(
@@ -198,14 +198,14 @@ class LaggingLeaderTest {
   }
 
   /**
-   * Takes the first step while the leader has told the others to commit it and has not done so
-   * itself, and begins the second one then; the leader goes on when that waits for it, or has ended
-   * without.
+   * Runs the first step until the leader has told the others to commit it, and has not yet
+   * committed it itself. Then begins the second step. The leader continues when the second step
+   * waits for it, or has ended without waiting.
    */
   private <T> T whileTheLeaderLags(Callable<?> first, Callable<T> second) throws Exception {
     Field observers = Leader.class.getDeclaredField("observingLearners");
     observers.setAccessible(true);
-    // What the leader answers after a commit says that it is not at that place any more.
+    // An answer of the leader after a commit shows that it has passed that point.
     other.inspect("caught up", Backends.soon());
     // It is looked at between the two.
     Object held = observers.get(leader.leader());

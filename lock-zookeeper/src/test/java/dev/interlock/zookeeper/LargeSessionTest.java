@@ -30,20 +30,20 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * Servers write the paths of all nodes of a session in one transaction when it ends. They cannot
- * read one that is longer than twice their {@code jute.maxbuffer}: they refuse it from the leader,
- * and do not start with it in their log (ZOOKEEPER-4306).
+ * Servers write the paths of all nodes of a session into one transaction when it ends. They cannot
+ * read a transaction that is longer than twice their {@code jute.maxbuffer}: they do not accept it
+ * from the leader, and do not start with it in their log (ZOOKEEPER-4306).
  */
 class LargeSessionTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
-  /** Twice this is a little more than what a session may hold. */
+  /** Twice this is a little more than the limit of a session. */
   private static final int MAX_BUFFER = 270_000;
 
   private static final int SHORT_OF_MAX = 250;
 
-  /** Together they would take more than twice that. */
+  /** The number of nodes whose paths would take more than twice the buffer. */
   private static final int TOO_MANY = 310;
 
   /** Every character takes nine bytes of a path. */
@@ -72,7 +72,7 @@ class LargeSessionTest {
   }
 
   @Test
-  void aProgramsFrameworkIsGivenNoMoreThanAServerCanRead() throws Exception {
+  void aProgramsSessionGetsNoMoreNodesThanAServerCanRead() throws Exception {
     try (ZooKeeperEnsemble ensemble = server()) {
       try (CuratorFramework curator = Backends.curator(ensemble.connectString());
           ZooKeeperBackend one = Backends.on(curator);
@@ -131,7 +131,7 @@ class LargeSessionTest {
         .sum();
   }
 
-  /** All servers read their logs, and none sends another what it knows already. */
+  /** All servers restart and read their logs, so that none has to send another its state. */
   private static void restartAndLock(ZooKeeperEnsemble ensemble) throws Exception {
     ensemble.members().forEach(ZooKeeperServer::kill);
     ensemble.members().forEach(ZooKeeperServer::restart);

@@ -20,7 +20,7 @@ class LeaderChangeTest {
   private static final Duration TTL = Duration.ofSeconds(40);
   private static final Duration TICK = Duration.ofSeconds(2);
 
-  /** The others notice after five ticks that a stopped leader is silent. */
+  /** The other servers notice after five ticks that a stopped leader is silent. */
   @Test
   void theFirstRenewalWithANewLeaderCountsInFull() throws Exception {
     try (ZooKeeperEnsemble ensemble =

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Which locks a listing shows, page by page, and since when they have been held. */
+/** Which locks a listing shows, page by page, and their {@code heldSince}. */
 class ListingTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -72,7 +72,7 @@ class ListingTest {
   }
 
   @Test
-  void whatIsNotAHeldLockIsLeftOut() throws Exception {
+  void onlyHeldLocksAreListed() throws Exception {
     take("job/é 100%");
     Claim freed = take("job/freed");
     backend.release(freed, Backends.soon());
@@ -86,7 +86,7 @@ class ListingTest {
     assertEquals(List.of(), names(backend.list("Job", null, 100, Backends.soon())));
   }
 
-  /** They come in one reply, of which ZooKeeper's driver takes 1 MiB by default. */
+  /** The names come in one reply, of which ZooKeeper's driver accepts 1 MiB by default. */
   @Test
   @Tag("extended")
   void namesOfMoreThanOneMebibyteAreListed() throws Exception {
@@ -106,7 +106,10 @@ class ListingTest {
     assertNull(page.next());
   }
 
-  /** As if another user had made the node, or the lock itself. */
+  /**
+   * The client loses the right to read a lock's node or the holder's, as if another user had
+   * created it.
+   */
   @Test
   void aLockThatMayNotBeReadHidesNoOtherAndIsReportedLast() throws Exception {
     take("a");
@@ -142,7 +145,7 @@ class ListingTest {
   }
 
   @Test
-  void whatComesAndGoesHidesNoLockThatIsHeldThroughout() throws Exception {
+  void changingLocksHideNoLockThatIsHeldThroughout() throws Exception {
     List<String> lasting = List.of("b", "d", "f", "h", "j");
     for (String name : lasting) {
       take(name);
@@ -155,7 +158,7 @@ class ListingTest {
       LockPage page = backend.list("", cursor, 2, Backends.soon());
       listed.addAll(names(page));
       cursor = page.next();
-      // One that was looked at goes, another appears behind the cursor.
+      // A listed lock disappears, and another appears behind the cursor.
       backend.release(last, Backends.soon());
       last = take("a" + ++pages);
     } while (cursor != null);
@@ -197,7 +200,7 @@ class ListingTest {
   }
 
   @Test
-  void sinceWhenIsKnownUntilAnotherClientJoins() throws Exception {
+  void heldSinceIsKnownUntilAnotherClientJoins() throws Exception {
     Claim before = take("since");
     Claim claim = Backends.claim("since");
     backend.release(before, Backends.soon());

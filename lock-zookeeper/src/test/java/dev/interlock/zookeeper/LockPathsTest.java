@@ -64,9 +64,9 @@ class LockPathsTest {
     }
   }
 
-  /** Two versions of Java that store a name differently would both hold it. */
+  /** If two versions of Java stored a name differently, two clients would hold the lock. */
   @Test
-  void everyCharacterIsStoredAsByJava17() {
+  void everyCharacterIsStoredAsOnJava17() {
     Hasher stored = Hashing.sha256().newHasher();
     for (int c = 0; c <= Character.MAX_CODE_POINT; c++) {
       String name = "job-" + Character.toString(c);
@@ -83,7 +83,7 @@ class LockPathsTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"%2f", "a%2", "%41", "a b", "%FF", ".x", "%", "\uD83D"})
-  void aNodeThatNoLockHasIsNoLock(String node) {
+  void aNodeThatNoNameEncodesToIsNoLock(String node) {
     assertEquals(Optional.empty(), LockPaths.nameOf(node));
   }
 

@@ -21,7 +21,7 @@ class LockQueueTest {
   }
 
   @Test
-  void theOrderIsThatOfTheNumbersWhateverTheNamesBeginWith() {
+  void nodesAreOrderedByTheirNumbers() {
     LockQueue queue = queue(FIRST + "0000000010", SECOND + "0000000009");
     assertEquals(1, position(queue, FIRST + "0000000010"));
     assertEquals(0, position(queue, SECOND + "0000000009"));
@@ -47,7 +47,7 @@ class LockQueueTest {
   }
 
   @Test
-  void numbersThatHaveRunOutAreNotUsed() {
+  void numbersBeyondTheMaximumAreNotUsed() {
     for (String number : List.of("-2147483648", "-000000001", "2147483647", "2146435072")) {
       NodeName node = NodeName.parse(FIRST + number).orElseThrow();
       assertTrue(node.isBeyondMaxNumber(), number);

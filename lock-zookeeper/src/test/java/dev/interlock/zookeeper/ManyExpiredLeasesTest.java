@@ -18,13 +18,13 @@ import org.apache.curator.framework.CuratorFramework;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Expired leases leave nothing on the server. The kit checks what their clients keep. */
+/** Expired leases leave nothing on the server. The kit checks the memory of their clients. */
 @Tag("extended")
 class ManyExpiredLeasesTest {
 
   private static final int NAMES = 300;
   private static final long LIMIT_SECONDS = 60;
-  private static final LockOptions BRIEF =
+  private static final LockOptions SHORT_TTL =
       LockOptions.builder()
           .ttl(Duration.ofSeconds(3))
           .autoRenew(false)
@@ -34,7 +34,7 @@ class ManyExpiredLeasesTest {
   private final List<CompletableFuture<Void>> waiters = new ArrayList<>();
 
   @Test
-  void nodesWatchesSessionsAndConnectionsAreAsManyAsBefore() throws Exception {
+  void nodesWatchesSessionsAndConnectionsReturnToTheirNumbers() throws Exception {
     try (ZooKeeperEnsemble ensemble =
             Testbed.zookeeper()
                 .withoutSync()
@@ -42,7 +42,7 @@ class ManyExpiredLeasesTest {
                 .jvmFlags("-Dznode.container.checkIntervalMs=500")
                 .start();
         CuratorFramework curator = Backends.curator(ensemble.connectString());
-        LockClient holder = ZooKeeperLocks.using(curator, Backends.SETTINGS, BRIEF);
+        LockClient holder = ZooKeeperLocks.using(curator, Backends.SETTINGS, SHORT_TTL);
         LockClient waiter = Backends.client(ensemble)) {
       ZooKeeperServer server = ensemble.members().get(0);
       String before = counts(server);
@@ -57,7 +57,7 @@ class ManyExpiredLeasesTest {
     }
   }
 
-  /** A waiter acquires some of these locks when they have expired. */
+  /** Waiters acquire some of these locks when they have expired. */
   private List<Lease> acquireAll(LockClient holder, LockClient waiter) throws Exception {
     List<CompletableFuture<Lease>> acquired = new ArrayList<>();
     for (int i = 0; i < NAMES; i++) {

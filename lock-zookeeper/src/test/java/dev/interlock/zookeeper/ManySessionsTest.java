@@ -46,13 +46,13 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A client whose nodes take more than one session, as with thousands of leases. */
+/** A client whose nodes need more than one session, as with thousands of leases. */
 class ManySessionsTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
-  /** What a node takes whose lock's name has one character. */
-  private static final int NODE = 4 + "/interlock/x/".length() + 27 + 1 + 11;
+  /** The bytes of a node of a lock whose name has one character. */
+  private static final int NODE_BYTES = 4 + "/interlock/x/".length() + 27 + 1 + 11;
 
   @AutoClose private static ZooKeeperEnsemble server;
 
@@ -63,14 +63,14 @@ class ManySessionsTest {
     server = Backends.server();
   }
 
-  /** Each session has room for some nodes. */
+  /** Opens a client whose sessions have room for only a few nodes. */
   private ZooKeeperBackend open(int nodes) {
     return open(nodes, Backends.uri(server));
   }
 
   private ZooKeeperBackend open(int nodes, String uri) {
     return (ZooKeeperBackend)
-        new ZooKeeperProvider(nodes * NODE)
+        new ZooKeeperProvider(nodes * NODE_BYTES)
             .open(LockUri.parse(uri), Backends.context(Backends.OPTIONS, lost::put));
   }
 
@@ -100,7 +100,7 @@ class ManySessionsTest {
   }
 
   @Test
-  void anAttemptThatIsTurnedAwayLeavesItsRoom() throws Exception {
+  void aRefusedAttemptFreesItsRoom() throws Exception {
     try (ZooKeeperBackend other = open(1);
         ZooKeeperBackend backend = open(1)) {
       Grant grant = take(other, "h");
@@ -119,7 +119,7 @@ class ManySessionsTest {
   }
 
   @Test
-  void theEndOfASessionCostsItsOwnLeasesAlone() throws Exception {
+  void theEndOfASessionLosesOnlyItsOwnLeases() throws Exception {
     try (ZooKeeperBackend backend = open(1)) {
       List<Grant> grants = List.of(take(backend, "a"), take(backend, "b"), take(backend, "c"));
       String id = server.endSession(1).orElseThrow();
@@ -141,7 +141,7 @@ class ManySessionsTest {
       assertEquals(
           LossReason.SESSION_ENDED, assertInstanceOf(Renewal.Gone.class, renewals.get(1)).reason());
       assertInstanceOf(Renewal.Renewed.class, renewals.get(2));
-      // The next session has the whole room again.
+      // The next session has all its room.
       Grant next = take(backend, claim.name());
       assertSame(sessionOf(ended).sessions(), sessionOf(next).sessions());
       assertTrue(next.token() > ended.token());
@@ -173,7 +173,7 @@ class ManySessionsTest {
   }
 
   @Test
-  void aNodeThatAnotherClientDeletedLeavesItsRoom() throws Exception {
+  void aNodeThatAnotherClientDeletedFreesItsRoom() throws Exception {
     try (ZooKeeperBackend other = open(1);
         ZooKeeperBackend backend = open(1)) {
       Grant taken = take(backend, "t");
@@ -204,7 +204,7 @@ class ManySessionsTest {
   }
 
   @Test
-  void anOutageDoesNotBeginFurtherSessions() throws Exception {
+  void anOutageDoesNotBeginMoreSessions() throws Exception {
     try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
         ZooKeeperBackend backend = open(1, network.uri() + "?tickTime=200ms")) {
       Grant grant = take(backend, "h");
@@ -241,7 +241,10 @@ class ManySessionsTest {
     }
   }
 
-  /** What was requested meanwhile would count until it was undone, although it was never sent. */
+  /**
+   * Requests during an outage must not fill the session: each would count until it was undone,
+   * although it was never sent.
+   */
   @Test
   void anOutageDoesNotFillTheSessionOfAProgramsFramework() throws Exception {
     try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
@@ -252,7 +255,7 @@ class ManySessionsTest {
                     AccessLists.of(curator),
                     Backends.SETTINGS,
                     Backends.context(Backends.OPTIONS),
-                    2 * NODE)
+                    2 * NODE_BYTES)
                 .open(1, curator)) {
       Grant grant = take(backend, "h");
       try (Disturbance cut = network.cut()) {
@@ -268,9 +271,9 @@ class ManySessionsTest {
     }
   }
 
-  /** The driver fails what waits for a connection as soon as one address has failed. */
+  /** The driver fails the requests that wait for a connection as soon as one address has failed. */
   @Test
-  void aFurtherSessionIsUsedWhenItHasAConnection() throws Exception {
+  void anotherSessionIsUsedWhenItHasAConnection() throws Exception {
     int unused;
     try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       unused = socket.getLocalPort();
@@ -284,7 +287,7 @@ class ManySessionsTest {
   }
 
   @Test
-  void aSessionWithoutAConnectionKeepsNothingFromTheOthers() throws Exception {
+  void aSessionWithoutAConnectionDoesNotBlockTheOthers() throws Exception {
     try (Network network = Proxies.network(server.uri(), 2181).orElseThrow();
         CuratorFramework one = Backends.curator(addresses(network));
         CuratorFramework two = Backends.curator(server.connectString())) {
@@ -318,7 +321,7 @@ class ManySessionsTest {
         new Later("test"),
         new Failures("server"),
         Backends.SETTINGS,
-        NODE);
+        NODE_BYTES);
   }
 
   private static Grant takeOnceConnected(ZooKeeperBackend backend, String name) throws Exception {
@@ -359,7 +362,7 @@ class ManySessionsTest {
           grants.stream()
               .collect(groupingBy(ManySessionsTest::sessionOf, summingInt(g -> written(g, ""))));
       assertTrue(bytes.size() >= sessions);
-      bytes.values().forEach(sum -> assertTrue(sum <= nodes * NODE, () -> "bytes: " + sum));
+      bytes.values().forEach(sum -> assertTrue(sum <= nodes * NODE_BYTES, () -> "bytes: " + sum));
     }
     Eventually.holds("the sessions end", () -> owners() == 0);
   }

@@ -31,17 +31,17 @@ class NodeAccountTest {
     assertTrue(account.reserve(LIMIT - 1));
   }
 
-  /** Or else no further session would ever have room for it. */
+  /** Otherwise no session would ever have room for it. */
   @Test
-  void oneNodeHasRoomHoweverLargeItIs() {
+  void aSingleNodeHasRoomHoweverLargeItIs() {
     NodeAccount account = new NodeAccount(LIMIT);
     assertTrue(account.reserve(2 * LIMIT));
     assertFalse(account.reserve(1));
   }
 
-  /** Whatever comes and goes, a node is refused exactly if its bytes would be too many. */
+  /** In random sequences a node is refused exactly if its bytes would exceed the limit. */
   @Test
-  void itCountsWhatIsReservedAndNotGivenBack() {
+  void theAccountCountsNodesThatAreReservedAndNotFreed() {
     NodeAccount account = new NodeAccount(LIMIT);
     Deque<Integer> nodes = new ArrayDeque<>();
     Random random = new Random(1);
@@ -60,7 +60,7 @@ class NodeAccountTest {
   }
 
   @Test
-  void threadsTogetherGetNoMoreThanThereIs() throws Exception {
+  void concurrentThreadsGetNoMoreThanTheLimit() throws Exception {
     NodeAccount account = new NodeAccount(LIMIT);
     ExecutorService threads = Executors.newFixedThreadPool(4);
     try {

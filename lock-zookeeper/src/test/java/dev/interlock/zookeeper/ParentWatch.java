@@ -7,7 +7,7 @@ import dev.interlock.spi.WakeUp;
 import dev.interlock.tck.specimen.ForwardingQueue;
 import org.apache.curator.framework.CuratorFramework;
 
-/** Queues correctly, but watches the whole queue and not only the predecessor. */
+/** Queues correctly, but watches the whole queue instead of only the predecessor. */
 class ParentWatch extends ForwardingQueue {
 
   private final ZooKeeperBackend right;

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** A user's password is changed step by step as docs/operating.md has it, under locks in use. */
+/** A user's password is changed in the steps of docs/operating.md while locks are in use. */
 class PasswordTest {
 
   @AutoClose private static ZooKeeperEnsemble server;
@@ -33,7 +33,7 @@ class PasswordTest {
   }
 
   @Test
-  void whereClientsHaveMadeTheNamespacesNode() throws Exception {
+  void aPasswordChangesWhereClientsCreatedTheNamespace() throws Exception {
     try (ZkCli root = new ZkCli(server.connectString())) {
       root.execute(List.of("create /free"));
     }
@@ -41,7 +41,7 @@ class PasswordTest {
   }
 
   @Test
-  void whereAnAdministratorHas() throws Exception {
+  void aPasswordChangesWhereAnAdministratorCreatedTheNamespace() throws Exception {
     try (ZkCli admin = new ZkCli(server.connectString())) {
       admin.execute(
           List.of(
@@ -58,9 +58,11 @@ class PasswordTest {
     change("/given", false);
   }
 
-  /** Running clients read the file, stay the former user, and become the new one as well. */
+  /**
+   * Running clients read the file again, remain the former user, and become the new one as well.
+   */
   @Test
-  void inAFileThatIsReadAgainForEachConnection(@TempDir Path directory) throws Exception {
+  void aPasswordFileIsReadAgainForEachConnection(@TempDir Path directory) throws Exception {
     try (ZkCli root = new ZkCli(server.connectString())) {
       root.execute(List.of("create /file"));
     }
@@ -70,7 +72,7 @@ class PasswordTest {
         LockClient two = LockClient.open(uri)) {
       Lease lease = one.lock("old").acquire();
       CompletableFuture<Lease> waiting = two.lock("old").acquireAsync();
-      Eventually.holds("in line", () -> one.admin().inspect("old").waiters().size() == 1);
+      Eventually.holds("it waits", () -> one.admin().inspect("old").waiters().size() == 1);
       Files.writeString(file, "second\n");
       server.members().get(0).kill();
       server.members().get(0).restart();
@@ -96,7 +98,7 @@ class PasswordTest {
   }
 
   @Test
-  void inAFileThatIsReadAgainAfterARefusal(@TempDir Path directory) throws Exception {
+  void aPasswordFileIsReadAgainAfterARefusal(@TempDir Path directory) throws Exception {
     try (ZkCli root = new ZkCli(server.connectString())) {
       root.execute(List.of("create /refusal"));
     }
@@ -148,7 +150,7 @@ class PasswordTest {
         LockClient two = LockClient.open(between)) {
       Lease lease = one.lock("old").acquire();
       CompletableFuture<Lease> waiting = two.lock("old").acquireAsync();
-      Eventually.holds("in line", () -> one.admin().inspect("old").waiters().size() == 1);
+      Eventually.holds("it waits", () -> one.admin().inspect("old").waiters().size() == 1);
       List<String> lines =
           ZkCli.documented("procedure: zookeeper password").stream()
               .map(line -> line.replace("OLD", "first").replace("NEW", "second"))
@@ -180,13 +182,13 @@ class PasswordTest {
     }
   }
 
-  /** Two clients share a lock that the first of them may be the first to use. */
+  /** Two clients share a lock that may be new to the server. */
   private static void requireTogether(String name, LockClient one, LockClient two)
       throws Exception {
     Lease heldLease = one.lock(name).acquire();
     assertTrue(two.lock(name).tryAcquire().isEmpty());
     CompletableFuture<Lease> waiting = two.lock(name).acquireAsync();
-    Eventually.holds("in line", () -> one.admin().inspect(name).waiters().size() == 1);
+    Eventually.holds("it waits", () -> one.admin().inspect(name).waiters().size() == 1);
     heldLease.renew();
     assertEquals(ReleaseOutcome.RELEASED, heldLease.release());
     assertEquals(ReleaseOutcome.RELEASED, waiting.get(60, TimeUnit.SECONDS).release());

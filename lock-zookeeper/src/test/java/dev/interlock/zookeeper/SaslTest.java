@@ -39,16 +39,19 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Isolated;
 
-/** Users whom servers know by SASL, which is configured for the whole JVM. */
+/** Users whom the servers authenticate by SASL, which is configured for the whole JVM. */
 @Isolated("all clients of the JVM read its JAAS configuration")
 class SaslTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
-  /** Of the mechanisms, it leaves none that does without Kerberos. */
+  /** In this mode no mechanism is left that works without Kerberos. */
   private static final String FIPS = "zookeeper.fips-mode";
 
-  /** Without it the driver asks the name service for the server's before it connects. */
+  /**
+   * The server's principal: without this property the driver looks up the server's name before it
+   * connects.
+   */
   private static final String PRINCIPAL = "zookeeper.server.principal";
 
   private static final String MODULE = DigestLoginModule.class.getName();
@@ -81,7 +84,7 @@ class SaslTest {
   }
 
   @Test
-  void theLocksOfAUserAreForThatUserAloneUnlessSomethingElseIsSaid() throws Exception {
+  void theLocksOfAUserAreForThatUserAloneByDefault() throws Exception {
     String forAnyone = Backends.uri(server) + "&namespace=any&access=anyone";
     try (LockClient user = asUser(Backends.uri(server));
         LockClient open = asUser(forAnyone);
@@ -142,12 +145,12 @@ class SaslTest {
     }
   }
 
-  /** A client that is opened while the JVM has a user, and keeps it. */
+  /** Opens a client while the JVM has a user, which the client keeps. */
   private static LockClient asUser(String uri) throws Exception {
     return asUser(() -> LockClient.open(uri, Backends.OPTIONS));
   }
 
-  /** Does something while the JVM has a user. */
+  /** Runs an action while the JVM has a user. */
   private static <T> T asUser(Callable<T> action) throws Exception {
     Configuration before = configured();
     System.setProperty(FIPS, "false");

@@ -14,9 +14,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * A client, the servers that it connects to, and their leaders, on a simulated clock. The client
- * must never be certain of a session that its leader may have ended, whatever is paused or cut off,
- * and must be certain again soon after that.
+ * A client, the servers that it connects to, and their leaders, on a simulated clock. Whatever is
+ * paused or cut off, the client must never be certain of a session that its leader may have ended.
+ * Soon after the fault it must be certain again.
  */
 class SessionCertaintyModelTest {
 
@@ -41,10 +41,10 @@ class SessionCertaintyModelTest {
   private long validity;
   private long lastConfirmation;
 
-  /** Requests of the client that no connection has taken yet. */
+  /** Requests of the client that wait for a connection. */
   private final List<Request> unsent = new ArrayList<>();
 
-  private record Event(long at, long number, Runnable what) implements Comparable<Event> {
+  private record Event(long at, long number, Runnable event) implements Comparable<Event> {
     @Override
     public int compareTo(Event other) {
       return at != other.at ? Long.compare(at, other.at) : Long.compare(number, other.number);
@@ -68,19 +68,19 @@ class SessionCertaintyModelTest {
     }
   }
 
-  private void at(long time, Runnable what) {
-    events.add(new Event(time, eventCount++, what));
+  private void at(long time, Runnable event) {
+    events.add(new Event(time, eventCount++, event));
   }
 
-  private void in(long millis, Runnable what) {
-    at(now + millis, what);
+  private void in(long millis, Runnable event) {
+    at(now + millis, event);
   }
 
   private void run(long until) {
     while (!events.isEmpty() && events.peek().at() <= until) {
       Event next = events.poll();
       now = Math.max(now, next.at());
-      next.what().run();
+      next.event().run();
     }
     now = until;
   }
@@ -89,7 +89,7 @@ class SessionCertaintyModelTest {
     return random.nextLong(maxDelay) + 1;
   }
 
-  /** A line that keeps the order of its messages. */
+  /** A network link that keeps the order of its messages. */
   private final class Line {
     private long last;
 
@@ -99,7 +99,7 @@ class SessionCertaintyModelTest {
     }
   }
 
-  /** A leader from its election to its end. It ends the session as early as it may. */
+  /** A leader from its election to its end, which ends the session as early as it may. */
   private final class Leader {
     private long expiry = now + timeout;
     private long pausedUntil;
@@ -111,17 +111,17 @@ class SessionCertaintyModelTest {
       at(expiry, this::expireIfDue);
     }
 
-    /** Handles a message, after a pause if there is one. */
-    void handle(Runnable what) {
+    /** Handles a message, after the current pause if there is one. */
+    void handle(Runnable event) {
       if (deposed) {
         return;
       }
       if (pausedUntil > now) {
-        at(pausedUntil, () -> handle(what));
+        at(pausedUntil, () -> handle(event));
         return;
       }
       expireIfDue();
-      what.run();
+      event.run();
     }
 
     void expireIfDue() {
@@ -152,7 +152,7 @@ class SessionCertaintyModelTest {
     }
   }
 
-  /** A connection of the client, and the server at its end. */
+  /** A connection of the client and its server. */
   private final class Connection {
     private final Leader leader;
     private final Line toServer = new Line();
@@ -164,7 +164,7 @@ class SessionCertaintyModelTest {
     private long touchedAt;
     private boolean isOpen;
 
-    /** Whether the follower has lost its leader, and has not noticed. */
+    /** Whether the follower has lost its leader without noticing. */
     private boolean isCutOff;
 
     Connection(Leader leader) {
@@ -172,7 +172,7 @@ class SessionCertaintyModelTest {
     }
 
     void pinged() {
-      // What a follower learns while it compiles its answer is lost.
+      // A client that a follower hears while it compiles its answer is left out.
       boolean report = touched && (touchedAt < now - 5 || random.nextBoolean());
       touched = false;
       sendToLeader(
@@ -183,11 +183,11 @@ class SessionCertaintyModelTest {
           });
     }
 
-    private void sendToLeader(Runnable what) {
+    private void sendToLeader(Runnable event) {
       toLeader.send(
           () -> {
             if (!isCutOff) {
-              leader.handle(what);
+              leader.handle(event);
             }
           });
     }
@@ -271,12 +271,12 @@ class SessionCertaintyModelTest {
     assertTrue(until <= limit, () -> "certain for " + (until - limit) + " ms too long");
   }
 
-  /** The client's own work waits while its process is paused. */
-  private void inClient(Runnable what) {
+  /** Runs the client's own work, which waits while its process is paused. */
+  private void inClient(Runnable event) {
     if (clientPausedUntil > now) {
-      at(clientPausedUntil, () -> inClient(what));
+      at(clientPausedUntil, () -> inClient(event));
     } else {
-      what.run();
+      event.run();
     }
   }
 
@@ -379,7 +379,7 @@ class SessionCertaintyModelTest {
     return duration;
   }
 
-  /** The leader hears no more of the client from now on. */
+  /** Lets the leader hear nothing more of the client. */
   private void cutOff() {
     if (connection != null) {
       connection.isCutOff = true;
@@ -389,7 +389,7 @@ class SessionCertaintyModelTest {
 
   @ParameterizedTest
   @ValueSource(longs = {10_000, 20_000, 60_000})
-  void itIsNeverCertainForLongerThanTheLeaderKeepsTheSession(long sessionTimeout) {
+  void theClientIsNeverCertainForLongerThanTheLeaderKeepsTheSession(long sessionTimeout) {
     for (int seed = 0; seed < SEEDS; seed++) {
       SessionCertaintyModelTest run = new SessionCertaintyModelTest();
       run.random = new Random(seed);
@@ -441,9 +441,9 @@ class SessionCertaintyModelTest {
     }
   }
 
-  /** The leader goes on without having heard of the client for that time. */
+  /** The leader has not heard of the client during its pause. */
   @Test
-  void afterAPauseOfTheLeaderAWriteConfirmsThePartThatIsProven() {
+  void afterAPauseOfTheLeaderAWriteConfirmsOnlyTheProvenPart() {
     maxDelay = 5;
     start(30_000);
     run(now + 10_000);

@@ -58,8 +58,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * What happens to locks and waiters when connections break and sessions end. Each test has its own
- * connection and lock, and waits most of the time, so they run side by side.
+ * Locks and waiters whose connections break or whose sessions end. Each test has its own connection
+ * and lock and mostly waits, so the tests run concurrently.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class SessionTest {
@@ -131,7 +131,7 @@ class SessionTest {
       Lease heldLease = holder.lock("again").acquire();
       CompletableFuture<Optional<Lease>> waiter =
           client.lock("again").tryAcquireAsync(Duration.ofSeconds(60));
-      Eventually.holds("in line", () -> holder.admin().inspect("again").waiters().size() == 1);
+      Eventually.holds("it waits", () -> holder.admin().inspect("again").waiters().size() == 1);
       Set<String> before = Set.copyOf(observer.getChildren().forPath("/interlock/again"));
       expire();
       Eventually.holds(
@@ -149,7 +149,7 @@ class SessionTest {
 
   /** CURATOR-604: a node that outlived its session's client grants nothing. */
   @Test
-  void aPlaceOfAnEndedSessionIsNeverGranted() throws Exception {
+  void aPlaceOnAnEndedSessionIsNeverGranted() throws Exception {
     try (ZooKeeperBackend backend = Backends.on(curator)) {
       Claim claim = Backends.claim("former");
       try (Place place = backend.join(claim, Backends.soon())) {
@@ -183,7 +183,7 @@ class SessionTest {
 
   /** CURATOR-678: a deletion that failed must not leave the node for as long as the session. */
   @Test
-  void aReleaseThatFailedIsMadeUpForOnTheSameSession() throws Exception {
+  void aFailedReleaseIsRepeatedOnTheSameSession() throws Exception {
     try (LockClient client = client()) {
       Lease lease = client.lock("kept").acquire();
       long session = curator.getZookeeperClient().getZooKeeper().getSessionId();
@@ -197,7 +197,7 @@ class SessionTest {
   }
 
   @Test
-  void whatAClosedClientCouldNotReleaseIsLeftToTheProgramsFramework() throws Exception {
+  void aClosedClientsLeftoverNodeIsDeletedThroughTheProgramsFramework() throws Exception {
     LockClient client = client();
     Lease lease = client.lock("orphan").acquire();
     long session = curator.getZookeeperClient().getZooKeeper().getSessionId();
@@ -229,7 +229,7 @@ class SessionTest {
   }
 
   @Test
-  void anAttemptThatIsLateForTheClosingMakesNoNodeOnTheProgramsSession() throws Exception {
+  void anAttemptAfterTheClosingCreatesNoNodeOnTheProgramsSession() throws Exception {
     ZooKeeperBackend backend = Backends.on(curator);
     Backends.take(backend, Backends.claim("late"));
     backend.close();
@@ -297,9 +297,9 @@ class SessionTest {
     }
   }
 
-  /** The servers do not ask for permission when they end a session. */
+  /** The servers check no permission when they end a session. */
   @Test
-  void aNodeThatMayNotBeDeletedGoesWithItsSessionAfterATtl() throws Exception {
+  void aNodeThatMayNotBeDeletedEndsWithItsSessionAfterATtl() throws Exception {
     Duration ttl = Duration.ofSeconds(10);
     String uri = Backends.uri(server) + "&sessionTimeout=10s";
     try (LockClient client = LockClient.open(uri, Backends.OPTIONS.toBuilder().ttl(ttl).build());
@@ -322,7 +322,7 @@ class SessionTest {
 
   /** A waiter may have a shorter TTL than the leases of others on its session. */
   @Test
-  void aSessionIsNotEndedForWhatWasRefusedForLessThanItsTimeout() throws Exception {
+  void aSessionIsNotEndedForARefusalShorterThanItsTimeout() throws Exception {
     Map<Claim, String> lost = new ConcurrentHashMap<>();
     LockConfigurationException refusal = new LockConfigurationException("refused", null);
     try (ZooKeeperBackend backend =
@@ -339,12 +339,12 @@ class SessionTest {
       assertTrue(backend.endSession(waiter, Duration.ofSeconds(19), refusal));
       assertEquals(Map.of(), lost);
       assertTrue(backend.endSession(waiter, Duration.ofSeconds(20), refusal));
-      Eventually.holds("the session is given up", () -> lost.containsKey(bystander));
+      Eventually.holds("the session is abandoned", () -> lost.containsKey(bystander));
     }
   }
 
   @Test
-  void aNodeInDoubtKeepsItsSessionInMindAndARefusedOneDoesNot() throws Exception {
+  void aNodeInDoubtKeepsItsSessionAttachedAndARefusedOneDoesNot() throws Exception {
     try (ZooKeeperBackend backend = Backends.on(curator)) {
       Claim refused = Backends.claim("forbidden");
       Backends.take(backend, Backends.claim("forbidden"));
@@ -386,7 +386,7 @@ class SessionTest {
   }
 
   @Test
-  void aSilentConnectionIsReplacedBeforeItCostsTheLease() throws Exception {
+  void aSilentConnectionIsReplacedBeforeTheLeaseIsLost() throws Exception {
     try (LockClient client = client()) {
       Lease lease = client.lock("silent").acquire();
       CompletableFuture<Boolean> renewed = new CompletableFuture<>();
@@ -406,7 +406,7 @@ class SessionTest {
   }
 
   @Test
-  void aServerThatTakesTheConnectionAndSaysNothingCostsNoLease() throws Exception {
+  void aServerThatAcceptsAndStaysSilentLosesNoLease() throws Exception {
     curator.close(); // the only connection is to be that of the client
     LockOptions options =
         LockOptions.builder()
@@ -419,7 +419,7 @@ class SessionTest {
           network.everywhere(way -> way.blackHole(Direction.SERVER_TO_CLIENT))) {
         network.reset();
         long before = mute.hits();
-        // Each connection has its greeting swallowed.
+        // The handshake of each connection is swallowed.
         Eventually.holds("another two connections were tried", () -> mute.hits() > before + 1);
         assertTrue(lease.isHeld());
       }
@@ -437,9 +437,9 @@ class SessionTest {
     }
   }
 
-  /** The leader may have heard of us long before what the monotonic clock says. */
+  /** The leader may have heard of the client longer ago than the monotonic clock says. */
   @Test
-  void afterTheMachineHasSleptNothingCountsThatWasHeardBefore() throws Exception {
+  void afterASuspensionEarlierContactDoesNotCount() throws Exception {
     AtomicLong slept = new AtomicLong();
     TimeSource clocks =
         new TimeSource() {
@@ -476,8 +476,7 @@ class SessionTest {
   }
 
   @Test
-  void aGrantIsValidityPerConfirmationTheSessionLessWhatTheLeaderMayNotHaveHeard()
-      throws Exception {
+  void aGrantIsValidForTheSessionLessTheAgeOfTheLeadersLastContact() throws Exception {
     try (ZooKeeperBackend backend = Backends.on(curator)) {
       long before = Backends.TIME.nanoTime();
       Grant grant = Backends.take(backend, Backends.claim("certain"));
@@ -487,7 +486,7 @@ class SessionTest {
       assertFalse(grant.expiresOnStore());
       long confirmedAt = grant.validUntil() - certain.toNanos();
       assertTrue(after - confirmedAt >= 0);
-      // What a beat was late is taken off.
+      // The delay of a heartbeat is subtracted.
       assertTrue(confirmedAt - before >= -certain.toNanos() / 4);
     }
   }

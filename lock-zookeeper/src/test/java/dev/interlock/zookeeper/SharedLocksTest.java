@@ -37,12 +37,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 
 /**
- * Read-write locks and semaphores as programs use them. The clients look again after ten minutes
- * only, so everybody who waits is served by an event.
+ * Read-write locks and semaphores as programs use them. The clients poll only every ten minutes, so
+ * all waiters are served by events.
  */
 class SharedLocksTest {
 
-  private static final Duration LONG = Duration.ofSeconds(60);
+  private static final Duration TTL = Duration.ofSeconds(60);
 
   @AutoClose private static ZooKeeperEnsemble server;
   @AutoClose private static CuratorFramework observer;
@@ -104,7 +104,7 @@ class SharedLocksTest {
   }
 
   @Test
-  void permitsAreReturnedOneLeaseAtATime() throws Exception {
+  void permitsAreReleasedOneLeaseAtATime() throws Exception {
     DistributedSemaphore anns = ann.semaphore("slots", 3);
     DistributedSemaphore bobs = bob.semaphore("slots", 3);
     Lease two = anns.permits(2).acquire();
@@ -130,7 +130,7 @@ class SharedLocksTest {
       assertRefused("a semaphore of 2 permits", () -> bob.lock("mixed").tryAcquire());
       assertRefused("a semaphore of 2 permits", () -> bob.semaphore("mixed", 3).acquire());
       assertRefused(
-          "a semaphore of 2 permits", () -> bob.readWriteLock("mixed").readLock().tryAcquire(LONG));
+          "a semaphore of 2 permits", () -> bob.readWriteLock("mixed").readLock().tryAcquire(TTL));
       assertEquals(1, nodesOf("mixed"));
     }
     try (Lease lease = bob.lock("mixed").acquire()) {
@@ -167,9 +167,9 @@ class SharedLocksTest {
     }
   }
 
-  /** CURATOR-982: whoever is interrupted leaves no permit taken, and nobody waiting for ever. */
+  /** CURATOR-982: an interrupted waiter leaves no permit taken, and no other waiter stuck. */
   @Test
-  void anInterruptedWaiterLeavesNothingAndTheOthersAreServed() throws Exception {
+  void anInterruptedWaiterLeavesNoNodeAndTheOthersAreServed() throws Exception {
     Lease lease = ann.semaphore("interrupted", 2).permits(2).acquire();
     Future<?> first =
         threads.submit(() -> bob.semaphore("interrupted", 2).permits(2).acquire().release());
@@ -186,7 +186,7 @@ class SharedLocksTest {
     Eventually.holds("nothing is left", () -> nodesOf("interrupted") == 0);
   }
 
-  /** Two in one session, which watch the same writer. */
+  /** Two readers in one session watch the same writer. */
   @Test
   void readersOfClientsThatShareASessionAreServedTogether() throws Exception {
     try (CuratorFramework curator = Backends.curator(server.connectString());
@@ -207,7 +207,7 @@ class SharedLocksTest {
   }
 
   @Test
-  void aCrowdOfClientsKeepsTheLimitsAndNobodyIsForgotten() throws Exception {
+  void manyClientsKeepTheLimitsAndNoneStarves() throws Exception {
     AtomicInteger readers = new AtomicInteger();
     AtomicInteger writers = new AtomicInteger();
     AtomicInteger taken = new AtomicInteger();
@@ -270,11 +270,11 @@ class SharedLocksTest {
     lease.get().release();
   }
 
-  /** Some give up, in the middle of the queue. The others are served in the end. */
+  /** Some time out in the middle of the queue. The others are served in the end. */
   private static Optional<Lease> acquire(Acquirable<Lease> lock, Random random)
       throws InterruptedException {
     if (random.nextInt(5) > 0) {
-      Optional<Lease> lease = lock.tryAcquire(LONG);
+      Optional<Lease> lease = lock.tryAcquire(TTL);
       assertTrue(lease.isPresent(), "nobody holds it for so long: an event was missed");
       return lease;
     }

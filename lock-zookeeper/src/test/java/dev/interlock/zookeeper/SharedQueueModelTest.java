@@ -19,9 +19,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Clients of a lock on servers that lag behind each other, without a network and without looks at
- * intervals: the exclusion and the wake-ups must not depend on which state of the queue a client
- * sees. The queue's rules are the real ones; the servers and the waiters are a model.
+ * Clients of a lock on servers that lag behind each other, without a network and without polls.
+ * Exclusion and wake-ups must not depend on the state of the queue that a client sees. The queue's
+ * rules are the real ones; the servers and the waiters are a model.
  */
 class SharedQueueModelTest {
 
@@ -37,21 +37,21 @@ class SharedQueueModelTest {
     }
   }
 
-  /** All servers agree on this history; each has applied a beginning of it. */
+  /** The history on which all servers agree. Each has applied a prefix of it. */
   private final List<Change> history = new ArrayList<>();
 
   private final List<Client> clients = new ArrayList<>();
 
-  /** The queue after each beginning of the history that somebody has looked at. */
+  /** The queue after each prefix of the history, cached. */
   private final Map<Integer, LockQueue> queues = new HashMap<>();
 
   private int numbers;
 
-  /** A client that waits or holds, at a server of its own. */
+  /** A client that waits or holds, with its own server. */
   private final class Client {
     final NodeName node;
 
-    /** How much of the history its server has applied. */
+    /** The length of the prefix that its server has applied. */
     int seen;
 
     @Nullable Blocker blocker;
@@ -61,7 +61,7 @@ class SharedQueueModelTest {
     boolean refused;
     boolean left;
 
-    /** The nodes that are in the way, without those seen to be deleted, and those it watches. */
+    /** The nodes in the way that were not seen to be deleted, and those that are watched. */
     final Set<NodeName> ahead = new LinkedHashSet<>();
 
     final Set<NodeName> watched = new HashSet<>();
@@ -80,7 +80,7 @@ class SharedQueueModelTest {
       return queueAt(seen);
     }
 
-    /** Its server applies one more transaction, and sends the event that belongs to it. */
+    /** Lets its server apply one more transaction and send the event. */
     void catchUp() {
       Change change = history.get(seen++);
       if (queueWatched && change.kind() != Change.Kind.WRITTEN) {
@@ -132,7 +132,7 @@ class SharedQueueModelTest {
       watched.retainAll(ahead);
     }
 
-    /** Perhaps on a later state than that of the list. */
+    /** Sets watches, perhaps on a later state than that of the listing. */
     private void watch() {
       if (Objects.requireNonNull(blocker).isQueue()) {
         list(); // in one request
@@ -191,7 +191,7 @@ class SharedQueueModelTest {
     return LockQueue.of(new Session.Children(List.copyOf(names), 0));
   }
 
-  /** The holders' weights fit, and they agree, whatever the clients see. */
+  /** Asserts that the holders agree and their weights fit, whatever the clients see. */
   private void assertExclusion(String run) {
     List<Share> held =
         clients.stream()
@@ -207,14 +207,14 @@ class SharedQueueModelTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"whole", "rw", "permits", "mixed"})
-  void lagExcludesNobodyForEverAndLetsNobodyInTooEarly(String shares) {
+  void lagNeverLosesAWakeUpOrGrantsTooEarly(String shares) {
     runAll(1_000, shares);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"whole", "rw", "permits", "mixed"})
   @Tag("extended")
-  void norDoesItInManyMoreRuns(String shares) {
+  void lagNeverLosesAWakeUpOrGrantsTooEarlyInManyRuns(String shares) {
     runAll(10_000, shares);
   }
 
@@ -252,7 +252,7 @@ class SharedQueueModelTest {
     }
   }
 
-  /** All servers catch up, refused claims leave, and the others do what the events ask for. */
+  /** Lets all servers catch up, refused claims leave, and the others handle their events. */
   private void settle(String run) {
     boolean moved = true;
     while (moved) {

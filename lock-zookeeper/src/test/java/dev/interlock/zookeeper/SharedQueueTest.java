@@ -19,16 +19,16 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who holds a lock, and what the others wait for, by the names in its queue alone. */
+/** Who holds a lock, and which nodes the others wait for, by the names in its queue alone. */
 class SharedQueueTest {
 
   private static final String ID = "abcdefghijklmnopqrstuvwxyz0-";
 
-  /** The names that versions 0.1 and 0.2 know; they refuse a lock with any other. */
+  /** The names that versions 0.1 and 0.2 know. They refuse a lock with any other name. */
   private static final Pattern OLDER = Pattern.compile("([A-Za-z0-9_-]{27})-(-?\\d{9,10})");
 
   /**
-   * A queue, from a short form.
+   * Parses a queue from a short form.
    *
    * @param shares {@code x} for an exclusive lock, {@code r}, {@code w}, or the likes of {@code
    *     2of5}
@@ -62,13 +62,13 @@ class SharedQueueTest {
     "2of5 2of5 2of5 1of5, 2",
     "5of5 1of5, 1",
     "1of2147483647 2147483647of2147483647 1of2147483647, 1",
-    // What disagrees with the first is being removed, and excludes everybody until then.
+    // A node that disagrees with the first is being removed, and excludes all others until then.
     "r x r, 1",
     "x r x, 1",
     "1of5 1of4 1of5, 1",
     "1of1 x, 1",
   })
-  void theFirstWhoseWeightsFitHoldTheLock(String shares, int holders) {
+  void theFirstNodesWhoseWeightsFitHoldTheLock(String shares, int holders) {
     assertEquals(holders, queue(shares).holders());
   }
 
@@ -84,7 +84,7 @@ class SharedQueueTest {
     "1of5, 1of4, false",
     "r, 1of2147483647, false",
   })
-  void aClaimIsAdmittedIfThereIsRoomBehindAll(String shares, String share, boolean admitted) {
+  void aClaimIsAdmittedIfItFitsBehindAllNodes(String shares, String share, boolean admitted) {
     assertEquals(admitted, queue(shares).admits(queue(share).nodes().get(0).share()));
     assertTrue(LockQueue.EMPTY.admits(queue(share).nodes().get(0).share()));
   }
@@ -162,14 +162,14 @@ class SharedQueueTest {
   }
 
   @Test
-  void theNodesOfExclusiveLocksAreNamedAsEver() {
+  void theNodesOfExclusiveLocksKeepTheirNames() {
     NodeName name = NodeName.parse(ID + "0000000001").orElseThrow();
     assertTrue(OLDER.matcher(name.full()).matches());
     assertEquals(Share.EXCLUSIVE, name.share());
     assertEquals(name, made(Share.EXCLUSIVE, "0000000001"));
   }
 
-  /** The name as its client knows it. */
+  /** The name of the node as its own client computes it. */
   private static NodeName made(Share share, String number) {
     String id = ID.substring(0, ID.length() - 1);
     Claim claim = new Claim("job", id, Duration.ZERO, true, "x", 0, share, Duration.ZERO);

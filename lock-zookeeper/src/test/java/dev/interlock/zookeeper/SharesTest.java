@@ -71,7 +71,7 @@ class SharesTest {
   private static final Share READ = Share.READ;
   private static final Share WRITE = Share.WRITE;
 
-  /** So soon does a waiter look again whom no event has told. */
+  /** The interval at which a waiter polls without an event. */
   private static final Duration POLL = Duration.ofMillis(200);
 
   @AutoClose private static ZooKeeperEnsemble server;
@@ -127,7 +127,7 @@ class SharesTest {
     assertInstanceOf(Attempt.Busy.class, tryTake(backend, share));
   }
 
-  /** A client that has joined the queue, and a thread that waits there. */
+  /** A claim that has joined the queue, and the thread that waits for it. */
   private final class Waiter implements AutoCloseable {
     final ZooKeeperBackend backend;
     final Claim claim;
@@ -159,7 +159,7 @@ class SharesTest {
     }
   }
 
-  /** By the queue as it is on the server, which no client can have passed over. */
+  /** Asserts the numbers of holders and waiters in the queue on the server. */
   private void assertHolders(int holders, int waiters) throws InterruptedException {
     LockState state = one.inspect(name, Backends.soon());
     assertEquals(holders, state.holders().size(), state::toString);
@@ -204,7 +204,7 @@ class SharesTest {
   }
 
   @Test
-  void permitsAreGrantedByTheirWeightsAsLongAsTheyLast() throws Exception {
+  void permitsAreGrantedByTheirWeightsUntilNoneIsLeft() throws Exception {
     Grant three = take(one, permits(3, 5));
     assertBusy(two, permits(3, 5));
     assertBusy(two, permits(5, 5));
@@ -326,7 +326,7 @@ class SharesTest {
   }
 
   @Test
-  void aRequestForOneBehindOneForThreeWaits() throws Exception {
+  void aRequestForOnePermitWaitsBehindOneForThree() throws Exception {
     Grant grant = take(one, permits(2, 4));
     try (Waiter three = new Waiter(two, permits(3, 4));
         Waiter single = new Waiter(one, permits(1, 4))) {
@@ -340,7 +340,7 @@ class SharesTest {
   }
 
   @Test
-  void twoPermitsThatAreFreedAtOnceServeTwoWaiters() throws Exception {
+  void twoPermitsReleasedTogetherServeTwoWaiters() throws Exception {
     Grant a = take(one, permits(1, 3));
     Grant b = take(one, permits(1, 3));
     Grant c = take(two, permits(1, 3));
@@ -409,7 +409,7 @@ class SharesTest {
   // --- sessions and faults --------------------------------------------------------------------
 
   @Test
-  void permitsAndReadersOfADeadSessionComeBackAndAllItsGrantsAreReportedLost() throws Exception {
+  void anEndedSessionFreesItsSharesAndReportsAllItsGrantsLost() throws Exception {
     Set<String> lost = ConcurrentHashMap.newKeySet();
     try (CuratorFramework curator = Backends.curator(server.connectString());
         ZooKeeperBackend dying =
@@ -437,7 +437,7 @@ class SharesTest {
   }
 
   @Test
-  void theSessionOfAWaiterThatEndsLetsTheOthersPass() throws Exception {
+  void theEndOfAWaitersSessionLetsTheOthersPass() throws Exception {
     Grant grant = take(one, permits(1, 2));
     try (CuratorFramework curator = Backends.curator(server.connectString());
         ZooKeeperBackend dying = Backends.on(curator)) {
@@ -453,7 +453,7 @@ class SharesTest {
     release(one, grant);
   }
 
-  /** Of a client that stopped, or whose program gives no thread to its place. */
+  /** The granted client has stopped, or its program lends no thread to its place. */
   @Test
   void aWaiterWhoseGrantIsNeverAnnouncedKeepsNobodyWaitingForLong() throws Exception {
     Grant a = take(one, permits(1, 2));
@@ -474,7 +474,7 @@ class SharesTest {
   }
 
   @Test
-  void aWaiterThatIsWokenMoreOftenThanItPollsPollsAllTheSame() throws Exception {
+  void frequentWakeUpsDoNotPostponeThePoll() throws Exception {
     Grant a = take(one, permits(1, 2));
     Grant b = take(one, permits(1, 2));
     String silent = raw("1of2-");
@@ -496,7 +496,7 @@ class SharesTest {
     observer.delete().forPath(silent);
   }
 
-  /** A node of another client, which does nothing. */
+  /** Creates the node of another client, which does nothing. */
   private String raw(String infix) throws Exception {
     return observer
         .create()
@@ -573,7 +573,7 @@ class SharesTest {
 
   /** CURATOR-835: a permit whose creation was not answered must not stay taken. */
   @Test
-  void aPermitWhoseReplyWasLostIsGivenBack() throws Exception {
+  void aPermitWhoseReplyWasLostIsReleased() throws Exception {
     try (FaultProxy way = FaultProxy.to("127.0.0.1", port());
         CuratorFramework curator = Backends.curator("127.0.0.1:" + way.port());
         ZooKeeperBackend far = Backends.on(curator)) {
@@ -597,10 +597,10 @@ class SharesTest {
         Arguments.of(permits(2, 2), permits(1, 2)));
   }
 
-  /** The answer says that the holder has gone, so no event will. */
+  /** The late reply says that the holder is gone, so no event follows. */
   @ParameterizedTest
   @MethodSource("waits")
-  void aWatchWhoseAnswerCameTooLateIsAskedForAgain(Share held, Share waiting) throws Exception {
+  void aWatchWhoseReplyCameTooLateIsRequestedAgain(Share held, Share waiting) throws Exception {
     name = "late-" + held + waiting;
     try (FaultProxy way = FaultProxy.to("127.0.0.1", port());
         CuratorFramework curator = Backends.curator("127.0.0.1:" + way.port());
@@ -619,9 +619,9 @@ class SharesTest {
     }
   }
 
-  /** The servers keep one watch for both, and end it for both. */
+  /** The servers keep one watch for both readers, and end it for both. */
   @Test
-  void aReaderThatLeavesTakesNoWatchFromAnotherOfItsSession() throws Exception {
+  void aReaderThatLeavesEndsNoWatchOfAnotherInItsSession() throws Exception {
     Grant writer = take(two, WRITE);
     Claim leaving = claim(READ);
     Claim staying = claim(READ);
@@ -645,7 +645,7 @@ class SharesTest {
     return ((Attempt.Busy) place.await(deadline)).holder();
   }
 
-  /** How many nodes of the lock are watched themselves. */
+  /** Returns the number of watched nodes in the lock's queue. */
   private long watches() throws Exception {
     String lock = LockPaths.of("/interlock", name);
     asked++;
@@ -696,7 +696,7 @@ class SharesTest {
   }
 
   @Test
-  void ofTwoThatDisagreeAndJoinAtOnceTheLaterIsRefused() throws Exception {
+  void ofTwoClaimsThatDisagreeTheLaterIsRefused() throws Exception {
     for (int round = 0; round < 60; round++) {
       Share other = List.of(READ, WRITE, permits(1, 2)).get(round % 3);
       CyclicBarrier together = new CyclicBarrier(2);
@@ -728,7 +728,7 @@ class SharesTest {
     }
   }
 
-  /** It is about to be removed by its client, which may be slow. */
+  /** A refused node waits for its removal by its client, which may be slow. */
   @Test
   void aNodeThatDisagreesWithTheFirstRefusesNobodyButIsWaitedFor() throws Exception {
     Grant reader = take(one, READ);
@@ -743,9 +743,12 @@ class SharesTest {
     release(one, reader);
   }
 
-  /** Neither does it when those ahead of it have gone: its client has seen them. */
+  /**
+   * A refused node refuses nobody even when the nodes ahead are gone, because its client has seen
+   * them.
+   */
   @Test
-  void aNodeThatIsAboutToGoRefusesNobodyAlsoAsTheFirst() throws Exception {
+  void aRefusedNodeThatBecomesTheFirstRefusesNoEarlierClaim() throws Exception {
     Grant writer = take(one, WRITE);
     try (FaultProxy way = FaultProxy.to("127.0.0.1", port());
         CuratorFramework slow = Backends.curator("127.0.0.1:" + way.port());
@@ -770,7 +773,10 @@ class SharesTest {
     }
   }
 
-  /** If its client saw that it was the first, the lock is its own, and they wait for it. */
+  /**
+   * If the client of the new first node saw that it was the first, it holds the lock, and the
+   * others wait for it.
+   */
   @Test
   void aNodeThatBecomesTheFirstIsWaitedForByThoseBehindItAndRefusesThoseThatCome()
       throws Exception {
@@ -886,7 +892,7 @@ class SharesTest {
         .orElseThrow();
   }
 
-  /** How many requests the server has received, without our own questions. */
+  /** Returns the number of packets that the server has received, without those of this call. */
   private long packets() throws Exception {
     return statistic("zk_packets_received") - asked;
   }
@@ -900,20 +906,20 @@ class SharesTest {
   }
 
   @Test
-  void aPermitThatIsReturnedCostsTheSameHoweverManyWait() throws Exception {
+  void aReleasedPermitCostsTheSameHoweverManyWait() throws Exception {
     List<Grant> grants = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
       grants.add(take(two, permits(1, 10)));
     }
     int waiters = 60; // twice what a release may cost
     List<Waiter> crowd = crowd(waiters, permits(1, 10));
-    // All but the first of them, which watches the queue.
+    // All but the first waiter, which watches the queue.
     Eventually.holds("all watch", () -> watches() == waiters - 1);
     for (int i = 0; i < 5; i++) {
       long before = packets();
       release(two, grants.get(i));
       crowd.get(i).granted();
-      // The next watches the queue from now on, and no node.
+      // The next waiter now watches the queue, and no node.
       int others = waiters - 2 - i;
       Eventually.holds("all others watch", () -> watches() == others);
       long cost = packets() - before;
@@ -931,7 +937,7 @@ class SharesTest {
     List<Waiter> crowd = crowd(100, READ);
     Waiter last = new Waiter(two, WRITE);
     Eventually.holds("all watch", () -> watches() == 2);
-    // Otherwise each would confirm its own grant.
+    // A recent confirmation keeps each reader from confirming its own grant.
     Grant other = Backends.take(one, Backends.claim(name + "-other"));
     long before = packets();
     release(two, writer);

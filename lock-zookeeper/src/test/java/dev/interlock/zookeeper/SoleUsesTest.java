@@ -28,7 +28,10 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** When a client may do without a look at the queue, and that it is never alone by mistake. */
+/**
+ * When a client may skip the listing of the queue, and that it never assumes wrongly that it is
+ * alone.
+ */
 class SoleUsesTest {
 
   private static final int USES = 20;
@@ -62,7 +65,7 @@ class SoleUsesTest {
   }
 
   @Test
-  void onlyTheNextNumberProvesThatNobodyCame() {
+  void onlyTheNextNumberProvesThatNoOtherNodeWasCreated() {
     SoleUse use = SoleUses.after(null, node(10, 100));
     assertTrue(use.proves(node(11, 102)));
     assertFalse(use.proves(node(12, 102)));
@@ -71,9 +74,9 @@ class SoleUsesTest {
     assertFalse(use.proves(node(11, 99)));
   }
 
-  /** Eleven nodes in a new parent would take at least eleven transactions between the two. */
+  /** The eleven nodes of a new parent would take at least eleven transactions. */
   @Test
-  void theNumbersMayHaveBegunAgainIfThereWasRoomForAsManyTransactions() {
+  void enoughTransactionsInBetweenProveNothing() {
     SoleUse use = SoleUses.after(null, node(10, 100));
     assertTrue(use.proves(node(11, 110)));
     assertFalse(use.proves(node(11, 111)));
@@ -81,7 +84,7 @@ class SoleUsesTest {
   }
 
   @Test
-  void itDependsOnTheUseBeforeWhetherTheNextWillProbablyProveIt() {
+  void thePreviousUsePredictsWhetherTheNextWillProve() {
     SoleUse first = SoleUses.after(null, node(10, 100));
     assertFalse(first.isLikelyToProve());
     assertTrue(SoleUses.after(first, node(11, 111)).isLikelyToProve());
@@ -90,7 +93,7 @@ class SoleUsesTest {
   }
 
   @Test
-  void aUseCountsOnce() {
+  void aUseIsTakenOnlyOnce() {
     SoleUses uses = new SoleUses();
     SoleUse use = SoleUses.after(null, node(10, 100));
     uses.add("/interlock/x", use);
@@ -132,9 +135,9 @@ class SoleUsesTest {
     backend.release(claim, Backends.soon());
   }
 
-  /** The next number is the one that this client would have had in the former parent. */
+  /** The new parent's next number is the one that this client expects in the former parent. */
   @Test
-  void aLockWhoseNodeWasMadeAnewMeanwhileIsNotGrantedToTwo() throws Exception {
+  void aLockWhoseNodeWasRecreatedIsNotGrantedTwice() throws Exception {
     useAlone("anew");
     observer.delete().forPath("/interlock/anew");
     observer.create().withMode(CreateMode.CONTAINER).forPath("/interlock/anew");
@@ -151,9 +154,9 @@ class SoleUsesTest {
     other.release(grant.claim(), Backends.soon());
   }
 
-  /** Servers that are restored from a copy number nodes anew, and end the sessions. */
+  /** Servers that are restored from a copy restart the numbers, and end the sessions. */
   @Test
-  void whatIsRememberedEndsWithTheSession() throws Exception {
+  void theMemoryOfUsesEndsWithTheSession() throws Exception {
     try (CuratorFramework curator = Backends.curator(server.connectString())) {
       backend.close();
       backend =
@@ -178,7 +181,7 @@ class SoleUsesTest {
     }
   }
 
-  /** What the client knew of the lock before its next use, which this is. */
+  /** Uses the lock, and returns the previous use that the client remembered. */
   private @Nullable SoleUse remembered(String name) throws InterruptedException {
     Claim claim = takeAlone(name);
     SoleUse use = soleUse(claim);
@@ -204,7 +207,8 @@ class SoleUsesTest {
     useAlone("counted");
     long before = packets();
     useAlone("counted");
-    // A creation and a deletion each; the rest are heartbeats, and our own looks.
+    // Each use costs a creation and a deletion; the rest are heartbeats and this test's own
+    // requests.
     long packets = packets() - before;
     assertTrue(packets < 2 * USES + USES / 2, () -> packets + " packets");
   }

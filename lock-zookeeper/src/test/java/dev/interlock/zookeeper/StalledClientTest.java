@@ -31,8 +31,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * A leader ends the session of a client that it has not heard of, although it has just committed a
- * write of that client's: a follower passes the write on at once, and that the client lives with
- * its next answer to a ping of the leader's.
+ * write of that client. A follower forwards the write at once, but reports the client as alive only
+ * with its next answer to the leader's ping.
  */
 @Tag("extended")
 class StalledClientTest {
@@ -41,8 +41,11 @@ class StalledClientTest {
   private static final Duration TICK = Duration.ofSeconds(1);
   private static final Duration SESSION = TICK.multipliedBy(4);
 
-  /** Before the session's end. The next ping of the leader's comes within half a tick. */
-  private static final Duration EARLIER = Duration.ofMillis(150);
+  /**
+   * The time before the session's end at which the holder releases. The leader's next ping comes
+   * within half a tick.
+   */
+  private static final Duration TIME_BEFORE_END = Duration.ofMillis(150);
 
   private static final LockOptions OPTIONS =
       LockOptions.builder()
@@ -59,7 +62,7 @@ class StalledClientTest {
   private final ExecutorService executor = Executors.newCachedThreadPool();
 
   @Test
-  void aClientThatWasNotHeardIsNotLetInOnASessionThatIsAboutToEnd() throws Exception {
+  void aClientThatTheLeaderDidNotHearGetsNoGrantOnAnEndingSession() throws Exception {
     try (ZooKeeperEnsemble ensemble =
             Testbed.zookeeper().withoutSync().members(3).tick(TICK).start();
         FaultProxy way = FaultProxy.to("127.0.0.1", member(ensemble, "follower").port());
@@ -77,22 +80,22 @@ class StalledClientTest {
         Future<Optional<Grant>> unused = executor.submit(() -> await(heard));
         Future<Optional<Grant>> later = executor.submit(() -> await(last));
         ZooKeeperServer leader = member(ensemble, "leader");
-        // The last watches both that are ahead of it.
+        // The last waiter watches both nodes ahead of it.
         Eventually.holds("all three wait", () -> watched(ensemble) == 4);
         try (NetworkFault silence = way.hold(Direction.CLIENT_TO_SERVER)) {
-          // The follower may still have to tell of the last that it heard.
+          // The follower may still have to report the last sign of life.
           waitUntil(millis() + TICK.toMillis());
           long end = endOf(session, leader);
-          // Its driver hears this, and does not give the connection up.
+          // The driver hears this, and keeps the connection.
           waitUntil(end - SESSION.toMillis() / 2);
           others.release(sign.claim(), Backends.soon());
-          waitUntil(end - 3 * EARLIER.toMillis());
+          waitUntil(end - 3 * TIME_BEFORE_END.toMillis());
           others.release(grant.claim(), Backends.soon());
-          waitUntil(end - EARLIER.toMillis());
+          waitUntil(end - TIME_BEFORE_END.toMillis());
         }
         Optional<Grant> granted = early.get(LIMIT_SECONDS, TimeUnit.SECONDS);
         if (granted.isPresent()) {
-          // Either the leader has heard of it in time, or this is wrong.
+          // A grant is wrong unless the leader has heard of the client in time.
           waitUntil(granted.get().validUntil() / 1_000_000);
           assertFalse(later.isDone(), () -> "two holders, one of them " + granted);
           stalled.release(granted.get().claim(), Backends.soon());
@@ -123,8 +126,8 @@ class StalledClientTest {
   }
 
   /**
-   * When the leader will end a session, in milliseconds of the monotonic clock, which all processes
-   * share. It does so at whole ticks, and tells the second.
+   * Returns when the leader will end a session, in milliseconds of the monotonic clock, which all
+   * processes share. The leader ends sessions at whole ticks, and shows the second.
    */
   private static long endOf(long session, ZooKeeperServer leader) throws Exception {
     String wanted = "0x" + Long.toHexString(session);

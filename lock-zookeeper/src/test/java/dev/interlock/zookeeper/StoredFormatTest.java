@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a client does in a namespace that another version has used. */
+/** Clients in a namespace that another version has used. */
 class StoredFormatTest {
 
   @AutoClose private static ZooKeeperEnsemble server;
@@ -51,15 +51,15 @@ class StoredFormatTest {
   }
 
   @Test
-  void aFormatThatIsNotKnownIsRefusedWhenAClientOpens() throws Exception {
+  void anUnknownFormatIsRefusedWhenAClientOpens() throws Exception {
     String namespace = "format-" + ++namespaces;
     observer.create().forPath("/" + namespace, "interlock-format=2".getBytes(UTF_8));
     assertRefused(namespace, assertThrows(LockConfigurationException.class, () -> open(namespace)));
   }
 
-  /** As another version does it, when both are the first to need the namespace. */
+  /** Another version creates the namespace when both are the first to need it. */
   @Test
-  void aFormatThatIsNotKnownIsRefusedWhenItAppearsAfterAClientHasOpened() throws Exception {
+  void anUnknownFormatIsRefusedWhenItAppearsLater() throws Exception {
     String namespace = "format-" + ++namespaces;
     try (ZooKeeperBackend backend = open(namespace)) {
       observer.create().forPath("/" + namespace, "interlock-format=2".getBytes(UTF_8));
@@ -73,7 +73,7 @@ class StoredFormatTest {
   }
 
   @Test
-  void aFormatThatIsNotKnownIsRefusedOnANewSession() throws Exception {
+  void anUnknownFormatIsRefusedOnANewSession() throws Exception {
     String namespace = "format-" + ++namespaces;
     try (CuratorFramework curator = Backends.curator(server.connectString())) {
       ZooKeeperSettings settings =

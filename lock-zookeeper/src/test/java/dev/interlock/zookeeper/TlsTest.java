@@ -31,9 +31,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/**
- * Encrypted connections, with certificates checked on both sides, as ZooKeeper has it by default.
- */
+/** Encrypted connections with certificates that both sides check, ZooKeeper's default. */
 @Execution(ExecutionMode.CONCURRENT)
 class TlsTest {
 
@@ -77,7 +75,7 @@ class TlsTest {
         LockClient waiter = LockClient.open(uri(signed, signed))) {
       Lease lease = holder.lock("job").acquire();
       var waiting = waiter.lock("job").acquireAsync();
-      Eventually.holds("in line", () -> holder.admin().inspect("job").waiters().size() == 1);
+      Eventually.holds("it waits", () -> holder.admin().inspect("job").waiters().size() == 1);
       lease.release();
       Lease next = waiting.get();
       assertTrue(next.fencingToken() > lease.fencingToken());
@@ -101,7 +99,7 @@ class TlsTest {
   }
 
   @Test
-  void theyAreForAnyoneIfThatIsSaid() throws Exception {
+  void locksAreForAnyoneWithAccessAnyone() throws Exception {
     try (LockClient own = LockClient.open(uri(signed, signed) + "&namespace=any&access=anyone");
         LockClient stranger = LockClient.open(Backends.uri(server) + "&namespace=any")) {
       Lease lease = own.lock("job").acquire();
@@ -111,9 +109,9 @@ class TlsTest {
     }
   }
 
-  /** By the system properties of a JVM that uses one certificate for all of ZooKeeper. */
+  /** System properties give the JVM one certificate for all ZooKeeper connections. */
   @Test
-  void theCertificateMayBeTheDriversOwn() throws Exception {
+  void theDriversOwnCertificateMayBeUsed() throws Exception {
     Map<String, String> properties =
         Map.of(
             "zookeeper.ssl.keyStore.location",
@@ -136,7 +134,7 @@ class TlsTest {
 
   @Test
   @Tag("extended")
-  void aHolderAndAWaiterRideOutARestartOfTheServer() throws Exception {
+  void aHolderAndAWaiterSurviveARestartOfTheServer() throws Exception {
     int securePort = Testbed.freePort();
     LockOptions options = Backends.OPTIONS.toBuilder().ttl(Duration.ofSeconds(60)).build();
     String uri = uri(signed, signed, securePort) + "&namespace=restarted";
@@ -145,7 +143,7 @@ class TlsTest {
         LockClient waiter = LockClient.open(uri, options)) {
       Lease lease = holder.lock("job").acquire();
       var waiting = waiter.lock("job").acquireAsync();
-      Eventually.holds("in line", () -> holder.admin().inspect("job").waiters().size() == 1);
+      Eventually.holds("it waits", () -> holder.admin().inspect("job").waiters().size() == 1);
       for (int i = 0; i < 3; i++) {
         restarted.members().get(0).kill();
         restarted.members().get(0).restart();
@@ -198,17 +196,17 @@ class TlsTest {
   }
 
   @Test
-  void aServerThatWeDoNotTrustIsNotUsed() {
+  void anUntrustedServerIsRefused() {
     assertKeptOut(uri(stranger, signed));
   }
 
   @Test
-  void aClientThatTheServerDoesNotTrustDoesNotGetIn() {
+  void anUntrustedClientIsRefused() {
     assertKeptOut(uri(signed, stranger));
   }
 
   @Test
-  void aClientWithoutTlsDoesNotGetIn() {
+  void aClientWithoutTlsIsRefused() {
     assertKeptOut("zookeeper://127.0.0.1:" + port + "?tickTime=200ms");
   }
 

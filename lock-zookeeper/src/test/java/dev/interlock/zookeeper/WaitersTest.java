@@ -41,11 +41,11 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** What waiting costs, who is served, and what is left. */
+/** The costs of waiting, the order of service, and the nodes and watches that remain. */
 class WaitersTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
-  private static final Duration LONG = Duration.ofMinutes(2);
+  private static final Duration TTL = Duration.ofMinutes(2);
 
   @AutoClose private static ZooKeeperEnsemble server;
   @AutoClose private static CuratorFramework observer;
@@ -100,7 +100,7 @@ class WaitersTest {
   }
 
   @Test
-  void aCrowdOfWaitersCostsFewWatchesAndOneWakeUpPerRelease() throws Exception {
+  void manyWaitersCostFewWatchesAndOneWakeUpPerRelease() throws Exception {
     int waiters = 50;
     Grant first = Backends.take(backend, Backends.claim("crowd"));
     List<Claim> claims = new ArrayList<>();
@@ -114,13 +114,13 @@ class WaitersTest {
       threads.execute(
           () -> {
             try (place) {
-              grant.complete(Backends.granted(place.await(Deadline.in(Backends.TIME, LONG))));
+              grant.complete(Backends.granted(place.await(Deadline.in(Backends.TIME, TTL))));
             } catch (Throwable e) {
               grant.completeExceptionally(e);
             }
           });
     }
-    // The first four watch all ahead of them, and the others the fourth ahead, so that the last
+    // The first four watch all nodes ahead of them, and the others the fourth ahead, so the last
     // three are not watched. Their session watches each node once.
     int watched = waiters - 3;
     Eventually.holds("all watch", () -> watches() == watched);
@@ -128,14 +128,14 @@ class WaitersTest {
     Claim holder = first.claim();
     long token = first.token();
     for (int i = 0; i < 5; i++) {
-      // Pings and our own looks at the statistics are counted as well, but no crowd is.
+      // Pings and the reads of the statistics are counted as well, but there is no herd.
       long before = statistic("zk_packets_received");
       assertTrue(backend.release(holder, Backends.soon()));
       Grant next = grants.get(i).get(60, TimeUnit.SECONDS);
       long packets = statistic("zk_packets_received") - before;
       assertTrue(packets < 20, () -> "a release cost " + packets + " packets");
-      int left = watched - i - 1;
-      Eventually.holds("one watch less", () -> watches() == left);
+      int remaining = watched - i - 1;
+      Eventually.holds("one watch less", () -> watches() == remaining);
       assertEquals(1, grants.stream().skip(i).filter(CompletableFuture::isDone).count());
       assertTrue(next.token() > token);
       holder = next.claim();
@@ -146,8 +146,8 @@ class WaitersTest {
     }
   }
 
-  /** Counts the requests of those who wait for one lock, once they have been sent. */
-  private static final class Looks {
+  /** Counts the requests of the waiters for one lock, once they have been sent. */
+  private static final class CountedReads {
     private final AtomicInteger listings = new AtomicInteger();
     private final AtomicInteger reads = new AtomicInteger();
 
@@ -191,9 +191,9 @@ class WaitersTest {
   }
 
   @Test
-  void oneOtherWaiterLooksWhenAWaiterLeaves() throws Exception {
-    Looks looks = new Looks();
-    try (CuratorFramework curator = looks.at("/interlock/leavers");
+  void onlyOneWaiterListsTheQueueWhenAnotherLeaves() throws Exception {
+    CountedReads counted = new CountedReads();
+    try (CuratorFramework curator = counted.at("/interlock/leavers");
         ZooKeeperBackend counted = Backends.on(curator)) {
       Grant grant = Backends.take(counted, Backends.claim("leavers"));
       List<Claim> claims = new ArrayList<>();
@@ -205,28 +205,28 @@ class WaitersTest {
         Place place = counted.join(claim, Backends.soon());
         claims.add(claim);
         places.add(place);
-        waiting.add(threads.submit(() -> place.await(Deadline.in(Backends.TIME, LONG))));
+        waiting.add(threads.submit(() -> place.await(Deadline.in(Backends.TIME, TTL))));
       }
       // Up to four nodes each for the first four, and one for each of the others.
       int watched = 1 + 2 + 3 + 4 + (count - 4);
-      Eventually.holds("all watch", () -> looks.reads.get() == watched);
-      looks.listings.set(0);
-      looks.reads.set(0);
+      Eventually.holds("all watch", () -> counted.reads.get() == watched);
+      counted.listings.set(0);
+      counted.reads.set(0);
 
-      // So far apart that only one waiter watches each of them.
-      int left = 0;
+      // These are so far apart that only one waiter watches each of them.
+      int remaining = 0;
       for (int leaver : new int[] {15, 10, 5}) {
         places.remove(leaver).close();
         var unused = waiting.remove(leaver);
         assertTrue(counted.release(claims.remove(leaver), Backends.soon()));
-        left++;
-        int gone = left;
-        Eventually.holds("another node is watched", () -> looks.reads.get() >= gone);
+        remaining++;
+        int minReads = remaining;
+        Eventually.holds("another node is watched", () -> counted.reads.get() >= minReads);
       }
-      assertEquals(left, looks.listings.get());
-      assertEquals(left, looks.reads.get());
+      assertEquals(remaining, counted.listings.get());
+      assertEquals(remaining, counted.reads.get());
 
-      // A waiter looks once more when it has become the fourth, so late looks of others would make
+      // A waiter lists once more when it has become the fourth, so late listings of others would be
       // too many.
       assertTrue(counted.release(grant.claim(), Backends.soon()));
       for (int i = 0; i < claims.size(); i++) {
@@ -234,17 +234,18 @@ class WaitersTest {
         places.get(i).close();
         assertTrue(counted.release(claims.get(i), Backends.soon()));
       }
-      int listings = looks.listings.get();
-      assertTrue(listings <= left + claims.size(), () -> "there were " + listings + " looks");
+      int listings = counted.listings.get();
+      assertTrue(
+          listings <= remaining + claims.size(), () -> "there were " + listings + " listings");
     }
   }
 
   @Test
-  void aWaiterThatLeavesTakesItsWatchWithIt() throws Exception {
+  void aWaiterThatLeavesEndsItsWatch() throws Exception {
     Grant grant = Backends.take(backend, Backends.claim("left"));
     Claim claim = Backends.claim("left");
     try (Place place = backend.join(claim, Backends.soon())) {
-      Future<Attempt> waiting = threads.submit(() -> place.await(Deadline.in(Backends.TIME, LONG)));
+      Future<Attempt> waiting = threads.submit(() -> place.await(Deadline.in(Backends.TIME, TTL)));
       Eventually.holds("it watches", () -> watches() == 1);
       place.close();
       Exception e = assertThrows(Exception.class, () -> waiting.get(60, TimeUnit.SECONDS));
@@ -260,7 +261,7 @@ class WaitersTest {
     Grant grant = Backends.take(backend, Backends.claim("kicked"));
     Claim claim = Backends.claim("kicked");
     try (Place place = backend.join(claim, Backends.soon())) {
-      // In line behind five, so that it looks for the others when the fourth ahead has gone.
+      // The waiter is behind five, so that it lists the queue when the fourth ahead is gone.
       List<Claim> between = new ArrayList<>();
       List<Place> unused = new ArrayList<>();
       for (int i = 0; i < 3; i++) {
@@ -270,7 +271,7 @@ class WaitersTest {
       Claim last = Backends.claim("kicked");
       try (Place behind = backend.join(last, Backends.soon())) {
         Future<Attempt> waiting =
-            threads.submit(() -> behind.await(Deadline.in(Backends.TIME, LONG)));
+            threads.submit(() -> behind.await(Deadline.in(Backends.TIME, TTL)));
         Eventually.holds("it watches", () -> watches() == 1);
         observer.delete().forPath(((QueueNode) last.attachment()).path());
         assertTrue(backend.release(claim, Backends.soon()));
@@ -287,7 +288,7 @@ class WaitersTest {
   }
 
   @Test
-  void theLineIsShownInItsOrder() throws Exception {
+  void theQueueIsShownInItsOrder() throws Exception {
     Claim first = Backends.claim("shown", "ann");
     Grant grant = Backends.take(backend, first);
     List<Claim> claims = new ArrayList<>();
@@ -310,7 +311,7 @@ class WaitersTest {
   }
 
   @Test
-  void aWaiterThatGivesUpNamesTheHolderIfItIsNext() throws Exception {
+  void aWaiterThatTimesOutNamesTheHolderIfItIsNext() throws Exception {
     Claim claim = Backends.claim("named", "ann");
     Backends.take(backend, claim);
     Claim next = Backends.claim("named", "bob");
@@ -332,7 +333,7 @@ class WaitersTest {
   }
 
   @Test
-  void anAttemptOnABusyLockMakesNoNode() throws Exception {
+  void anAttemptOnABusyLockCreatesNoNode() throws Exception {
     Grant grant = Backends.take(backend, Backends.claim("busy"));
     int made = observer.checkExists().forPath("/interlock/busy").getCversion();
     for (int i = 0; i < 10; i++) {
@@ -344,7 +345,7 @@ class WaitersTest {
   }
 
   @Test
-  void namesLeaveNoNode() throws Exception {
+  void unusedNamesLeaveNoNode() throws Exception {
     int names = 200;
     AtomicInteger next = new AtomicInteger();
     List<Future<?>> users = new ArrayList<>();

@@ -16,7 +16,7 @@ import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.cli.AclParser;
 import org.apache.zookeeper.data.ACL;
 
-/** Executes what the documentation says to type into {@code zkCli.sh}, as that does. */
+/** Executes the documentation's input for {@code zkCli.sh} as that does. */
 final class ZkCli implements AutoCloseable {
 
   private static final Path PAGE = Path.of("..", "docs", "operating.md");
@@ -75,7 +75,7 @@ final class ZkCli implements AutoCloseable {
     try {
       driver.setACL(path, list, -1);
     } catch (KeeperException e) {
-      // It is printed, and the rest is done.
+      // zkCli prints the error and continues.
     }
   }
 

@@ -5,7 +5,7 @@ import dev.interlock.tck.LockTck;
 import dev.interlock.tck.sample.PartOfTests;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** One ZooKeeper server keeps the contract, for a user with the documented rights. */
+/** One ZooKeeper server keeps the contract for a user with the documented rights. */
 class ZooKeeperContractTest extends LockTck {
 
   @RegisterExtension

@@ -4,7 +4,7 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import org.junit.jupiter.api.Tag;
 
-/** Three ZooKeeper servers keep the contract, also when they are killed and change their leader. */
+/** Three ZooKeeper servers keep the contract, even when they are killed or change their leader. */
 @Tag("extended")
 class ZooKeeperEnsembleContractTest extends LockTck {
 

@@ -6,7 +6,7 @@ import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
 import java.util.concurrent.Callable;
 
-/** Tells the kit how to start a ZooKeeper and how patient to be with it. */
+/** Starts ZooKeeper for the kit, with suitable time limits. */
 class ZooKeeperHarness implements Harness {
 
   private final Callable<Server> start;

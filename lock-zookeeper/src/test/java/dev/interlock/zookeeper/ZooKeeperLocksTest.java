@@ -34,7 +34,9 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Locks through a framework that the program brings, and what users with a password leave. */
+/**
+ * Locks through a framework of the program's own, and the access lists of users with a password.
+ */
 class ZooKeeperLocksTest {
 
   @AutoClose private static ZooKeeperEnsemble server;
@@ -59,7 +61,7 @@ class ZooKeeperLocksTest {
   }
 
   @Test
-  void aConnectionThatBreaksWhileAClientOpensIsMadeAnew() throws Exception {
+  void aConnectionThatBreaksWhileAClientOpensIsReplaced() throws Exception {
     int port = server.members().get(0).port();
     try (FaultProxy way = FaultProxy.to("127.0.0.1", port);
         CuratorFramework curator = Backends.curator("127.0.0.1:" + way.port())) {
@@ -102,7 +104,7 @@ class ZooKeeperLocksTest {
   }
 
   @Test
-  void namespaceAndAccessListsOfTheFrameworkHoldForLocks() throws Exception {
+  void theFrameworksNamespaceAndAccessListsApplyToLocks() throws Exception {
     ACLProvider provider =
         new ACLProvider() {
           @Override

@@ -23,7 +23,7 @@ import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.junit.jupiter.api.Tag;
 
-/** Faulty locks on a real ZooKeeper, each refused for its fault and for nothing else. */
+/** Faulty locks on a real ZooKeeper. The kit must refuse each for its own fault alone. */
 @Tag("extended")
 class ZooKeeperSpecimensTest extends SpecimenSuite {
 
@@ -42,8 +42,8 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
     return List.of(
         Specimen.fromLiterature("the basic lock", "ZooKeeper's recipes, without the sequence")
             .fault(
-                "One ephemeral node that all waiters watch: every release wakes all of them, and the"
-                    + " quickest is next, although the backend claims a queue and shows one.")
+                "One ephemeral node that all waiters watch: every release wakes all of them, and"
+                    + " the quickest is next, although the backend claims a queue and shows one.")
             .harness(Herd::new)
             .refusedBy("WAIT-10", "all of them are woken")
             .refusedBy("FAIR-01", "in the order of arrival")
@@ -82,7 +82,7 @@ class ZooKeeperSpecimensTest extends SpecimenSuite {
             .build());
   }
 
-  /** On its own servers, which soon remove empty containers. */
+  /** A specimen on its own servers, which soon remove empty containers. */
   abstract static class Wrong extends ZooKeeperHarness {
     abstract LockBackend open(LockUri uri, BackendContext context);
 

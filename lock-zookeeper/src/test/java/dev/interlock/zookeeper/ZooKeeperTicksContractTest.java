@@ -6,9 +6,9 @@ import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 
 /**
- * The rules follow the bounds that the backend declares: a server whose unit of time is another
- * keeps the contract, too, even if its clients are not told. The system property {@code
- * interlock.zookeeper.tick} sets the unit in milliseconds, ZooKeeper's own 2,000 by default.
+ * The rules follow the bounds that the backend declares. A server with another {@code tickTime}
+ * keeps the contract, too, even if its clients do not know it. The system property {@code
+ * interlock.zookeeper.tick} sets the tickTime in milliseconds, ZooKeeper's own 2,000 by default.
  */
 @Tag("extended")
 class ZooKeeperTicksContractTest extends LockTck {

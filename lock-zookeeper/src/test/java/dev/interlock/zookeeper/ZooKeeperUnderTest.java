@@ -17,7 +17,7 @@ import org.apache.zookeeper.ZooDefs.Perms;
 import org.apache.zookeeper.data.ACL;
 import org.jspecify.annotations.Nullable;
 
-/** A disposable ensemble, for the kit. */
+/** A disposable ensemble for the kit. */
 final class ZooKeeperUnderTest extends ZooKeeperStore {
 
   static final Duration TICK = Duration.ofMillis(200);
@@ -47,7 +47,7 @@ final class ZooKeeperUnderTest extends ZooKeeperStore {
         TICK);
   }
 
-  /** One server, with another unit of time, which the clients are not told. */
+  /** Returns one server with another tickTime, which the clients do not know. */
   static ZooKeeperUnderTest start(Duration tick) throws IOException {
     return open(Testbed.zookeeper().withoutSync().tick(tick).start(), null);
   }
@@ -57,7 +57,7 @@ final class ZooKeeperUnderTest extends ZooKeeperStore {
     return new ZooKeeperUnderTest(ensemble, tick, "", Ids.OPEN_ACL_UNSAFE);
   }
 
-  /** One server, on which locks are kept by a user with the documented rights and no others. */
+  /** Returns one server for a user who has only the documented rights. */
   static ZooKeeperUnderTest startForUser() throws Exception {
     ZooKeeperEnsemble ensemble = Testbed.zookeeper().withoutSync().tick(TICK).start();
     DocumentedRights.grant(ensemble.connectString(), DocumentedRights.onNamespace());
@@ -68,9 +68,9 @@ final class ZooKeeperUnderTest extends ZooKeeperStore {
   }
 
   /**
-   * TTLs of which a session makes certain what a busy machine needs to be in time, and requests
-   * that may take as long as it takes several servers to write to its disk. Delays are tolerated
-   * for longer than usual: before each new connection the driver waits for up to a second.
+   * Returns TTLs whose sessions leave enough validity for a busy machine, and request time-outs in
+   * which several servers can write to its disk. Delays are tolerated for longer than usual,
+   * because the driver waits for up to a second before each new connection.
    */
   static Timing timing(BackendInfo info) {
     Timing usual = Timing.of(info, Duration.ofSeconds(8));

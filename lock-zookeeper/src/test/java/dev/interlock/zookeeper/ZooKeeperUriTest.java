@@ -16,12 +16,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a URI may say, and what is wrong with those that cannot work, before any connection. */
+/**
+ * The URIs that are accepted, and the reasons for which others are refused, before any connection.
+ */
 @Isolated("all clients of the JVM read its JAAS configuration")
 class ZooKeeperUriTest {
 
-  private static final Duration SHORT = Duration.ofSeconds(1);
-  private static final Duration LONG = Duration.ofSeconds(30);
+  private static final Duration SHORT_TTL = Duration.ofSeconds(1);
+  private static final Duration LONG_TTL = Duration.ofSeconds(30);
 
   @ParameterizedTest
   @CsvSource(
@@ -49,7 +51,7 @@ class ZooKeeperUriTest {
         "zookeeper://h?access=all | access: must be creator or anyone",
         "zookeeper://h?sesionTimeout=10s | unknown parameter sesionTimeout",
       })
-  void aUriThatCannotWorkIsRefusedWithWhatIsWrong(String uri, String message) {
+  void aUriThatCannotWorkIsRefusedWithTheReason(String uri, String message) {
     LockConfigurationException e =
         assertThrows(LockConfigurationException.class, () -> LockClient.open(uri));
     assertTrue(e.getMessage().contains(message), e::getMessage);
@@ -57,34 +59,34 @@ class ZooKeeperUriTest {
   }
 
   @Test
-  void theSessionLastsAsLongAsTheTtlUnlessToldOtherwise() {
-    assertEquals(LONG, uri("zookeeper://h").sessionTimeout(LONG));
+  void theSessionTimeoutIsTheTtlByDefault() {
+    assertEquals(LONG_TTL, uri("zookeeper://h").sessionTimeout(LONG_TTL));
     assertEquals(
-        Duration.ofSeconds(20), uri("zookeeper://h?sessionTimeout=20s").sessionTimeout(LONG));
-    assertEquals(Duration.ofSeconds(3), uri("zookeeper://h").sessionTimeout(SHORT));
-    assertEquals(Duration.ofSeconds(8), uri("zookeeper://h?tickTime=2s").sessionTimeout(SHORT));
-    assertEquals(SHORT, uri("zookeeper://h?tickTime=200ms").sessionTimeout(SHORT));
+        Duration.ofSeconds(20), uri("zookeeper://h?sessionTimeout=20s").sessionTimeout(LONG_TTL));
+    assertEquals(Duration.ofSeconds(3), uri("zookeeper://h").sessionTimeout(SHORT_TTL));
+    assertEquals(Duration.ofSeconds(8), uri("zookeeper://h?tickTime=2s").sessionTimeout(SHORT_TTL));
+    assertEquals(SHORT_TTL, uri("zookeeper://h?tickTime=200ms").sessionTimeout(SHORT_TTL));
   }
 
-  /** With SASL it looks for the canonical name of each server before it connects. */
+  /** With SASL the driver looks up the canonical name of each server before it connects. */
   @Test
-  void withoutAUserOfSaslTheDriverAsksForNoNames() {
-    assertFalse(uri("zookeeper://127.0.0.1").clientConfig(SHORT).isSaslClientEnabled());
+  void withoutSaslTheDriverLooksUpNoNames() {
+    assertFalse(uri("zookeeper://127.0.0.1").clientConfig(SHORT_TTL).isSaslClientEnabled());
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"java.security.auth.login.config", "zookeeper.sasl.clientconfig"})
-  void aConfigurationThatIsNamedAndMissingIsLeftForTheDriverToComplainOf(String property) {
+  void aNamedButMissingSaslConfigurationIsReportedByTheDriver(String property) {
     System.setProperty(property, "missing");
     try {
-      assertTrue(uri("zookeeper://127.0.0.1").clientConfig(SHORT).isSaslClientEnabled());
+      assertTrue(uri("zookeeper://127.0.0.1").clientConfig(SHORT_TTL).isSaslClientEnabled());
     } finally {
       System.clearProperty(property);
     }
   }
 
   @Test
-  void addressesAndChrootGoToTheDriverAsTheyAre() {
+  void addressesAndChrootGoToTheDriverUnchanged() {
     ZooKeeperUri uri = uri("zookeeper://user:secret@one:1,[::1],three:3/app/locks?namespace=n");
     assertEquals("one:1,[::1]:2181,three:3/app/locks", uri.endpoint());
     assertEquals(List.of("user:secret"), uri.logins());
@@ -93,7 +95,7 @@ class ZooKeeperUriTest {
   }
 
   @Test
-  void locksAreForTheUserAloneIfThereIsOneAndNothingElseIsSaid() {
+  void locksAreForTheUserAloneByDefault() {
     assertFalse(uri("zookeeper://h").isForUserAlone());
     assertTrue(uri("zookeeper://user:secret@h").isForUserAlone());
     assertTrue(uri("zookeeper://h?tls=true&clientCert=/etc/hostname").isForUserAlone());
@@ -107,15 +109,16 @@ class ZooKeeperUriTest {
     return new ZooKeeperUri(LockUri.parse(text));
   }
 
-  /** Half of the servers' tick is the time in which their leader asks once whom they heard of. */
+  /** The leader asks its followers once in half a tick which clients they have heard of. */
   @Test
-  void withoutATickTheServersShortestSessionLeavesTheirLeaderTimeToAsk() {
+  void theDefaultTickLeavesTheLeaderTimeToAskItsFollowers() {
     for (long tick : new long[] {1_000, 1_500, 2_000, 3_000}) {
       Duration counted = ZooKeeperSettings.defaults().tickTime(Duration.ofMillis(2 * tick));
       assertTrue(counted.toMillis() >= tick * 6 / 10, () -> tick + " ms: " + counted);
     }
-    assertEquals(Duration.ofSeconds(2), ZooKeeperSettings.defaults().tickTime(LONG));
+    assertEquals(Duration.ofSeconds(2), ZooKeeperSettings.defaults().tickTime(LONG_TTL));
     assertEquals(
-        SHORT, ZooKeeperSettings.builder().tickTime(SHORT).build().tickTime(Duration.ofSeconds(2)));
+        SHORT_TTL,
+        ZooKeeperSettings.builder().tickTime(SHORT_TTL).build().tickTime(Duration.ofSeconds(2)));
   }
 }
