@@ -192,8 +192,8 @@ class WaitersTest {
 
   @Test
   void onlyOneWaiterListsTheQueueWhenAnotherLeaves() throws Exception {
-    CountedReads counted = new CountedReads();
-    try (CuratorFramework curator = counted.at("/interlock/leavers");
+    CountedReads counts = new CountedReads();
+    try (CuratorFramework curator = counts.at("/interlock/leavers");
         ZooKeeperBackend counted = Backends.on(curator)) {
       Grant grant = Backends.take(counted, Backends.claim("leavers"));
       List<Claim> claims = new ArrayList<>();
@@ -209,9 +209,9 @@ class WaitersTest {
       }
       // Up to four nodes each for the first four, and one for each of the others.
       int watched = 1 + 2 + 3 + 4 + (count - 4);
-      Eventually.holds("all watch", () -> counted.reads.get() == watched);
-      counted.listings.set(0);
-      counted.reads.set(0);
+      Eventually.holds("all watch", () -> counts.reads.get() == watched);
+      counts.listings.set(0);
+      counts.reads.set(0);
 
       // These are so far apart that only one waiter watches each of them.
       int remaining = 0;
@@ -221,10 +221,10 @@ class WaitersTest {
         assertTrue(counted.release(claims.remove(leaver), Backends.soon()));
         remaining++;
         int minReads = remaining;
-        Eventually.holds("another node is watched", () -> counted.reads.get() >= minReads);
+        Eventually.holds("another node is watched", () -> counts.reads.get() >= minReads);
       }
-      assertEquals(remaining, counted.listings.get());
-      assertEquals(remaining, counted.reads.get());
+      assertEquals(remaining, counts.listings.get());
+      assertEquals(remaining, counts.reads.get());
 
       // A waiter lists once more when it has become the fourth, so late listings of others would be
       // too many.
@@ -234,7 +234,7 @@ class WaitersTest {
         places.get(i).close();
         assertTrue(counted.release(claims.get(i), Backends.soon()));
       }
-      int listings = counted.listings.get();
+      int listings = counts.listings.get();
       assertTrue(
           listings <= remaining + claims.size(), () -> "there were " + listings + " listings");
     }
