@@ -35,7 +35,7 @@ import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The operators' requests: they show locks, and take them away from their holders. */
+/** The operators' requests, which show locks and take them from their holders. */
 final class Administration {
 
   private final String namespace;
@@ -67,7 +67,7 @@ final class Administration {
       return keys.share(entry.getKey());
     }
 
-    /** Those that hold the name. */
+    /** The entries that hold the lock. */
     List<KeyValue> holders() {
       if (entries.isEmpty()) {
         return entries;
@@ -92,11 +92,11 @@ final class Administration {
           name,
           first().kind(),
           first().capacity(),
-          holders.stream().map(holder -> shown(holder, lease.apply(holder))).toList(),
+          holders.stream().map(holder -> holderState(holder, lease.apply(holder))).toList(),
           entries.stream().skip(holders.size()).map(QueueEntry::label).toList());
     }
 
-    private LockState.Holder shown(KeyValue entry, LeaseTimeToLiveResponse lease) {
+    private LockState.Holder holderState(KeyValue entry, LeaseTimeToLiveResponse lease) {
       return LockStates.holder(
           share(entry).kind(),
           share(entry).weight(),
@@ -112,9 +112,9 @@ final class Administration {
   }
 
   /**
-   * Reads so many keys, as many of the last lock's queue from its holder on, or all of it if there
-   * may be more holders, and the leases of the holders. The cursor is the key from which to
-   * continue, with a character for each byte.
+   * Reads a page of at most {@code limit} keys, and the leases of the holders. If the page ends
+   * within a lock's queue, this reads the oldest entries of that queue, or all of them if there may
+   * be more holders. The cursor is the key from which to continue, with a character for each byte.
    */
   LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
@@ -133,13 +133,16 @@ final class Administration {
     String next = null;
     if (page.isMore()) {
       ByteSequence last = page.getKvs().get(page.getKvs().size() - 1).getKey();
-      String cut = LockKeys.name(namespace, last);
-      if (cut == null) {
+      String partialName = LockKeys.name(namespace, last);
+      if (partialName == null) {
         next = last.toString(ISO_8859_1) + '\0';
       } else {
-        // The holder's key may be on the next page: keys are in no order of time.
-        found.put(cut, oldest(cut, limit, deadline).entries);
-        next = OptionsUtil.prefixEndOf(LockKeys.of(namespace, cut).prefix()).toString(ISO_8859_1);
+        // The holder's key may be on the next page, because keys are not in the order of their
+        // creation.
+        found.put(partialName, oldest(partialName, limit, deadline).entries);
+        next =
+            OptionsUtil.prefixEndOf(LockKeys.of(namespace, partialName).prefix())
+                .toString(ISO_8859_1);
       }
     }
     List<Queue> queues = new ArrayList<>();
@@ -149,7 +152,8 @@ final class Administration {
   }
 
   /**
-   * So many entries, or all of a name that several may hold together: all holders are among them.
+   * Reads the oldest entries up to the limit, or all entries if several may hold the lock together.
+   * The result contains all holders.
    */
   private Queue oldest(String name, int limit, Deadline deadline) throws InterruptedException {
     Queue oldest = read(name, QueueOps.oldest(limit), deadline);
@@ -163,7 +167,7 @@ final class Administration {
     return queue(name, requests.askAgain(deadline, client -> client.get(prefix, option)).getKvs());
   }
 
-  /** Asks for all leases at the same time: locks with a fixed TTL have one each. */
+  /** Requests all leases at the same time, because locks with a fixed TTL have one each. */
   private static CompletableFuture<List<LockState>> states(EtcdClient client, List<Queue> queues) {
     Map<Long, CompletableFuture<LeaseTimeToLiveResponse>> leases = new HashMap<>();
     for (Queue queue : queues) {
@@ -182,50 +186,52 @@ final class Administration {
                     .toList());
   }
 
-  /** Deletes the holders' keys, and not their leases, which others may share. */
+  /** Deletes the holders' keys but not their leases, which others may share. */
   boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
-    return whileTheyHold(
+    return applyToHolders(
         name,
         deadline,
         holders -> holders.stream().map(holder -> QueueOps.delete(holder.getKey())).toList());
   }
 
   /**
-   * Moves each holder's key to a new lease, which is never kept alive and lasts as long as the
-   * key's former lease from the time at which the key moves. The holder notices at its next
-   * renewal, and others are let in only after the holder's validity has ended.
+   * Moves each holder's key to a new lease that is never kept alive. From the move on, the new
+   * lease lasts as long as the former one, so others get the lock only after the holder's validity
+   * has ended. The holder notices the move at its next renewal.
    */
   boolean revoke(String name, Deadline deadline) throws InterruptedException {
     Map<Long, Long> newLeases = new HashMap<>();
-    return whileTheyHold(name, deadline, holders -> moves(holders, newLeases, deadline));
+    return applyToHolders(name, deadline, holders -> moveOps(holders, newLeases, deadline));
   }
 
   /**
    * Makes the operations that move the holders' keys to new leases.
    *
-   * @param newLeases those that were granted, by the seconds that the former leases last
+   * @param newLeases the leases granted so far, by the TTL of the former leases in seconds
    */
-  private List<Op> moves(List<KeyValue> holders, Map<Long, Long> newLeases, Deadline deadline)
+  private List<Op> moveOps(List<KeyValue> holders, Map<Long, Long> newLeases, Deadline deadline)
       throws InterruptedException {
-    // Perhaps by a request that arrived after its deadline. Keys may share a lease, also this one.
+    // A holder may be revoked already, perhaps by a request that arrived after its deadline.
+    // Restart the time of its lease, which other keys may share.
     forEach(
         leases(holders, true),
         deadline,
-        (client, lease) -> client.keepAliveOnce(lease).handle(Administration::orIsGone));
+        (client, lease) -> client.keepAliveOnce(lease).handle(Administration::ignoreGone));
     List<Long> leases = leases(holders, false);
-    List<LeaseTimeToLiveResponse> present = forEach(leases, deadline, EtcdClient::timeToLive);
+    List<LeaseTimeToLiveResponse> currentLeases = forEach(leases, deadline, EtcdClient::timeToLive);
     List<Op> ops = new ArrayList<>();
     for (KeyValue holder : holders) {
       if (isRevoked(holder)) {
         ops.add(QueueOps.get(holder.getKey()));
         continue;
       }
-      long seconds = Math.max(1, present.get(leases.indexOf(holder.getLease())).getGrantedTTL());
+      long seconds =
+          Math.max(1, currentLeases.get(leases.indexOf(holder.getLease())).getGrantedTTL());
       Long granted = newLeases.get(seconds);
       if (granted == null) {
         // The holder may renew until its key moves, up to a whole deadline after the grant.
-        long lasts = seconds + deadline.remaining().plusNanos(999_999_999).toSeconds();
-        granted = requests.ask(deadline, client -> client.grant(lasts)).getID();
+        long ttlSeconds = seconds + deadline.remaining().plusNanos(999_999_999).toSeconds();
+        granted = requests.ask(deadline, client -> client.grant(ttlSeconds)).getID();
         newLeases.put(seconds, granted);
       }
       ByteSequence revoked = LockKeys.bytes(QueueEntry.REVOKED).concat(holder.getValue());
@@ -246,8 +252,8 @@ final class Administration {
         .toList();
   }
 
-  /** If a key's lease is gone, the key has ended with it, or will in a moment. */
-  private static Boolean orIsGone(Object answer, @Nullable Throwable failure) {
+  /** Ignores that a key's lease is gone: the key has ended with it, or soon will. */
+  private static Boolean ignoreGone(Object answer, @Nullable Throwable failure) {
     if (failure != null && !Failures.saysLeaseIsGone(failure)) {
       throw new CompletionException(failure);
     }
@@ -256,26 +262,27 @@ final class Administration {
 
   @FunctionalInterface
   private interface Step {
-    /** Makes an operation for each holder. */
-    List<Op> on(List<KeyValue> holders) throws InterruptedException;
+    /** Returns an operation for each holder. */
+    List<Op> operations(List<KeyValue> holders) throws InterruptedException;
   }
 
   /**
-   * Applies an operation to all keys that hold the name at one time. To those that have changed
-   * meanwhile it is applied again; if none of them is left, to those that hold the name by then.
+   * Applies an operation to all keys that hold the lock at one moment. Repeats it for the keys that
+   * changed meanwhile or, as long as it has been applied to none, for the keys that hold the lock
+   * by then.
    */
-  private boolean whileTheyHold(String name, Deadline deadline, Step step)
+  private boolean applyToHolders(String name, Deadline deadline, Step step)
       throws InterruptedException {
     boolean done = false;
     Set<Long> changed = new HashSet<>();
     while (true) {
       List<KeyValue> holders = new ArrayList<>(oldest(name, 1, deadline).holders());
       if (done) {
-        // Others were let in meanwhile.
+        // The remaining holders were granted the lock later.
         holders.removeIf(holder -> !changed.contains(holder.getCreateRevision()));
       }
       changed.clear();
-      List<Boolean> applied = apply(step.on(holders), holders, deadline);
+      List<Boolean> applied = apply(step.operations(holders), holders, deadline);
       for (int i = 0; i < applied.size(); i++) {
         if (applied.get(i)) {
           done = true;
@@ -287,14 +294,15 @@ final class Administration {
         return done;
       }
       if (deadline.hasPassed()) {
-        throw failures.temporary("the holder kept changing", null);
+        throw failures.temporary(
+            "other clients changed the lock's keys each time before this one could", null);
       }
     }
   }
 
   /**
-   * Applies the operations to those of the keys that have not changed. Each is a request of its
-   * own: one that is sent again must not repeat others, which would find their keys changed.
+   * Applies the operations to those keys that have not changed. Each is a request of its own, so
+   * that repeating one does not repeat others, which would find their keys changed.
    */
   private List<Boolean> apply(List<Op> ops, List<KeyValue> holders, Deadline deadline)
       throws InterruptedException {
@@ -321,8 +329,8 @@ final class Administration {
   }
 
   /**
-   * Asks about all leases at the same time: one after the other, those of many holders would take
-   * longer than there is time.
+   * Sends the requests about all leases at the same time: one after the other, those of many
+   * holders might exceed the deadline.
    */
   @CanIgnoreReturnValue
   private <T> List<T> forEach(
@@ -337,7 +345,7 @@ final class Administration {
             client -> all(leases.stream().map(lease -> request.apply(client, lease)).toList()));
   }
 
-  /** Ends when all have ended, also if some of them fail. */
+  /** Completes when all have completed, even if some of them fail. */
   private static <T> CompletableFuture<List<T>> all(Collection<CompletableFuture<T>> answers) {
     return CompletableFuture.allOf(answers.toArray(CompletableFuture<?>[]::new))
         .thenApply(done -> answers.stream().map(CompletableFuture::join).toList());

@@ -12,14 +12,18 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Makes the first contact with a cluster, and refuses what cannot work, with the reason. */
+/**
+ * Opens backends: connects to the cluster, and refuses a configuration that cannot work, with the
+ * reason.
+ */
 final class BackendOpener {
 
   private static final Logger log = LoggerFactory.getLogger(BackendOpener.class);
 
-  private static final int TRIES = 2;
-  // While the driver is being loaded, which happens once in a process, or many clients log in.
-  private static final int TRIES_WHILE_SLOW = 10;
+  private static final int MAX_TRIES = 2;
+  // Applies while the driver is being loaded, which happens once in a process, or many clients log
+  // in.
+  private static final int MAX_TRIES_WHILE_SLOW = 10;
 
   private final EtcdSettings settings;
   private final BackendContext context;
@@ -34,11 +38,12 @@ final class BackendOpener {
   }
 
   /**
-   * Opens a backend, or closes the clients.
+   * Opens a backend. Closes the clients if that fails.
    *
-   * @param diagnosis finds out what is wrong; null if only the clients know the endpoints
-   * @param login what the clients' requests wait for; null if that is not known, or nothing
-   * @param presumed the number of members if the cluster does not list them
+   * @param diagnosis finds the reason of a failure; null if only the clients know the endpoints
+   * @param login the login for which the clients' requests wait; null if there is none or it is not
+   *     known
+   * @param presumed the number of members to assume if the cluster does not list them
    */
   EtcdBackend open(
       Clients clients, @Nullable Diagnosis diagnosis, @Nullable Login login, int presumed) {
@@ -59,7 +64,7 @@ final class BackendOpener {
       if (diagnosis == null) {
         read(requests, requestTimeout);
       } else {
-        readOrFindOutWhyNot(requests, diagnosis, login);
+        readOrDiagnose(requests, diagnosis, login);
       }
       BackendInfo info = EtcdTopology.info(members(requests, presumed));
       failures.noteAdmission();
@@ -74,7 +79,7 @@ final class BackendOpener {
   }
 
   /**
-   * Reads the format by a transaction, which needs a quorum and the permission to read, and loads
+   * Reads the format in a transaction. That requires a quorum and the permission to read, and loads
    * the classes that later transactions need.
    */
   private void read(Requests requests, Duration limit) throws InterruptedException {
@@ -87,18 +92,21 @@ final class BackendOpener {
                 client
                     .txn()
                     .If(QueueOps.isAbsent(keys.prefix()))
-                    .Then(format.read(), QueueOps.withPut(keys, Share.EXCLUSIVE))
+                    .Then(format.read(), QueueOps.readWithPut(keys, Share.EXCLUSIVE))
                     .commit());
     format.requireKnown(answer, 0, failures);
   }
 
-  /** Waits half of the time-out for the answer, and half for the reason why there is none. */
-  private void readOrFindOutWhyNot(Requests requests, Diagnosis diagnosis, @Nullable Login login)
+  /**
+   * Waits half of the time-out for the answer, and the other half for the diagnosis if there is
+   * none.
+   */
+  private void readOrDiagnose(Requests requests, Diagnosis diagnosis, @Nullable Login login)
       throws InterruptedException {
     Duration half = requestTimeout.dividedBy(2);
     Duration limit = half;
     for (int tries = 1; ; tries++) {
-      boolean isLoading = !RequestRules.oneWasSent();
+      boolean isLoading = !RequestRules.hasSentCall();
       long loginsBefore = login == null ? 0 : login.successes();
       try {
         read(requests, limit);
@@ -107,13 +115,13 @@ final class BackendOpener {
         if (!Failures.isOfConnection(e)) {
           throw e;
         }
-        LockException found = diagnosis.find(failures, requests, in(half));
-        if (found != null) {
-          found.addSuppressed(e);
-          throw found;
+        LockException reason = diagnosis.find(failures, requests, in(half));
+        if (reason != null) {
+          reason.addSuppressed(e);
+          throw reason;
         }
         boolean isLogin = login != null && login.mayHaveDelayed(loginsBefore);
-        if (tries >= (isLoading || isLogin ? TRIES_WHILE_SLOW : TRIES)) {
+        if (tries >= (isLoading || isLogin ? MAX_TRIES_WHILE_SLOW : MAX_TRIES)) {
           throw isLogin ? failures.temporary("the login was not answered in time", e) : e;
         }
         limit = requestTimeout;
@@ -133,7 +141,7 @@ final class BackendOpener {
       if (Failures.isOfConnection(e)) {
         throw e;
       }
-      log.debug("the cluster does not list its members; presuming {}", presumed, e);
+      log.debug("the cluster does not list its members; assuming {}", presumed, e);
       return presumed;
     }
   }

@@ -20,32 +20,32 @@ import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSessionContext;
 
 /**
- * The TLS of a client whose certificates are in files that may be replaced: each new connection
- * uses their present contents.
+ * The TLS of a client whose certificates are in files that may be replaced. Each new connection
+ * uses their current contents.
  */
 final class ClientTls extends SslContext {
 
   private final boolean hasAuthorities;
   private final boolean hasCertificate;
-  private final FileBacked<JdkSslContext> present;
+  private final FileBacked<JdkSslContext> current;
 
   /**
    * Reads the files, which are in PEM form.
    *
    * @param authorities the authorities to trust; empty for those that the JVM trusts
    * @param certificate the client's own certificate, which comes together with its key
-   * @throws IOException if one cannot be read, or does not hold what it should
+   * @throws IOException if a file cannot be read or has the wrong contents
    */
   ClientTls(Optional<Path> authorities, Optional<Path> certificate, Optional<Path> key)
       throws IOException, GeneralSecurityException {
     hasAuthorities = authorities.isPresent();
     hasCertificate = certificate.isPresent();
     List<Path> files = Stream.of(authorities, certificate, key).flatMap(Optional::stream).toList();
-    present = new FileBacked<>(files, this::make);
+    current = new FileBacked<>(files, this::make);
   }
 
   private JdkSslContext make(List<byte[]> contents) throws IOException {
-    // The JDK's own TLS, which the diagnosis speaks as well.
+    // The JDK's own TLS, which the diagnosis uses as well.
     SslContextBuilder builder =
         GrpcSslContexts.configure(SslContextBuilder.forClient(), SslProvider.JDK);
     try {
@@ -64,9 +64,9 @@ final class ClientTls extends SslContext {
     }
   }
 
-  /** Reads the files again; returns what to make a connection with. */
+  /** Reads the files again, and returns the context for a new connection. */
   SSLContext jdkContext() {
-    return present.get().context();
+    return current.get().context();
   }
 
   @Override
@@ -76,27 +76,27 @@ final class ClientTls extends SslContext {
 
   @Override
   public SSLEngine newEngine(ByteBufAllocator allocator) {
-    return present.get().newEngine(allocator);
+    return current.get().newEngine(allocator);
   }
 
   @Override
   public SSLEngine newEngine(ByteBufAllocator allocator, String host, int port) {
-    return present.get().newEngine(allocator, host, port);
+    return current.get().newEngine(allocator, host, port);
   }
 
   @Override
   public List<String> cipherSuites() {
-    return present.get().cipherSuites();
+    return current.get().cipherSuites();
   }
 
   @Override
-  @SuppressWarnings("deprecation") // the only one that Netty has
+  @SuppressWarnings("deprecation") // Netty has no other
   public ApplicationProtocolNegotiator applicationProtocolNegotiator() {
-    return present.get().applicationProtocolNegotiator();
+    return current.get().applicationProtocolNegotiator();
   }
 
   @Override
   public SSLSessionContext sessionContext() {
-    return present.get().sessionContext();
+    return current.get().sessionContext();
   }
 }

@@ -2,11 +2,11 @@ package dev.interlock.etcd;
 
 import io.etcd.jetcd.Client;
 
-/** Supplies the jetcd client for each request. By default nothing is done about failures. */
+/** Supplies the client for each request. By default failures have no consequences. */
 @FunctionalInterface
 interface Clients extends AutoCloseable {
 
-  /** Lends the client for one request. It is not closed before it is given back. */
+  /** Lends the client for one request, and does not close it before it is given back. */
   Loan borrow();
 
   @Override
@@ -17,11 +17,7 @@ interface Clients extends AutoCloseable {
   interface Loan {
     EtcdClient client();
 
-    /**
-     * Gives it back.
-     *
-     * @param answered whether the server has answered
-     */
+    /** Gives the client back. * @param answered whether the server has answered */
     default void giveBack(boolean answered) {}
 
     /** Reports that the request failed because of its connection. */
@@ -31,7 +27,10 @@ interface Clients extends AutoCloseable {
     default void reportSilence() {}
   }
 
-  /** Supplies the program's own client, which manages its connections and is never closed here. */
+  /**
+   * Supplies the program's own client, which manages its connections and is never closed by the
+   * locks.
+   */
   static Clients ofProgram(Client client) {
     EtcdClient requests = EtcdClient.of(client);
     Loan loan = () -> requests;

@@ -29,7 +29,7 @@ final class Connector implements AutoCloseable {
   // gRPC allows no shorter time between two probes of a silent connection.
   private static final Duration KEEP_ALIVE_TIME = Duration.ofSeconds(10);
 
-  // "hasleader" in etcd's api/v3rpc/rpctypes/md.go, looked at in the interceptors of api/v3rpc.
+  // "hasleader" in etcd's api/v3rpc/rpctypes/md.go; the interceptors of api/v3rpc read it.
   private static final Metadata.Key<String> HAS_LEADER =
       Metadata.Key.of("hasleader", Metadata.ASCII_STRING_MARSHALLER);
 
@@ -37,7 +37,7 @@ final class Connector implements AutoCloseable {
   private final @Nullable SslContext tls;
   private final @Nullable Login login;
   private final Duration requestTimeout;
-  private final List<ManagedChannel> made = new CopyOnWriteArrayList<>();
+  private final List<ManagedChannel> channels = new CopyOnWriteArrayList<>();
   private final EventLoopGroup thread =
       new MultiThreadIoEventLoopGroup(
           1, DaemonThreads.factory("interlock-etcd-io"), NioIoHandler.newFactory());
@@ -54,8 +54,9 @@ final class Connector implements AutoCloseable {
   }
 
   /**
-   * Makes a client whose requests all end: on time, or with their connection, or at once if there
-   * is no connection. A request that waited for a connection would be sent too late to be of use.
+   * Creates a client whose requests all end: by their deadline, with their connection, or at once
+   * if there is no connection. A request that waited for a connection would be sent too late to be
+   * of use.
    */
   @SuppressWarnings("deprecation") // The alternative registers the resolver for the whole process.
   EtcdClient connect() {
@@ -65,7 +66,7 @@ final class Connector implements AutoCloseable {
             .defaultLoadBalancingPolicy("round_robin")
             .eventLoopGroup(thread)
             .channelType(NioSocketChannel.class)
-            // The work on an answer does not block, so it needs no other thread.
+            // The handling of an answer does not block, so it needs no other thread.
             .executor(MoreExecutors.directExecutor())
             .offloadExecutor(MoreExecutors.directExecutor())
             .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, (int) requestTimeout.toMillis())
@@ -79,8 +80,8 @@ final class Connector implements AutoCloseable {
       builder.negotiationType(NegotiationType.TLS).sslContext(tls);
     }
     ManagedChannel connections = builder.build();
-    made.removeIf(ManagedChannel::isTerminated);
-    made.add(connections);
+    channels.removeIf(ManagedChannel::isTerminated);
+    channels.add(connections);
     return new GrpcClient(
         connections,
         ClientInterceptors.intercept(
@@ -91,8 +92,8 @@ final class Connector implements AutoCloseable {
   }
 
   /**
-   * Headers that require a member which knows a leader: one that is cut off from the others then
-   * fails at once, and does not keep the request until its deadline.
+   * Headers that require a member that knows a leader. A member that is cut off from the others
+   * then refuses the request at once instead of keeping it until its deadline.
    */
   private static Metadata withLeader() {
     Metadata headers = new Metadata();
@@ -101,17 +102,17 @@ final class Connector implements AutoCloseable {
   }
 
   /**
-   * Closes all connections, and waits until they and the thread have ended: what they still do must
-   * not outlive the class loader.
+   * Closes all connections, and waits until they and the thread have ended, because their remaining
+   * work must not outlive the class loader.
    */
   @Override
   public void close() {
-    long until = System.nanoTime() + requestTimeout.toNanos();
-    made.forEach(ManagedChannel::shutdownNow);
+    long deadlineNanos = System.nanoTime() + requestTimeout.toNanos();
+    channels.forEach(ManagedChannel::shutdownNow);
     try {
-      for (ManagedChannel connections : made) {
+      for (ManagedChannel connections : channels) {
         boolean unused =
-            connections.awaitTermination(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+            connections.awaitTermination(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
       }
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
@@ -119,6 +120,6 @@ final class Connector implements AutoCloseable {
     boolean unused =
         thread
             .shutdownGracefully(0, requestTimeout.toMillis(), TimeUnit.MILLISECONDS)
-            .awaitUninterruptibly(until - System.nanoTime(), TimeUnit.NANOSECONDS);
+            .awaitUninterruptibly(deadlineNanos - System.nanoTime(), TimeUnit.NANOSECONDS);
   }
 }

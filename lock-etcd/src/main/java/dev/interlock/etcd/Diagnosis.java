@@ -29,11 +29,11 @@ import javax.net.ssl.SSLSocket;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds out why requests are not answered: connects to every endpoint as a client of etcd would,
- * and reads the beginning of the server's answer.
+ * Finds the reason why requests are not answered. It connects to every endpoint as a client of etcd
+ * would, and reads the beginning of the server's answer.
  *
- * <p>The driver does not always know: a request whose deadline passes while the driver connects has
- * no reason, and neither may a connection that the server has closed.
+ * <p>The driver does not always know the reason: a request whose deadline passes while the driver
+ * connects carries none, and a connection that the server has closed may carry none either.
  */
 final class Diagnosis {
 
@@ -54,7 +54,7 @@ final class Diagnosis {
   }
 
   /**
-   * Returns what is wrong, or null if a server answers as expected. Connects on separate threads,
+   * Returns the problem, or null if a server answers as expected. Connects on separate threads,
    * because looking up a host takes no deadline.
    */
   @Nullable LockException find(Failures failures, Requests requests, Deadline deadline)
@@ -67,7 +67,7 @@ final class Diagnosis {
       threads
           .newThread(
               () -> {
-                LockException problem = visit(endpoint, millis, failures);
+                LockException problem = check(endpoint, millis, failures);
                 if (problem == null) {
                   served.complete(true);
                 } else {
@@ -87,17 +87,17 @@ final class Diagnosis {
       problems.add(failures.temporary("no answer in time", e));
     }
     synchronized (problems) {
-      return Collections.max(problems, Comparator.comparing(Diagnosis::howTelling));
+      return Collections.max(problems, Comparator.comparing(Diagnosis::rank));
     }
   }
 
-  /** Ranks what a person must mend above what may pass, and everything above silence. */
-  private static int howTelling(LockException problem) {
+  /** Ranks configuration errors above temporary failures, and both above silence. */
+  private static int rank(LockException problem) {
     return problem instanceof LockConfigurationException ? 2 : Failures.isSilence(problem) ? 0 : 1;
   }
 
-  /** Returns what is wrong with one endpoint, or null. */
-  @Nullable LockException visit(LockUri.Endpoint endpoint, int millis, Failures failures) {
+  /** Returns the problem of one endpoint, or null. */
+  @Nullable LockException check(LockUri.Endpoint endpoint, int millis, Failures failures) {
     try (Socket socket = new WriteTolerantSocket()) {
       socket.setSoTimeout(millis);
       try {
@@ -125,7 +125,10 @@ final class Diagnosis {
     return secured;
   }
 
-  /** Reads the server's answer: with TLS 1.3 it asks for a client's certificate only here. */
+  /**
+   * Exchanges the first HTTP/2 frames. With TLS 1.3 the server asks for a client's certificate only
+   * here.
+   */
   private static void greet(Socket socket) throws IOException {
     socket.getOutputStream().write(PREFACE);
     socket.getOutputStream().flush();
@@ -139,8 +142,9 @@ final class Diagnosis {
   }
 
   /**
-   * A socket whose writes never fail. A server that refuses us may close the connection while we
-   * are still writing; the next read shows the reason, or that it is closed.
+   * A socket whose writes never fail. A server that refuses the client may close the connection
+   * while the client is still writing; the next read shows the reason, or that the connection is
+   * closed.
    */
   private static final class WriteTolerantSocket extends Socket {
     @Override
@@ -151,7 +155,7 @@ final class Diagnosis {
           try {
             out.write(bytes, offset, length);
           } catch (IOException e) {
-            // See above.
+            // The next read shows the reason.
           }
         }
       };

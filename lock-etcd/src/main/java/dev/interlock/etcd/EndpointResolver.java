@@ -20,24 +20,24 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Looks up the addresses of the endpoints, on a thread that does nothing else: Java offers no limit
- * for the time that a look-up takes. New connections go to the last known addresses meanwhile.
+ * Looks up the addresses of the endpoints on a separate thread, because Java cannot limit the time
+ * of a look-up. Meanwhile new connections go to the last known addresses.
  */
 final class EndpointResolver extends NameResolver.Factory {
 
   private static final String SCHEME = "interlock";
 
-  /** What gRPC has to be given as the target; the endpoints may have no form as a URI. */
+  /** The target for gRPC, which stands for all endpoints: they may not be expressible as a URI. */
   static final String TARGET = SCHEME + ":///etcd";
 
   private final List<LockUri.Endpoint> endpoints;
   private final Function<LockUri.Endpoint, InetSocketAddress> lookUp;
 
-  /** Whether all hosts are addresses, which need no look-up. */
-  private final boolean areNumbers;
+  /** Whether all hosts are IP addresses, which need no look-up. */
+  private final boolean areAddresses;
 
   private final ThreadFactory threads = DaemonThreads.factory("interlock-etcd-resolver");
-  private volatile @Nullable List<InetSocketAddress> known;
+  private volatile @Nullable List<InetSocketAddress> lastAddresses;
 
   /** The last look-up, which may be under way. */
   @GuardedBy("this")
@@ -56,23 +56,23 @@ final class EndpointResolver extends NameResolver.Factory {
       List<LockUri.Endpoint> endpoints, Function<LockUri.Endpoint, InetSocketAddress> lookUp) {
     this.endpoints = endpoints;
     this.lookUp = lookUp;
-    this.areNumbers = endpoints.stream().allMatch(one -> InetAddresses.isInetAddress(one.host()));
-    if (areNumbers) {
+    this.areAddresses = endpoints.stream().allMatch(one -> InetAddresses.isInetAddress(one.host()));
+    if (areAddresses) {
       resolve();
     }
   }
 
   @CanIgnoreReturnValue
   private List<InetSocketAddress> resolve() {
-    List<InetSocketAddress> before = known;
+    List<InetSocketAddress> previous = lastAddresses;
     List<InetSocketAddress> addresses = new ArrayList<>();
     for (LockUri.Endpoint endpoint : endpoints) {
       InetSocketAddress address = lookUp.apply(endpoint);
-      // A name server that is out of order does not make servers go away.
+      // When the name server fails, the last known address still serves.
       addresses.add(
-          address.isUnresolved() && before != null ? before.get(addresses.size()) : address);
+          address.isUnresolved() && previous != null ? previous.get(addresses.size()) : address);
     }
-    known = addresses;
+    lastAddresses = addresses;
     return addresses;
   }
 
@@ -102,12 +102,12 @@ final class EndpointResolver extends NameResolver.Factory {
     return new Resolver(args.getSynchronizationContext());
   }
 
-  /** Tells one set of connections where to go. */
+  /** Supplies the addresses for one channel. */
   private final class Resolver extends NameResolver {
 
     private final SynchronizationContext context;
     private @Nullable Listener2 listener;
-    private volatile boolean ended;
+    private volatile boolean closed;
 
     Resolver(SynchronizationContext context) {
       this.context = context;
@@ -119,24 +119,24 @@ final class EndpointResolver extends NameResolver.Factory {
     }
 
     @Override
-    public void start(Listener2 toTell) {
-      listener = toTell;
-      List<InetSocketAddress> last = known;
+    public void start(Listener2 newListener) {
+      listener = newListener;
+      List<InetSocketAddress> last = lastAddresses;
       if (last != null) {
-        tell(last);
+        publish(last);
       }
       refresh();
     }
 
     @Override
     public void refresh() {
-      if (!areNumbers) {
-        var unused = lookUp().thenAccept(found -> context.execute(() -> tell(found)));
+      if (!areAddresses) {
+        var unused = lookUp().thenAccept(found -> context.execute(() -> publish(found)));
       }
     }
 
-    private void tell(List<InetSocketAddress> addresses) {
-      if (ended || listener == null) {
+    private void publish(List<InetSocketAddress> addresses) {
+      if (closed || listener == null) {
         return;
       }
       List<EquivalentAddressGroup> groups = new ArrayList<>();
@@ -156,7 +156,7 @@ final class EndpointResolver extends NameResolver.Factory {
 
     @Override
     public void shutdown() {
-      ended = true;
+      closed = true;
     }
   }
 }

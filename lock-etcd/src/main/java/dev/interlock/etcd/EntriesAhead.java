@@ -10,12 +10,12 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * The entries ahead in the queue for which an entry waits, as far as it knows: all of them if
- * others may hold the name together with it, and otherwise the nearest.
+ * The entries ahead in the queue for which an entry waits: all known ones if others may hold the
+ * lock together with it, and otherwise the nearest.
  *
  * <p>No entry ever gets ahead of one that is in the queue, so their number can only fall. If a
- * deletion is missed, too many are left here and never too few: the waiter looks too late, but
- * never too early.
+ * deletion is missed, this contains too many entries and never too few. So the waiter may read the
+ * queue too late, but never too early.
  */
 final class EntriesAhead {
 
@@ -24,11 +24,14 @@ final class EntriesAhead {
   @GuardedBy("this")
   private final Map<ByteSequence, Share> entries;
 
-  /** The weight of the entries that use the name as the own entry does. */
+  /** The weight of the entries that agree with the own entry. */
   @GuardedBy("this")
   private long weight;
 
-  /** How many use the name in another way. The own entry waits for them, whatever they weigh. */
+  /**
+   * The number of entries that disagree with the own entry on the kind or capacity of the lock. The
+   * own entry waits for them whatever their weight.
+   */
   @GuardedBy("this")
   private int disagreeing;
 
@@ -40,9 +43,9 @@ final class EntriesAhead {
   /**
    * Keeps the entries that were created before a revision.
    *
-   * @param own the share of the entry that waits
-   * @param keys those of the name
-   * @param found entries of its queue
+   * @param own the share of the waiting entry
+   * @param keys the keys of the lock
+   * @param found entries of the lock's queue
    * @param before the revision at which the own key was created
    */
   static EntriesAhead of(Share own, LockKeys keys, List<KeyValue> found, long before) {
@@ -69,12 +72,12 @@ final class EntriesAhead {
     }
   }
 
-  /** Whether the own share fits beside them. */
+  /** Whether the own share fits beside the entries. */
   synchronized boolean leaveRoom() {
     return disagreeing == 0 && weight + own.weight() <= own.capacity();
   }
 
-  /** Whether one of them uses the name in another way. */
+  /** Whether an entry disagrees with the own one on the kind or capacity of the lock. */
   synchronized boolean disagree() {
     return disagreeing > 0;
   }
@@ -90,21 +93,21 @@ final class EntriesAhead {
     return copy;
   }
 
-  /** A key was deleted. */
-  synchronized void gone(ByteSequence key) {
+  /** Removes an entry whose key was deleted. */
+  synchronized void remove(ByteSequence key) {
     Share share = entries.remove(key);
     if (share != null) {
       count(share, -1);
     }
   }
 
-  /** Only these are left. */
+  /** Removes the entries that a later view does not contain. */
   void retain(EntriesAhead later) {
-    Set<ByteSequence> left = later.keys();
+    Set<ByteSequence> remaining = later.keys();
     synchronized (this) {
       for (ByteSequence key : keys()) {
-        if (!left.contains(key)) {
-          gone(key);
+        if (!remaining.contains(key)) {
+          remove(key);
         }
       }
     }

@@ -34,21 +34,22 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks as queues of keys, in the order of their creation revisions; the first key holds the lock,
- * and so does each later one whose share fits beside those of all keys ahead of it.
+ * Locks as queues of keys in the order of their creation revisions. The first key holds the lock,
+ * and so does each later key whose share fits beside those of all keys ahead of it.
  *
  * <p>A key is attached to the lease of a {@link Session}. A claim with a fixed TTL queues like the
- * others; when it is granted, its key moves to an own lease, which is never kept alive. etcd counts
- * whole seconds: a TTL is rounded up there, and kept exactly here.
+ * others; when it is granted, its key moves to a lease of its own, which is never kept alive. etcd
+ * counts whole seconds, so a TTL is rounded up on etcd; the client keeps it exactly.
  *
- * <p>Only what a majority has confirmed counts: an answer of the leader alone needs a {@linkplain
- * Confirmation proof}. jetcd's own lock is not used: each of its attempts waits, cancelling one
- * does not reach the server, and one that has timed out acquires the lock later.
+ * <p>Only a majority's confirmation counts: an answer of the leader alone needs a {@linkplain
+ * Confirmation proof}. jetcd's own lock is not used, because each of its attempts waits, a
+ * cancellation does not reach the server, and an attempt that has timed out acquires the lock
+ * later.
  */
 final class EtcdBackend implements QueueingBackend {
 
-  /** Stands for the latest revision. */
-  private static final long NOW = 0;
+  /** The revision number that means the latest revision. */
+  private static final long LATEST_REVISION = 0;
 
   private final BackendInfo info;
   private final String namespace;
@@ -105,22 +106,22 @@ final class EtcdBackend implements QueueingBackend {
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
     Share share = claim.share();
     LockKeys keys = LockKeys.of(namespace, claim.name());
-    // A busy lock costs a read, and no write that every member would have to store.
+    // A busy lock costs a read, but no write that every member would have to store.
     GetResponse found =
         requests.askAgain(
             deadline, client -> client.get(keys.prefix(), QueueOps.inTheWayOf(keys, share)));
-    EntriesAhead present = EntriesAhead.of(share, keys, found.getKvs(), Long.MAX_VALUE);
-    if (!present.leaveRoom()) {
-      if (present.disagree()) {
-        requireAgreement(claim, firstOf(keys, NOW, deadline));
+    EntriesAhead ahead = EntriesAhead.of(share, keys, found.getKvs(), Long.MAX_VALUE);
+    if (!ahead.leaveRoom()) {
+      if (ahead.disagree()) {
+        requireAgreement(claim, firstOf(keys, LATEST_REVISION, deadline));
       }
-      // Of several entries, any may be the holder's.
+      // With several entries, any may be the holder's.
       boolean isHolder = share.isWhole() && found.getCount() == 1;
       return new Attempt.Busy(
           options.pollInterval(), isHolder ? QueueEntry.label(found.getKvs().get(0)) : null);
     }
     Entered entered = enter(claim, deadline);
-    if (!entered.view().isTurn()) {
+    if (!entered.view().holdsName()) {
       release(claim, deadline);
       return new Attempt.Busy(options.pollInterval(), entered.holder());
     }
@@ -136,7 +137,7 @@ final class EtcdBackend implements QueueingBackend {
   /**
    * A new entry.
    *
-   * @param holder the holder's label, if only the holder is before the entry
+   * @param holder the holder's label if only the holder is ahead of the entry; otherwise null
    */
   private record Entered(QueueEntry entry, QueueView view, @Nullable String holder) {}
 
@@ -146,7 +147,7 @@ final class EtcdBackend implements QueueingBackend {
     while (true) {
       Session session = sessions.forTtl(claim.ttl(), deadline);
       if (session.isOverdue(time)) {
-        // An attempt that cannot be answered must leave no entry to undo.
+        // Without an answer, the attempt must leave no entry to undo.
         ensureAlive(session, deadline);
       }
       QueueEntry entry = session.add(claim, new WakeUp(time), number);
@@ -157,7 +158,7 @@ final class EtcdBackend implements QueueingBackend {
         if (answer.isSucceeded()) {
           GetResponse queue = answer.reads().get(0);
           List<KeyValue> found = queue.getKvs();
-          if (session.created(entry, answer.whole().getHeader().getRevision())) {
+          if (session.recordCreation(entry, answer.whole().getHeader().getRevision())) {
             QueueView view =
                 QueueView.of(entry, found, !queue.isMore(), answer.whole(), confirmation);
             boolean isSecond = claim.share().isWhole() && queue.getCount() == 2;
@@ -165,7 +166,8 @@ final class EtcdBackend implements QueueingBackend {
             if (view.isComplete() || !view.ahead().disagree()) {
               requireAgreement(entry, view, deadline);
             } else {
-              // The one seen may be any, and about to leave. The predecessor decides.
+              // The entry that was read may be any, and about to be removed. The predecessor
+              // decides.
               view = look(entry, deadline);
             }
             return new Entered(entry, view, holder);
@@ -173,10 +175,11 @@ final class EtcdBackend implements QueueingBackend {
           entry.discard();
         } else {
           if (QueueOps.found(answer.reads(), 1) != null) {
-            // The key may be on our lease that has expired, and that etcd has yet to end.
+            // The key may be on a lease of this client that has expired, but that etcd has yet to
+            // end.
             number = entry.number() + 1;
           }
-          refused(entry, answer, deadline);
+          handleRefusal(entry, answer, deadline);
         }
       }
       if (deadline.hasPassed()) {
@@ -185,12 +188,12 @@ final class EtcdBackend implements QueueingBackend {
     }
   }
 
-  /** Fails if the server does not answer. If the session has ended, it is over afterwards. */
+  /** Confirms the session, or marks it as ended. Fails if the server does not answer. */
   private void ensureAlive(Session session, Deadline deadline) throws InterruptedException {
     try {
       sessions.confirm(session, deadline);
     } catch (LockException e) {
-      if (!session.isOver()) {
+      if (!session.hasEnded()) {
         throw e;
       }
     }
@@ -210,9 +213,9 @@ final class EtcdBackend implements QueueingBackend {
                 QueueOps.hasModRevision(session.key(), session.guard()), QueueOps.isAbsent(key)),
             List.of(
                 QueueOps.put(key, entry.value(), session.lease()),
-                QueueOps.withPut(keys, entry.claim().share())),
+                QueueOps.readWithPut(keys, entry.claim().share())),
             List.of(QueueOps.get(session.key()), QueueOps.get(key)));
-    // The others read the whole queue, which may be long.
+    // Other shares read the whole queue, which may be long.
     boolean readsLittle = entry.claim().share().isWhole();
     try {
       return requests.ask(
@@ -222,14 +225,17 @@ final class EtcdBackend implements QueueingBackend {
                   ? joined.enter(client, keys, transaction)
                   : JoinedTransactions.alone(client, transaction));
     } catch (LockConfigurationException e) {
-      // A refused key was not put, and needs no undo, which would be refused as well.
+      // The key was not put, so there is nothing to undo, and an undo would be refused as well.
       entry.discard();
       throw e;
     }
   }
 
-  /** Nothing was put: the session's key is gone, or was written to undo another entry. */
-  private void refused(QueueEntry entry, Answer answer, Deadline deadline)
+  /**
+   * Prepares the session for another attempt. No key was put, because the session's key is gone or
+   * was written to undo another entry.
+   */
+  private void handleRefusal(QueueEntry entry, Answer answer, Deadline deadline)
       throws InterruptedException {
     Session session = entry.session();
     KeyValue sessionKey = QueueOps.found(answer.reads(), 0);
@@ -237,13 +243,13 @@ final class EtcdBackend implements QueueingBackend {
     if (sessionKey == null) {
       sessions.writeKey(session, deadline);
     } else {
-      session.guardMoved(sessionKey.getModRevision());
+      session.advanceGuard(sessionKey.getModRevision());
     }
   }
 
   /**
-   * Requires that a name is in use as the claim wants to use it. The first in the queue decides:
-   * one further back may itself disagree, and be about to leave.
+   * Requires that a claim agrees with the first entry in the queue on the kind and capacity of the
+   * lock. A later entry does not count: it may itself disagree, and be about to be removed.
    */
   private static void requireAgreement(Claim claim, @Nullable Share first) {
     if (first != null && !first.agreesWith(claim.share())) {
@@ -252,9 +258,9 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   /**
-   * The same for an entry, which leaves the queue if it disagrees with the one that was first when
-   * it was put. So of those that enter at the same time, the later one leaves. An entry that stays
-   * waits for entries ahead that disagree.
+   * Removes an entry, and refuses its claim, if it disagrees with the entry that was first when it
+   * was put. So of two entries that disagree, the later one is removed. An entry that stays waits
+   * for entries ahead that disagree.
    */
   private void requireAgreement(QueueEntry entry, QueueView view, Deadline deadline)
       throws InterruptedException {
@@ -274,12 +280,13 @@ final class EtcdBackend implements QueueingBackend {
       }
       throw disagreement;
     }
-    entry.agrees();
+    entry.markAgreed();
   }
 
   /**
-   * Null if etcd no longer knows. Then the entry has waited for long, and must not lose its place:
-   * if it disagrees after all, it waits until the others are gone.
+   * Returns the share of the entry that was first when this one was put; null if etcd has compacted
+   * that revision. The entry has then waited for long, and must not lose its place: if it disagrees
+   * after all, it waits until the others are gone.
    */
   private @Nullable Share firstWhenPut(QueueEntry entry, Deadline deadline)
       throws InterruptedException {
@@ -315,7 +322,7 @@ final class EtcdBackend implements QueueingBackend {
     }
   }
 
-  /** Reads an entry and those ahead. */
+  /** Reads an entry and the entries ahead. */
   QueueView look(QueueEntry entry, Deadline deadline) throws InterruptedException {
     Confirmation confirmation = entry.session().confirmation();
     TxnResponse answer =
@@ -328,8 +335,8 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   /**
-   * Reads an entry and one of those ahead, which costs the server little, however long the queue
-   * is; those ahead are read only if that one is gone.
+   * Reads an entry and one of the entries ahead, which costs the server little, however long the
+   * queue is. Reads all entries ahead only if that one is gone.
    */
   QueueView lookAtOne(QueueEntry entry, QueueView seen, Deadline deadline)
       throws InterruptedException {
@@ -342,11 +349,11 @@ final class EtcdBackend implements QueueingBackend {
         : look(entry, deadline);
   }
 
-  /** Reads an entry, which must still be in the queue, and something else. */
+  /** Reads an entry, which must still be in the queue, together with another operation. */
   private TxnResponse read(QueueEntry entry, Op other, Deadline deadline)
       throws InterruptedException {
-    if (entry.session().isOver()) {
-      // Its keys may exist for a while longer.
+    if (entry.session().hasEnded()) {
+      // The keys of an ended session may exist for a while.
       throw failures.temporary("the session has ended", null);
     }
     TxnResponse answer =
@@ -363,10 +370,10 @@ final class EtcdBackend implements QueueingBackend {
     return answer;
   }
 
-  /** Grants the lock to an entry whose turn it is. */
+  /** Grants the lock to the entry that holds it on etcd. */
   Grant grant(QueueEntry entry, QueueView view) throws InterruptedException {
     Grant grant = entry.claim().autoRenew() ? grantOnSession(entry, view) : grantForTtl(entry);
-    entry.granted();
+    entry.stopWaking();
     return grant;
   }
 
@@ -375,7 +382,7 @@ final class EtcdBackend implements QueueingBackend {
     Duration validityPerConfirmation = session.validityPerConfirmation();
     Deadline deadline = Deadline.in(time, options.requestTimeout());
     QueueView view = seen;
-    while (!view.isProved() || isOld(view.confirmation(), validityPerConfirmation)) {
+    while (!view.isProven() || isOld(view.confirmation(), validityPerConfirmation)) {
       if (deadline.hasPassed()) {
         throw failures.temporary("the session was not confirmed in time", new TimeoutException());
       }
@@ -394,7 +401,7 @@ final class EtcdBackend implements QueueingBackend {
     return time.nanoTime() - confirmation.sentAt() > validityPerConfirmation.toNanos() / 3;
   }
 
-  /** Moves the key to an own lease, whose TTL counts from before the request. */
+  /** Moves the key to a lease of its own, whose TTL counts from before the request. */
   private Grant grantForTtl(QueueEntry entry) throws InterruptedException {
     Duration ttl = entry.claim().ttl();
     Deadline deadline = Deadline.in(time, options.requestTimeout());
@@ -411,14 +418,14 @@ final class EtcdBackend implements QueueingBackend {
       throw failures.temporary(
           "the queue entry was deleted or revoked before the lock was granted", null);
     }
-    Duration kept = Duration.ofSeconds(lease.getTTL());
-    Duration most = Confirmation.validityPerConfirmation(kept);
-    Duration validityPerConfirmation = ttl.compareTo(most) < 0 ? ttl : most;
+    Duration ttlOnEtcd = Duration.ofSeconds(lease.getTTL());
+    Duration maxValidity = Confirmation.validityPerConfirmation(ttlOnEtcd);
+    Duration validityPerConfirmation = ttl.compareTo(maxValidity) < 0 ? ttl : maxValidity;
     return new Grant(
         entry.claim(),
         entry.revision(),
         sentAt + validityPerConfirmation.toNanos(),
-        kept,
+        ttlOnEtcd,
         validityPerConfirmation,
         true);
   }
@@ -448,7 +455,7 @@ final class EtcdBackend implements QueueingBackend {
       return false;
     }
     boolean existed = false;
-    if (entry.hasOwnLease() || !entry.session().isOver()) {
+    if (entry.hasOwnLease() || !entry.session().hasEnded()) {
       existed = entry.revision() == 0 ? undo(entry, deadline) : deleteIfThere(entry, deadline);
     }
     entry.discard();
@@ -458,7 +465,10 @@ final class EtcdBackend implements QueueingBackend {
     return existed;
   }
 
-  /** etcd checks the permission before it looks whether the key exists. */
+  /**
+   * Deletes the key if it exists. etcd checks the permission first, so a refusal does not show
+   * whether the key exists.
+   */
   private boolean deleteIfThere(QueueEntry entry, Deadline deadline) throws InterruptedException {
     try {
       ByteSequence key = entry.key();
@@ -478,7 +488,7 @@ final class EtcdBackend implements QueueingBackend {
     }
   }
 
-  /** Whether the key may stay as long as this client lives. */
+  /** Whether the key may stay as long as this client keeps its session alive. */
   private boolean mayStay(QueueEntry entry, Deadline deadline) throws InterruptedException {
     List<KeyValue> found;
     try {
@@ -491,7 +501,7 @@ final class EtcdBackend implements QueueingBackend {
     }
     for (KeyValue key : found) {
       if (key.getCreateRevision() == entry.revision()) {
-        entry.seenOn(key.getLease());
+        entry.recordLease(key.getLease());
         // A revoked key is on the operator's lease, and ends with it.
         return key.getLease() == entry.session().lease() || key.getLease() == entry.lease();
       }
@@ -505,12 +515,14 @@ final class EtcdBackend implements QueueingBackend {
         deadline, client -> client.txn().If(condition).Then(then).Else(otherwise).commit());
   }
 
-  /** Deletes a key that may have been put, or else makes sure that it never will be. */
+  /**
+   * Deletes a key that may have been put. If it is missing, makes sure that it never will be put.
+   */
   private boolean undo(QueueEntry entry, Deadline deadline) throws InterruptedException {
     Session session = entry.session();
     Cmp isThere = QueueOps.hasValue(entry.key(), entry.value());
     Op delete = QueueOps.delete(entry.key());
-    // First without a write, which an etcd that has reached its quota refuses.
+    // First without a write, because an etcd that has reached its quota refuses writes.
     if (commit(deadline, isThere, delete).isSucceeded()) {
       return true;
     }
@@ -526,24 +538,27 @@ final class EtcdBackend implements QueueingBackend {
       if (!Failures.saysLeaseIsGone(e)) {
         throw e;
       }
-      sessions.over(session, Sessions.ENDED);
+      sessions.end(session, Sessions.ENDED);
       return false;
     }
     if (!answer.isSucceeded()) {
-      session.guardMoved(answer.getHeader().getRevision());
+      session.advanceGuard(answer.getHeader().getRevision());
     }
     return answer.isSucceeded();
   }
 
-  /** Stops keeping the lease alive, so that it ends even if it may not be revoked. */
+  /**
+   * Ends the session. Its lease is no longer kept alive, so it ends even if the user may not revoke
+   * it.
+   */
   @Override
   public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
     QueueEntry entry = QueueEntry.of(claim);
-    // The keys of a session that was over a TTL ago have ended, and so has an own lease.
-    if (entry == null || entry.session().isOver() || entry.hasLeftSession()) {
+    // If the session ended a TTL ago, its keys have ended, and so has a lease of the key's own.
+    if (entry == null || entry.session().hasEnded() || entry.hasLeftSession()) {
       return false;
     }
-    sessions.giveUp(
+    sessions.abandon(
         entry.session(), "etcd refuses to delete " + entry.key() + ": " + refusal.getMessage());
     return true;
   }

@@ -33,16 +33,16 @@ interface EtcdClient extends AutoCloseable {
   CompletableFuture<MemberListResponse> listMember();
 
   /**
-   * Watches deletions from now on, and tells the listener when it has begun.
+   * Watches deletions, and notifies the listener when the watch has begun.
    *
-   * @return ends the watch
+   * @return an action that ends the watch
    */
   Runnable watchDeletions(KeyRange range, Watch.Listener listener);
 
   @Override
   void close();
 
-  /** The requests of a jetcd client, which is never closed here. */
+  /** Sends requests through a jetcd client, which {@link #close} does not close. */
   static EtcdClient of(Client jetcd) {
     return new EtcdClient() {
       @Override

@@ -18,7 +18,7 @@ import java.util.Objects;
 
 /**
  * Refuses late writes to etcd: the fencing token of each lock's latest holder is kept in a key
- * beside the data, and compared in the transaction that writes. The locks may be on any backend; if
+ * beside the data, and compared in the transaction that writes. The locks may be on any backend. If
  * they are on the same etcd, {@link EtcdGuard} needs no claim.
  *
  * <pre>{@code
@@ -35,14 +35,15 @@ import java.util.Objects;
  *
  * <p>A claim raises the fence to the lease's token, in one transaction. From then on the
  * comparisons of all earlier holders fail. Read the data by linearizable reads, which are jetcd's
- * default. If the answer to a write is lost, the write may still arrive: repeat the same one. To
- * exclude that it arrives, release the lock and acquire it again; the next claim keeps it out.
- * Claims may be repeated.
+ * default. If the answer to a write is lost, the write may still arrive: repeat the same write. To
+ * make sure that it never arrives, release the lock and acquire it again; the next claim keeps the
+ * write out. Claims may be repeated.
  *
  * <p>By default the fence of the lock {@code stock/42} is the key {@code
  * interlock-fence/stock%2F42}; its value is the token in 19 digits, so that etcd compares it as a
- * number. The key stays. It may be deleted when its last claim is older than any process may pause:
- * a holder that has claimed before fails from then on, and must claim, and read, again.
+ * number. The key is never deleted here. You may delete it when its last claim is older than the
+ * longest pause of any process: an earlier claim fails from then on, and its holder must claim and
+ * read again.
  *
  * <p>Tokens of a semaphore's permits, and of readers, must not be claimed: several are valid at
  * once. An instance is immutable and may be used by all threads. It never closes the jetcd client.
@@ -76,8 +77,8 @@ public final class EtcdFence {
    * @param etcd a client of the cluster that has the data; with the right to read and write keys
    *     that begin with the namespace and {@code -fence/}, or with the client's own namespace
    *     before that
-   * @param settings the settings of the lock clients; of locks on another backend, any that all
-   *     their holders use
+   * @param settings the settings of the lock clients; for locks on another backend, any settings
+   *     that all their holders share
    * @return the fences
    */
   public static EtcdFence using(Client etcd, EtcdSettings settings) {
@@ -123,7 +124,7 @@ public final class EtcdFence {
             client ->
                 client
                     .txn()
-                    // Of a key that is not there no value is greater.
+                    // The comparison is false for a missing key.
                     .If(new Cmp(key, Cmp.Op.GREATER, CmpTarget.value(own)))
                     .Then(Op.get(key, GetOption.DEFAULT))
                     .Else(Op.put(key, own, PutOption.DEFAULT))
@@ -139,7 +140,8 @@ public final class EtcdFence {
     try {
       return Long.parseLong(value);
     } catch (NumberFormatException e) {
-      throw new IllegalStateException(key + " is no fence: it holds no token", e);
+      throw new IllegalStateException(
+          "the key " + key + " is not a fence: its value is not a token", e);
     }
   }
 

@@ -11,9 +11,9 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * Fences writes to etcd itself: a transaction with this comparison succeeds only while etcd still
- * has the lock for this lease, whatever the writer believes. For data on an etcd that does not keep
- * the lock itself there is {@link EtcdFence}.
+ * Fences writes to the etcd that keeps the lock: a transaction with this comparison succeeds only
+ * while etcd still has the lock for this lease, whatever the writer believes. For data on an etcd
+ * that does not keep the lock, use {@link EtcdFence}.
  *
  * <pre>{@code
  * EtcdGuard guard = EtcdGuard.of(etcd, EtcdSettings.defaults(), lease);
@@ -26,15 +26,15 @@ import java.util.Objects;
  * <p>This is stronger than a comparison of tokens: the write is refused as soon as the lock is
  * gone, and not only when a successor has written. A read-modify-write therefore need not claim its
  * token first; it is enough to read the value under the lease, by a linearizable read, which is
- * jetcd's default. Creating the guard costs one read, and using it nothing. It may be used by any
- * thread, as long as the lease lasts.
+ * jetcd's default. Creating the guard costs one read, and using it costs nothing. Any thread may
+ * use it as long as the lease lasts.
  *
- * <p>Leases that one client hands from thread to thread share one key on etcd, and so this
+ * <p>Leases that one client hands from thread to thread share one key on etcd, and therefore this
  * comparison. It distinguishes processes, and acquisitions from etcd; the program itself must keep
  * a thread from writing after its own {@link Lease#release()}.
  *
- * <p>It works in the same way for leases of readers, writers and permits. It does not keep those
- * that hold a name together from writing at the same time.
+ * <p>A guard works in the same way for leases of readers, writers and permits. It does not keep
+ * concurrent readers, or holders of permits, from writing at the same time.
  */
 public final class EtcdGuard {
 
@@ -45,7 +45,7 @@ public final class EtcdGuard {
   }
 
   /**
-   * Returns a guard for a lease, whose key it looks for on etcd.
+   * Returns a guard for a lease, after looking up the lease's key on etcd.
    *
    * @param etcd a client of the cluster that keeps the lock
    * @param settings the settings of the lock client that gave the lease

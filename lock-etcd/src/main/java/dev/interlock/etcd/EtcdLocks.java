@@ -26,7 +26,7 @@ import java.util.Objects;
  *       after its {@code keepaliveTime} and {@code keepaliveTimeout}, 40 s by default, and after a
  *       longer outage it may take as long again to reconnect. Use TTLs that are longer than that.
  *   <li>With {@code waitForReady(false)} jetcd drops the requests that were not answered in time.
- *       Without it jetcd may still send them when the connection is back, which does no harm.
+ *       Without it jetcd may still send them when the connection is back, which is harmless.
  *   <li>With the header {@code hasleader} a member that is cut off from the others fails at once,
  *       and the next one is asked. Without it the driver keeps sending that member its share of the
  *       requests, and each takes the whole request time-out.

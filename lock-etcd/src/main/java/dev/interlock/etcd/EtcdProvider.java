@@ -13,12 +13,12 @@ import java.util.Set;
 /**
  * An etcd cluster: {@code etcd://user:password@host:2379,host:2379}, or {@code etcds:} with TLS.
  *
- * <p>Name several members, so that one that is down does not keep the client from the others.
- * {@link #parameters} lists the parameters; see also {@link EtcdSettings}.
+ * <p>Name several members, so that the client can connect while one is down. {@link #parameters}
+ * lists the parameters; see also {@link EtcdSettings}.
  *
- * <p>Opening waits half of the request time-out for an answer. Without one it uses the other half
- * to find out why. It waits longer only if a server is there and slow: two more time-outs, or up to
- * fifteen while this process is still loading the driver, or many clients log in.
+ * <p>Opening waits half of the request time-out for an answer. Without an answer it uses the other
+ * half to find the reason. It waits longer only for a slow server: two more time-outs, or up to
+ * fifteen while this process is still loading the driver or many clients log in.
  */
 public final class EtcdProvider implements LockProvider {
 
@@ -32,7 +32,7 @@ public final class EtcdProvider implements LockProvider {
     return Set.of("etcd", "etcds");
   }
 
-  /** Describes a cluster of three members or more; a client describes its own cluster. */
+  /** Describes a cluster of three or more members; an open client describes its own cluster. */
   @Override
   public BackendInfo describe(String scheme) {
     return EtcdTopology.info(MEMBERS_OF_A_CLUSTER);

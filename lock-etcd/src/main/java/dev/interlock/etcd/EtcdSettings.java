@@ -32,7 +32,7 @@ public final class EtcdSettings {
   }
 
   /**
-   * {@return the beginning of every key, before a slash} Default {@code interlock}. Locks of
+   * {@return the prefix of every key, which a slash follows} Default {@code interlock}. Locks of
    * different namespaces are independent. A user of etcd needs the permission to read and write the
    * keys with this prefix.
    */
@@ -60,7 +60,8 @@ public final class EtcdSettings {
 
     private static final Pattern NAMESPACE = Pattern.compile("[A-Za-z0-9._:/-]{1,100}");
 
-    // Its keys would count as queue entries of a lock in the enclosing namespace.
+    // The keys of such a namespace would count as queue entries of a lock in the enclosing
+    // namespace.
     private static final Pattern NESTED = Pattern.compile(".+/lock(/.*)?");
 
     private String namespace = "interlock";

@@ -15,22 +15,22 @@ import java.util.EnumSet;
 /**
  * Describes the backend by the number of members.
  *
- * <p>Whatever their number: what etcd confirms is on the disks of a majority, and it measures
- * leases by a monotonic clock, so neither a restart nor a clock step costs exclusion. Nothing is
- * promised for a member that comes back under its old identity without its data: it has forgotten
- * its votes, and a single member counts revisions, which are the tokens, from 1 again.
+ * <p>With any number of members, confirmed data is on the disks of a majority, and etcd measures
+ * leases by a monotonic clock. So exclusion survives restarts and clock steps. Nothing is promised
+ * for a member that comes back under its old identity without its data: it has forgotten its votes,
+ * and a single member counts revisions, which are the tokens, from 1 again.
  *
  * <p>A suspended leader that resumes may, before it learns of its successor, end leases that the
- * successor has renewed (etcd issues 12528 and 15247; mended by pull request 16822, which also went
- * into the 3.4 and 3.5 lines). As long as such versions are in use, exclusion is not promised for a
+ * successor has renewed (etcd issues 12528 and 15247; fixed by pull request 16822, which was also
+ * backported to 3.4 and 3.5). While such versions are in use, exclusion is not promised for a
  * cluster with a suspended member. A single member has no successor.
  */
 final class EtcdTopology {
 
-  /** etcd raises shorter leases to this, with its default election time-out of 1 s. */
+  /** The TTL to which etcd raises shorter ones with its default election time-out of 1 s. */
   static final Duration MIN_TTL = Duration.ofSeconds(2);
 
-  // etcd looks for expired leases every half second, and ends them one after the other.
+  // etcd checks for expired leases every half second, and ends them one after the other.
   private static final Duration GRANULARITY = Duration.ofSeconds(1);
 
   private EtcdTopology() {}
@@ -38,7 +38,7 @@ final class EtcdTopology {
   /**
    * Describes the backend.
    *
-   * @param members how many members the cluster has; fewer than three tolerate no failure
+   * @param members the number of members of the cluster; fewer than three tolerate no failure
    */
   static BackendInfo info(long members) {
     boolean replicated = members >= 3;
@@ -56,7 +56,8 @@ final class EtcdTopology {
     }
     return BackendInfoBuilder.of(
             "etcd",
-            "a queue of keys on leases, by creation revision; replicated with three members or more")
+            "a queue of keys on leases, by creation revision; replicated with three members or"
+                + " more")
         .capabilities(capabilities)
         .granularity(GRANULARITY)
         .minTtl(MIN_TTL)

@@ -13,8 +13,8 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What a URI says about a cluster, and the jetcd clients that follow from it. Connects to nothing.
- * Throws {@link LockConfigurationException} for what cannot work.
+ * The settings in a URI for a cluster. The constructor connects to nothing, and throws {@link
+ * LockConfigurationException} if the URI cannot work.
  */
 final class EtcdUri {
 
@@ -108,19 +108,19 @@ final class EtcdUri {
     return endpoints.stream().map(LockUri.Endpoint::toString).collect(Collectors.joining(","));
   }
 
-  /** How to find out what is wrong with a server that does not answer. */
+  /** The diagnosis of servers that do not answer. */
   Diagnosis diagnosis() {
     return new Diagnosis(endpoints, ssl == null ? null : ssl::jdkContext);
   }
 
-  /** Makes the login of the URI's user, or returns null. */
+  /** Returns the login of the URI's user, or null if there is none. */
   @Nullable Login login(Duration requestTimeout) {
     return uri.user()
         .map(user -> new Login(user, () -> uri.password().orElse(""), requestTimeout))
         .orElse(null);
   }
 
-  /** How to connect to the cluster. */
+  /** Returns a connector to the cluster. */
   Connector connector(@Nullable Login login, Duration requestTimeout) {
     return new Connector(new EndpointResolver(endpoints), ssl, login, requestTimeout);
   }

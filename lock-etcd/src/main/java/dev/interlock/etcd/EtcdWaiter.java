@@ -9,21 +9,21 @@ import java.time.Duration;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Waits in a lock's queue: watches the entries ahead, checks whether its own entry's turn has come
- * when enough of them are gone, and checks again every poll interval.
+ * Waits in a lock's queue. Watches the entries ahead, and checks whether its own entry holds the
+ * lock when enough of them are gone, and at every poll interval.
  *
- * <p>While the cluster does not answer, the entry keeps its place, for half of the outage time-out.
- * The other half is the engine's, which enters the queue again.
+ * <p>While the cluster does not answer, the entry keeps its place for half of the outage time-out.
+ * In the other half the engine joins the queue again.
  *
- * <p>A claim that excludes all others watches its predecessor only. That is a key with a certain
- * creation revision: a client that leaves and comes back gets the same key with another revision,
+ * <p>A claim that excludes all others watches only its predecessor, which is a key with a certain
+ * creation revision. A client that leaves and joins again gets the same key with a later revision,
  * behind this entry.
  */
 final class EtcdWaiter implements QueueingBackend.Place {
 
-  private static final Duration SHORTEST_PAUSE = Duration.ofMillis(50);
+  private static final Duration MIN_PAUSE = Duration.ofMillis(50);
 
-  /** A poll reads a queue with so many entries ahead, and a longer one less often. */
+  /** A poll reads a queue with at most this many entries ahead, and a longer queue less often. */
   private static final int ENTRIES_PER_POLL = 16;
 
   private final EtcdBackend backend;
@@ -32,19 +32,19 @@ final class EtcdWaiter implements QueueingBackend.Place {
   private final @Nullable String holder;
   private QueueView view;
   private @Nullable QueueWatch watch;
-  private Duration pause = SHORTEST_PAUSE;
+  private Duration pause = MIN_PAUSE;
   private int pollsSinceLook;
 
   /** Why the last request failed; null if it was answered. */
-  private @Nullable LockUnavailableException trouble;
+  private @Nullable LockUnavailableException lastFailure;
 
   private long failingSince;
   private volatile boolean closed;
 
   /**
-   * Makes a waiter.
+   * Creates a waiter.
    *
-   * @param holder the holder's label if this entry is the second, which it then remains until it is
+   * @param holder the holder's label if this entry is the second, as it then remains until it is
    *     the first; otherwise null
    */
   EtcdWaiter(EtcdBackend backend, QueueEntry entry, QueueView view, @Nullable String holder) {
@@ -57,7 +57,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
 
   @Override
   public boolean hasPredecessor() {
-    return !view.isTurn();
+    return !view.holdsName();
   }
 
   @Override
@@ -65,7 +65,7 @@ final class EtcdWaiter implements QueueingBackend.Place {
     try {
       while (!closed) {
         try {
-          if (view.isTurn()) {
+          if (view.holdsName()) {
             return new Attempt.Granted(backend.grant(entry, view));
           }
           boolean signalled = view.isComplete() && awaitSignal(deadline);
@@ -73,13 +73,13 @@ final class EtcdWaiter implements QueueingBackend.Place {
             break;
           }
           view = look(signalled, deadline.orIn(backend.options().requestTimeout()));
-          trouble = null;
+          lastFailure = null;
         } catch (LockUnavailableException e) {
           surviveOutage(e, deadline);
         }
       }
-      if (trouble != null) {
-        throw trouble;
+      if (lastFailure != null) {
+        throw lastFailure;
       }
       return new Attempt.Busy(backend.options().pollInterval(), holder);
     } finally {
@@ -91,40 +91,42 @@ final class EtcdWaiter implements QueueingBackend.Place {
     boolean isDue =
         !entry.claim().share().isWhole()
             && (signalled || ++pollsSinceLook * ENTRIES_PER_POLL >= view.ahead().keys().size());
-    if (view.isComplete() && !isDue && (watch == null || !watch.hasSeenRoom())) {
+    if (view.isComplete() && !isDue && (watch == null || !watch.hasRoom())) {
       return backend.lookAtOne(entry, view, deadline);
     }
     pollsSinceLook = 0;
     return backend.look(entry, deadline);
   }
 
-  /** Throws a failure that lasts, or after which the entry may be gone. */
+  /** Records a failure, or throws it if it lasts or if the entry may be gone. */
   private void surviveOutage(LockUnavailableException failure, Deadline deadline) {
     if (!Failures.isOfConnection(failure) || entry.hasOwnLease()) {
       throw failure;
     }
     long now = backend.time().nanoTime();
-    boolean isCutShort = deadline.hasPassed() && Failures.isSilence(failure) && !view.isTurn();
-    if (trouble == null && isCutShort) {
-      // By the last answer the name is held.
+    boolean wasCutShort = deadline.hasPassed() && Failures.isSilence(failure) && !view.holdsName();
+    if (lastFailure == null && wasCutShort) {
+      // By the last answer others hold the lock.
       return;
     }
-    if (trouble == null) {
+    if (lastFailure == null) {
       failingSince = now;
     }
-    trouble = failure;
+    lastFailure = failure;
     if (now - failingSince >= backend.options().outageTimeout().toNanos() / 2
         || deadline.hasPassed()) {
       throw failure;
     }
   }
 
-  /** Returns whether the watch has signalled, or the session has ended. */
+  /**
+   * Waits for a signal of the watch or the session's end. Returns false if the next poll is due.
+   */
   private boolean awaitSignal(Deadline deadline) throws InterruptedException {
     Duration limit = backend.options().pollInterval();
     KeyRange toWatch = entry.toWatch(view.ahead());
     if (watch != null && watch.isBroken()) {
-      // Where watches fail at once, a new one for each would be a flood.
+      // Watches that fail at once must not be replaced at once.
       endWatch();
       limit = pause;
       pause = pause.compareTo(backend.options().pollInterval()) < 0 ? pause.multipliedBy(2) : pause;
@@ -132,8 +134,8 @@ final class EtcdWaiter implements QueueingBackend.Place {
       endWatch();
       watch = backend.watch(toWatch, view.ahead(), wakeUp);
     } else {
-      pause = SHORTEST_PAUSE;
-      watch.saw(view.ahead());
+      pause = MIN_PAUSE;
+      watch.update(view.ahead());
       limit = watch.pollInterval(view.revision(), limit);
     }
     return wakeUp.await(deadline.orIn(limit));

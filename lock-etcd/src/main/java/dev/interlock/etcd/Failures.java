@@ -34,15 +34,15 @@ final class Failures {
 
   private static final String NAME = "etcd";
 
-  // The alerts of servers that ask for clients' certificates (RFC 8446, section 6.2); which one
+  // The alerts of servers that require clients' certificates (RFC 8446, section 6.2). The alert
   // depends on the version of TLS and on the server.
   private static final Pattern CERTIFICATE_ALERT =
       Pattern.compile(
           "fatal alert: (certificate|bad_certificate|unsupported_certificate|unknown_ca"
               + "|access_denied)");
 
-  // The failures of a handshake that last. All others may pass: the connection broke, say, or the
-  // server had no certificate for a moment.
+  // Handshake failures that last. All others may pass: the connection may have broken, for example,
+  // or the server had no certificate for a moment.
   private static final Pattern NO_TLS =
       Pattern.compile(
           "not an SSL/TLS record|fatal alert: (handshake_failure|protocol_version"
@@ -67,12 +67,12 @@ final class Failures {
     this.isOfProgram = isOfProgram;
   }
 
-  /** For the program's own client, which the program may have closed. */
+  /** Returns the failures of the program's own client, which the program may have closed. */
   static Failures ofProgram() {
     return ofProgram(KEYS_OF_LOCKS);
   }
 
-  /** The same for other keys than those of locks. */
+  /** Returns the failures of the program's own client for keys other than those of locks. */
   static Failures ofProgram(String keys) {
     return new Failures("the jetcd client's endpoints", keys, true);
   }
@@ -82,8 +82,9 @@ final class Failures {
   }
 
   /**
-   * Notes that the servers have let this client in. From now on a refused login or TLS handshake
-   * may pass: passwords and certificates are being changed on one side, and not yet on the other.
+   * Notes that the servers have accepted this client. From now on a refused login or TLS handshake
+   * counts as temporary, because passwords and certificates may have changed on one side and not
+   * yet on the other.
    */
   void noteAdmission() {
     admitted = true;
@@ -104,7 +105,7 @@ final class Failures {
       return misconfigured(
           "the jetcd client was closed before the LockClient that uses it", failure);
     }
-    // The innermost is the most precise: a failed login is the cause of a failed request.
+    // The innermost failure is the most precise: a failed login is the cause of a failed request.
     for (int i = chain.size() - 1; i >= 0; i--) {
       Status.Code code = code(chain.get(i));
       if (code != null) {
@@ -139,7 +140,8 @@ final class Failures {
     }
     if (message.contains("authentication is not enabled")) {
       return misconfigured(
-          "has no authentication enabled; leave user and password out, or enable it", failure);
+          "has no authentication enabled; remove user and password from the URI, or enable it",
+          failure);
     }
     if (message.contains("user name is empty")) {
       return misconfigured("needs a user and a password; write user:password@host", failure);
@@ -184,7 +186,7 @@ final class Failures {
     return temporary("the connection broke or could not be made: " + message, failure);
   }
 
-  /** Explains a failure whose cause is plain; null for any other. */
+  /** Explains a failure whose exceptions show its cause; returns null for any other. */
   private @Nullable LockException plain(Throwable failure) {
     if (has(failure, CertificateException.class, CertPathBuilderException.class)) {
       return notAdmitted(
@@ -245,7 +247,7 @@ final class Failures {
     return isSilence(failure) ? temporary("no answer in time", failure) : otherwise.get();
   }
 
-  // The connection may also just have broken.
+  // Temporary, because the connection may just have broken.
   private LockException closedInHandshake(Throwable failure) {
     return temporary(
         "the connection was closed in the TLS handshake; is this a port without TLS?", failure);
@@ -266,7 +268,7 @@ final class Failures {
     return new LockUnavailableException(NAME, endpoint, problem, cause);
   }
 
-  /** A failure that lasts until a person mends it. */
+  /** A failure that lasts until somebody corrects the configuration. */
   LockConfigurationException misconfigured(String problem, @Nullable Throwable cause) {
     return new LockConfigurationException(NAME + " at " + endpoint + ": " + problem, cause);
   }
@@ -276,7 +278,7 @@ final class Failures {
     return has(failure, Status.Code.NOT_FOUND);
   }
 
-  /** Whether the server has refused the request, and has certainly not carried out any of it. */
+  /** Whether the server refused the request, and certainly carried out no part of it. */
   static boolean saysNothingWasDone(Throwable failure) {
     return has(
         failure,
@@ -285,12 +287,14 @@ final class Failures {
         Status.Code.NOT_FOUND);
   }
 
-  /** Whether the server has forgotten the revision that was asked for. */
+  /** Whether the server has compacted the requested revision. */
   static boolean saysRevisionIsCompacted(Throwable failure) {
     return has(failure, Status.Code.OUT_OF_RANGE);
   }
 
-  /** Whether a member refused the request because it knows no leader; another one may know it. */
+  /**
+   * Whether a member refused the request because it knows no leader. Another member may know one.
+   */
   static boolean saysNoLeader(Throwable failure) {
     return saysUnavailable(failure, "etcdserver: no leader");
   }

@@ -41,11 +41,11 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends requests over connections of its own, without jetcd's client: that repeats requests, keeps
- * threads beyond its end, and cannot be given a way to look up hosts.
+ * Sends requests over connections of its own. It does not use jetcd's client, which repeats
+ * requests, keeps threads after it is closed, and does not let its user look up hosts.
  *
- * <p>gRPC is called by one thread only, and by no thread of the program, in which Netty would leave
- * thread-locals, and so the class loader, for good.
+ * <p>Only one thread calls gRPC. In threads of the program Netty would leave thread-locals, which
+ * keep the class loader alive for good.
  */
 final class GrpcClient implements EtcdClient {
 
@@ -54,11 +54,11 @@ final class GrpcClient implements EtcdClient {
   private final Executor thread;
 
   /**
-   * Makes a client.
+   * Creates a client.
    *
-   * @param connections closed with the client
-   * @param calls the same with what every call needs
-   * @param thread calls gRPC
+   * @param connections the channel, which is closed with the client
+   * @param calls the same channel with the interceptors for every call
+   * @param thread the thread that calls gRPC
    */
   GrpcClient(ManagedChannel connections, Channel calls, Executor thread) {
     this.connections = connections;
@@ -93,7 +93,7 @@ final class GrpcClient implements EtcdClient {
         LeaseGrantResponse::new);
   }
 
-  /** etcd answers each message of the stream; here there is one. */
+  /** Sends a single message of the stream, to which etcd sends a single answer. */
   @Override
   public CompletableFuture<LeaseKeepAliveResponse> keepAliveOnce(long lease) {
     return call(
@@ -139,7 +139,8 @@ final class GrpcClient implements EtcdClient {
         .thenComposeAsync(call, thread)
         .exceptionallyCompose(
             failure ->
-                // A request whose token was refused was not carried out, and gets another token.
+                // A request whose token was refused was not carried out. It is sent again with
+                // another token.
                 Errors.isAlwaysSafeToRetry(Status.fromThrowable(failure))
                     ? call.apply(calls)
                     : CompletableFuture.failedFuture(failure))
@@ -189,7 +190,7 @@ final class GrpcClient implements EtcdClient {
     return call::end;
   }
 
-  /** A stream of its own for each watch. */
+  /** A watch, which has a stream of its own. */
   private final class WatchCall implements StreamObserver<WatchResponse> {
 
     private final Watch.Listener listener;
@@ -241,7 +242,7 @@ final class GrpcClient implements EtcdClient {
       try {
         thread.execute(this::cancel);
       } catch (RuntimeException e) {
-        // The client is closed, and its connections with it.
+        // The client and its connections are closed.
       }
     }
 

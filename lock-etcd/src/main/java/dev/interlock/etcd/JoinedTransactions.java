@@ -20,67 +20,70 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends simultaneous transactions of many callers as one. Most of what a transaction costs, on both
- * sides, does not depend on how much it does.
+ * Joins simultaneous transactions of many callers into one. Most of the cost of a transaction, on
+ * both sides, does not depend on its size.
  *
- * <p>While only a few callers wait for answers, each transaction goes alone. Above that number, a
- * transaction waits until what is under way has been answered, and goes together with all others
- * that have come meanwhile.
+ * <p>While only a few callers wait for answers, each transaction is sent alone. Above that number,
+ * a transaction waits until those in flight have been answered, and is sent together with all that
+ * have arrived meanwhile.
  *
  * <p>No caller depends on another one's transaction:
  *
  * <ul>
  *   <li>A joined transaction is carried out if the conditions of all its parts are met, and
- *       otherwise does nothing. If they are not, or if etcd refuses it, as it does when one key is
- *       not permitted, each part goes alone. (Nested transactions would not be refused together;
- *       but releases of etcd exist that check no permissions inside them.)
+ *       otherwise does nothing. If they are not met, or if etcd refuses the transaction because of
+ *       one forbidden key, each part is sent alone. (Nested transactions would not be refused
+ *       together, but some releases of etcd check no permissions inside them.)
  *   <li>After any other failure each part is in doubt, as it would be alone.
- *   <li>All keys that one transaction puts get the same creation revision. Revisions are the order
- *       of a queue, so parts about the same subject are never joined.
+ *   <li>All keys that one transaction puts get the same creation revision. Revisions order a queue,
+ *       so parts with the same subject are never joined.
  *   <li>Parts that enter queues are not joined with parts that leave them, because an etcd that has
  *       reached its quota refuses to put keys, but not to delete them.
- *   <li>If no answer comes for a while, nobody waits for it any longer. A caller that leaves before
- *       its part was sent is in doubt like one whose request is slow on its way.
+ *   <li>If no answer comes for a while, the queued parts stop waiting for it. A caller that leaves
+ *       before its part was sent is in doubt, like a caller whose request is slow.
  * </ul>
  */
 final class JoinedTransactions {
 
-  /** How many callers may wait for answers while each transaction goes alone. */
-  private static final int FEW = 4;
+  /** The maximum number of waiting callers for which each transaction is sent alone. */
+  private static final int MAX_CALLERS_ALONE = 4;
 
-  /** Of up to two operations each; etcd accepts 128 by default (--max-txn-ops). */
-  private static final int MOST_AT_ONCE = 50;
+  /**
+   * Each part has up to two operations; etcd accepts 128 in a transaction by default
+   * (--max-txn-ops).
+   */
+  private static final int MAX_PARTS = 50;
 
-  private static final Duration SILENCE = Duration.ofMillis(50);
+  private static final Duration SILENCE_TIMEOUT = Duration.ofMillis(50);
 
-  private final int few;
+  private final int maxCallersAlone;
   private final Executor later;
   private final AtomicInteger waiting = new AtomicInteger();
   private final Lane entering = new Lane();
   private final Lane leaving = new Lane();
 
   JoinedTransactions(Later later) {
-    this(FEW, task -> later.run(task, SILENCE));
+    this(MAX_CALLERS_ALONE, task -> later.run(task, SILENCE_TIMEOUT));
   }
 
-  /** For tests, which have fewer callers, and say when a while has passed. */
-  JoinedTransactions(int few, Executor later) {
-    this.few = few;
+  /** For tests, which have fewer callers, and decide when a silence has lasted long enough. */
+  JoinedTransactions(int maxCallersAlone, Executor later) {
+    this.maxCallersAlone = maxCallersAlone;
     this.later = later;
   }
 
   /**
-   * What a caller asks for.
+   * A caller's transaction.
    *
-   * @param otherwise what to do if a condition is not met; not done as part of a joined transaction
+   * @param otherwise the operations if a condition is not met; ignored in a joined transaction
    */
   record Transaction(List<Cmp> conditions, List<Op> then, List<Op> otherwise) {}
 
   /**
-   * What became of it.
+   * The answer to a caller's transaction.
    *
-   * @param reads the answers to its own reads
-   * @param whole the answer that these are part of, which has the header
+   * @param reads the answers to the caller's own reads
+   * @param whole the answer to the whole transaction, which has the header
    */
   record Answer(boolean isSucceeded, List<GetResponse> reads, Response whole) {
 
@@ -92,10 +95,10 @@ final class JoinedTransactions {
   /**
    * Puts a key into a queue.
    *
-   * @param client used until the answer
+   * @param client the client, which is used until the answer
    * @param queue the queue
-   * @param transaction has one read in {@code then}, with a short answer, as that of the joined
-   *     transaction is no longer than a client accepts
+   * @param transaction a transaction with one read in {@code then}, whose answer is short, because
+   *     clients limit the answer to the joined transaction
    */
   CompletableFuture<Answer> enter(EtcdClient client, LockKeys queue, Transaction transaction) {
     return entering.send(
@@ -105,9 +108,9 @@ final class JoinedTransactions {
   /**
    * Deletes an entry's key.
    *
-   * @param client used until the answer
+   * @param client the client, which is used until the answer
    * @param entry the entry
-   * @param transaction has no reads in {@code then}
+   * @param transaction a transaction without reads in {@code then}
    */
   CompletableFuture<Answer> leave(EtcdClient client, QueueEntry entry, Transaction transaction) {
     return leaving.send(new Part(client, entry, transaction, 0, new CompletableFuture<>()));
@@ -119,10 +122,10 @@ final class JoinedTransactions {
   }
 
   /**
-   * A caller's transaction.
+   * A caller's transaction that may be joined.
    *
-   * @param reads how many reads it has in {@code then}
-   * @param answer what the caller waits for
+   * @param reads the number of its reads in {@code then}
+   * @param answer the future for which the caller waits
    */
   private record Part(
       EtcdClient client,
@@ -131,41 +134,46 @@ final class JoinedTransactions {
       int reads,
       CompletableFuture<Answer> answer) {}
 
-  /** What was sent as one transaction, and after how many silences. */
+  /** The parts of one transaction that was sent, and the number of silences before that. */
   private record Batch(List<Part> parts, int sentAfter) {}
 
   /** The transactions that may be joined with each other. */
   private final class Lane {
 
-    /** By their subjects, in the order in which they came. All have the same client. */
+    /**
+     * The waiting parts by their subjects, in the order of their arrival. All have the same client.
+     */
     @GuardedBy("this")
     private final Map<Object, Part> queue = new LinkedHashMap<>();
 
-    /** How many are not answered of those that were sent since the last silence. */
+    /** The number of unanswered transactions that were sent since the last silence. */
     @GuardedBy("this")
-    private int underWay;
+    private int inFlight;
 
-    /** How often a while has passed without an answer; nobody waits for what was sent before. */
+    /**
+     * The number of silences so far. The queue does not wait for transactions that were sent before
+     * the last one.
+     */
     @GuardedBy("this")
     private int silences;
 
-    /** Whether a transaction has ended since the last look. */
+    /** Whether a transaction has ended since the last check. */
     @GuardedBy("this")
-    private boolean heard;
+    private boolean transactionEnded;
 
     @GuardedBy("this")
-    private boolean watched;
+    private boolean isWatched;
 
     CompletableFuture<Answer> send(Part part) {
       int number = waiting.incrementAndGet();
       Batch now = null;
       boolean watch = false;
       synchronized (this) {
-        if ((number <= few && queue.isEmpty()) || underWay == 0 || !queue(part)) {
+        if ((number <= maxCallersAlone && queue.isEmpty()) || inFlight == 0 || !queue(part)) {
           now = begin(List.of(part));
-        } else if (!watched) {
-          watched = true;
-          heard = false;
+        } else if (!isWatched) {
+          isWatched = true;
+          transactionEnded = false;
           watch = true;
         }
       }
@@ -186,49 +194,51 @@ final class JoinedTransactions {
     @GuardedBy("this")
     private Batch begin(List<Part> parts) {
       Batch batch = new Batch(parts, silences);
-      underWay++;
+      inFlight++;
       return batch;
     }
 
-    /** Looks after the queue until it is empty: if no transaction ends, the queue does not wait. */
+    /**
+     * Checks for silence until the queue is empty. If no transaction ends, the queue stops waiting.
+     */
     private void watch() {
       try {
-        later.execute(this::look);
+        later.execute(this::checkForSilence);
       } catch (RuntimeException | Error e) {
-        // As without a thread. The next in the queue tries again.
+        // There may be no thread. The next part in the queue tries again.
         synchronized (this) {
-          watched = false;
+          isWatched = false;
         }
       }
     }
 
-    private void look() {
+    private void checkForSilence() {
       Batch next = null;
       synchronized (this) {
         if (queue.isEmpty()) {
-          watched = false;
+          isWatched = false;
           return;
         }
-        if (!heard) {
+        if (!transactionEnded) {
           silences++;
-          underWay = 0;
+          inFlight = 0;
           next = next();
         }
-        heard = false;
+        transactionEnded = false;
       }
       watch();
       transmit(next);
     }
 
-    /** The next parts, which go now; null if none wait. */
+    /** Removes the next parts from the queue; returns null if none wait. */
     @GuardedBy("this")
     private @Nullable Batch next() {
       if (queue.isEmpty()) {
         return null;
       }
-      Batch batch = begin(new ArrayList<>(Math.min(queue.size(), MOST_AT_ONCE)));
+      Batch batch = begin(new ArrayList<>(Math.min(queue.size(), MAX_PARTS)));
       Iterator<Part> next = queue.values().iterator();
-      while (next.hasNext() && batch.parts.size() < MOST_AT_ONCE) {
+      while (next.hasNext() && batch.parts.size() < MAX_PARTS) {
         batch.parts.add(next.next());
         next.remove();
       }
@@ -244,7 +254,7 @@ final class JoinedTransactions {
               .whenComplete(
                   (whole, failure) -> {
                     try {
-                      // First, so that etcd has work while the callers wake up.
+                      // First, so that etcd works while the callers wake up.
                       transmit(nextAfter(batch));
                     } finally {
                       answer(batch.parts, whole, failure);
@@ -253,8 +263,8 @@ final class JoinedTransactions {
     }
 
     private synchronized @Nullable Batch nextAfter(Batch ended) {
-      heard = true;
-      return ended.sentAfter == silences && --underWay == 0 ? next() : null;
+      transactionEnded = true;
+      return ended.sentAfter == silences && --inFlight == 0 ? next() : null;
     }
   }
 
@@ -286,7 +296,7 @@ final class JoinedTransactions {
           .Else(transaction.otherwise.toArray(Op[]::new))
           .commit();
     } catch (RuntimeException | Error e) {
-      // As without memory. The callers wait for an answer.
+      // Memory may be short, but the callers wait for an answer.
       return CompletableFuture.failedFuture(e);
     }
   }

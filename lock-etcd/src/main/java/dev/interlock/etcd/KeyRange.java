@@ -5,10 +5,10 @@ import io.etcd.jetcd.options.OptionsUtil;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One key, or all keys from one up to another.
+ * A single key, or a range of keys.
  *
- * @param from the key, or the first of them
- * @param end the first key behind them, or null for one key
+ * @param from the key, or the first key of the range
+ * @param end the first key behind the range; null for a single key
  */
 record KeyRange(ByteSequence from, @Nullable ByteSequence end) {
 

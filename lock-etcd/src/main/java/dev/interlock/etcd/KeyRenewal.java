@@ -16,13 +16,14 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Renews grants: keeps their leases alive, with one request for all grants of a session, and reads
- * their keys, which also proves that the leader that kept the leases alive still has a majority.
+ * Renews grants. It keeps their leases alive, with one request for all grants of a session. Then it
+ * reads their keys, which also proves that the leader that kept the leases alive still has a
+ * majority.
  */
 final class KeyRenewal {
 
   // etcd accepts 128 operations in a transaction by default (--max-txn-ops).
-  private static final int MOST_OPERATIONS = 100;
+  private static final int MAX_OPERATIONS = 100;
 
   private final Requests requests;
   private final Failures failures;
@@ -38,7 +39,7 @@ final class KeyRenewal {
     Map<Long, Confirmation> alive = new HashMap<>();
     Map<Long, Renewal> failed = new HashMap<>();
     Renewal[] outcomes = new Renewal[grants.size()];
-    List<Renewed> toLookAt = new ArrayList<>();
+    List<Renewed> toCheck = new ArrayList<>();
     for (int i = 0; i < outcomes.length; i++) {
       QueueEntry entry = QueueEntry.of(grants.get(i).claim());
       if (entry == null) {
@@ -53,16 +54,16 @@ final class KeyRenewal {
       if (confirmation == null) {
         outcomes[i] = failed.get(lease);
       } else {
-        toLookAt.add(new Renewed(i, grants.get(i), entry, confirmation));
+        toCheck.add(new Renewed(i, grants.get(i), entry, confirmation));
       }
     }
-    for (List<Renewed> some : Lists.partition(toLookAt, MOST_OPERATIONS)) {
-      look(some, outcomes, deadline);
+    for (List<Renewed> batch : Lists.partition(toCheck, MAX_OPERATIONS)) {
+      check(batch, outcomes, deadline);
     }
     return List.of(outcomes);
   }
 
-  /** A grant whose lease was kept alive, and its index among all. */
+  /** A grant whose lease was kept alive, and its index in the list of grants. */
   private record Renewed(int index, Grant grant, QueueEntry entry, Confirmation confirmation) {}
 
   private void keepAlive(
@@ -85,7 +86,7 @@ final class KeyRenewal {
     }
   }
 
-  private void look(List<Renewed> renewed, Renewal[] outcomes, Deadline deadline)
+  private void check(List<Renewed> renewed, Renewal[] outcomes, Deadline deadline)
       throws InterruptedException {
     Op[] reads = renewed.stream().map(one -> QueueOps.get(one.entry().key())).toArray(Op[]::new);
     TxnResponse answer;
@@ -108,7 +109,7 @@ final class KeyRenewal {
     if (key.getLease() != one.entry().lease()) {
       return new Renewal.Gone(LossReason.TAKEN, "the lock was revoked");
     }
-    if (!one.confirmation().isProvedBy(answer)) {
+    if (!one.confirmation().isProvenBy(answer)) {
       return new Renewal.Failed(
           failures.temporary("the cluster has just changed its leader", null));
     }

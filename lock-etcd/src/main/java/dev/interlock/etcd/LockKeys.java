@@ -11,15 +11,16 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The keys of one lock: the entries of its queue share a prefix.
+ * The keys of one lock. The entries of its queue share a prefix.
  *
- * <p>In a name the slash, the escape character itself and invisible characters are percent-encoded,
- * so that no name's prefix begins another's and a person can read the keys.
+ * <p>In a name the slash, the escape character itself and invisible characters are percent-encoded.
+ * So no lock's prefix begins another's, and people can read the keys.
  *
- * <p>An entry's key shows what its claim uses the name as, because keys are all that many reads
- * fetch. That of an exclusive lock is the session and a number, {@code 694d9a1c-0}; before it is
- * {@code write/}, {@code ~read/} or, say, {@code 2-of-5/} for the other kinds. Versions that know
- * only exclusive locks treat all of them as entries of the queue, and wait until they are gone.
+ * <p>An entry's key shows the share of its claim, because many reads fetch only keys. The key of an
+ * exclusive lock's entry ends with the session and a number, such as {@code 694d9a1c-0}. For the
+ * other kinds {@code write/}, {@code ~read/} or, for example, {@code 2-of-5/} precedes these.
+ * Versions that know only exclusive locks treat all kinds as entries of the queue, and wait until
+ * they are gone.
  */
 final class LockKeys {
 
@@ -27,7 +28,7 @@ final class LockKeys {
 
   private static final String WRITER = "write/";
 
-  /** Sorts behind the others, so that whatever a reader waits for is in one range. */
+  /** Sorts behind the others, so that all entries for which a reader waits are in one range. */
   private static final String READER = "~read/";
 
   private static final Pattern PERMITS = Pattern.compile("(\\d+)-of-(\\d+)/.*");
@@ -42,12 +43,12 @@ final class LockKeys {
     return new LockKeys(locks(namespace) + encoded(name) + '/');
   }
 
-  /** The prefix of the keys of all locks whose names begin with this. */
+  /** The prefix of the keys of all locks whose names begin with the given prefix. */
   static ByteSequence allOf(String namespace, String namePrefix) {
     return bytes(locks(namespace) + encoded(namePrefix));
   }
 
-  /** The name of the lock that a key belongs to, or null if it belongs to none. */
+  /** The name of the lock to which a key belongs, or null if it belongs to none. */
   static @Nullable String name(String namespace, ByteSequence key) {
     String text = key.toString(UTF_8);
     int start = locks(namespace).length();
@@ -73,8 +74,8 @@ final class LockKeys {
   }
 
   /**
-   * The keys of the entries for which a claim waits if they are ahead of it. Readers leave out the
-   * readers, who may be many.
+   * The keys of the entries for which a claim waits if they are ahead of it. For a reader the range
+   * leaves out the other readers, who may be many.
    */
   KeyRange entriesInTheWayOf(Share share) {
     return share.equals(Share.READ)
@@ -82,7 +83,7 @@ final class LockKeys {
         : KeyRange.ofPrefix(prefix());
   }
 
-  /** The key of one entry; the number distinguishes the simultaneous entries of a session. */
+  /** The key of an entry. The number distinguishes the simultaneous entries of a session. */
   ByteSequence entry(Share share, long session, int number) {
     return bytes(prefix + marked(share) + Long.toHexString(session) + "-" + number);
   }
@@ -96,8 +97,8 @@ final class LockKeys {
   }
 
   /**
-   * What the claim of an entry uses the name as. An unknown kind counts as an exclusive lock:
-   * others wait until it is gone.
+   * The share of an entry's claim. An unknown kind counts as an exclusive lock, so others wait
+   * until it is gone.
    */
   Share share(ByteSequence entry) {
     String text = entry.toString(UTF_8);
@@ -122,7 +123,7 @@ final class LockKeys {
     return Share.EXCLUSIVE;
   }
 
-  /** The key that exists as long as a session. */
+  /** The key that exists as long as a session does. */
   static ByteSequence session(String namespace, long session) {
     return bytes(namespace + "/session/" + Long.toHexString(session));
   }

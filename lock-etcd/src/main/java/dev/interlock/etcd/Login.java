@@ -23,18 +23,19 @@ import org.jspecify.annotations.Nullable;
 /**
  * The token of a user, which all connections of a lock client share.
  *
- * <p>For each login etcd computes a hash that is meant to be slow, about 80 ms of a processor. So
- * the client logs in when it has no token, or the server no longer accepts it, and not for every
- * new connection; requests without a token wait for one login together. While many clients log in
- * at the same time, an answer takes longer than the request time-out. As etcd computes it to its
- * end even if the client gives up and asks again, clients with less patience would never get in.
+ * <p>For each login etcd computes a deliberately slow hash, which takes a processor about 80 ms. So
+ * the client does not log in for every new connection, but only when it has no token or the server
+ * no longer accepts it. Requests without a token wait together for one login. While many clients
+ * log in at the same time, an answer takes longer than the request time-out. etcd finishes the hash
+ * even if the client times out and asks again, so clients with a shorter time-out might never log
+ * in.
  */
 final class Login {
 
   private static final Metadata.Key<String> TOKEN =
       Metadata.Key.of("token", Metadata.ASCII_STRING_MARSHALLER);
 
-  /** By default 32 s. gRPC ends a connection that is dead after 12 s. */
+  /** 32 s by default. gRPC closes a dead connection after 12 s. */
   private static final int TIMEOUT_IN_REQUEST_TIMEOUTS = 16;
 
   private static final Status NO_ANSWER =
@@ -44,34 +45,37 @@ final class Login {
   private final Supplier<String> password;
   private final Duration timeout;
 
-  /** The last login, which may be under way; null if there is no token, so that one is needed. */
+  /** The last login, which may be in progress; null if a login is needed. */
   private volatile @Nullable Attempt current;
 
   private volatile long successes;
 
-  /** Where the last login was not answered; one request fails for it, which reports the silence. */
+  /**
+   * The channel on which the last login was not answered. One request then fails at once, which
+   * reports the silence.
+   */
   @GuardedBy("this")
   private @Nullable Channel silent;
 
-  /** Makes the login of a user; the password is asked for at each login. */
+  /** Creates the login of a user. The password is read again at each login. */
   Login(String user, Supplier<String> password, Duration requestTimeout) {
     this.user = user;
     this.password = password;
     this.timeout = requestTimeout.multipliedBy(TIMEOUT_IN_REQUEST_TIMEOUTS);
   }
 
-  /** How often the client has logged in. */
+  /** The number of successful logins. */
   long successes() {
     return successes;
   }
 
-  /** Whether requests may have waited for a login instead of their answers. */
+  /** Whether requests may have waited for a login rather than for their answers. */
   synchronized boolean mayHaveDelayed(long successesBefore) {
     Attempt last = current;
     return (last != null && !last.token.isDone()) || successes != successesBefore;
   }
 
-  /** A login over a channel, and the token for which requests wait. */
+  /** A login over a channel, with the token for which requests wait. */
   private record Attempt(Channel channel, CompletableFuture<Metadata> token) {}
 
   /** Adds the token to one request. */
@@ -80,7 +84,7 @@ final class Login {
     private final Channel channel;
     private volatile @Nullable Metadata used;
 
-    /** Makes the credentials of a request; a login that it needs goes over the channel. */
+    /** Creates the credentials of a request. If it needs a login, that goes over the channel. */
     Credentials(Channel channel) {
       this.channel = channel;
     }
@@ -105,14 +109,14 @@ final class Login {
                 } else if (login.channel == channel) {
                   applier.fail(Status.fromThrowable(failure));
                 } else {
-                  // Requests that have other connections log in over these.
+                  // A request on another channel logs in over its own.
                   apply(applier);
                 }
               });
     }
 
-    /** The request has ended. A token that was not accepted is not used again. */
-    void ended(Status status) {
+    /** Called when the request has ended. Forgets a token that was not accepted. */
+    void onClose(Status status) {
       if (Errors.isAlwaysSafeToRetry(status)) {
         forget(used);
       }
@@ -126,13 +130,16 @@ final class Login {
     }
   }
 
-  /** Begins a login if there is no token; null if the last one over the channel was silent. */
+  /**
+   * Returns the last login, or begins one. Returns null if the last login over the channel was not
+   * answered.
+   */
   private @Nullable Attempt lastOrNew(Channel channel) {
     Attempt last = current;
     if (last != null) {
       return last;
     }
-    Attempt begun = new Attempt(channel, new CompletableFuture<>());
+    Attempt attempt = new Attempt(channel, new CompletableFuture<>());
     synchronized (this) {
       last = current;
       if (last != null) {
@@ -142,15 +149,15 @@ final class Login {
         silent = null;
         return null;
       }
-      current = begun;
+      current = attempt;
     }
     try {
-      send(begun);
+      send(attempt);
     } catch (RuntimeException | Error e) {
-      // Or else all requests would wait for this login.
-      fail(begun, Status.UNAUTHENTICATED.withCause(e));
+      // Otherwise all requests would wait for this login.
+      fail(attempt, Status.UNAUTHENTICATED.withCause(e));
     }
-    return begun;
+    return attempt;
   }
 
   private void send(Attempt login) {

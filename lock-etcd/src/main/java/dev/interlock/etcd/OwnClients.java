@@ -10,13 +10,13 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>gRPC keeps a silent connection for at least ten seconds, and pauses for up to two minutes
  * after refused connections. Both are too long for a lease that must be renewed. A new client
- * connects at once. The old one is closed after the last of its requests, so that the failure of
- * one request breaks no other.
+ * connects at once. The old client is closed after its last request, so that the failure of one
+ * request breaks no other.
  */
 final class OwnClients implements Clients {
 
-  // Limits the connections to a server that refuses them all.
-  private static final Duration SHORTEST_LIFE = Duration.ofMillis(100);
+  // Limits the attempts to connect to a server that refuses all connections.
+  private static final Duration MIN_CLIENT_AGE = Duration.ofMillis(100);
 
   private final Connector connector;
   private final @Nullable Login login;
@@ -111,25 +111,25 @@ final class OwnClients implements Clients {
     @Override
     public void reportFailure() {
       synchronized (OwnClients.this) {
-        if (age() >= SHORTEST_LIFE.toNanos()) {
+        if (age() >= MIN_CLIENT_AGE.toNanos()) {
           replace(generation);
         }
       }
     }
 
     /**
-     * Replaces the client if none of its requests was answered since this one was sent: new
-     * connections would make a slow server slower. A client without any answer so far may still be
-     * connecting. A login is no silence: it takes the server long, and does not pass with another
-     * connection.
+     * Replaces the client if none of its requests was answered since this one was sent. New
+     * connections would make a slow server slower. A client that has had no answer yet may still be
+     * connecting. Waiting for a login does not count as silence: the server needs long for it, on
+     * any connection.
      */
     @Override
     public void reportSilence() {
       synchronized (OwnClients.this) {
-        boolean heard =
+        boolean isAnswering =
             generation.answers != answersBefore
                 || (login != null && login.mayHaveDelayed(loginsBefore));
-        if (!heard && (generation.answers > 0 || age() >= requestTimeout.toNanos())) {
+        if (!isAnswering && (generation.answers > 0 || age() >= requestTimeout.toNanos())) {
           replace(generation);
         }
       }

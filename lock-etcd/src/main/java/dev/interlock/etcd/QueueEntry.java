@@ -11,16 +11,16 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A claim's entry in the lock's queue: a key whose creation revision is its position and, once the
- * lock is granted, the fencing token. A lease keeps the entry, so its key and value are made from
- * the claim when they are needed.
+ * lock is granted, the fencing token. Each lease keeps one, so to save memory its key and value are
+ * computed when they are needed.
  *
- * <p>While the revision is unknown, the transaction that puts the key may still be under way. The
- * key can then be recognized by its value, which is unique. If the key is not there, the session's
- * key is written, which makes that transaction fail if it arrives later.
+ * <p>While the revision is unknown, the transaction that puts the key may still be in flight. The
+ * key can then be recognized by its value, which is unique. If the key is missing, the client
+ * writes the session's key, which makes the transaction fail if it arrives later.
  */
 final class QueueEntry {
 
-  /** Begins the value of an entry that an operator has revoked. */
+  /** The beginning of the value of an entry that an operator has revoked. */
   static final String REVOKED = "revoked|";
 
   private final Claim claim;
@@ -39,7 +39,7 @@ final class QueueEntry {
     this.wakeUp = wakeUp;
   }
 
-  /** The claim's present entry, or null if it has nothing on etcd. */
+  /** The claim's current entry, or null if the claim has nothing on etcd. */
   static @Nullable QueueEntry of(Claim claim) {
     return claim.attachment() instanceof QueueEntry entry ? entry : null;
   }
@@ -69,20 +69,20 @@ final class QueueEntry {
     return number;
   }
 
-  /** Signalled when the entry may have become the first, or may be gone, until it is granted. */
+  /** The signal that the entry may be granted or gone; available until the entry is granted. */
   WakeUp wakeUp() {
     return requireNonNull(wakeUp);
   }
 
   void wake() {
-    WakeUp waiting = wakeUp;
-    if (waiting != null) {
-      waiting.signal();
+    WakeUp current = wakeUp;
+    if (current != null) {
+      current.signal();
     }
   }
 
-  /** The lock is granted, so no waiter needs to be woken. */
-  void granted() {
+  /** Drops the wake-up of an entry that is granted, and so has no waiter. */
+  void stopWaking() {
     wakeUp = null;
   }
 
@@ -99,11 +99,11 @@ final class QueueEntry {
     return revision;
   }
 
-  void created(long at) {
-    revision = at;
+  void setRevision(long created) {
+    revision = created;
   }
 
-  /** The lease that the key is attached to: the session's, or an own one for a fixed TTL. */
+  /** The lease to which the key is attached: the session's, or one of its own for a fixed TTL. */
   long lease() {
     return ownLease == 0 ? session.lease() : ownLease;
   }
@@ -116,27 +116,31 @@ final class QueueEntry {
     ownLease = lease;
   }
 
-  /** The key was seen on this lease. It never moves back from its own lease. */
-  void seenOn(long lease) {
+  /** Records the lease on which the key was seen. The key never moves back from its own lease. */
+  void recordLease(long lease) {
     if (lease == ownLease) {
       leftSession = true;
     }
   }
 
-  /** Whether the key was seen on its own lease; the transaction that moves it may be in doubt. */
+  /**
+   * Whether the key was seen on its own lease, while the transaction that moves it was in doubt.
+   */
   boolean hasLeftSession() {
     return leftSession;
   }
 
-  /** What to watch: the predecessor, or all that have to leave room for the claim. */
+  /**
+   * The keys to watch: the predecessor, or all entries that may have to make room for the claim.
+   */
   KeyRange toWatch(EntriesAhead ahead) {
     return claim.share().isWhole()
         ? KeyRange.ofKey(ahead.keys().iterator().next())
         : keys().entriesInTheWayOf(claim.share());
   }
 
-  /** The one that was first when this was put uses the name in the same way. */
-  void agrees() {
+  /** Marks that the entry agrees with the one that was first when this was put. */
+  void markAgreed() {
     agreed = true;
   }
 
@@ -144,7 +148,10 @@ final class QueueEntry {
     return agreed;
   }
 
-  /** Detaches the entry from its claim: the key is gone, ends with its lease, or was never put. */
+  /**
+   * Detaches the entry from its claim, because the key is gone, ends with its lease, or was never
+   * put.
+   */
   void discard() {
     session.remove(this);
     claim.attach(null);

@@ -26,7 +26,9 @@ final class QueueOps {
     return hasCreateRevision(key, 0);
   }
 
-  /** The key is the one that was created at this revision, and no later one of the same name. */
+  /**
+   * Compares the key's creation revision, which distinguishes it from later keys of the same name.
+   */
   static Cmp hasCreateRevision(ByteSequence key, long revision) {
     return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.createRevision(revision));
   }
@@ -35,7 +37,7 @@ final class QueueOps {
     return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.value(value));
   }
 
-  /** The key has not been written since this revision. */
+  /** Compares the revision of the key's last write. */
   static Cmp hasModRevision(ByteSequence key, long revision) {
     return new Cmp(key, Cmp.Op.EQUAL, CmpTarget.modRevision(revision));
   }
@@ -53,11 +55,12 @@ final class QueueOps {
   }
 
   /**
-   * Shows, in the transaction that puts a claim's entry, whether it holds the name: all entries
-   * that it may have to wait for or, if it waits for every entry, any two of them. These are not
-   * sorted, for which etcd would read all of them while nothing else can be written.
+   * Reads, in the transaction that puts a claim's entry, whether the entry holds the lock. The
+   * result contains all entries for which the claim may have to wait or, if it waits for every
+   * entry, any two. The two are not sorted, because to sort them etcd would read all entries while
+   * no other write could proceed.
    */
-  static Op withPut(LockKeys keys, Share share) {
+  static Op readWithPut(LockKeys keys, Share share) {
     return Op.get(
         keys.prefix(),
         share.isWhole()
@@ -65,14 +68,17 @@ final class QueueOps {
             : all(keys, share).build());
   }
 
-  /** What a claim waits for, if its entry was created at a revision. */
+  /** Reads the entries for which a claim waits whose entry was created at a revision. */
   static Op ahead(LockKeys keys, Share share, long revision) {
     return share.isWhole()
         ? predecessor(keys, revision)
         : Op.get(keys.prefix(), all(keys, share).withMaxCreateRevision(revision - 1).build());
   }
 
-  /** What keeps out a claim that has no entry: any entry, if the claim excludes all others. */
+  /**
+   * Reads the entries that exclude a claim without an entry: any one if the claim excludes all
+   * others.
+   */
   static GetOption inTheWayOf(LockKeys keys, Share share) {
     return share.isWhole() ? any() : all(keys, share).build();
   }
@@ -81,12 +87,12 @@ final class QueueOps {
     return GetOption.builder().withRange(keys.entriesInTheWayOf(share).end()).withKeysOnly(true);
   }
 
-  /** The first entry at a revision; 0 is the latest. */
+  /** Reads the first entry at a revision; 0 is the latest revision. */
   static GetOption first(long revision) {
     return sorted(SortOrder.ASCEND).withLimit(1).withKeysOnly(true).withRevision(revision).build();
   }
 
-  /** The newest entry that is older than a revision. */
+  /** Reads the newest entry that is older than a revision. */
   private static Op predecessor(LockKeys keys, long revision) {
     return Op.get(
         keys.prefix(),
@@ -97,17 +103,17 @@ final class QueueOps {
             .build());
   }
 
-  /** All entries, the holder's first. */
+  /** Reads all entries, the holder's first. */
   static GetOption all() {
     return sorted(SortOrder.ASCEND).build();
   }
 
-  /** So many entries, the holder's first. */
+  /** Reads the oldest entries up to a limit, the holder's first. */
   static GetOption oldest(int limit) {
     return sorted(SortOrder.ASCEND).withLimit(limit).build();
   }
 
-  /** The entry that was created at a revision. */
+  /** Reads the entry that was created at a revision. */
   static GetOption createdAt(long revision) {
     return GetOption.builder()
         .isPrefix(true)
@@ -117,12 +123,12 @@ final class QueueOps {
         .build();
   }
 
-  /** Any entry, which etcd finds faster than the first. */
+  /** Reads any one entry, which etcd finds faster than the first. */
   static GetOption any() {
     return GetOption.builder().isPrefix(true).withLimit(1).build();
   }
 
-  /** So many keys with a prefix, in the order of the keys. */
+  /** Reads keys with a prefix up to a limit, in the order of the keys. */
   static GetOption page(ByteSequence prefix, int limit) {
     return GetOption.builder().withRange(OptionsUtil.prefixEndOf(prefix)).withLimit(limit).build();
   }

@@ -5,12 +5,12 @@ import io.etcd.jetcd.Response;
 import java.util.List;
 
 /**
- * What a queue entry has seen of its queue.
+ * The view that a queue entry has of its queue.
  *
- * @param ahead those for which it waits; of a queue that was not read completely, any of them
+ * @param ahead the entries for which it waits, or any of them if the queue was not read completely
  * @param isComplete whether the queue was read completely
  * @param answer the answer that showed this
- * @param confirmation the session's, when the request was sent
+ * @param confirmation the session's last confirmation when the request was sent
  */
 record QueueView(
     EntriesAhead ahead, boolean isComplete, Response answer, Confirmation confirmation) {
@@ -26,23 +26,23 @@ record QueueView(
     return new QueueView(ahead, isComplete, answer, confirmation);
   }
 
-  /** The same entries, as a later answer showed them. */
+  /** Returns this view with a later answer that showed the same entries. */
   QueueView confirmedBy(Response later, Confirmation confirmation) {
     return new QueueView(ahead, isComplete, later, confirmation);
   }
 
-  /** Whether the entry holds the name. */
-  boolean isTurn() {
+  /** Whether the entry holds the lock. */
+  boolean holdsName() {
     return ahead.leaveRoom();
   }
 
-  /** The store's revision when this was seen. */
+  /** The revision of etcd to which this view belongs. */
   long revision() {
     return answer.getHeader().getRevision();
   }
 
   /** Whether the session was alive under the leader that gave the answer. */
-  boolean isProved() {
-    return confirmation.isProvedBy(answer);
+  boolean isProven() {
+    return confirmation.isProvenBy(answer);
   }
 }

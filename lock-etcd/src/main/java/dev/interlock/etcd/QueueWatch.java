@@ -7,28 +7,28 @@ import io.etcd.jetcd.watch.WatchResponse;
 import java.time.Duration;
 
 /**
- * Signals when enough of the entries ahead may be gone: when as many keys were deleted, and
- * whenever that could have been missed, because the watch has just begun, or has failed.
+ * Signals when enough of the entries ahead may be gone: when enough keys were deleted, and when
+ * deletions could have been missed because the watch has just begun or has failed.
  *
- * <p>A waiter for its predecessor watches that key. Where several claims may hold a name together,
- * all entries ahead count, so it watches their range. The deletions are counted here, and until
- * there is room, etcd is not asked.
+ * <p>A waiter for its predecessor watches that key. Where several claims may hold a lock together,
+ * all entries ahead count, so the waiter watches their range. This class counts the deletions, and
+ * the waiter does not ask etcd until there is room.
  *
- * <p>A signal is a hint. jetcd's watch advances its revision when it reconnects, and can so lose an
- * event for good; a watch whose connection falls silent signals nothing at all.
+ * <p>A signal is a hint. jetcd's watch advances its revision when it reconnects, and may so lose an
+ * event for good. A watch whose connection falls silent signals nothing at all.
  *
  * <p>The watch begins without a revision, because etcd serves watches that begin in the past only
- * ten times a second. It may end up among those all the same: etcd lets it begin after the revision
- * of that moment, which lies in the past if something is written before the watch is registered
- * (recvLoop in api/v3rpc/watch.go, watch in mvcc/watchable_store.go). etcd does not report this,
- * but it did not happen if nothing was written until after the watch had been created. Otherwise
- * the waiter polls until that tenth of a second is over.
+ * ten times a second. It may still become one of those. etcd lets it begin after the current
+ * revision, which lies in the past if something is written before the watch is registered (recvLoop
+ * in api/v3rpc/watch.go, watch in mvcc/watchable_store.go). etcd does not report this, but it did
+ * not happen if nothing was written until after the watch had been created. Otherwise the waiter
+ * polls until the tenth of a second is over.
  */
 final class QueueWatch implements Watch.Listener, AutoCloseable {
 
   private static final Duration FIRST_PAUSE = Duration.ofMillis(5);
 
-  /** The pauses until then, each twice as long as the one before, take 155 ms together. */
+  /** Each pause up to this one is twice as long as the one before; together they take 155 ms. */
   private static final Duration LAST_PAUSE = Duration.ofMillis(80);
 
   private static final long UNKNOWN = -1;
@@ -37,10 +37,10 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
   private final EntriesAhead ahead;
   private final WakeUp wakeUp;
 
-  /** The revision after which the watch begins, known when it has been created. */
-  private volatile long after = UNKNOWN;
+  /** The revision after which the watch begins, unknown until it has been created. */
+  private volatile long startRevision = UNKNOWN;
 
-  /** The next pause of the waiter, if the watch may be served late. */
+  /** The next pause of the waiter if the watch may be served late. */
   private Duration nextPause = FIRST_PAUSE;
 
   private volatile boolean broken;
@@ -54,16 +54,15 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
     this.endOfWatch = client.watchDeletions(watched, this);
   }
 
-  /** Whether this range is watched. */
   boolean isOf(KeyRange range) {
     return watched.equals(range);
   }
 
   /**
-   * The waiter has looked. What it saw may be older than a deletion that was counted here: together
-   * they may leave room, although neither does alone.
+   * Takes over the entries that the waiter has read. They may be older than a deletion that was
+   * counted here: together both may leave room, although neither does alone.
    */
-  void saw(EntriesAhead later) {
+  void update(EntriesAhead later) {
     boolean wasFull = !ahead.leaveRoom();
     ahead.retain(later);
     if (wasFull && ahead.leaveRoom()) {
@@ -71,8 +70,8 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
     }
   }
 
-  /** Whether so many entries were deleted that there may be room. */
-  boolean hasSeenRoom() {
+  /** Whether enough entries were deleted that there may be room. */
+  boolean hasRoom() {
     return ahead.leaveRoom();
   }
 
@@ -88,7 +87,7 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
    * @param usual the poll interval if the watch is served in time
    */
   Duration pollInterval(long seen, Duration usual) {
-    boolean mayBeLate = after != UNKNOWN && seen > after;
+    boolean mayBeLate = startRevision != UNKNOWN && seen > startRevision;
     if (!mayBeLate || nextPause.compareTo(LAST_PAUSE) > 0) {
       return usual;
     }
@@ -100,10 +99,10 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
   @Override
   public void onNext(WatchResponse response) {
     if (response.isCreatedNotify()) {
-      after = response.getHeader().getRevision();
+      startRevision = response.getHeader().getRevision();
     }
     for (WatchEvent event : response.getEvents()) {
-      ahead.gone(event.getKeyValue().getKey());
+      ahead.remove(event.getKeyValue().getKey());
     }
     if (response.isCreatedNotify() || ahead.leaveRoom()) {
       wakeUp.signal();

@@ -16,17 +16,17 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives every call except watches a deadline, and handles answers on the threads that read them:
- * the handlers never block, and cost less than a change of threads.
+ * Gives every call except watches a deadline, and handles answers on the threads that read them,
+ * because the handlers never block and cost less than a change of threads.
  *
  * <p>Adds the token of the user, if there is one.
  *
- * <p>Records when the first call of this process found a connection. Until then the process may be
- * loading the driver, which on a busy machine takes longer than any answer.
+ * <p>Records when this process has sent its first call. Until then it may be loading the driver,
+ * which on a busy machine takes longer than any answer.
  */
 record RequestRules(Duration limit, @Nullable Login login) implements ClientInterceptor {
 
-  private static final ClientStreamTracer.Factory FIRST_SENT =
+  private static final ClientStreamTracer.Factory FIRST_CALL_TRACER =
       new ClientStreamTracer.Factory() {
         @Override
         public ClientStreamTracer newClientStreamTracer(
@@ -34,25 +34,25 @@ record RequestRules(Duration limit, @Nullable Login login) implements ClientInte
           return new ClientStreamTracer() {
             @Override
             public void outboundHeaders() {
-              oneWasSent = true;
+              hasSentCall = true;
             }
           };
         }
       };
 
-  private static volatile boolean oneWasSent;
+  private static volatile boolean hasSentCall;
 
   /** Whether this process has sent a call. */
-  static boolean oneWasSent() {
-    return oneWasSent;
+  static boolean hasSentCall() {
+    return hasSentCall;
   }
 
   @Override
   public <Q, A> ClientCall<Q, A> interceptCall(
       MethodDescriptor<Q, A> method, CallOptions options, Channel next) {
     CallOptions direct = options.withExecutor(MoreExecutors.directExecutor());
-    if (!oneWasSent) {
-      direct = direct.withStreamTracerFactory(FIRST_SENT);
+    if (!hasSentCall) {
+      direct = direct.withStreamTracerFactory(FIRST_CALL_TRACER);
     }
     boolean watch = "etcdserverpb.Watch".equals(method.getServiceName());
     CallOptions limited =
@@ -76,7 +76,7 @@ record RequestRules(Duration limit, @Nullable Login login) implements ClientInte
       @Override
       public void onClose(Status status, Metadata trailers) {
         // First, because the listener may repeat the request.
-        credentials.ended(status);
+        credentials.onClose(status);
         super.onClose(status, trailers);
       }
     };

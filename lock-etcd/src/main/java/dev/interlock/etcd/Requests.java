@@ -16,13 +16,13 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends requests to etcd, each with a deadline. They run on threads of the driver, so that an
- * interrupted caller can leave without breaking a connection.
+ * Sends requests to etcd, each with a deadline. The requests run on threads of the driver, so that
+ * an interrupted caller can leave without breaking a connection.
  */
 final class Requests implements AutoCloseable {
 
-  private static final int TRIES = 2;
-  private static final Duration PAUSE = Duration.ofMillis(50);
+  private static final int MAX_TRIES = 2;
+  private static final Duration RETRY_PAUSE = Duration.ofMillis(50);
 
   private final Clients clients;
   private final Failures failures;
@@ -36,8 +36,8 @@ final class Requests implements AutoCloseable {
   }
 
   /**
-   * Sends a request once, or until a member accepts it: a member without a leader does not, and the
-   * driver goes on to the next one. After a failure the request is in doubt.
+   * Sends a request until a member accepts it. A member without a leader refuses it, and the driver
+   * continues with the next member. After any other failure the request is in doubt.
    *
    * @throws dev.interlock.LockException if no answer came by the deadline, or the answer is a
    *     failure
@@ -54,25 +54,24 @@ final class Requests implements AutoCloseable {
           throw failures.explain(e);
         }
       }
-      if (tries >= TRIES) {
+      if (tries >= MAX_TRIES) {
         // Perhaps no member has a leader at the moment.
-        boolean unused = new WakeUp(time).await(deadline.orIn(PAUSE));
+        boolean unused = new WakeUp(time).await(deadline.orIn(RETRY_PAUSE));
       }
     }
   }
 
   /**
-   * Sends a request, and sends it again over other connections while there is no answer, so that
-   * one suspended member does not use up the time. For requests that may be carried out more than
-   * once. The first answer counts, whichever try it belongs to. Without an answer this throws the
-   * last failure that has a reason: an earlier try was refused, say, and the last one was cut
-   * short.
+   * Sends a request, and repeats it over other connections while there is no answer, so that a
+   * suspended member does not use up the time. The request may be carried out more than once. The
+   * first answer to any of the attempts counts. Without an answer this throws the last failure that
+   * has a reason, so that a time-out does not hide an earlier refusal.
    */
   <T> T askAgain(Deadline deadline, Function<EtcdClient, CompletableFuture<T>> request)
       throws InterruptedException {
     CompletableFuture<T> answer = new CompletableFuture<>();
-    Duration share = deadline.remaining().dividedBy(TRIES);
-    @Nullable Throwable telling = null;
+    Duration share = deadline.remaining().dividedBy(MAX_TRIES);
+    @Nullable Throwable reported = null;
     int tries = 0;
     while (true) {
       Clients.Loan loan = clients.borrow();
@@ -80,8 +79,9 @@ final class Requests implements AutoCloseable {
       Throwable failure = failure(answer, attempt, deadline.orIn(share));
       if (failure != null && Failures.isOfConnection(failure)) {
         report(loan, failure);
-        // A fast failure would repeat itself at once, unless only this member has no leader.
-        Duration pause = Failures.saysNoLeader(failure) && ++tries < TRIES ? Duration.ZERO : PAUSE;
+        // A fast failure would recur at once, unless only this member has no leader.
+        Duration pause =
+            Failures.saysNoLeader(failure) && ++tries < MAX_TRIES ? Duration.ZERO : RETRY_PAUSE;
         if (failure(answer, answer, deadline.orIn(pause)) == null) {
           failure = null;
         }
@@ -89,18 +89,18 @@ final class Requests implements AutoCloseable {
       if (failure == null) {
         return answer.join();
       }
-      if (telling == null || !Failures.isSilence(failure)) {
-        telling = failure;
+      if (reported == null || !Failures.isSilence(failure)) {
+        reported = failure;
       }
       if (deadline.hasPassed()
           || !Failures.isOfConnection(failure)
           || failures.saysClosedByProgram(failure)) {
-        throw failures.explain(telling);
+        throw failures.explain(reported);
       }
     }
   }
 
-  /** Asks by the program's own client, for no longer than the default request time-out. */
+  /** Sends a request through the program's own client, with the default request time-out. */
   static <T> T askAgain(
       Client etcd, Failures failures, Function<EtcdClient, CompletableFuture<T>> request)
       throws InterruptedException {
@@ -109,7 +109,7 @@ final class Requests implements AutoCloseable {
         .askAgain(Deadline.in(time, LockOptions.defaults().requestTimeout()), request);
   }
 
-  /** Passes on an answer, or a failure that another connection would repeat. */
+  /** Passes on an answer, or a failure that would recur on another connection. */
   private static <T> BiFunction<T, @Nullable Throwable, T> answering(CompletableFuture<T> answer) {
     return (value, failure) -> {
       if (failure == null) {
@@ -123,7 +123,10 @@ final class Requests implements AutoCloseable {
     };
   }
 
-  /** Waits for the answer or the end of an attempt; null if the answer is there. */
+  /**
+   * Waits for the answer or the end of an attempt. Returns the failure, or null if there is an
+   * answer.
+   */
   private @Nullable Throwable failure(
       CompletableFuture<?> answer, CompletableFuture<?> attempt, Deadline deadline)
       throws InterruptedException {
@@ -169,20 +172,20 @@ final class Requests implements AutoCloseable {
   private <T> CompletableFuture<T> send(
       Deadline deadline, Function<EtcdClient, CompletableFuture<T>> request) {
     Clients.Loan loan = clients.borrow();
-    // A copy, so that the time-out does not complete the driver's own future, which gives back the
-    // client.
+    // A copy, so that the time-out does not complete the driver's own future, which gives the
+    // client back.
     return later
         .timeOut(start(loan, request).copy(), deadline.remaining())
         .exceptionallyCompose(
             failure -> {
               report(loan, failure);
               return Failures.saysNoLeader(failure) && !deadline.hasPassed()
-                  ? later.after(PAUSE).thenCompose(paused -> send(deadline, request))
+                  ? later.after(RETRY_PAUSE).thenCompose(paused -> send(deadline, request))
                   : CompletableFuture.failedFuture(failure);
             });
   }
 
-  /** Runs what is due later. */
+  /** The scheduler that all requests of the client share. */
   Later later() {
     return later;
   }
@@ -198,7 +201,7 @@ final class Requests implements AutoCloseable {
     CompletableFuture<T> answer;
     try {
       answer = request.apply(loan.client());
-    } catch (RuntimeException | Error e) { // there may be no thread for it now
+    } catch (RuntimeException | Error e) { // there may be no thread
       answer = CompletableFuture.failedFuture(e);
     }
     return answer.whenComplete((result, failure) -> loan.giveBack(failure == null));

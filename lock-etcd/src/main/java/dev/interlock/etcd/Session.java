@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * A lease on etcd that this client keeps alive, with the queue entries that are attached to it.
  *
- * <p>A session has its own key. Every transaction that attaches a key to the lease requires that
- * the session's key has not been written since; to make sure that an earlier transaction will have
- * no effect, the client writes it (see {@link QueueEntry}). {@link #guard()} is the revision of the
- * last known write.
+ * <p>A session has its own key. {@link #guard()} is the revision of its last known write. Every
+ * transaction that attaches a key to the lease requires that the session's key has not been written
+ * since. The client writes the key to make sure that an earlier transaction will have no effect
+ * (see {@link QueueEntry}).
  */
 final class Session {
 
@@ -37,7 +37,7 @@ final class Session {
   private final BitSet numbers = new BitSet();
 
   @GuardedBy("this")
-  private boolean over;
+  private boolean ended;
 
   @GuardedBy("this")
   private boolean idle;
@@ -53,7 +53,7 @@ final class Session {
     this.confirmation = confirmation;
   }
 
-  /** The prefix of its entries' keys. */
+  /** The namespace of the entries' keys. */
   String namespace() {
     return namespace;
   }
@@ -66,7 +66,7 @@ final class Session {
     return key;
   }
 
-  /** How long etcd keeps the lease if it is not kept alive. */
+  /** The time for which etcd keeps the lease if it is not kept alive. */
   Duration timeToLive() {
     return timeToLive;
   }
@@ -80,8 +80,8 @@ final class Session {
     return guard;
   }
 
-  /** The session's key was written at this revision. */
-  synchronized void guardMoved(long revision) {
+  /** Records that the session's key was written at this revision. */
+  synchronized void advanceGuard(long revision) {
     guard = Math.max(guard, revision);
   }
 
@@ -89,29 +89,29 @@ final class Session {
     return confirmation;
   }
 
-  /** Whether it was not confirmed for twice as long as that takes while the server answers. */
+  /** Whether the last confirmation is twice as old as it gets while the server answers. */
   boolean isOverdue(TimeSource time) {
     return time.nanoTime() - confirmation.sentAt() > timeToLive.toNanos() / 2;
   }
 
-  synchronized void confirmed(Confirmation later) {
+  synchronized void recordConfirmation(Confirmation later) {
     if (later.sentAt() - confirmation.sentAt() > 0) {
       confirmation = later;
     }
   }
 
   /**
-   * Adds a queue entry, or returns null if the session is over.
+   * Adds a queue entry, or returns null if the session has ended.
    *
    * @param from the smallest number that the entry may have
    */
   synchronized @Nullable QueueEntry add(Claim claim, WakeUp wakeUp, int from) {
-    if (over) {
+    if (ended) {
       return null;
     }
     idle = false;
-    // The smallest free one, so that a name has few keys: etcd remembers every key that ever
-    // existed until it is compacted.
+    // The smallest free number, so that a lock has few keys: until its compaction, etcd remembers
+    // every key that ever existed.
     int number = numbers.nextClearBit(from);
     numbers.set(number);
     QueueEntry entry = new QueueEntry(claim, this, number, wakeUp);
@@ -120,15 +120,15 @@ final class Session {
   }
 
   /**
-   * Notes that a queue entry's key was created.
+   * Records that a queue entry's key was created.
    *
-   * @return false if the session has ended meanwhile, and the key with it
+   * @return false if the session has over meanwhile, and the key with it
    */
-  synchronized boolean created(QueueEntry entry, long revision) {
-    if (over) {
+  synchronized boolean recordCreation(QueueEntry entry, long revision) {
+    if (ended) {
       return false;
     }
-    entry.created(revision);
+    entry.setRevision(revision);
     return true;
   }
 
@@ -138,20 +138,20 @@ final class Session {
     }
   }
 
-  synchronized boolean isOver() {
-    return over;
+  synchronized boolean hasEnded() {
+    return ended;
   }
 
   /**
-   * Ends the session, unless it has ended, and returns the entries that ended with it. An entry
+   * Ends the session, unless it has over, and returns the entries that over with it. An entry
    * without a known key is not among them: its claim notices the end when it enters the queue, and
    * what it then has on another session must not be reported lost.
    */
   synchronized List<QueueEntry> end() {
-    if (over) {
+    if (ended) {
       return List.of();
     }
-    over = true;
+    ended = true;
     return entries.stream().filter(entry -> entry.revision() != 0).toList();
   }
 
@@ -159,7 +159,7 @@ final class Session {
   synchronized boolean endIfIdle() {
     boolean unused = entries.isEmpty();
     if (unused && idle) {
-      over = true;
+      ended = true;
       return true;
     }
     idle = unused;

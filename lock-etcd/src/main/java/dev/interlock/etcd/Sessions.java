@@ -19,14 +19,14 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The sessions of one client: one for each TTL in whole seconds, begun when it is first needed,
- * kept alive while it has queue entries, and ended when it has been unused for a while.
+ * The sessions of one client, one for each TTL in whole seconds. A session begins when it is first
+ * needed, is kept alive while it has queue entries, and ends when it has been unused for a while.
  */
 final class Sessions implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(Sessions.class);
 
-  // So that the validity of a session's last confirmation never falls below two thirds.
+  // Keeps the remaining validity of a session's last confirmation above two thirds.
   private static final int KEEP_ALIVES_PER_TTL = 4;
   private static final int RETRIES_PER_TTL = 12;
   static final String ENDED = "its lease on etcd has ended";
@@ -40,7 +40,7 @@ final class Sessions implements AutoCloseable {
   private final ConcurrentHashMap<Long, CompletableFuture<Session>> sessions =
       new ConcurrentHashMap<>();
 
-  /** By lease: pending, and awaited when the client is closed. */
+  /** The pending revocations by lease, which the client awaits when it is closed. */
   private final ConcurrentHashMap<Long, CompletableFuture<?>> revocations =
       new ConcurrentHashMap<>();
 
@@ -56,12 +56,12 @@ final class Sessions implements AutoCloseable {
     this.requestTimeout = context.options().requestTimeout();
   }
 
-  /** etcd counts whole seconds. */
+  /** Rounds a TTL up to the whole seconds that etcd counts. */
   static long wholeSeconds(Duration ttl) {
     return Math.max(EtcdTopology.MIN_TTL.toSeconds(), ttl.plusNanos(999_999_999).toSeconds());
   }
 
-  /** Returns a session that lasts for the TTL at least; concurrent callers share one. */
+  /** Returns a session that lasts at least for the TTL. Concurrent callers share one. */
   Session forTtl(Duration ttl, Deadline deadline) throws InterruptedException {
     try {
       return requests.await(lastOrNew(wholeSeconds(ttl)), deadline);
@@ -83,7 +83,7 @@ final class Sessions implements AutoCloseable {
   }
 
   private static boolean hasEnded(CompletableFuture<Session> session) {
-    return session.isCompletedExceptionally() || (session.isDone() && session.join().isOver());
+    return session.isCompletedExceptionally() || (session.isDone() && session.join().hasEnded());
   }
 
   private CompletableFuture<Session> begin(long seconds) {
@@ -103,7 +103,7 @@ final class Sessions implements AutoCloseable {
                               lease,
                               Duration.ofSeconds(grant.getTTL()),
                               revisionOf(put),
-                              new Confirmation(sentAt, Confirmation.ALWAYS)))
+                              new Confirmation(sentAt, Confirmation.BY_CONSENSUS)))
                   .whenComplete(
                       (session, failure) -> {
                         if (failure == null) {
@@ -115,7 +115,7 @@ final class Sessions implements AutoCloseable {
             });
   }
 
-  /** Puts a session's key, unless the locks are stored in a format that is not known. */
+  /** Puts a session's key, unless the locks are stored in an unknown format. */
   private CompletableFuture<TxnResponse> putKey(EtcdClient client, ByteSequence key, long lease) {
     return client
         .txn()
@@ -133,17 +133,17 @@ final class Sessions implements AutoCloseable {
     return put.getHeader().getRevision();
   }
 
-  /** Writes a session's key again after it was deleted. The keys on its lease stay. */
+  /** Writes a session's key again after it was deleted. The other keys on its lease stay. */
   void writeKey(Session session, Deadline deadline) throws InterruptedException {
     try {
-      session.guardMoved(
+      session.advanceGuard(
           revisionOf(
               requests.ask(deadline, client -> putKey(client, session.key(), session.lease()))));
     } catch (LockException e) {
       if (!Failures.saysLeaseIsGone(e)) {
         throw e;
       }
-      over(session, ENDED);
+      end(session, ENDED);
     }
   }
 
@@ -151,11 +151,11 @@ final class Sessions implements AutoCloseable {
   Confirmation confirm(Session session, Deadline deadline) throws InterruptedException {
     try {
       Confirmation confirmation = confirm(session.lease(), deadline);
-      session.confirmed(confirmation);
+      session.recordConfirmation(confirmation);
       return confirmation;
     } catch (LockException e) {
       if (Failures.saysLeaseIsGone(e)) {
-        over(session, ENDED);
+        end(session, ENDED);
       }
       throw e;
     }
@@ -176,11 +176,11 @@ final class Sessions implements AutoCloseable {
   }
 
   private void keepAlive(Session session) {
-    if (session.isOver()) {
+    if (session.hasEnded()) {
       return;
     }
     if (session.endIfIdle()) {
-      forgetEnded();
+      removeEnded();
       revoke(session.lease());
       return;
     }
@@ -194,9 +194,10 @@ final class Sessions implements AutoCloseable {
             .whenComplete(
                 (answer, failure) -> {
                   if (answer != null) {
-                    session.confirmed(new Confirmation(sentAt, answer.getHeader().getRaftTerm()));
+                    session.recordConfirmation(
+                        new Confirmation(sentAt, answer.getHeader().getRaftTerm()));
                   } else if (Failures.saysLeaseIsGone(failure)) {
-                    over(session, ENDED);
+                    end(session, ENDED);
                     return;
                   }
                   schedule(session, failure == null ? KEEP_ALIVES_PER_TTL : RETRIES_PER_TTL);
@@ -204,32 +205,34 @@ final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Ends a session early, because a key on it cannot be deleted in another way. All grants on it
-   * are lost.
+   * Ends a session early, because its key cannot be deleted in another way. All grants on the
+   * session are lost.
+   *
+   * @param why the reason, for the log and for the holders of the lost leases
    */
-  void giveUp(Session session, String why) {
-    log.warn("{}; ending the session instead, which loses all leases on it", why);
-    over(session, "it was ended: " + why);
+  void abandon(Session session, String why) {
+    log.warn("{}; ending the session instead, so all leases on it are lost", why);
+    end(session, "it was ended: " + why);
     revoke(session.lease());
   }
 
-  private void forgetEnded() {
+  private void removeEnded() {
     sessions.values().removeIf(Sessions::hasEnded);
   }
 
-  /** Notes that a session's lease has ended, and every key on it. */
-  void over(Session session, String how) {
+  /** Records that a session's lease has ended, with every key on it. */
+  void end(Session session, String reason) {
     List<QueueEntry> ended = session.end();
-    forgetEnded();
+    removeEnded();
     for (QueueEntry entry : ended) {
       if (!entry.hasOwnLease()) {
-        context.reportLoss(entry.claim(), LossReason.SESSION_ENDED, how);
+        context.reportLoss(entry.claim(), LossReason.SESSION_ENDED, reason);
       }
       entry.wake();
     }
   }
 
-  /** Revokes a lease in the background; if that fails, it expires. */
+  /** Revokes a lease in the background. If that fails, the lease expires. */
   void revoke(long lease) {
     CompletableFuture<?> end = requests.send(requestTimeout, client -> client.revoke(lease));
     revocations.put(lease, end);
@@ -237,7 +240,8 @@ final class Sessions implements AutoCloseable {
         end.whenComplete(
             (answer, failure) -> {
               if (failure != null) {
-                log.debug("lease {} is left to expire", Long.toHexString(lease), failure);
+                log.debug(
+                    "could not revoke lease {}; it will expire", Long.toHexString(lease), failure);
               }
               revocations.remove(lease, end);
             });
@@ -253,12 +257,12 @@ final class Sessions implements AutoCloseable {
       closed = true;
     }
     for (CompletableFuture<Session> session : sessions.values()) {
-      // One that is being begun ends as soon as it has begun.
+      // A session that is just beginning ends as soon as it has begun.
       var unused =
           session.thenAccept(
-              known -> {
-                known.end();
-                revoke(known.lease());
+              begun -> {
+                begun.end();
+                revoke(begun.lease());
               });
     }
     try {
@@ -266,7 +270,7 @@ final class Sessions implements AutoCloseable {
           CompletableFuture.allOf(revocations.values().toArray(new CompletableFuture<?>[0])),
           Deadline.in(time(), requestTimeout));
     } catch (ExecutionException | TimeoutException e) {
-      log.debug("closed before every lease was revoked; the others expire", e);
+      log.debug("the client was closed before all leases were revoked; the others will expire", e);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }

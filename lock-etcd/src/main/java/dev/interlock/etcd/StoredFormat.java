@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The format in which locks are stored below a namespace.
  *
- * <p>This version writes it into each session's key; the empty value of version 0.1 means the same.
- * A later version that stores locks in another way must put a key {@code NAMESPACE/format}, in a
- * transaction that requires that no session of an older version exists. Such a key keeps this
- * version from beginning a session, and so from taking any lock.
+ * <p>This version writes the format into each session's key; the empty value of version 0.1 means
+ * the same. A later version that stores locks in another way must put a key {@code
+ * NAMESPACE/format}, in a transaction that requires that no session of an older version exists.
+ * Such a key keeps this version from beginning a session, and so from acquiring any lock.
  */
 final class StoredFormat {
 
@@ -31,17 +31,17 @@ final class StoredFormat {
     this.key = LockKeys.bytes(namespace + "/format");
   }
 
-  /** Whether no other format is noted for the namespace. */
+  /** Compares whether the namespace has no key with another format. */
   Cmp isKnown() {
     return QueueOps.isAbsent(key);
   }
 
-  /** Reads what {@link #requireKnown} checks. */
+  /** Reads the key that {@link #requireKnown} checks. */
   Op read() {
     return Op.get(key, GetOption.DEFAULT);
   }
 
-  /** Refuses a format that is not known, as the transaction's n-th read found it. */
+  /** Refuses an unknown format that the transaction's n-th read found. */
   void requireKnown(TxnResponse answer, int read, Failures failures) {
     @Nullable KeyValue found = QueueOps.found(answer, read);
     if (found != null) {

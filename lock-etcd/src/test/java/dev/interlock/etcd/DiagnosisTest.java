@@ -63,7 +63,7 @@ class DiagnosisTest {
       LockUri.Endpoint endpoint = new LockUri.Endpoint("127.0.0.1", listening.getLocalPort());
       LockException found =
           new Diagnosis(List.of(endpoint), client::context)
-              .visit(endpoint, 60_000, new Failures(endpoint.toString()));
+              .check(endpoint, 60_000, new Failures(endpoint.toString()));
       refusing.get(1, TimeUnit.MINUTES);
       assertInstanceOf(LockConfigurationException.class, found);
       assertTrue(found.getMessage().contains("asks for a client certificate"), found::toString);

@@ -154,7 +154,7 @@ class EndsTest {
             assertThrows(
                 LockConfigurationException.class, () -> backend.release(claim, Backends.in(limit)));
         assertFalse(backend.endSession(claim, limit, refusal), "it ends without help");
-        assertFalse(QueueEntry.of(claim).session().isOver());
+        assertFalse(QueueEntry.of(claim).session().hasEnded());
         Backends.permit(etcd.leader(), "app", "READWRITE");
         assertTrue(backend.release(claim, Backends.in(limit)));
       }

@@ -135,7 +135,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
     @Override
     @Nullable Attempt await(QueueEntry entry, Deadline until) throws InterruptedException {
       QueueView view = etcd.look(entry, Backends.in(Duration.ofSeconds(20)));
-      if (view.isTurn()) {
+      if (view.holdsName()) {
         return new Attempt.Granted(etcd.grant(entry, view));
       }
       KeyRange before = entry.toWatch(view.ahead());

@@ -222,7 +222,7 @@ class FailuresTest {
       Lease before = client.lock("before").acquire();
       Claim claim = Backends.claim("doubtful");
       doubtful.join(claim, Backends.in(TIMEOUT)).close();
-      QueueEntry.of(claim).created(0);
+      QueueEntry.of(claim).setRevision(0);
       String value = base64("x".repeat(100_000));
       IOException full =
           assertThrows(

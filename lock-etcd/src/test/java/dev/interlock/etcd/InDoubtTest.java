@@ -166,8 +166,8 @@ class InDoubtTest {
       long guard = sent.session().guard();
       assertTrue(backend.release(claim, in(TIMEOUT)));
       place.close();
-      QueueEntry underWay = sent.session().add(claim, sent.wakeUp(), 0);
-      claim.attach(underWay);
+      QueueEntry inFlight = sent.session().add(claim, sent.wakeUp(), 0);
+      claim.attach(inFlight);
       assertFalse(backend.release(claim, in(TIMEOUT)));
 
       boolean put =
@@ -175,8 +175,8 @@ class InDoubtTest {
               .txn()
               .If(
                   QueueOps.hasModRevision(sent.session().key(), guard),
-                  QueueOps.isAbsent(underWay.key()))
-              .Then(QueueOps.put(underWay.key(), underWay.value(), sent.session().lease()))
+                  QueueOps.isAbsent(inFlight.key()))
+              .Then(QueueOps.put(inFlight.key(), inFlight.value(), sent.session().lease()))
               .commit()
               .get()
               .isSucceeded();
@@ -199,16 +199,16 @@ class InDoubtTest {
       Session session = QueueEntry.of(first).session();
       assertTrue(backend.release(first, in(TIMEOUT)));
       place.close();
-      Claim underWay = claim("other");
-      QueueEntry entry = session.add(underWay, new WakeUp(Backends.TIME), 0);
-      underWay.attach(entry);
+      Claim inFlight = claim("other");
+      QueueEntry entry = session.add(inFlight, new WakeUp(Backends.TIME), 0);
+      inFlight.attach(entry);
 
       server.call("/v3/lease/revoke", "{\"ID\":\"" + session.lease() + "\"}");
       assertTrue(released(backend, claim("session")), "on another session");
 
-      assertTrue(session.isOver());
+      assertTrue(session.hasEnded());
       // An answer that was late: its key has ended with the session.
-      assertFalse(session.created(entry, 1));
+      assertFalse(session.recordCreation(entry, 1));
       assertEquals(0, entry.revision());
     }
   }

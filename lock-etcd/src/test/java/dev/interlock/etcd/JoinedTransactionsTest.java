@@ -163,13 +163,14 @@ class JoinedTransactionsTest {
         keys,
         new Transaction(
             List.of(QueueOps.isAbsent(own)),
-            List.of(QueueOps.put(own, VALUE, 1), QueueOps.withPut(keys, Share.EXCLUSIVE)),
+            List.of(QueueOps.put(own, VALUE, 1), QueueOps.readWithPut(keys, Share.EXCLUSIVE)),
             List.of(QueueOps.get(own))));
   }
 
   private CompletableFuture<Answer> leave(String name) {
     Session session =
-        new Session("test", 1, Duration.ofSeconds(30), 1, new Confirmation(0, Confirmation.ALWAYS));
+        new Session(
+            "test", 1, Duration.ofSeconds(30), 1, new Confirmation(0, Confirmation.BY_CONSENSUS));
     QueueEntry entry = new QueueEntry(Backends.claim(name), session, 0, new WakeUp(Backends.TIME));
     return joined.leave(
         client,

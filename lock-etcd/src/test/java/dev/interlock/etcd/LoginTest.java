@@ -235,12 +235,12 @@ class LoginTest {
     connection.answer("a");
     Request second = new Request(login, connection);
     Status refusal = Status.UNAUTHENTICATED.withDescription("etcdserver: invalid auth token");
-    first.credentials.ended(refusal);
+    first.credentials.onClose(refusal);
     Request third = new Request(login, connection);
     connection.answer("b");
     // Sent with the old token.
-    second.credentials.ended(refusal);
-    third.credentials.ended(Status.PERMISSION_DENIED);
+    second.credentials.onClose(refusal);
+    third.credentials.onClose(Status.PERMISSION_DENIED);
     assertEquals("b", third.outcome);
     assertEquals("b", new Request(login, connection).outcome);
     assertEquals(2, connection.begun.size());

@@ -101,9 +101,9 @@ class QueueWatchTest {
   void aDeletionBetweenALookAndItsReportSignals() {
     deleted(second);
     assertFalse(wakeUp.take());
-    watch.saw(ahead(second));
+    watch.update(ahead(second));
     assertTrue(wakeUp.take());
-    watch.saw(ahead(second));
+    watch.update(ahead(second));
     assertFalse(wakeUp.take(), "one signal is enough");
   }
 

@@ -160,7 +160,7 @@ class WaitingTest {
   /** Records the reads that are sent. */
   private static final class Reads implements ClientInterceptor {
     final List<RangeRequest> reads = new CopyOnWriteArrayList<>();
-    final List<RangeRequest> withPut = new CopyOnWriteArrayList<>();
+    final List<RangeRequest> readWithPut = new CopyOnWriteArrayList<>();
 
     @Override
     public <Q, A> ClientCall<Q, A> interceptCall(
@@ -175,7 +175,7 @@ class WaitingTest {
             transaction.getSuccessList().stream()
                 .filter(RequestOp::hasRequestRange)
                 .map(RequestOp::getRequestRange)
-                .forEach((puts ? withPut : reads)::add);
+                .forEach((puts ? readWithPut : reads)::add);
           }
           super.sendMessage(message);
         }
@@ -212,8 +212,8 @@ class WaitingTest {
           recorded.reads.subList(recorded.reads.size() - 6, recorded.reads.size());
       assertTrue(polls.stream().allMatch(Reads::isOfOneKey), () -> "polls: " + polls);
       assertTrue(
-          recorded.withPut.stream().allMatch(read -> Reads.isOfOneKey(read) || isOfAFew(read)),
-          () -> "with a put: " + recorded.withPut);
+          recorded.readWithPut.stream().allMatch(read -> Reads.isOfOneKey(read) || isOfAFew(read)),
+          () -> "with a put: " + recorded.readWithPut);
       lease.release();
       next.get(60, TimeUnit.SECONDS).release();
       last.get(60, TimeUnit.SECONDS).release();
