@@ -59,10 +59,10 @@ final class EtcdUri {
     this.settings = settings.build();
     this.ssl = tlsContext();
     if (!uri.path().isEmpty() && !uri.path().equals("/")) {
-      throw refused("takes no path; set the key prefix with ?namespace=");
+      throw wrong("takes no path; set the key prefix with ?namespace=");
     }
     if (uri.user().isPresent() != uri.password().isPresent()) {
-      throw refused("user and password belong together; write user:password@host");
+      throw wrong("user and password belong together; write user:password@host");
     }
   }
 
@@ -72,12 +72,12 @@ final class EtcdUri {
     Optional<Path> key = uri.get(CLIENT_KEY);
     if (!uri.scheme().equals(TLS_SCHEME)) {
       if (authorities.isPresent() || certificate.isPresent() || key.isPresent()) {
-        throw refused("caCert, clientCert and clientKey are for TLS; write " + TLS_SCHEME + "://");
+        throw wrong("caCert, clientCert and clientKey are for TLS; write " + TLS_SCHEME + "://");
       }
       return null;
     }
     if (certificate.isPresent() != key.isPresent()) {
-      throw refused("clientCert and clientKey belong together");
+      throw wrong("clientCert and clientKey belong together");
     }
     try {
       return new ClientTls(authorities, certificate, key);
@@ -91,7 +91,7 @@ final class EtcdUri {
     }
   }
 
-  private LockConfigurationException refused(String why) {
+  private LockConfigurationException wrong(String why) {
     return new LockConfigurationException(uri.scheme() + " URI: " + why);
   }
 

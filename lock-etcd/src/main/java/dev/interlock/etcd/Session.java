@@ -143,9 +143,9 @@ final class Session {
   }
 
   /**
-   * Ends the session, unless it has over, and returns the entries that over with it. An entry
-   * without a known key is not among them: its claim notices the end when it enters the queue, and
-   * what it then has on another session must not be reported lost.
+   * Ends the session, and returns the entries that ended with it; empty if it had ended before. An
+   * entry without a known key is not among them: its claim notices the end when it joins the queue,
+   * and its entry on another session must not be reported lost.
    */
   synchronized List<QueueEntry> end() {
     if (ended) {

@@ -15,12 +15,12 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The first contact with a database. */
+/** Opens backends on data sources of programs. */
 final class BackendOpener {
 
   private static final Logger log = LoggerFactory.getLogger(BackendOpener.class);
 
-  /** A pool may load a driver, and log in for the first time. */
+  /** Leaves time to load a driver and to log in for the first time. */
   private static final Duration FIRST_CONNECTION_TIMEOUT = Duration.ofSeconds(10);
 
   private static final Pattern ADDRESS = Pattern.compile("jdbc:(?:[^/?;]*//)?([^?;]*).*");
@@ -32,10 +32,10 @@ final class BackendOpener {
     Connections connections = Connections.ofProgram(source, context.time());
     try {
       Server server = identify(connections, settings, context);
-      if (!connections.has(2)) {
+      if (!connections.mayHave(2)) {
         log.warn(
-            "{} at {}: the pool has one connection only; a program that occupies it for long loses"
-                + " its leases. Give the pool {} connections or more",
+            "{} at {}: the pool has only one connection, so a program that occupies it for long"
+                + " loses its leases; give the pool at least {} connections",
             server.database.scheme(),
             server.endpoint,
             server.database == JdbcDatabase.POSTGRESQL ? PostgreSqlListener.MIN_CONNECTIONS : 2);
@@ -85,7 +85,7 @@ final class BackendOpener {
         JdbcDatabase.ofProduct(product)
             .orElseThrow(
                 () ->
-                    failures.wrong(
+                    failures.misconfigured(
                         "is "
                             + product
                             + "; locks can be kept in "
@@ -96,7 +96,7 @@ final class BackendOpener {
     return new Server(database, address(metaData.getURL()));
   }
 
-  /** Without what may be a password. */
+  /** Returns the server and database in a JDBC URL, without its parameters and without a login. */
   private static String address(@Nullable String url) {
     Matcher matcher = ADDRESS.matcher(url == null ? "" : url);
     String address = matcher.matches() ? matcher.group(1) : "";

@@ -4,18 +4,19 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import javax.sql.DataSource;
 
-/** A connection whose settings are put back when it is returned. */
+/** A borrowed connection, whose settings are restored when it is returned. */
 final class Borrowed implements AutoCloseable {
 
-  /** Auto-commit is off, though it was on before. */
+  /** Thrown if auto-commit is off although it was on for earlier connections. */
   static final class InTransactionException extends SQLException {
     private static final long serialVersionUID = 1L;
 
     InTransactionException() {
       super(
-          "the data source has handed out a connection without auto-commit, which others had: it is"
-              + " probably in a transaction of somebody else; pass a data source that hands out"
-              + " each connection to one borrower at a time, and as it was at first",
+          "the data source handed out a connection without auto-commit, although earlier ones had"
+              + " it: the connection is probably in another borrower's transaction; pass a data"
+              + " source that lends each connection to one borrower at a time, with its original"
+              + " settings",
           "25001");
     }
   }
@@ -25,19 +26,19 @@ final class Borrowed implements AutoCloseable {
   final Connection connection;
   private final int timeoutMillis;
 
-  /** For {@link Connections}, whose lock guards both. */
+  /** Used by {@link Connections}, whose lock guards this and {@link #idleSince}. */
   boolean kept;
 
   long idleSince;
 
-  /** Whether it is in somebody's transaction if it has no auto-commit. */
+  /** Whether a missing auto-commit means that the connection is in somebody's transaction. */
   boolean commitsAlways;
 
-  /** Whether it need not be asked if it is read-only. */
+  /** Whether the connection is known not to be read-only. */
   boolean takesWrites;
 
-  private boolean commits;
-  private boolean writes;
+  private boolean autoCommitWasOff;
+  private boolean wasReadOnly;
 
   private Borrowed(Connection connection) throws SQLException {
     this.connection = connection;
@@ -58,14 +59,14 @@ final class Borrowed implements AutoCloseable {
   /**
    * Makes every statement a transaction of its own.
    *
-   * @param answerMillis how long an answer may take
+   * @param answerMillis the time-out of an answer
    * @throws InTransactionException if that would commit somebody's transaction
    */
   void prepare(int answerMillis) throws SQLException {
     connection.setNetworkTimeout(Runnable::run, Math.max(1, answerMillis));
     if (!takesWrites && connection.isReadOnly()) { // some drivers ask the server
       connection.setReadOnly(false);
-      writes = true;
+      wasReadOnly = true;
     }
     takesWrites = true;
     if (!connection.getAutoCommit()) {
@@ -73,27 +74,29 @@ final class Borrowed implements AutoCloseable {
         throw new InTransactionException();
       }
       connection.setAutoCommit(true);
-      commits = true;
+      autoCommitWasOff = true;
     }
     commitsAlways = true;
   }
 
-  /** Ends the connection, so that the next one may lead to another server: the new primary. */
+  /**
+   * Aborts the connection, so that the next one may lead to another server, such as a new primary.
+   */
   void abort() {
     try {
       connection.abort(Runnable::run);
     } catch (SQLException e) {
-      // Broken already.
+      // The connection was broken already.
     }
   }
 
-  /** Asks the server. Returns false, and ends the connection, if there is no answer. */
+  /** Tests the connection. Returns false, and aborts it, if the server does not answer. */
   boolean test() {
     boolean valid = false;
     try {
       valid = connection.isValid(TEST_SECONDS);
     } catch (Throwable e) {
-      // As good as no answer.
+      // This counts as no answer.
     }
     if (!valid) {
       abort();
@@ -115,15 +118,15 @@ final class Borrowed implements AutoCloseable {
       if (connection.isClosed()) {
         return;
       }
-      if (commits) {
+      if (autoCommitWasOff) {
         connection.setAutoCommit(false);
       }
-      if (writes) {
+      if (wasReadOnly) {
         connection.setReadOnly(true);
       }
       connection.setNetworkTimeout(Runnable::run, timeoutMillis);
     } catch (Throwable e) {
-      // Broken; the pool finds out, too.
+      // The connection is broken, which the pool will notice.
     }
   }
 }

@@ -29,38 +29,43 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Lends the connections of a data source to requests, each of which waits until its deadline at
- * most, however long the data source takes. For that, threads of this class fetch the connections.
- * One that arrives too late for its request goes to the next request, or back to the data source.
+ * Lends the connections of a data source to requests. Each request waits at most until its
+ * deadline, however long the data source takes, because threads of this class fetch the
+ * connections. A connection that arrives too late for its request goes to the next request, or back
+ * to the data source.
  *
  * <p>While the client has grants, one connection of a program's data source is kept between
- * requests. A program that uses up its pool can then still renew and release its locks. Those of a
- * pool of the client's own are all kept, for a few seconds.
+ * requests, so that a program that uses up its pool can still renew and release its locks. All
+ * connections of the client's own pool are kept for a few seconds.
  *
- * <p>A data source that chooses a connection by the thread, such as that of the caller's
- * transaction or tenant, only meets threads of this class, which have neither. The same goes for
- * its connections, which may join the transaction of the thread that uses them.
+ * <p>Some data sources choose a connection by the caller's thread, for example by its transaction
+ * or tenant, and some connections join the transaction of the thread that uses them. Both meet only
+ * threads of this class, which have neither a transaction nor a tenant.
  */
 final class Connections implements AutoCloseable {
 
-  /** The number of threads whose call of the data source may still return soon. */
+  /** The maximum number of threads that are not stuck in a hung call. */
   private static final int MAX_WORKERS = 16;
 
   /**
-   * A call that takes longer may never return: the server's packets are lost, or the pool hangs.
+   * The time after which a call of the data source counts as hung: the server's packets may be
+   * lost, or the pool may hang, so it may never return.
    */
-  private static final long HUNG_NANOS = TimeUnit.SECONDS.toNanos(10);
+  private static final long HUNG_CALL_NANOS = TimeUnit.SECONDS.toNanos(10);
 
-  /** With so many hung calls, the next is made only after {@link #HUNG_RETRY_NANOS}. */
+  /**
+   * The number of hung calls from which on the next call is made only after {@link
+   * #HUNG_RETRY_NANOS}.
+   */
   private static final int MAX_HUNG = 48;
 
   private static final long HUNG_RETRY_NANOS = TimeUnit.MINUTES.toNanos(1);
 
-  /** How long threads, and connections that need not be kept, may be idle. */
-  private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(3);
+  /** The time for which threads, and connections that need not be kept, may be idle. */
+  private static final long MAX_IDLE_NANOS = TimeUnit.SECONDS.toNanos(3);
 
-  /** A firewall may forget a connection that is idle for long. */
-  private static final long UNTESTED_NANOS = TimeUnit.SECONDS.toNanos(30);
+  /** The time after which an idle connection is tested, because a firewall may forget it. */
+  private static final long MAX_UNTESTED_NANOS = TimeUnit.SECONDS.toNanos(30);
 
   private final DataSource source;
   private final PoolShare share;
@@ -71,12 +76,12 @@ final class Connections implements AutoCloseable {
   private final TimeSource time;
   private final ThreadFactory threads = DaemonThreads.factory("interlock-jdbc-connections");
 
-  /** As many threads as connections are in use. */
+  /** Has as many threads as connections are in use. */
   private final Executor users =
       new ThreadPoolExecutor(
           0,
           Integer.MAX_VALUE,
-          IDLE_NANOS,
+          MAX_IDLE_NANOS,
           TimeUnit.NANOSECONDS,
           new SynchronousQueue<>(),
           DaemonThreads.factory("interlock-jdbc-requests"));
@@ -87,10 +92,10 @@ final class Connections implements AutoCloseable {
 
   // The lock guards all that follows.
 
-  /** In the order in which they have begun to wait. */
+  /** In the order of their arrival. */
   private final Deque<Waiter> waiters = new ArrayDeque<>();
 
-  /** The calls of the data source that are under way, the oldest first. */
+  /** The calls of the data source that are in progress, the oldest first. */
   private final List<Call> calls = new ArrayList<>();
 
   private final Deque<Borrowed> idle = new ArrayDeque<>();
@@ -99,25 +104,25 @@ final class Connections implements AutoCloseable {
   private int workers;
   private boolean closed;
 
-  /** The data source has thrown an exception that is none of SQL. */
+  /** Thrown if the data source throws an exception that is not an {@link SQLException}. */
   static final class SourceException extends SQLTransientException {
     private static final long serialVersionUID = 1L;
 
     SourceException(Throwable problem) {
       super(
-          "the data source failed on a thread of the lock client, which has no transaction, tenant"
-              + " or the like: "
+          "the data source failed on a thread of the lock client, which has no transaction and no"
+              + " tenant: "
               + problem,
           problem);
     }
   }
 
-  /** A request that waits for a connection. Written under the lock. */
+  /** A request that waits for a connection. Its fields are written under the lock. */
   private static final class Waiter {
     final Thread thread = Thread.currentThread();
     final long since;
 
-    /** Whether it is for a claim that is granted: it is served before the others. */
+    /** Whether the request is for a granted claim, which is served before the others. */
     final boolean isHolder;
 
     volatile boolean served;
@@ -134,7 +139,7 @@ final class Connections implements AutoCloseable {
   private static final class Call {
     final long since;
 
-    /** The connection to test if it is kept, or else to return; null to fetch one. */
+    /** The connection to test if it is kept, or to return otherwise; null to fetch one. */
     final @Nullable Borrowed connection;
 
     Call(long since, @Nullable Borrowed connection) {
@@ -150,7 +155,7 @@ final class Connections implements AutoCloseable {
     this.time = time;
   }
 
-  /** Lends connections of a data source of the program, of which none is fetched yet. */
+  /** Lends connections of a data source of the program. Fetches none yet. */
   static Connections ofProgram(DataSource source, TimeSource time) {
     return new Connections(source, PoolShare.of(source), 0, time);
   }
@@ -160,16 +165,19 @@ final class Connections implements AutoCloseable {
     return new Connections(pool, PoolShare.unlimited(), size, time);
   }
 
-  /** {@return whether the data source is not known to have fewer connections} */
-  boolean has(int connections) {
-    return share.has(connections);
+  /** {@return whether the data source may have this many connections} */
+  boolean mayHave(int connections) {
+    return share.mayHave(connections);
   }
 
   private boolean isOwnPool() {
     return ownPoolSize > 0;
   }
 
-  /** {@return whether the program has closed its data source} Those that cannot tell are open. */
+  /**
+   * {@return whether the program has closed its data source} A data source that cannot tell counts
+   * as open.
+   */
   boolean isClosedByProgram() {
     if (share.isClosed()) {
       return true;
@@ -178,7 +186,7 @@ final class Connections implements AutoCloseable {
       return false;
     }
     try {
-      // Pools have no interface in common, but this method in HikariCP, DBCP and Druid.
+      // Pools have no common interface, but HikariCP, DBCP and Druid have this method.
       return Boolean.TRUE.equals(source.getClass().getMethod("isClosed").invoke(source));
     } catch (ReflectiveOperationException e) {
       return false;
@@ -199,7 +207,7 @@ final class Connections implements AutoCloseable {
   /**
    * Returns a connection, which the caller has to {@linkplain #giveBack give back}.
    *
-   * @param isHolder whether the request is for a claim that is granted
+   * @param isHolder whether the request is for a granted claim
    * @throws SQLException if none comes in time, or the data source failed
    */
   Borrowed borrow(Deadline deadline, boolean isHolder) throws SQLException, InterruptedException {
@@ -216,7 +224,7 @@ final class Connections implements AutoCloseable {
       waiter = new Waiter(time.nanoTime(), isHolder);
       waiters.add(waiter);
       try {
-        summonWorker();
+        wakeOrStartWorker();
       } catch (Throwable e) {
         waiters.remove(waiter);
         throw e;
@@ -248,14 +256,14 @@ final class Connections implements AutoCloseable {
   }
 
   /**
-   * Borrows a connection that is not used for requests meanwhile, and not kept for them.
+   * Borrows a connection for a long time, in which it neither serves requests nor counts as kept.
    *
-   * @param rest how many connections have to be left
-   * @return null if too few would be left
+   * @param minRemaining the number of connections that must remain in the pool
+   * @return the connection; null if too few would remain
    */
-  @Nullable Borrowed borrowForLong(int rest, Deadline deadline)
+  @Nullable Borrowed borrowLongTerm(int minRemaining, Deadline deadline)
       throws SQLException, InterruptedException {
-    if (!share.take(rest)) {
+    if (!share.take(minRemaining)) {
       return null;
     }
     Borrowed borrowed = null;
@@ -275,7 +283,7 @@ final class Connections implements AutoCloseable {
     }
   }
 
-  void giveBackAfterLong(Borrowed borrowed, boolean sound) {
+  void giveBackLongTerm(Borrowed borrowed, boolean sound) {
     share.giveBack();
     giveBack(borrowed, sound);
   }
@@ -286,7 +294,7 @@ final class Connections implements AutoCloseable {
 
   private static SQLException failure(@Nullable Throwable problem) {
     if (problem == null) {
-      return new SQLTransientConnectionException("the data source handed out none");
+      return new SQLTransientConnectionException("the data source handed out no connection");
     }
     for (Throwable cause = problem; cause != null; cause = cause.getCause()) {
       if (cause instanceof SQLException e) {
@@ -299,13 +307,13 @@ final class Connections implements AutoCloseable {
     return new SourceException(problem);
   }
 
-  /** Something to do with a connection, which it gives back. */
+  /** Work with a connection, which it gives back. */
   interface Work<T> {
     T run() throws InterruptedException;
   }
 
   /**
-   * Runs work that uses a connection. It runs on a thread of this class, unless the pool is known
+   * Runs work that uses a connection on a thread of this class, or directly if the pool is known
    * not to join transactions.
    */
   <T> T use(Borrowed connection, Work<T> work) throws InterruptedException {
@@ -315,7 +323,7 @@ final class Connections implements AutoCloseable {
     FutureTask<T> task = new FutureTask<>(work::run);
     try {
       users.execute(task);
-    } catch (OutOfMemoryError e) { // no thread could be had
+    } catch (OutOfMemoryError e) { // there is no thread
       giveBack(connection, false);
       throw e;
     }
@@ -332,7 +340,7 @@ final class Connections implements AutoCloseable {
   /**
    * Takes a connection back.
    *
-   * @param sound whether the server answered the last request on it, be it by an error
+   * @param sound whether the server answered the last request on it, even with an error
    */
   void giveBack(Borrowed connection, boolean sound) {
     Borrowed surplus = connection;
@@ -351,7 +359,7 @@ final class Connections implements AutoCloseable {
       surplus.close();
     }
     if (broken) {
-      returnIdle(true); // what broke it has probably broken these, too
+      returnIdle(true); // the same cause has probably broken these, too
     }
   }
 
@@ -367,17 +375,20 @@ final class Connections implements AutoCloseable {
   private @Nullable Borrowed pollIdle() {
     lock.lock();
     try {
-      Borrowed longest = idle.poll();
-      if (longest != null) {
-        stopKeeping(longest);
+      Borrowed longestIdle = idle.poll();
+      if (longestIdle != null) {
+        stopKeeping(longestIdle);
       }
-      return longest;
+      return longestIdle;
     } finally {
       lock.unlock();
     }
   }
 
-  /** Lends a connection to the first waiter. Returns it if there is none, unless it is kept. */
+  /**
+   * Lends a connection to the first waiter. Without a waiter, keeps the connection idle and returns
+   * null, or returns it if it is not kept.
+   */
   private @Nullable Borrowed lend(Borrowed connection) {
     Waiter first = first(time.nanoTime());
     if (first != null) {
@@ -400,7 +411,7 @@ final class Connections implements AutoCloseable {
     time.unpark(waiter.thread);
   }
 
-  /** Keeps a connection if that is possible. Returns whether it is kept. */
+  /** Keeps a connection if possible. Returns whether it is kept. */
   private boolean keep(Borrowed connection) {
     if (!connection.kept && (isOwnPool() || (kept == 0 && !granted.isEmpty() && share.take(1)))) {
       connection.kept = true;
@@ -409,7 +420,7 @@ final class Connections implements AutoCloseable {
     if (connection.kept && workers == hungCalls()) {
       try {
         startWorker();
-      } catch (OutOfMemoryError e) { // no thread could be had to end the keeping
+      } catch (OutOfMemoryError e) { // there is no thread to end the keeping
         stopKeeping(connection);
       }
     }
@@ -421,16 +432,16 @@ final class Connections implements AutoCloseable {
       connection.kept = false;
       kept--;
       share.giveBack();
-      changed.signal(); // a worker may fetch another one for those who wait
+      changed.signal(); // a worker may fetch another one for the waiters
     }
   }
 
   private boolean isNeeded(Borrowed connection) {
-    return !granted.isEmpty() || time.nanoTime() - connection.idleSince < IDLE_NANOS;
+    return !granted.isEmpty() || time.nanoTime() - connection.idleSince < MAX_IDLE_NANOS;
   }
 
   private boolean isHung(Call call) {
-    return time.nanoTime() - call.since > HUNG_NANOS;
+    return time.nanoTime() - call.since > HUNG_CALL_NANOS;
   }
 
   private int hungCalls() {
@@ -441,32 +452,34 @@ final class Connections implements AutoCloseable {
     return hung;
   }
 
-  /** {@return how many connections have still to be fetched for those who wait} */
+  /** {@return the number of connections that have yet to be fetched for the waiters} */
   private long missing() {
     Waiter first = waiters.peek();
     if (first == null) {
       return 0;
     }
-    // A call that began earlier may hang.
+    // A call that began before the first waiter came may hang.
     long coming =
         calls.stream().filter(call -> call.since - first.since >= 0 && !isHung(call)).count();
     long missing = waiters.size() - coming;
     return isOwnPool() ? Math.min(missing, ownPoolSize - kept - calls.size()) : missing;
   }
 
-  /** {@return whom to serve first of those who have waited since a time or before} */
+  /**
+   * {@return the waiter to serve first among those that have waited since the given time or longer}
+   */
   private @Nullable Waiter first(long since) {
     Waiter first = null;
     for (Waiter waiter : waiters) {
-      boolean goesBefore = first == null || (waiter.isHolder && !first.isHolder);
-      if (waiter.since - since <= 0 && goesBefore) {
+      boolean precedes = first == null || (waiter.isHolder && !first.isHolder);
+      if (waiter.since - since <= 0 && precedes) {
         first = waiter;
       }
     }
     return first;
   }
 
-  private void summonWorker() {
+  private void wakeOrStartWorker() {
     if (workers - calls.size() >= missing()) {
       changed.signal();
     } else if (mayStartWorker()) {
@@ -486,7 +499,7 @@ final class Connections implements AutoCloseable {
     workers++;
   }
 
-  /** Fetches connections for waiters, and tests the kept one until it is not needed any more. */
+  /** Fetches connections for waiters, and tests the kept connections while they are needed. */
   private void work() {
     for (Call call = next(null); call != null; call = next(call)) {
       if (call.connection == null) {
@@ -499,30 +512,34 @@ final class Connections implements AutoCloseable {
     }
   }
 
-  /** Ends a call, and waits until the next one is needed, or this thread is not: then null. */
+  /**
+   * Ends a call, and waits until another call is needed. Returns null if this thread is not needed
+   * any more.
+   */
   private @Nullable Call next(@Nullable Call previous) {
     lock.lock();
     try {
       calls.remove(previous);
       boolean unused = false;
       while (workers - hungCalls() <= MAX_WORKERS) {
-        Borrowed longest = idle.peek();
+        Borrowed longestIdle = idle.peek();
         if (missing() > 0) {
           return begin(null);
-        } else if (longest != null && !isNeeded(longest)) {
+        } else if (longestIdle != null && !isNeeded(longestIdle)) {
           idle.remove();
-          stopKeeping(longest);
-          return begin(longest);
-        } else if (longest != null && time.nanoTime() - longest.idleSince > UNTESTED_NANOS) {
+          stopKeeping(longestIdle);
+          return begin(longestIdle);
+        } else if (longestIdle != null
+            && time.nanoTime() - longestIdle.idleSince > MAX_UNTESTED_NANOS) {
           idle.remove();
-          return begin(longest);
+          return begin(longestIdle);
         } else if (closed || (unused && (kept == 0 || workers - calls.size() > 1))) {
           break;
         }
         try {
-          unused = changed.awaitNanos(IDLE_NANOS) <= 0;
+          unused = changed.awaitNanos(MAX_IDLE_NANOS) <= 0;
         } catch (InterruptedException e) {
-          // It is the data source's, and was late.
+          // A late interrupt of the data source.
         }
       }
       workers--;
@@ -545,7 +562,7 @@ final class Connections implements AutoCloseable {
     try {
       fetched = Borrowed.from(source);
       commits = fetched.connection.getAutoCommit();
-    } catch (Throwable e) { // also a checked one, which a data source in another language may throw
+    } catch (Throwable e) { // a data source in another language may throw any checked exception
       problem = e;
     }
     lock.lock();
@@ -570,7 +587,7 @@ final class Connections implements AutoCloseable {
     }
   }
 
-  /** Reports a failure to somebody who has waited since before the data source was asked. */
+  /** Reports a failure to a waiter that has waited since before the call of the data source. */
   private void report(Throwable problem, Call call) {
     Waiter first = first(call.since);
     if (first == null) {
@@ -584,7 +601,7 @@ final class Connections implements AutoCloseable {
     }
   }
 
-  /** Returns what is kept. A connection that is lent, or being fetched, is returned later. */
+  /** Returns the kept connections. A connection that is lent or being fetched is returned later. */
   @Override
   public void close() {
     lock.lock();

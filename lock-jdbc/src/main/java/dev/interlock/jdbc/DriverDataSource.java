@@ -11,7 +11,7 @@ import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
-/** Connects anew each time, until it is closed. */
+/** A data source without a pool: it makes a new connection each time, until it is closed. */
 final class DriverDataSource implements DataSource, AutoCloseable {
 
   private final Driver driver;
@@ -22,11 +22,12 @@ final class DriverDataSource implements DataSource, AutoCloseable {
   private volatile boolean closed;
 
   /**
-   * Makes one that has not connected yet.
+   * Creates a data source that has not connected yet.
    *
-   * @param properties gives the properties of one connection to the driver, which may change them
-   * @param loginTimeoutSeconds how long the driver takes to connect at most; the properties say it
-   *     to the driver, and this to the pool, which waits for it when it is closed
+   * @param properties supplies the properties of one connection to the driver, which may change
+   *     them
+   * @param loginTimeoutSeconds the maximum time in which the driver connects, for the pool, which
+   *     waits for it when it is closed; the driver itself reads it from the properties
    */
   DriverDataSource(
       Driver driver, String url, Supplier<Properties> properties, int loginTimeoutSeconds) {
@@ -61,7 +62,7 @@ final class DriverDataSource implements DataSource, AutoCloseable {
 
   @Override
   public Connection getConnection(String user, String password) throws SQLException {
-    throw new SQLFeatureNotSupportedException("there is one login for all connections");
+    throw new SQLFeatureNotSupportedException("all connections have the same login");
   }
 
   @Override
@@ -71,12 +72,12 @@ final class DriverDataSource implements DataSource, AutoCloseable {
 
   @Override
   public void setLogWriter(PrintWriter out) {
-    // Drivers log in their own ways.
+    // The drivers have logs of their own.
   }
 
   @Override
   public void setLoginTimeout(int seconds) {
-    // The properties say it.
+    // The properties contain it.
   }
 
   @Override
@@ -86,7 +87,7 @@ final class DriverDataSource implements DataSource, AutoCloseable {
 
   @Override
   public Logger getParentLogger() throws SQLFeatureNotSupportedException {
-    throw new SQLFeatureNotSupportedException("there is none");
+    throw new SQLFeatureNotSupportedException("there is no parent logger");
   }
 
   @Override

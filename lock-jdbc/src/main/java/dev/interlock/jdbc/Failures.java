@@ -11,7 +11,10 @@ import java.util.function.BiFunction;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** Turns the exceptions of drivers into ours: a failure may pass, or a person has to mend it. */
+/**
+ * Turns the exceptions of drivers into exceptions of the lock API: temporary failures and
+ * misconfigurations.
+ */
 final class Failures {
 
   private final String backend;
@@ -25,7 +28,7 @@ final class Failures {
     this.table = table;
   }
 
-  /** {@return whether it is useless to ask for notifications again} */
+  /** {@return whether asking for notifications again would fail as well} */
   static boolean isRefusedForGood(SQLException e) {
     return !(e instanceof SQLTransientException)
         && Stream.of(
@@ -37,90 +40,96 @@ final class Failures {
   }
 
   /**
-   * Notes that the database has let this client in. From now on a refused login may pass: the
-   * password is being changed on one side, and not yet on the other.
+   * Notes that the database has accepted this client. From now on a refused login counts as
+   * temporary, because the password may have changed on one side and not yet on the other.
    */
   void noteAdmission() {
     admitted = true;
   }
 
-  /** {@return the failure as one of ours} */
+  /** {@return the failure as an exception of the lock API} */
   LockException explain(SQLException e) {
-    return explain(e, this::passing);
+    return explain(e, this::temporary);
   }
 
-  /** {@return the failure to get a connection: nothing was sent} */
+  /** {@return the failure to get a connection, in which nothing was sent} */
   LockException notSent(SQLException e) {
-    return explain(e, this::passingUnsent);
+    return explain(e, this::temporaryNotSent);
   }
 
   private LockException explain(
-      SQLException e, BiFunction<String, Throwable, LockUnavailableException> passing) {
+      SQLException e, BiFunction<String, Throwable, LockUnavailableException> temporary) {
     String message = message(e);
     if (e instanceof Connections.SourceException) {
-      return admitted ? passing.apply(message, e) : wrong(message, e);
+      return admitted ? temporary.apply(message, e) : misconfigured(message, e);
     }
     if (SqlFailure.isCausedBy(e, UnknownContentException.class::isInstance)) {
-      return wrong(
+      return misconfigured(
           "the table "
               + table
-              + " holds what this version of Interlock does not know ("
+              + " has contents that this version of Interlock does not know ("
               + message
-              + "); use that version here, too, or another table",
+              + "); upgrade this program, or use another table",
           e);
     }
     return switch (SqlFailure.of(e)) {
       case REFUSED_LOGIN -> {
         String problem = "refuses the user or the password: " + message;
-        yield admitted ? passing.apply(problem, e) : wrong(problem, e);
+        yield admitted ? temporary.apply(problem, e) : misconfigured(problem, e);
       }
-      case MISSING_DATABASE -> wrong("does not have the database: " + message, e);
+      case MISSING_DATABASE -> misconfigured("does not have the database: " + message, e);
       case FORBIDDEN ->
-          wrong(
-              "does not permit the user what locks need, SELECT, INSERT, UPDATE and DELETE on "
+          misconfigured(
+              "does not grant the user the rights that locks need, SELECT, INSERT, UPDATE and"
+                  + " DELETE on "
                   + table
                   + ": "
                   + message,
               e);
-      case MISSING_TABLE -> wrong("the table " + table + " is missing: " + message, e);
-      case READ_ONLY -> passing.apply("is read-only, such as a replica; connect to the primary", e);
-      case TIMEOUT -> passing.apply("no answer in time: " + message, e);
+      case MISSING_TABLE -> misconfigured("the table " + table + " is missing: " + message, e);
+      case READ_ONLY ->
+          temporary.apply("is read-only, such as a replica; connect to the primary", e);
+      case TIMEOUT -> temporary.apply("no answer in time: " + message, e);
       case OUT_OF_RESOURCES ->
-          passing.apply("has no connection left for us, or is out of resources: " + message, e);
-      case CONNECTION -> passing.apply("the connection broke or could not be made: " + message, e);
+          temporary.apply("has no free connection, or is out of resources: " + message, e);
+      case CONNECTION ->
+          temporary.apply("the connection broke or could not be made: " + message, e);
       case MISSING_COLUMN, REFUSED_STATEMENT ->
-          wrong("refuses the statement; is " + table + " a table of locks? " + message, e);
+          misconfigured("refuses the statement; is " + table + " a table of locks? " + message, e);
       case ROLLED_BACK, FOREIGN_STATEMENT, DUPLICATE_KEY, OTHER -> {
         boolean late = e instanceof SQLTransientConnectionException;
-        yield passing.apply((late ? "no connection in time: " : "answered: ") + message, e);
+        yield temporary.apply((late ? "no connection in time: " : "answered: ") + message, e);
       }
     };
   }
 
-  /** {@return the failure of a request that was refused when it was repeated} */
+  /**
+   * {@return the failure of a repeated request that was refused, although the first one may have
+   * been executed}
+   */
   LockUnavailableException afterDoubt(LockConfigurationException e) {
-    return passing("the connection broke, and then: " + e.getMessage(), e);
+    return temporary("the connection broke, and the repeated request failed: " + e.getMessage(), e);
   }
 
-  /** {@return the failure of a thread that was interrupted, and is so again} */
+  /** {@return the failure of an interrupted thread, whose interrupt status this restores} */
   LockUnavailableException interrupted(InterruptedException e) {
     Thread.currentThread().interrupt();
-    return passing("the thread was interrupted while it connected", e);
+    return temporary("the thread was interrupted while it connected", e);
   }
 
-  LockUnavailableException passing(String problem, @Nullable Throwable cause) {
+  LockUnavailableException temporary(String problem, @Nullable Throwable cause) {
     return new LockUnavailableException(backend, endpoint, problem, cause);
   }
 
-  LockUnavailableException passingUnsent(String problem, @Nullable Throwable cause) {
+  LockUnavailableException temporaryNotSent(String problem, @Nullable Throwable cause) {
     return LockUnavailableException.notSent(backend, endpoint, problem, cause);
   }
 
-  LockConfigurationException wrong(String problem, @Nullable Throwable cause) {
+  LockConfigurationException misconfigured(String problem, @Nullable Throwable cause) {
     return new LockConfigurationException(backend + " at " + endpoint + ": " + problem, cause);
   }
 
-  /** The innermost message says most. Statements, which H2 appends, are left out. */
+  /** Returns the innermost message, which says most, without the statement that H2 appends. */
   static String message(SQLException e) {
     Throwable inner = e;
     for (int depth = 0; depth < 20 && inner.getCause() instanceof SQLException cause; depth++) {

@@ -8,10 +8,10 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What differs between databases in the table of fences. Each claim is one atomic statement that
- * leaves the higher of two tokens and keeps the row locked: an update followed by an insert of a
- * missing row would abort the program's transaction on PostgreSQL if another is first, and on
- * InnoDB two such transactions deadlock on the gap.
+ * The statements for the table of fences, which differ between databases. Each claim is one atomic
+ * statement that leaves the higher of two tokens and keeps the row locked. An update followed by an
+ * insert of a missing row would be worse: on PostgreSQL it would abort the program's transaction if
+ * another is first, and on InnoDB two such transactions deadlock on the gap.
  */
 enum FenceDialect {
   POSTGRESQL(
@@ -43,7 +43,7 @@ enum FenceDialect {
       token = GREATEST(token, VALUES(token)), claimed_at = VALUES(claimed_at)\
       """),
 
-  // With IGNORECASE a column of characters would take two names for one.
+  // With IGNORECASE a character column would not distinguish two names.
   H2(
       """
       CREATE TABLE IF NOT EXISTS %s (
@@ -71,7 +71,7 @@ enum FenceDialect {
     this.claim = claim;
   }
 
-  /** The dialect of a connection. The drivers know it without asking the server. */
+  /** Returns the dialect of a connection. The drivers know it without asking the server. */
   static FenceDialect of(Connection connection) throws SQLException {
     String product = connection.getMetaData().getDatabaseProductName();
     return switch (product.toLowerCase(Locale.ROOT)) {
@@ -100,8 +100,8 @@ enum FenceDialect {
               ? token(statement.getResultSet())
               : read(connection, table, key);
         } catch (SQLException e) {
-          // H2's MERGE does not exclude a concurrent insert; its transaction goes on all the same,
-          // and sees the row, unless its snapshot is older.
+          // H2's MERGE does not exclude a concurrent insert. Its transaction can continue, and sees
+          // the row unless its snapshot is older.
           if (this != H2 || !SqlFailure.DUPLICATE_KEY.isCauseOf(e) || tries == MAX_TRIES) {
             throw e;
           }
@@ -131,9 +131,9 @@ enum FenceDialect {
     }
   }
 
-  /** Locks the row of a fence, and returns its token; null if there is none. */
+  /** Locks the row of a fence, and returns its token; null if there is no row. */
   static @Nullable Long read(Connection connection, String table, String key) throws SQLException {
-    // On InnoDB a plain SELECT would show, and begin, a snapshot.
+    // On InnoDB a plain SELECT would read a snapshot, and begin one.
     String sql = "SELECT token FROM " + table + " WHERE name = ? FOR UPDATE";
     try (PreparedStatement statement = prepare(connection, sql, key, null)) {
       return token(statement.executeQuery());
@@ -141,10 +141,10 @@ enum FenceDialect {
   }
 
   /**
-   * Locks the row of a fence, and returns whether it holds this token; if not, ask {@link #read}.
+   * Locks the row of a fence, and returns whether it has this token. If not, use {@link #read}.
    *
-   * <p>It writes the row although nothing changes: PostgreSQL then refuses another transaction
-   * whose snapshot is older, as it would read what this one has not written yet.
+   * <p>It writes the row although nothing changes, so that PostgreSQL refuses another transaction
+   * whose snapshot is older and lacks this transaction's later writes.
    */
   static boolean touch(Connection connection, String table, String key, long token)
       throws SQLException {

@@ -7,14 +7,14 @@ import com.google.common.hash.Hashing;
 import java.util.HexFormat;
 
 /**
- * The key of a lock's fence in its table: printable ASCII, so that every database stores and
- * compares it as it is, whatever its character set and collation. What is not a printable ASCII
- * character, the space and the escape character itself are percent-encoded; the end of a long key
- * is replaced by a hash, after {@code %~}, which no encoding contains.
+ * The key of a lock's fence in its table. It is printable ASCII, so that every database stores and
+ * compares it exactly, whatever its character set and collation. All other characters, the space
+ * and the escape character itself are percent-encoded. In a long key a hash replaces the end, after
+ * {@code %~}, which no encoding contains.
  */
 final class FenceKey {
 
-  private static final int LONGEST = 255;
+  private static final int MAX_LENGTH = 255;
   private static final HexFormat HEX = HexFormat.of().withUpperCase();
 
   private FenceKey() {}
@@ -31,10 +31,10 @@ final class FenceKey {
         key.append('%').append(HEX.toHexDigits(b));
       }
     }
-    if (key.length() <= LONGEST) {
+    if (key.length() <= MAX_LENGTH) {
       return key.toString();
     }
     String hash = "%~" + HEX.formatHex(Hashing.sha256().hashString(key, US_ASCII).asBytes());
-    return key.substring(0, LONGEST - hash.length()) + hash;
+    return key.substring(0, MAX_LENGTH - hash.length()) + hash;
   }
 }

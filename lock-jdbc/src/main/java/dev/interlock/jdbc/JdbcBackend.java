@@ -43,26 +43,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Locks as rows that expire by the server's clock. What one claim holds alone is decided by one
- * statement. What several hold together is read, decided here, and written if the row is still what
- * was read. See {@link LockTable}.
+ * Locks as rows that expire by the server's clock. A single statement decides about an exclusive
+ * lock. The row of a shared lock is read, the client decides, and the result is written if the row
+ * has not changed. See {@link LockTable}.
  */
 final class JdbcBackend implements LockBackend {
 
   private static final Logger log = LoggerFactory.getLogger(JdbcBackend.class);
 
-  /** After so many new rows a client looks for old ones; one purge deletes more than that. */
+  /**
+   * The number of new rows after which a client purges old ones. A purge deletes more rows than
+   * this.
+   */
   private static final int NEW_ROWS_PER_PURGE = 32;
 
-  /** Names that are not used any more leave rows, however few new ones there are. */
+  /** Purges rows of unused names even if there are few new rows. */
   private static final Duration MAX_PURGE_INTERVAL = Duration.ofMinutes(10);
 
   private static final Duration MIN_PURGE_INTERVAL = Duration.ofSeconds(1);
 
-  private static final Duration LONGEST_TTL = Duration.ofDays(36_500);
+  private static final Duration MAX_TTL = Duration.ofDays(36_500);
 
-  /** How often a waiter asks that will be next, if it does not hear of the release. */
-  private static final Duration NEXT_POLL = Duration.ofMillis(100);
+  /** The poll interval of the next waiter if it does not hear of releases. */
+  private static final Duration NEXT_WAITER_POLL = Duration.ofMillis(100);
 
   private final JdbcDatabase database;
   private final String endpoint;
@@ -78,8 +81,8 @@ final class JdbcBackend implements LockBackend {
       new AtomicInteger(ThreadLocalRandom.current().nextInt(NEW_ROWS_PER_PURGE));
   private final AtomicLong nextPurge = new AtomicLong();
 
-  /** More names than that are looked through for waits that are over. */
-  private static final int MANY_WAITS = 1_000;
+  /** The number of waits above which those that are over are removed. */
+  private static final int MAX_WAITS = 1_000;
 
   /** The names that this client waits for. */
   private final Map<String, Wait> waits = new ConcurrentHashMap<>();
@@ -87,7 +90,7 @@ final class JdbcBackend implements LockBackend {
   /**
    * A client's wait for a name, by its own clock.
    *
-   * @param until when it is over unless the client asks again
+   * @param until the time at which it is over unless the client asks again
    */
   private record Wait(long since, long until) {
     boolean isOver(long now) {
@@ -98,8 +101,8 @@ final class JdbcBackend implements LockBackend {
   /**
    * Opens a backend, and creates its table if it is missing.
    *
-   * @param listening where the connection comes from that listens to releases
-   * @param closing what to do when the client is closed
+   * @param listening the source of the connection that listens to releases
+   * @param closing called when the client is closed
    */
   JdbcBackend(
       JdbcDatabase database,
@@ -120,7 +123,7 @@ final class JdbcBackend implements LockBackend {
     this.listener =
         database == JdbcDatabase.POSTGRESQL
                 && PostgreSqlDriver.isPresent()
-                && listening.has(PostgreSqlListener.MIN_CONNECTIONS)
+                && listening.mayHave(PostgreSqlListener.MIN_CONNECTIONS)
             ? new PostgreSqlListener(listening, settings.table(), endpoint, time)
             : null;
     this.closing = closing;
@@ -156,8 +159,8 @@ final class JdbcBackend implements LockBackend {
           if (attempt instanceof Attempt.Granted) {
             connections.protect(claim);
             waits.remove(claim.name());
-          } else if (comesAgain(claim)) {
-            noteWait(claim);
+          } else if (willAskAgain(claim)) {
+            recordWait(claim);
           }
           return attempt;
         });
@@ -181,10 +184,10 @@ final class JdbcBackend implements LockBackend {
   }
 
   /**
-   * Makes a request that may be sent again.
+   * Makes a request that may be repeated.
    *
-   * @param ifMissing the answer if the table does not exist any more, as after a restart without
-   *     data: nothing is held then, and only a new lock needs the table
+   * @param ifMissing the answer if the table no longer exists, as after a restart without data: no
+   *     lock is held then, and only a new lock needs the table
    */
   private <T> T ask(Deadline deadline, Attempts attempts, T ifMissing, Request<T> request)
       throws InterruptedException {
@@ -215,7 +218,7 @@ final class JdbcBackend implements LockBackend {
         return new Attempt.Granted(Grant.forTtl(claim, taken.token(), ttl));
       }
       if (row != null && !row.isFree()) {
-        ensureAgreement(claim, row);
+        requireAgreement(claim, row);
         Long since = waitsSince(claim, row.isReserved(), row.now());
         boolean next = row.isNext(table.waiter);
         if (since == null || (!next && row.isNextBefore(since))) {
@@ -232,21 +235,21 @@ final class JdbcBackend implements LockBackend {
   }
 
   /**
-   * Since when this client waits, by the server's clock; null if the claim does not wait, or is the
-   * first that does. So a lock that is soon free is reserved for nobody. Where waiters poll, nor
-   * does one count while the lock is reserved for another: that one then has some turns in
-   * succession before it has to wait for a poll again.
+   * Returns since when this client has waited, by the server's clock. Null if the claim does not
+   * wait, or makes its first attempt: a lock that is soon free is then reserved for nobody. Where
+   * waiters poll, also null while the lock is reserved for another client, which so gets the lock
+   * several times in succession before it has to wait for a poll again.
    */
   private @Nullable Long waitsSince(Claim claim, boolean reserved, long now) {
-    if (!comesAgain(claim) || (reserved && !hears())) {
+    if (!willAskAgain(claim) || (reserved && !hearsReleases())) {
       return null;
     }
     Wait wait = waitFor(claim.name());
     return wait == null ? null : now - TimeUnit.NANOSECONDS.toMicros(time.nanoTime() - wait.since);
   }
 
-  /** Whether the claim waits, and this is not its last attempt. */
-  static boolean comesAgain(Claim claim) {
+  /** Whether the claim waits and will make another attempt. */
+  static boolean willAskAgain(Claim claim) {
     return claim.reservation().toMillis() > 0;
   }
 
@@ -255,9 +258,9 @@ final class JdbcBackend implements LockBackend {
     return wait == null || wait.isOver(time.nanoTime()) ? null : wait;
   }
 
-  private void noteWait(Claim claim) {
+  private void recordWait(Claim claim) {
     long now = time.nanoTime();
-    if (waits.size() > MANY_WAITS) {
+    if (waits.size() > MAX_WAITS) {
       waits.values().removeIf(wait -> wait.isOver(now));
     }
     Wait wait = waitFor(claim.name());
@@ -265,8 +268,8 @@ final class JdbcBackend implements LockBackend {
     waits.put(claim.name(), new Wait(since, now + claim.reservation().toNanos()));
   }
 
-  /** Whether releases are heard of. */
-  private boolean hears() {
+  /** Whether this client is notified of releases. */
+  private boolean hearsReleases() {
     return listener != null && listener.isListening() && !requests.isPooled();
   }
 
@@ -278,15 +281,16 @@ final class JdbcBackend implements LockBackend {
   }
 
   /**
-   * Returns the answer that others hold the name, or are to get it.
+   * Returns the answer that others hold the lock or will get it first.
    *
-   * @param next whether the next release makes a reservation for this client
+   * @param next whether the next release reserves the lock for this client
    */
   private Attempt busy(Claim claim, Duration retryAfter, @Nullable String holder, boolean next) {
-    boolean first = comesAgain(claim) && waitFor(claim.name()) == null;
-    boolean polls = (next || first) && !hears();
+    boolean first = willAskAgain(claim) && waitFor(claim.name()) == null;
+    boolean polls = (next || first) && !hearsReleases();
     return new Attempt.Busy(
-        polls && retryAfter.compareTo(NEXT_POLL) > 0 ? NEXT_POLL : retryAfter, holder);
+        polls && retryAfter.compareTo(NEXT_WAITER_POLL) > 0 ? NEXT_WAITER_POLL : retryAfter,
+        holder);
   }
 
   private Attempt takeShare(Session session, Claim claim, Deadline deadline)
@@ -325,29 +329,32 @@ final class JdbcBackend implements LockBackend {
     }
   }
 
-  /** Returns who holds and awaits the name that the claim is for, all as the claim uses it. */
+  /**
+   * Returns the holders and waiters of the claim's lock. Refuses a claim that disagrees with them
+   * on its kind or capacity.
+   */
   private SharedHolds stateFor(Claim claim, LockRow row) throws SQLException {
     if (row.isShared()) {
       SharedHolds state = row.shared(database.turnMicros());
       if (!state.isFree()) {
-        ensureAgreement(claim, row);
+        requireAgreement(claim, row);
         return state;
       }
     } else if (!row.isFree()) {
-      ensureAgreement(claim, row);
+      requireAgreement(claim, row);
     }
     return SharedHolds.none(claim.share(), database.turnMicros(), row.now());
   }
 
-  private static void ensureAgreement(Claim claim, LockRow row) {
+  private static void requireAgreement(Claim claim, LockRow row) {
     if (!claim.share().agreesWith(row.use())) {
       throw claim.share().disagreement(claim.name(), row.use());
     }
   }
 
   private Attempt busy(Claim claim, SharedHolds state, SharedHolds.Refusal refusal, long now) {
-    long left = Math.max(0, Math.min(refusal.retryAtMicros() - now, database.longestPollMicros()));
-    Duration retryAfter = Duration.of(left, ChronoUnit.MICROS).plusMillis(1);
+    long micros = Math.max(0, Math.min(refusal.retryAtMicros() - now, database.maxPollMicros()));
+    Duration retryAfter = Duration.of(micros, ChronoUnit.MICROS).plusMillis(1);
     return busy(claim, retryAfter, refusal.holder(), state.isNext(table.waiter));
   }
 
@@ -372,8 +379,8 @@ final class JdbcBackend implements LockBackend {
                     TreeMap::new,
                     Collectors.mapping(Grant::claim, Collectors.toList())));
     Map<Claim, Renewal> outcomes = new HashMap<>();
-    for (Map.Entry<Long, List<Claim>> some : alone.entrySet()) {
-      renewAlone(some.getValue(), some.getKey(), deadline, outcomes);
+    for (Map.Entry<Long, List<Claim>> sameTtl : alone.entrySet()) {
+      renewAlone(sameTtl.getValue(), sameTtl.getKey(), deadline, outcomes);
     }
     for (Grant grant : grants) {
       if (!grant.claim().share().isExclusive()) {
@@ -388,7 +395,7 @@ final class JdbcBackend implements LockBackend {
         ? new Renewal.Confirmed()
         : new Renewal.Gone(
             LossReason.TAKEN,
-            "its row is gone, or says that the lock has ended, was revoked, or is another's");
+            "its row is gone, has expired, was revoked, or belongs to another holder");
   }
 
   private void renewAlone(
@@ -408,10 +415,10 @@ final class JdbcBackend implements LockBackend {
         if (unlocked.contains(claim.id())) {
           outcomes.put(claim, new Renewal.Confirmed());
         } else {
-          others.add(claim); // somebody has locked the row, or the lock is gone
+          others.add(claim); // the row is locked, or the lock is gone
         }
       }
-      Set<String> held =
+      Set<String> holding =
           others.isEmpty()
               ? Set.of()
               : ask(
@@ -422,7 +429,7 @@ final class JdbcBackend implements LockBackend {
                       table.renew(session, others, ttlMicros) == others.size()
                           ? others.stream().map(Claim::id).collect(Collectors.toSet())
                           : table.holding(session, others));
-      others.forEach(claim -> outcomes.put(claim, outcome(held.contains(claim.id()))));
+      others.forEach(claim -> outcomes.put(claim, outcome(holding.contains(claim.id()))));
     } catch (LockException e) {
       claims.forEach(claim -> outcomes.putIfAbsent(claim, new Renewal.Failed(e)));
     }
@@ -447,14 +454,14 @@ final class JdbcBackend implements LockBackend {
   /**
    * A change of a claim's hold.
    *
-   * @param end changes it at a time of the server's clock, and returns when it would have ended, or
-   *     null if there is none
-   * @param wake then says whether those who wait have to be notified
+   * @param end changes the hold at a time of the server's clock, and returns the time at which it
+   *     would have ended; null if there is no hold
+   * @param wake tells, after the change, whether waiters must be notified
    */
   private record HoldChange(
       BiFunction<SharedHolds, Long, @Nullable Long> end, Predicate<SharedHolds> wake) {}
 
-  /** Changes the hold of a claim on a name that is shared. Returns whether there is one. */
+  /** Changes the hold of a claim on a shared lock. Returns whether there is one. */
   private boolean changeHold(Session session, Claim claim, HoldChange change, Deadline deadline)
       throws SQLException, InterruptedException {
     while (true) {
@@ -509,13 +516,18 @@ final class JdbcBackend implements LockBackend {
     Attempts attempts = Attempts.ofHolder();
     boolean released = ask(deadline, attempts, false, request);
     if (!released && attempts.isInDoubt()) {
-      throw failures.passing(
-          "the connection broke; the lock is gone, released by this request or lost before", null);
+      throw failures.temporary(
+          "the connection broke, and the lock is gone: this request released it, or it was lost"
+              + " before",
+          null);
     }
     return released;
   }
 
-  /** Deletes some old rows, if this client has made many new ones, or has not for long. */
+  /**
+   * Deletes some old rows if this client has inserted many new ones, or the last purge was long
+   * ago.
+   */
   private void purge(Session session) {
     long now = time.nanoTime();
     long due = nextPurge.get();
@@ -529,7 +541,7 @@ final class JdbcBackend implements LockBackend {
         nextPurge.set(now + MIN_PURGE_INTERVAL.toNanos());
       }
     } catch (SQLException e) {
-      log.debug("some rows of free locks stay for now", e);
+      log.debug("could not purge rows of free locks; the next purge will", e);
     }
   }
 
@@ -558,20 +570,20 @@ final class JdbcBackend implements LockBackend {
     return change(name, deadline, table::revoke);
   }
 
-  /** Changes the row of a name, and returns whether it was as it had been read. */
+  /** Changes a row, and returns false if it has changed since it was read. */
   private interface Change {
     boolean make(Session session, LockRow row) throws SQLException;
   }
 
   /**
-   * Acts on those who hold a name at the moment. Once the row may have been changed it is not tried
-   * again, as that would hit the next holder.
+   * Acts on the current holders of a lock. Does not repeat a change that may have been executed,
+   * because that would hit the next holder.
    */
   private boolean change(String name, Deadline deadline, Change change)
       throws InterruptedException {
     while (true) {
-      // The read, which may be repeated, also shows that the connection works.
-      Optional<LockRow> held =
+      // The read may be repeated, and also shows that the connection works.
+      Optional<LockRow> heldRow =
           ask(
               deadline,
               new Attempts(),
@@ -580,11 +592,11 @@ final class JdbcBackend implements LockBackend {
                 LockRow row = table.read(session, name);
                 return row.state().isHeld() ? Optional.of(row) : Optional.empty();
               });
-      if (held.isEmpty()) {
+      if (heldRow.isEmpty()) {
         return false;
       }
       if (requests.single(
-          deadline, orIfMissing(false, session -> change.make(session, held.get())))) {
+          deadline, orIfMissing(false, session -> change.make(session, heldRow.get())))) {
         return true;
       }
       requests.pause(deadline);
@@ -602,22 +614,22 @@ final class JdbcBackend implements LockBackend {
         new LockPage(List.of(), null),
         session -> {
           List<LockRow> rows = table.page(session, from, NameRange.end(first), limit);
-          List<LockState> held = new ArrayList<>();
+          List<LockState> states = new ArrayList<>();
           for (LockRow row : rows) {
             LockState state = row.state();
             if (state.isHeld() && row.name().startsWith(prefix)) {
-              held.add(state);
+              states.add(state);
             }
           }
           return new LockPage(
-              held,
+              states,
               rows.size() < limit
                   ? null
                   : NameRange.text(LockTable.key(rows.get(rows.size() - 1).name())));
         });
   }
 
-  /** Half a character at the end of a prefix has no bytes. */
+  /** Removes half a surrogate pair at the end of a prefix, which cannot be encoded. */
   private static String wellFormed(String prefix) {
     boolean half =
         !prefix.isEmpty() && Character.isHighSurrogate(prefix.charAt(prefix.length() - 1));
@@ -643,14 +655,17 @@ final class JdbcBackend implements LockBackend {
     closing.run();
   }
 
-  /** Below the least one, drift, rounding and a slow commit would take most of the TTL. */
+  /**
+   * Raises the TTL to the minimum, below which drift, rounding and a slow commit would take most of
+   * it.
+   */
   private Duration effectiveTtl(Claim claim) {
     Duration ttl = claim.ttl();
     if (ttl.compareTo(info().minTtl()) < 0) {
       return info().minTtl();
     }
-    if (ttl.compareTo(LONGEST_TTL) > 0) {
-      return LONGEST_TTL;
+    if (ttl.compareTo(MAX_TTL) > 0) {
+      return MAX_TTL;
     }
     return Duration.of(SharedHolds.micros(ttl), ChronoUnit.MICROS);
   }

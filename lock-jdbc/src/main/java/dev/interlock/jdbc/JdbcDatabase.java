@@ -131,22 +131,21 @@ public enum JdbcDatabase {
     return this == MARIADB || this == MYSQL;
   }
 
-  /**
-   * {@return how long those whose turn it is are waited for, until they ask: longer if they poll}
-   */
+  /** {@return the time that waiters have to use their turn, which is longer if they poll} */
   long turnMicros() {
     return this == POSTGRESQL ? 200_000 : 800_000;
   }
 
-  /** {@return how often those must ask who are to notice their turn} */
-  long longestPollMicros() {
+  /** {@return the maximum poll interval with which waiters notice their turn} */
+  long maxPollMicros() {
     return this == POSTGRESQL ? Long.MAX_VALUE : turnMicros() / 2;
   }
 
   /**
-   * A server that writes to its disk before it answers. What it may forget all the same (a replica
-   * that takes over, an older backup, a clock that ends leases early, a person) costs exclusion.
-   * Tokens still rise: they are no lower than the server's clock, in sixteenths of a millisecond.
+   * The promises of a server that writes to its disk before it answers. Locks may still be
+   * forgotten or end early, through a replica that takes over, an older backup, a clock step or a
+   * person; then exclusion is lost. Tokens still rise, because they are no lower than the server's
+   * clock in sixteenths of a millisecond.
    */
   private static BackendInfoBuilder server(BackendInfoBuilder database) {
     return common(database)
@@ -154,7 +153,10 @@ public enum JdbcDatabase {
         .promise(Guarantee.TOKENS_ONLY, Fault.SERVER_RESTARTED_EMPTY);
   }
 
-  /** H2 answers before a commit is on the disk, or keeps everything in memory. */
+  /**
+   * The promises of H2, which answers before a commit is on the disk, or keeps everything in
+   * memory.
+   */
   private static BackendInfoBuilder lazyWriter(BackendInfoBuilder database) {
     return common(database)
         .promise(Guarantee.TOKENS_ONLY, Fault.SERVER_RESTARTED, Fault.SERVER_RESTARTED_EMPTY);

@@ -52,9 +52,9 @@ import java.util.regex.Pattern;
  * lease, which succeeds while no later holder has claimed and waits until the lost transaction has
  * ended, and then read what is there. A claim of the same token may be repeated at any time.
  *
- * <p>The table has one row per lock, which is never deleted here. A row whose last claim is older
- * than any process may pause can be deleted: a holder that has claimed before, and checks its token
- * after that, is refused.
+ * <p>The table has one row per lock, which is never deleted here. You may delete a row whose last
+ * claim is older than the longest pause of any process. A holder whose claim was deleted is refused
+ * when it checks its token.
  *
  * <p>Tokens of a semaphore's permits, and of readers, must not be claimed: several are valid at
  * once. An instance is immutable and may be used by all threads. Each call uses the connection that
@@ -213,12 +213,12 @@ public final class JdbcFence {
     requirePositive(token);
     if (connection.getAutoCommit()) {
       throw new IllegalStateException(
-          "a check protects what is written in the same transaction: call setAutoCommit(false)");
+          "a check protects only writes of the same transaction; call setAutoCommit(false) first");
     }
     if (FenceDialect.touch(connection, table, key, token)) {
       return;
     }
-    // A driver set up to count changed rows does not count this one.
+    // A driver that is configured to count changed rows does not count this one.
     Long claimed = FenceDialect.read(connection, table, key);
     if (claimed == null || claimed != token) {
       throw new StaleTokenException(name, token, claimed);

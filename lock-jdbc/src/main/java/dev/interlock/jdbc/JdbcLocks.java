@@ -7,7 +7,7 @@ import java.util.Objects;
 import javax.sql.DataSource;
 
 /**
- * Locks in a database that the program uses already.
+ * Opens lock clients on a data source of the program's own.
  *
  * <pre>{@code
  * DataSource database = ...; // the pool itself
@@ -16,20 +16,20 @@ import javax.sql.DataSource;
  * }
  * }</pre>
  *
- * <p>The lock client never closes the data source, which has to outlive it. Each request borrows a
+ * <p>The lock client never closes the data source, which must outlive it. Each request borrows a
  * connection, executes one or two statements, each as a transaction of its own, and returns the
  * connection with the settings that it had.
  *
  * <ul>
- *   <li>Connections are taken on threads of the client, which have neither a transaction nor a
- *       tenant. A data source that chooses by the caller's thread always leads to the database that
- *       it has for such threads.
- *   <li>{@link LockOptions#requestTimeout()} limits how long a request waits for a connection and
- *       for the answer together, however long the data source itself would wait.
+ *   <li>Threads of the client fetch the connections; they have neither a transaction nor a tenant.
+ *       A data source that chooses by the caller's thread always leads to its database for such
+ *       threads.
+ *   <li>{@link LockOptions#requestTimeout()} limits the time in which a request waits for a
+ *       connection and the answer together, however long the data source itself would wait.
  *   <li>One connection is kept while the client has leases, so that they are renewed and released
  *       even if the program uses up its pool. On PostgreSQL another one listens for releases while
- *       a thread waits. Of a HikariCP pool at least one connection is left; a pool of one
- *       connection protects no leases.
+ *       a thread waits. At least one connection of a HikariCP pool is left to the program; in a
+ *       pool of one connection none is kept, so the leases are not protected.
  * </ul>
  */
 public final class JdbcLocks {
@@ -42,7 +42,7 @@ public final class JdbcLocks {
    * @param database where the locks are kept: PostgreSQL, MariaDB, MySQL or H2
    * @return a new client
    * @throws LockConfigurationException if the database is another one, refuses the user, lacks the
-   *     table and does not permit creating it, or has something else under its name
+   *     table and does not permit creating it, or has something else by that name
    * @throws dev.interlock.LockUnavailableException if the database does not answer
    */
   public static LockClient using(DataSource database) {

@@ -9,7 +9,7 @@ import dev.interlock.spi.UriParameter;
 import java.util.List;
 import java.util.Set;
 
-/** A database, with a small pool of connections for its locks alone. */
+/** Opens lock clients on a database by a URI, with a small pool of connections of their own. */
 abstract class JdbcProvider implements LockProvider {
 
   private final JdbcDatabase database;
@@ -44,7 +44,7 @@ abstract class JdbcProvider implements LockProvider {
     OwnPool pool = OwnPool.open(jdbc);
     Connections connections =
         Connections.ofOwnPool(pool.connections(), jdbc.maxConnections(), context.time());
-    // Its connections come from outside of the pool.
+    // The listening connection does not come from the pool.
     Connections listening = Connections.ofProgram(pool.driver(), context.time());
     try {
       return new JdbcBackend(

@@ -8,7 +8,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How locks are kept in a database. Immutable. Clients that share locks must share the table.
+ * Settings for the storage of locks in a database. Immutable. Clients that share locks must use the
+ * same table.
  *
  * <p>By default the table is {@code interlock_lock}, is created if it is missing, and remembers the
  * last fencing token of a name for at least an hour after its last lease.
@@ -62,10 +63,10 @@ public final class JdbcSettings {
   }
 
   /**
-   * For how long the last fencing token of a name is remembered after the end of its last lease, at
-   * least, by the server's clock. Default 1 hour. During that time, and while the lock is held,
-   * tokens rise wherever that clock is set. Later they rise because they are no lower than the
-   * clock, so a forgotten token is never repeated unless the clock is set back by more than this
+   * The minimum time for which the last fencing token of a name is remembered after the end of its
+   * last lease, by the server's clock. Default 1 hour. During that time, and while the lock is
+   * held, tokens rise however the clock is set. Later they rise because they are no lower than the
+   * clock. So a forgotten token is never repeated unless the clock is set back by more than this
    * time.
    *
    * @return the retention
@@ -100,8 +101,8 @@ public final class JdbcSettings {
     private static final Pattern TABLE =
         Pattern.compile("(?:[A-Za-z_][A-Za-z0-9_]{0,62}\\.)?[A-Za-z_][A-Za-z0-9_]{0,49}");
 
-    private static final Duration SHORTEST = Duration.ofSeconds(1);
-    private static final Duration LONGEST = Duration.ofDays(3650);
+    private static final Duration MIN_FENCE_RETENTION = Duration.ofSeconds(1);
+    private static final Duration MAX_FENCE_RETENTION = Duration.ofDays(3650);
 
     private String table = "interlock_lock";
     private boolean createSchema = true;
@@ -145,14 +146,15 @@ public final class JdbcSettings {
     /**
      * Sets {@link JdbcSettings#fenceRetention()}.
      *
-     * @param fenceRetention 1 second to 10 years; longer than the clocks of servers and replicas
-     *     that take over may ever be set back
+     * @param fenceRetention 1 second to 10 years; longer than any step by which the clocks of
+     *     servers, and of replicas that take over, may be set back
      * @return this builder
      * @throws LockConfigurationException if it is out of range
      */
     @CanIgnoreReturnValue
     public Builder fenceRetention(Duration fenceRetention) {
-      if (fenceRetention.compareTo(SHORTEST) < 0 || fenceRetention.compareTo(LONGEST) > 0) {
+      if (fenceRetention.compareTo(MIN_FENCE_RETENTION) < 0
+          || fenceRetention.compareTo(MAX_FENCE_RETENTION) > 0) {
         throw new LockConfigurationException(
             "fenceRetention must be between 1 s and 3650 days, not " + fenceRetention);
       }

@@ -14,12 +14,12 @@ import java.util.Properties;
 import java.util.stream.Collectors;
 
 /**
- * What a URI of this module's schemes says.
+ * The settings in a URI for a database.
  *
  * @param uri the URI
  * @param database the database that its scheme means
- * @param settings those of the table
- * @param requestTimeout how long a request may take
+ * @param settings the settings of the table
+ * @param requestTimeout the time-out of a request
  * @param maxConnections the size of the pool
  * @param url the URL for the driver
  * @param endpoint the address and the database, without user and password
@@ -38,8 +38,8 @@ record JdbcUri(
   private static final int DEFAULT_CONNECTIONS = 8;
 
   /**
-   * One in memory lasts as long as its JVM: H2 cannot close it with the last connection while the
-   * next one is being made.
+   * A database in memory lasts as long as its JVM, because H2 cannot close it with the last
+   * connection while the next one is being made.
    */
   private static final String H2_SETTINGS = ";LOCK_TIMEOUT=1000;DB_CLOSE_DELAY=-1";
 
@@ -71,7 +71,7 @@ record JdbcUri(
           "The most connections. They are made when needed, and closed when they have not been used"
               + " for a minute. On PostgreSQL there is one more while a thread waits.");
 
-  /** How much TLS, in PostgreSQL's words. */
+  /** The TLS modes, in PostgreSQL's words. */
   private enum Tls {
     DISABLE("disable", "DISABLED"),
     REQUIRE("trust", "REQUIRED"),
@@ -132,7 +132,7 @@ record JdbcUri(
   }
 
   /**
-   * Reads a URI, without any I/O but that of its files.
+   * Reads a URI. The only I/O is the reading of its files.
    *
    * @throws LockConfigurationException if the URI is wrong
    */
@@ -142,7 +142,7 @@ record JdbcUri(
     uri.get(TABLE).ifPresent(settings::table);
     uri.get(CREATE_SCHEMA).ifPresent(settings::createSchema);
     uri.get(FENCE_RETENTION).ifPresent(settings::fenceRetention);
-    var unused = uri.password(); // it can be read
+    var unused = uri.password(); // fails if its file cannot be read
     String servers = database == JdbcDatabase.H2 ? "" : servers(uri, database);
     String url =
         database == JdbcDatabase.H2
@@ -238,8 +238,8 @@ record JdbcUri(
   }
 
   /**
-   * {@return the driver's properties for one connection, the present password among them: it may be
-   * in a file that is replaced}
+   * {@return the driver's properties for one connection, with the current password, which may be in
+   * a file that is replaced}
    */
   Properties properties() {
     Properties copy = new Properties();

@@ -14,28 +14,26 @@ import java.util.List;
 import java.util.Locale;
 
 /**
- * The row of one name, as it was at one moment of the server's clock. Times are microseconds since
- * 1970.
+ * The row of one name at one moment of the server's clock. Times are microseconds since 1970.
  *
  * @param now the server's clock
  * @param name the lock's name
- * @param version changes with every change of the row, and never returns to an earlier value; 0 if
- *     the name has no row
+ * @param version a number that changes with every change of the row, and never returns to an
+ *     earlier value; 0 if the name has no row
  * @param fence the last fencing token
- * @param claim who holds the name alone; empty if nobody does, or several hold it together; the
- *     {@linkplain #isReserved waiter} for whom a free name is reserved
+ * @param claim the claim that holds an exclusive lock; if the lock is free but {@linkplain
+ *     #isReserved reserved}, the waiting client; empty if the lock is free or shared
  * @param holder the label of that claim
- * @param kind what the name is used as
- * @param capacity how much there is of it
- * @param holds who holds it together, see {@link SharedHolds}
- * @param grantedAt when it was granted to the claim
+ * @param kind the kind of lock for which the name is used
+ * @param capacity the lock's capacity
+ * @param holds the holders and waiters of a shared lock, see {@link SharedHolds}
+ * @param grantedAt when the lock was granted to the claim
  * @param expiresAt when the last hold and the last wait end
  * @param revoked whether no hold may be renewed
- * @param awaited whether a release has to be notified
- * @param waiter the client for which the next release of a claim that holds the name alone reserves
- *     it
- * @param waitsSince since when that client waits
- * @param waitsUntil until when the next release does so
+ * @param awaited whether a release must notify waiters
+ * @param waiter the client for which the next release of an exclusive lock reserves it
+ * @param waitsSince the time since which that client has waited
+ * @param waitsUntil the time until which a release reserves the lock for that client
  */
 record LockRow(
     long now,
@@ -55,7 +53,7 @@ record LockRow(
     long waitsSince,
     long waitsUntil) {
 
-  /** Begins the ids of waiting clients, and no id of a claim. */
+  /** The prefix of the ids of waiting clients, with which no id of a claim begins. */
   static final String WAITER_PREFIX = "@";
 
   /** The columns that are selected, after the clock. */
@@ -63,23 +61,24 @@ record LockRow(
       "name, version, fence, claim, holder, kind, capacity, holds, granted_at, expires_at, revoked,"
           + " awaited, waiter, waits_since, waits_until";
 
-  /** {@return what is known of a name that has no row} */
+  /** {@return the state of a name that has no row} */
   static LockRow missing(long now, String name) {
     return new LockRow(
         now, name, 0, 0, "", "", LockKind.EXCLUSIVE, 1, "", 0, 0, false, false, "", 0, 0);
   }
 
   /**
-   * Reads a row whose first column is the clock, and the others are {@link #COLUMNS}.
+   * Reads a row whose first column is the clock, followed by the {@link #COLUMNS}.
    *
-   * @param name of the row that is {@linkplain #missing}, if there is only the clock
+   * @param name the name of the row, for the case that it is {@linkplain #missing} and there is
+   *     only the clock
    * @throws SQLException if the values are not those of a lock
    */
   static LockRow read(ResultSet row, String name) throws SQLException {
     return row.getBytes(2) == null ? missing(row.getLong(1), name) : read(row);
   }
 
-  /** Reads a row that is there. */
+  /** Reads an existing row. */
   static LockRow read(ResultSet row) throws SQLException {
     return new LockRow(
         row.getLong(1),
@@ -118,22 +117,25 @@ record LockRow(
     return version == 0;
   }
 
-  /** {@return whether it is neither held nor waited for} */
+  /** {@return whether the lock is neither held nor awaited} */
   boolean isFree() {
     return expiresAt <= now;
   }
 
-  /** {@return whether nobody holds it, but a waiter may still come for whom it is reserved} */
+  /** {@return whether the lock is free, but reserved for a waiter that may still come} */
   boolean isReserved() {
     return !isFree() && claim.startsWith(WAITER_PREFIX);
   }
 
-  /** {@return whether the next release reserves it for the client} */
+  /** {@return whether the next release reserves the lock for the client} */
   boolean isNext(String client) {
     return waitsUntil > now && waiter.equals(client);
   }
 
-  /** {@return whether the next release reserves it for a client that waits since then or before} */
+  /**
+   * {@return whether the next release reserves the lock for a client that has waited at least since
+   * then}
+   */
   boolean isNextBefore(long since) {
     return waitsUntil > now && waitsSince <= since;
   }
@@ -142,20 +144,20 @@ record LockRow(
     return kind == LockKind.EXCLUSIVE;
   }
 
-  /** {@return whether it is held or waited for by those who hold it together with others} */
+  /** {@return whether the lock is held or awaited, and not exclusive} */
   boolean isShared() {
     return !isFree() && !isExclusive();
   }
 
-  /** {@return how the name is in use, for messages} */
+  /** {@return the kind and capacity for which the name is in use} */
   Share use() {
     return new Share(kind, 1, capacity);
   }
 
   /**
-   * {@return who holds it together with others, and who waits}
+   * {@return the holders and waiters of a shared lock}
    *
-   * @param turnMicros how long a turn lasts
+   * @param turnMicros the duration of a turn
    */
   SharedHolds shared(long turnMicros) throws SQLException {
     try {
@@ -165,7 +167,7 @@ record LockRow(
     }
   }
 
-  /** {@return the state for people} */
+  /** {@return the state for the operators' API} */
   LockState state() throws SQLException {
     if (isFree() || isReserved()) {
       return LockStates.free(name);

@@ -4,16 +4,16 @@ import java.util.EnumMap;
 import java.util.Map;
 
 /**
- * The statements on the table of locks. Each changes the row of one name, or of some names for the
- * same claims, and is a transaction of its own.
+ * The statements on the table of locks. Each changes the row of one name, or the rows of several
+ * claims, and is a transaction of its own.
  *
- * <p>On PostgreSQL an UPDATE that has waited for a row looks at its conditions again only if the
- * row was changed, and not if the other transaction was rolled back. So its statements lock the row
- * first, as {@code held}, and compare the time with what they have locked. They also notify those
- * who wait.
+ * <p>On PostgreSQL an UPDATE that has waited for a row checks its conditions again only if the row
+ * was changed, and not if the other transaction was rolled back. So the statements for PostgreSQL
+ * first lock the row, as {@code held}, and compare the time with the locked row. They also notify
+ * the waiters.
  *
- * <p>Braces enclose expressions: those of {@link #expand}. Times are microseconds since 1970, so
- * that neither time zones nor the types of drivers matter.
+ * <p>Braces enclose expressions that {@link #expand} replaces. Times are microseconds since 1970,
+ * so that time zones and the types of drivers do not matter.
  */
 enum LockSql {
 
@@ -29,8 +29,8 @@ enum LockSql {
 
   /**
    * Grants an exclusive lock if the name is free, reserved for this client, or the claim has it
-   * already. On PostgreSQL also {@linkplain #INSERT inserts} a row that is missing, and returns the
-   * token, if the lock was granted, after the row as it was before.
+   * already. On PostgreSQL it also {@linkplain #INSERT inserts} a missing row, and returns the
+   * previous row, followed by the token if the lock was granted.
    */
   TAKE(
       """
@@ -56,8 +56,8 @@ enum LockSql {
   INSERT("INSERT INTO {table} ({names}) VALUES ({first})"),
 
   /**
-   * Notes that the next release has to be notified, and reserves the name for this client, unless
-   * another one waits for longer.
+   * Marks that the next release must notify waiters and reserve the lock for this client, unless
+   * another client has waited for longer.
    */
   MARK(
       """
@@ -79,30 +79,18 @@ enum LockSql {
       """,
       """
       WITH held AS (
-        SELECT l.name, l.expires_at FROM {table} AS l
-        WHERE l.name IN (:names...) AND l.claim IN (:claims...) AND l.revoked = 0 {andInTime}
-        ORDER BY l.name
-        FOR UPDATE
+        {lockClaims}
       )
-      UPDATE {table} AS l
-      SET version = l.version + 1, expires_at = {now} + :ttl, purge_after = {purgeAfter}
-      FROM held
-      WHERE l.name = held.name AND held.expires_at > {now}
+      {renewHeld}
       """),
 
-  /** Extends the claims whose rows nobody else has locked, and returns them. For PostgreSQL. */
+  /** Extends the claims whose rows are not locked, and returns them. Only for PostgreSQL. */
   RENEW_UNLOCKED(
       """
       WITH held AS (
-        SELECT l.name, l.expires_at FROM {table} AS l
-        WHERE l.name IN (:names...) AND l.claim IN (:claims...) AND l.revoked = 0 {andInTime}
-        ORDER BY l.name
-        FOR UPDATE SKIP LOCKED
+        {lockClaims} SKIP LOCKED
       )
-      UPDATE {table} AS l
-      SET version = l.version + 1, expires_at = {now} + :ttl, purge_after = {purgeAfter}
-      FROM held
-      WHERE l.name = held.name AND held.expires_at > {now}
+      {renewHeld}
       RETURNING l.claim
       """),
 
@@ -114,7 +102,7 @@ enum LockSql {
         AND l.expires_at > {now}
       """),
 
-  /** Releases an exclusive lock, or reserves it for the client that waits for it. */
+  /** Releases an exclusive lock, and reserves it for the marked client if there is one. */
   RELEASE(
       """
       UPDATE {table} AS l SET {released}
@@ -135,8 +123,8 @@ enum LockSql {
       """),
 
   /**
-   * Keeps an exclusive lock for a time without the claim. A late copy of the statement does not
-   * keep it for longer.
+   * Defers the release of an exclusive lock: keeps it for a time without the claim. A late copy of
+   * the statement does not keep it for longer.
    */
   RELEASE_AFTER(
       """
@@ -158,13 +146,13 @@ enum LockSql {
       SELECT CASE WHEN awaited = 1 THEN {notified} ELSE true END FROM deferred
       """),
 
-  /** Writes the row of a name that is shared, or free, if it is still what has been read. */
+  /** Writes the row of a shared or free lock if it has not changed since it was read. */
   REPLACE(
       """
       UPDATE {table} AS l SET {replaced}
       WHERE l.name = :name AND l.version = :version AND {now} < :before
       """,
-      // The difference of the versions makes the comparison depend on the locked row.
+      // The difference of the versions is zero, but makes the comparison depend on the locked row.
       """
       WITH held AS (
         SELECT l.name, l.version FROM {table} AS l
@@ -179,7 +167,7 @@ enum LockSql {
       SELECT CASE WHEN :wake = 1 THEN {notified} ELSE true END FROM replaced
       """),
 
-  /** Writes the first row of a name that is shared. */
+  /** Writes the first row of a shared lock. */
   INSERT_SHARED(
       """
       INSERT INTO {table} ({names})
@@ -187,14 +175,14 @@ enum LockSql {
         :expiresAt, :revoked, 0, '', 0, 0, :purgeAfter) {unlessPresent}
       """),
 
-  /** Revokes an exclusive lock, if the row is still what has been read. */
+  /** Revokes an exclusive lock if the row has not changed since it was read. */
   REVOKE(
       """
       UPDATE {table} SET version = version + 1, revoked = 1
       WHERE name = :name AND version = :version {andInTime}
       """),
 
-  /** Reads some rows by the order of their names' bytes. */
+  /** Reads rows in the order of their names' bytes. */
   PAGE(
       """
       SELECT {now}, {columns} FROM {table} AS l
@@ -202,7 +190,7 @@ enum LockSql {
       ORDER BY l.name LIMIT :limit
       """),
 
-  /** Finds rows whose token need not be remembered any longer. */
+  /** Finds rows whose token need no longer be remembered. */
   OUTDATED(
       """
       SELECT name FROM {table}
@@ -210,7 +198,7 @@ enum LockSql {
       ORDER BY purge_after LIMIT :limit
       """),
 
-  /** Deletes such rows, unless they have been used since. */
+  /** Deletes such rows unless they have been used since. */
   PURGE(
       """
       DELETE FROM {table}
@@ -218,8 +206,8 @@ enum LockSql {
       """);
 
   /**
-   * True if the row has ended, is reserved for this client, or has the claim. A reservation that
-   * follows a grant of the future is of before the clock was set back.
+   * True if the row has expired, is reserved for this client, or has the claim. A reservation whose
+   * grant lies in the future was made before the clock was set back, and does not count.
    */
   private static final String GRANTABLE =
       """
@@ -229,8 +217,8 @@ enum LockSql {
       """;
 
   /**
-   * What a row is set to when an exclusive lock is granted. Others may wait for it already: while
-   * it was reserved, or since an earlier copy of the request.
+   * The assignments when an exclusive lock is granted. Others may wait already, because the lock
+   * was reserved or an earlier copy of the request granted it.
    */
   private static final String GRANTED =
       """
@@ -241,7 +229,25 @@ enum LockSql {
         purge_after = {purgeAfter}\
       """;
 
-  /** The first row of a name, when an exclusive lock is granted. */
+  /** Locks the rows of claims, in an order in which two such statements cannot deadlock. */
+  private static final String LOCK_CLAIMS =
+      """
+      SELECT l.name, l.expires_at FROM {table} AS l
+        WHERE l.name IN (:names...) AND l.claim IN (:claims...) AND l.revoked = 0 {andInTime}
+        ORDER BY l.name
+        FOR UPDATE\
+      """;
+
+  /** Extends the claims whose rows were locked as {@code held}. */
+  private static final String RENEW_HELD =
+      """
+      UPDATE {table} AS l
+      SET version = l.version + 1, expires_at = {now} + :ttl, purge_after = {purgeAfter}
+      FROM held
+      WHERE l.name = held.name AND held.expires_at > {now}\
+      """;
+
+  /** The values of a new row when an exclusive lock is granted. */
   private static final String FIRST =
       """
       :name, {now}, {reported}({tokenNow}), :claim, :holder, 'exclusive', 1, :nothing,
@@ -249,8 +255,8 @@ enum LockSql {
       """;
 
   /**
-   * What a row is set to when an exclusive lock is released. The longer the next client has waited,
-   * the longer is the name reserved for it, as it may have been too slow for its turns.
+   * The assignments when an exclusive lock is released. The longer the next client has waited, the
+   * longer the lock is reserved for it, because it may have been too slow for earlier turns.
    */
   private static final String RELEASED =
       """
@@ -265,8 +271,8 @@ enum LockSql {
       """;
 
   /**
-   * What a row is set to when the release of an exclusive lock is deferred. The claim comes after
-   * the end: MariaDB evaluates from left to right.
+   * The assignments when the release of an exclusive lock is deferred. The claim follows the end,
+   * because MariaDB evaluates from left to right.
    */
   private static final String DEFERRED =
       """
@@ -276,7 +282,7 @@ enum LockSql {
         claim = :deferred, purge_after = {purgeAfter}\
       """;
 
-  /** What the row as a whole is set to. */
+  /** The assignments when the whole row is written. */
   private static final String REPLACED =
       """
       version = l.version + 1, fence = :fence, claim = :claim, holder = :holder, kind = :kind,
@@ -284,15 +290,18 @@ enum LockSql {
         revoked = :revoked, awaited = 0, waits_until = 0, purge_after = :purgeAfter\
       """;
 
-  /** Not now(), which is when the transaction began, even if it then waited for the row. */
+  /**
+   * Not now(), which is the time at which the transaction began, even if it then waited for the
+   * row.
+   */
   private static final String POSTGRESQL_NOW =
       "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)";
 
   /**
-   * UTC_TIMESTAMP is when the statement began, even if it then waited for the row. SYSDATE is the
-   * time itself, but in the session's time zone. The difference between NOW and SYSDATE is how long
-   * the statement has waited; a change of the zone's offset meanwhile is a multiple of 15 minutes,
-   * which the remainder takes out.
+   * UTC_TIMESTAMP is the time at which the statement began, even if it then waited for the row.
+   * SYSDATE is the current time, but in the session's time zone. The difference between NOW and
+   * SYSDATE is the time that the statement has waited. A change of the zone's offset meanwhile is a
+   * multiple of 15 minutes, which the remainder removes.
    */
   private static final String MARIA_NOW =
       """
@@ -335,6 +344,8 @@ enum LockSql {
     boolean postgres = database == JdbcDatabase.POSTGRESQL;
     boolean maria = database.isMaria();
     return template
+        .replace("{lockClaims}", LOCK_CLAIMS)
+        .replace("{renewHeld}", RENEW_HELD)
         .replace("{granted}", GRANTED)
         .replace("{grantable}", GRANTABLE)
         .replace("{first}", FIRST)
@@ -343,7 +354,7 @@ enum LockSql {
         .replace("{replaced}", REPLACED)
         .replace("{names}", LockRow.COLUMNS + ", purge_after")
         .replace("{columns}", "l." + LockRow.COLUMNS.replace(", ", ", l."))
-        // Not formatted, as Arabic has other digits.
+        // Not String.format, which may use other than ASCII digits.
         .replace("{minReservation}", Long.toString(LockTable.MIN_RESERVATION_MICROS))
         .replace("{maxReservation}", Long.toString(LockTable.MAX_RESERVATION_MICROS))
         .replace("{waitsPerReservation}", Long.toString(LockTable.WAITS_PER_RESERVATION))
@@ -351,11 +362,11 @@ enum LockSql {
         .replace("{reported}", maria ? "LAST_INSERT_ID" : "")
         .replace("{notified}", "pg_notify(:channel, :payload) IS NULL")
         .replace("{unlessPresent}", postgres ? "ON CONFLICT (name) DO NOTHING" : "")
-        // Always true: keeps the statement from waiting too long for the row.
+        // Always true. It limits the time for which the statement waits for the row.
         .replace(
             "{andInTime}",
             postgres ? "AND set_config('lock_timeout', :lockTimeout, true) <> ''" : "")
-        // The first full hour after the time until when the token is kept.
+        // The first full hour after the time until which the token is kept.
         .replace("{purgeAfter}", "(({now} + :kept) {div} 3600000000 + 1) * 3600000000")
         // The lowest token that may be granted now: the clock in sixteenths of a millisecond.
         .replace("{tokenNow}", "({now} * 2 {div} 125)")
@@ -363,7 +374,10 @@ enum LockSql {
         .replace("{now}", now(database));
   }
 
-  /** {@return the server's clock, as it is when the row has been locked; on H2 a little before} */
+  /**
+   * {@return an expression for the server's clock after the row has been locked; on H2 somewhat
+   * earlier}
+   */
   static String now(JdbcDatabase database) {
     return switch (database) {
       case POSTGRESQL -> POSTGRESQL_NOW;

@@ -17,22 +17,22 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Executes the {@linkplain LockSql statements} on the table of locks. Each is a transaction of its
- * own. So a client that is stopped or cut off never keeps a row locked, and all decisions are those
- * of one statement, or of a comparison with the row's version.
+ * own, so a client that is stopped or cut off never keeps a row locked. Every decision is made by
+ * one statement, or by a comparison with the row's version.
  */
 final class LockTable {
 
   static final int MAX_PURGED = 256;
 
-  // For longer than a waiter needs to hear of a release and to ask, or than it pauses if it polls.
+  // Longer than a waiter needs to hear of a release and to ask, or than its poll interval.
   static final long MIN_RESERVATION_MICROS = 300_000;
-  // Waiters are to be served within a second.
+  // Waiters should be served within a second.
   static final long MAX_RESERVATION_MICROS = 900_000;
   static final int WAITS_PER_RESERVATION = 10;
 
   private static final long HOUR_MICROS = 3_600_000_000L;
 
-  /** This client, in the rows of names for which it waits. */
+  /** The id of this client in the rows of locks for which it waits. */
   final String waiter = LockRow.WAITER_PREFIX + UUID.randomUUID();
 
   private final JdbcDatabase database;
@@ -52,8 +52,8 @@ final class LockTable {
   }
 
   /**
-   * For how long to reserve a name for a client, in microseconds: the longer it has waited, since
-   * it may have been too slow for its turns.
+   * Returns the time for which to reserve a lock for a client, in microseconds. It grows with the
+   * time that the client has waited, because the client may have been too slow for earlier turns.
    */
   static long reservation(long waited) {
     return Math.max(
@@ -77,12 +77,12 @@ final class LockTable {
   }
 
   /**
-   * How an attempt to acquire an exclusive lock ended. Without a token, and without a row that is
-   * held, another client was faster, and the attempt has to be repeated.
+   * The outcome of an attempt to acquire an exclusive lock. If there is neither a token nor a held
+   * row, another client was faster, and the attempt must be repeated.
    *
-   * @param token the fencing token if the lock was granted, or else 0
+   * @param token the fencing token if the lock was granted, otherwise 0
    * @param inserted whether the name had no row before
-   * @param row the row if the lock was not granted
+   * @param row the row if the lock was not granted; null if it is not known
    */
   record Taken(long token, boolean inserted, @Nullable LockRow row) {}
 
@@ -122,18 +122,18 @@ final class LockTable {
     rows.next();
     long token = rows.getLong("granted");
     return token > 0
-        // What the row was before does not matter, and may be beyond this version.
+        // The previous row is not needed, and may have contents that this version does not know.
         ? new Taken(token, rows.getBytes(2) == null, null)
         : new Taken(0, false, LockRow.read(rows, name));
   }
 
   /**
-   * Notes that the next release of a lock, by whoever holds it by then, has to be notified, and
-   * reserves it for this client.
+   * Marks that the next release of a lock, by any holder, must notify waiters and reserve the lock
+   * for this client.
    *
-   * @param since since when this client waits
-   * @param until until when it is to be waited for
-   * @return false if the lock is free by now, or the row names another that waits for longer
+   * @param since the time since which this client has waited
+   * @param until the time until which a release reserves the lock
+   * @return false if the lock has become free, or the row names a client that has waited for longer
    */
   boolean mark(Session session, String name, long since, long until) throws SQLException {
     return session.isWritten(
@@ -145,22 +145,22 @@ final class LockTable {
    * Extends all claims that still hold their exclusive locks.
    *
    * @param ttl the same for all of them
-   * @return how many do
+   * @return the number of these claims
    */
   int renew(Session session, List<Claim> claims, long ttl) throws SQLException {
     return session.update(sql(LockSql.RENEW), renewing(claims, ttl));
   }
 
   /**
-   * Extends the claims that still hold their exclusive locks and whose rows nobody else has locked.
+   * Extends the claims that still hold their exclusive locks and whose rows are not locked.
    *
-   * @return the ids of those that it has extended
+   * @return the ids of the extended claims
    */
   Set<String> renewUnlocked(Session session, List<Claim> claims, long ttl) throws SQLException {
     return claims(session, LockSql.RENEW_UNLOCKED, renewing(claims, ttl));
   }
 
-  /** {@return the ids of those of the claims that hold their exclusive locks} */
+  /** {@return the ids of the claims that hold their exclusive locks} */
   Set<String> holding(Session session, List<Claim> claims) throws SQLException {
     return claims(session, LockSql.HOLDING, renewing(claims, 0));
   }
@@ -170,7 +170,10 @@ final class LockTable {
     return new HashSet<>(session.list(sql(statement), values, rows -> rows.getString(1)));
   }
 
-  /** An id belongs to one name only, so that names and ids need not be compared in pairs. */
+  /**
+   * Lists names and ids separately: an id belongs to a single name, so they need not be compared in
+   * pairs.
+   */
   private Map<String, Object> renewing(List<Claim> claims, long ttl) {
     return Map.of(
         "names",
@@ -184,19 +187,18 @@ final class LockTable {
   }
 
   /**
-   * Releases an exclusive lock, and notifies those who wait if the row says so.
+   * Releases an exclusive lock, and notifies waiters if the row says so.
    *
-   * @return whether the claim had it
+   * @return whether the claim held the lock
    */
   boolean release(Session session, Claim claim) throws SQLException {
     return session.isWritten(sql(LockSql.RELEASE), values(claim));
   }
 
   /**
-   * Keeps an exclusive lock for a time without the claim, and notifies those who wait if the row
-   * says so.
+   * Defers the release of an exclusive lock, and notifies waiters if the row says so.
    *
-   * @return whether the claim had it
+   * @return whether the claim held the lock
    */
   boolean releaseAfter(Session session, Claim claim, long delay) throws SQLException {
     Map<String, Object> values = values(claim);
@@ -222,13 +224,13 @@ final class LockTable {
   }
 
   /**
-   * Writes the row of a name that is shared, or free.
+   * Writes the row of a shared or free lock.
    *
-   * @param row what has been read
-   * @param state what is to be written
+   * @param row the row that was read
+   * @param state the state to write
    * @param fence the last token
-   * @param before not after this time of the server's clock
-   * @param wake whether those who wait have to be notified
+   * @param before the time of the server's clock before which the row may be written
+   * @param wake whether to notify waiters
    * @return false if the row has changed since, or the time has passed
    */
   boolean replace(
@@ -242,9 +244,9 @@ final class LockTable {
   }
 
   /**
-   * Writes the first row of a name that is shared.
+   * Writes the first row of a shared lock.
    *
-   * @return false if there is a row by now
+   * @return false if the row exists by now
    */
   boolean insert(Session session, String name, SharedHolds state, long fence) throws SQLException {
     try {
@@ -285,17 +287,17 @@ final class LockTable {
   }
 
   /**
-   * {@return up to so many rows by the order of their names' bytes}
+   * {@return rows in the order of their names' bytes, up to a limit}
    *
-   * @param from names from this one on
-   * @param before names less than this
+   * @param from the first name
+   * @param before the first name after the range
    */
   List<LockRow> page(Session session, byte[] from, byte[] before, int limit) throws SQLException {
     return session.list(
         sql(LockSql.PAGE), Map.of("from", from, "before", before, "limit", limit), LockRow::read);
   }
 
-  /** Deletes some rows whose token need not be remembered any longer. Returns how many. */
+  /** Deletes some rows whose token need no longer be remembered. Returns their number. */
   int purge(Session session) throws SQLException {
     List<byte[]> names =
         session.list(sql(LockSql.OUTDATED), Map.of("limit", MAX_PURGED), rows -> rows.getBytes(1));

@@ -3,7 +3,7 @@ package dev.interlock.jdbc;
 /**
  * MySQL: <code>mysql://user:password@host:3306/database</code>.
  *
- * <p>The program has to provide the database's driver. {@link #parameters} lists the parameters;
+ * <p>The program must provide the database's driver. {@link #parameters} lists the parameters;
  * {@link JdbcSettings} explains some of them.
  */
 public final class MySqlProvider extends JdbcProvider {

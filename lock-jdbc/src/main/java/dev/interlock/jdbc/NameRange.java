@@ -3,23 +3,23 @@ package dev.interlock.jdbc;
 import com.google.common.io.BaseEncoding;
 import java.util.Arrays;
 
-/** Ranges of names by the order of their bytes. */
+/** Ranges of names in the order of their bytes. */
 final class NameRange {
 
-  /** No byte of UTF-8 is as high. */
-  private static final byte ABOVE_ALL = (byte) 0xff;
+  /** Higher than any byte of UTF-8. */
+  private static final byte ABOVE_UTF8 = (byte) 0xff;
 
   private NameRange() {}
 
-  /** {@return the first name that comes after this one} */
+  /** {@return the next possible name after this one} */
   static byte[] after(byte[] name) {
     return Arrays.copyOf(name, name.length + 1);
   }
 
-  /** {@return what all names that begin with these bytes are less than} */
+  /** {@return an upper bound of all names that begin with these bytes} */
   static byte[] end(byte[] prefix) {
     byte[] end = Arrays.copyOf(prefix, prefix.length + 1);
-    end[prefix.length] = ABOVE_ALL;
+    end[prefix.length] = ABOVE_UTF8;
     return end;
   }
 

@@ -10,22 +10,23 @@ import java.time.Duration;
 import javax.sql.DataSource;
 
 /**
- * The connections of a client that was opened by a URI.
+ * The connection pool of a client that was opened by a URI.
  *
- * @param driver where to get connections that are not counted
- * @param connections where to borrow connections
+ * @param driver makes connections outside of the pool
+ * @param connections the pool
  */
 record OwnPool(DriverDataSource driver, HikariDataSource connections) {
 
-  private static final Duration LONGEST_REST = Duration.ofMinutes(1);
+  private static final Duration MAX_IDLE = Duration.ofMinutes(1);
 
-  /** The pool's own least. */
-  private static final long SHORTEST_WAIT_MILLIS = 250;
+  /** The minimum that the pool accepts. */
+  private static final long MIN_WAIT_MILLIS = 250;
 
   /**
-   * Connects once, because a pool reports a wrong password only when its time is over.
+   * Opens a pool. Connects once first, because a pool reports a wrong password only after its
+   * time-out.
    *
-   * @throws dev.interlock.LockException if there is no driver, or no connection
+   * @throws dev.interlock.LockException if the driver is missing, or the connection fails
    */
   static OwnPool open(JdbcUri uri) {
     JdbcDatabase database = uri.database();
@@ -77,16 +78,16 @@ record OwnPool(DriverDataSource driver, HikariDataSource connections) {
     config.setDataSource(driver);
     config.setMaximumPoolSize(uri.maxConnections());
     config.setInitializationFailTimeout(-1);
-    // Requests asks again until its deadline, which may come earlier than the request time-out.
+    // Requests asks again until its deadline, which may be earlier than the request time-out.
     config.setConnectionTimeout(wait(uri.requestTimeout().dividedBy(4)));
     config.setValidationTimeout(wait(uri.requestTimeout().dividedBy(4)));
-    config.setIdleTimeout(LONGEST_REST.toMillis());
+    config.setIdleTimeout(MAX_IDLE.toMillis());
     config.setMinimumIdle(0);
     return config;
   }
 
   private static long wait(Duration time) {
-    return Math.max(SHORTEST_WAIT_MILLIS, Math.min(Integer.MAX_VALUE, time.toMillis()));
+    return Math.max(MIN_WAIT_MILLIS, Math.min(Integer.MAX_VALUE, time.toMillis()));
   }
 
   void close() {

@@ -9,12 +9,13 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How many connections the lock clients of a program keep between requests. They leave at least one
- * of a HikariCP pool to everybody's requests. How many another data source has is not known.
+ * The number of connections that the lock clients of a program keep between requests. They leave at
+ * least one connection of a HikariCP pool for all requests. The size of other data sources is not
+ * known.
  */
 final class PoolShare {
 
-  /** By pool, as several clients may share one. */
+  /** The numbers of kept connections by pool, because several clients may share one. */
   private static final Map<DataSource, AtomicInteger> KEPT = new WeakHashMap<>();
 
   private final @Nullable HikariDataSource pool;
@@ -50,12 +51,12 @@ final class PoolShare {
           ? source.unwrap(HikariDataSource.class)
           : null;
     } catch (SQLException | RuntimeException e) {
-      return null; // it does not know
+      return null; // the source cannot tell
     }
   }
 
-  /** {@return whether the pool has as many connections} */
-  boolean has(int connections) {
+  /** {@return whether the pool may have this many connections} */
+  boolean mayHave(int connections) {
     return pool == null || connections <= pool.getMaximumPoolSize();
   }
 
@@ -70,13 +71,13 @@ final class PoolShare {
   }
 
   /**
-   * Takes a connection of the share.
+   * Counts one more kept connection.
    *
-   * @param rest how many connections have to be left
-   * @return false if too few would be left
+   * @param minRemaining the number of connections that must remain in the pool
+   * @return false if too few would remain
    */
-  boolean take(int rest) {
-    boolean taken = has(kept.incrementAndGet() + rest);
+  boolean take(int minRemaining) {
+    boolean taken = mayHave(kept.incrementAndGet() + minRemaining);
     if (!taken) {
       giveBack();
     }

@@ -8,7 +8,7 @@ import java.sql.Statement;
 import org.postgresql.PGConnection;
 import org.postgresql.PGStatement;
 
-/** Functions of PostgreSQL's own driver, which a program may lack. */
+/** Calls PostgreSQL's own driver, which a program may lack. */
 final class PostgreSqlDriver {
 
   private PostgreSqlDriver() {}
@@ -23,9 +23,9 @@ final class PostgreSqlDriver {
   }
 
   /**
-   * {@return whether a pooler such as PgBouncer is between the driver and the server} Then the
-   * statements of one connection may reach different sessions of the server, where the names of the
-   * driver's prepared statements are unknown, or stand for other statements.
+   * {@return whether a pooler such as PgBouncer is between the driver and the server} The
+   * statements of one connection may then reach different sessions of the server, where the names
+   * of the driver's prepared statements are unknown or mean other statements.
    */
   static boolean isBehindPooler(Connection connection) throws SQLException {
     if (!connection.isWrapperFor(PGConnection.class)) {
@@ -38,7 +38,9 @@ final class PostgreSqlDriver {
     }
   }
 
-  /** Prepares a statement anew with each execution, so that the server keeps none by a name. */
+  /**
+   * Prepares a statement again for each execution, so that the server keeps no statement by name.
+   */
   static void avoidNames(PreparedStatement statement) throws SQLException {
     if (statement.isWrapperFor(PGStatement.class)) {
       statement.unwrap(PGStatement.class).setPrepareThreshold(0);

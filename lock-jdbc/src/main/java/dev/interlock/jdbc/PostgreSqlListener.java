@@ -24,24 +24,24 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Listens to releases for all waiters of a client, over one connection that exists while there are
- * waiters, and a few seconds longer. One daemon thread owns the connection, and ends with it.
+ * Listens to releases for all waiters of a client. It uses one connection, which exists while there
+ * are waiters and a few seconds longer. A daemon thread owns the connection, and ends with it.
  *
- * <p>Signals are hints. Waiters may have missed one before the server has begun to listen, and when
- * the connection breaks, so they are signalled then, and poll.
+ * <p>Signals are hints. Waiters may miss one before the server begins to listen or when the
+ * connection breaks, so they are signalled at these times, and they poll.
  */
 final class PostgreSqlListener implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(PostgreSqlListener.class);
 
-  /** One to listen, one that is kept while there are leases, and one that is left for requests. */
+  /** One connection listens, one is kept while there are leases, and one is left for requests. */
   static final int MIN_CONNECTIONS = 3;
 
-  private static final int POKE_MILLIS = 2_000;
-  private static final int ANSWER_MILLIS = 5_000;
-  private static final long IDLE_NANOS = TimeUnit.SECONDS.toNanos(6);
-  private static final long FIRST_PAUSE_MILLIS = 50;
-  private static final long LONGEST_PAUSE_MILLIS = 5_000;
+  private static final int PING_INTERVAL_MILLIS = 2_000;
+  private static final int ANSWER_TIMEOUT_MILLIS = 5_000;
+  private static final long MAX_IDLE_NANOS = TimeUnit.SECONDS.toNanos(6);
+  private static final long MIN_PAUSE_MILLIS = 50;
+  private static final long MAX_PAUSE_MILLIS = 5_000;
   private static final long PAUSE_AFTER_REFUSAL_MILLIS = 10_000;
 
   private final Connections connections;
@@ -54,24 +54,24 @@ final class PostgreSqlListener implements AutoCloseable {
 
   // The lock guards all that follows.
 
-  /** By what is published for their names. */
+  /** The waiters by the payload of their locks' notifications. */
   private final Map<String, Set<WakeUp>> waiters = new HashMap<>();
 
-  /** The one that listens. */
+  /** The connection that listens. */
   private volatile @Nullable Connection connection;
 
   private boolean running;
   private boolean closed;
 
-  /** Only the thread that listens uses it. */
+  /** Whether a refusal has been logged. Only the listening thread uses this. */
   private boolean refused;
 
   /**
-   * Makes one that is not connected yet.
+   * Creates a listener that is not connected yet.
    *
-   * @param connections where to get one
+   * @param connections the source of the connection
    * @param table the table of locks
-   * @param endpoint for messages
+   * @param endpoint the endpoint in messages
    */
   PostgreSqlListener(Connections connections, String table, String endpoint, TimeSource time) {
     this.connections = connections;
@@ -80,7 +80,7 @@ final class PostgreSqlListener implements AutoCloseable {
     this.time = time;
   }
 
-  /** Signals at every release of the lock that is notified, until closed. Does not block. */
+  /** Signals at every notified release of the lock until the watch is closed. Does not block. */
   Watch watch(String name, WakeUp wakeUp) {
     String payload = ReleaseChannel.payload(name);
     lock.lock();
@@ -88,7 +88,8 @@ final class PostgreSqlListener implements AutoCloseable {
       if (connection == null && !running && !closed) {
         threads
             .newThread(this::run)
-            .start(); // it needs the lock; if there is no thread, nothing has changed
+            .start(); // the thread first waits for this lock; if it cannot start, nothing has
+                      // changed
         running = true;
       }
       waiters.computeIfAbsent(payload, p -> new HashSet<>()).add(wakeUp);
@@ -113,54 +114,58 @@ final class PostgreSqlListener implements AutoCloseable {
     }
   }
 
-  /** {@return whether those who watch hear of releases at the moment} */
+  /** {@return whether watchers are currently notified of releases} */
   boolean isListening() {
     return connection != null;
   }
 
-  /** Connects until nobody waits any longer. */
+  /** Connects and listens until there are no waiters. */
   private void run() {
-    long pause = FIRST_PAUSE_MILLIS;
+    long pause = MIN_PAUSE_MILLIS;
     while (isNeeded()) {
       try {
         if (!listenIfPossible()) {
           await(PAUSE_AFTER_REFUSAL_MILLIS);
         }
-        pause = FIRST_PAUSE_MILLIS;
+        pause = MIN_PAUSE_MILLIS;
       } catch (SQLException e) {
-        boolean heard = lost();
+        boolean wasListening = disconnect();
         if (Failures.isRefusedForGood(e)) {
           refuse(e);
           pause = PAUSE_AFTER_REFUSAL_MILLIS;
         } else {
           log.debug("lost the connection that listens to releases; connecting again", e);
-          pause = heard ? FIRST_PAUSE_MILLIS : Math.min(LONGEST_PAUSE_MILLIS, pause * 2);
+          pause = wasListening ? MIN_PAUSE_MILLIS : Math.min(MAX_PAUSE_MILLIS, pause * 2);
         }
         await(pause);
-      } catch (Throwable e) { // whatever a data source or driver throws, others need this thread
-        log.error("waiters only poll for now, because of a bug", e);
-        boolean unused = lost();
+      } catch (
+          Throwable e) { // other waiters need this thread, whatever a data source or driver throws
+        log.error(
+            "the listener to releases failed with an unexpected exception; waiters poll until it"
+                + " can connect again",
+            e);
+        boolean unused = disconnect();
         await(PAUSE_AFTER_REFUSAL_MILLIS);
       }
     }
   }
 
   /**
-   * Listens until nobody waits.
+   * Listens until there are no waiters.
    *
-   * @return false if the pool is too small for that at the moment, or a pooler is in between, where
-   *     another session of the server would listen, which goes on as somebody else's
+   * @return false if the pool is currently too small, or if a pooler is in between: the listening
+   *     session of the server would later serve somebody else
    */
   private boolean listenIfPossible() throws SQLException, InterruptedException {
     Borrowed borrowed =
-        connections.borrowForLong(
-            MIN_CONNECTIONS - 1, Deadline.in(time, Duration.ofMillis(ANSWER_MILLIS)));
+        connections.borrowLongTerm(
+            MIN_CONNECTIONS - 1, Deadline.in(time, Duration.ofMillis(ANSWER_TIMEOUT_MILLIS)));
     if (borrowed == null) {
       return false;
     }
     boolean sound = false;
     try {
-      borrowed.prepare(ANSWER_MILLIS);
+      borrowed.prepare(ANSWER_TIMEOUT_MILLIS);
       boolean possible = !PostgreSqlDriver.isBehindPooler(borrowed.connection);
       if (possible) {
         listen(borrowed);
@@ -168,11 +173,11 @@ final class PostgreSqlListener implements AutoCloseable {
       sound = true;
       return possible;
     } finally {
-      connections.giveBackAfterLong(borrowed, sound);
+      connections.giveBackLongTerm(borrowed, sound);
     }
   }
 
-  /** Answers no only once: the next waiter then starts another thread. */
+  /** Returns false only once; the next waiter then starts another thread. */
   private boolean isNeeded() {
     lock.lock();
     try {
@@ -187,52 +192,52 @@ final class PostgreSqlListener implements AutoCloseable {
     if (!refused) {
       refused = true;
       log.warn(
-          "postgresql at {} or its driver does not let us listen to releases ({}); waiters poll"
-              + " until it does",
+          "postgresql at {} or its driver refuses to listen to releases ({}); waiters poll until it"
+              + " succeeds",
           endpoint,
           problem.getMessage());
     }
   }
 
-  /** Wakes everybody; returns whether releases had been heard before. */
-  private boolean lost() {
+  /** Wakes all waiters. Returns whether the connection was listening. */
+  private boolean disconnect() {
     lock.lock();
     try {
-      boolean before = connection != null;
+      boolean wasListening = connection != null;
       connection = null;
       signalAll();
-      return before;
+      return wasListening;
     } finally {
       lock.unlock();
     }
   }
 
   private void signalAll() {
-    waiters.values().forEach(some -> some.forEach(WakeUp::signal));
+    waiters.values().forEach(ofName -> ofName.forEach(WakeUp::signal));
   }
 
   private void await(long millis) {
     lock.lock();
     try {
-      long left = TimeUnit.MILLISECONDS.toNanos(millis);
-      while (!closed && left > 0) {
-        left = changed.awaitNanos(left);
+      long remaining = TimeUnit.MILLISECONDS.toNanos(millis);
+      while (!closed && remaining > 0) {
+        remaining = changed.awaitNanos(remaining);
       }
     } catch (InterruptedException e) {
-      // Nobody interrupts this thread; a shorter pause does no harm.
+      // Nobody interrupts this thread, and a shorter pause is harmless.
     } finally {
       lock.unlock();
     }
   }
 
   private void listen(Borrowed borrowed) throws SQLException {
-    Connection made = borrowed.connection;
-    PGConnection notified = made.unwrap(PGConnection.class);
-    execute(made, "LISTEN " + channel);
+    Connection borrowedConnection = borrowed.connection;
+    PGConnection notified = borrowedConnection.unwrap(PGConnection.class);
+    execute(borrowedConnection, "LISTEN " + channel);
     boolean listens = true;
     try {
-      hear(made, notified);
-      execute(made, "UNLISTEN *");
+      receive(borrowedConnection, notified);
+      execute(borrowedConnection, "UNLISTEN *");
       listens = false;
     } finally {
       if (listens) {
@@ -241,35 +246,35 @@ final class PostgreSqlListener implements AutoCloseable {
     }
   }
 
-  private void hear(Connection made, PGConnection notified) throws SQLException {
+  private void receive(Connection borrowedConnection, PGConnection notified) throws SQLException {
     refused = false;
     lock.lock();
     try {
-      connection = made;
+      connection = borrowedConnection;
       signalAll();
     } finally {
       lock.unlock();
     }
     long lastWaiter = time.nanoTime();
-    while (goesOn(time.nanoTime() - lastWaiter > IDLE_NANOS)) {
-      PGNotification[] some = notified.getNotifications(POKE_MILLIS);
+    while (keepsListening(time.nanoTime() - lastWaiter > MAX_IDLE_NANOS)) {
+      PGNotification[] received = notified.getNotifications(PING_INTERVAL_MILLIS);
       lock.lock();
       try {
         lastWaiter = waiters.isEmpty() ? lastWaiter : time.nanoTime();
-        for (PGNotification one : some == null ? new PGNotification[0] : some) {
+        for (PGNotification one : received == null ? new PGNotification[0] : received) {
           waiters.getOrDefault(one.getParameter(), Set.of()).forEach(WakeUp::signal);
         }
       } finally {
         lock.unlock();
       }
-      if (some == null || some.length == 0) {
-        // Without traffic a connection that has died silently would not be noticed.
-        execute(made, "SELECT 1");
+      if (received == null || received.length == 0) {
+        // Without traffic, a silently broken connection would go unnoticed.
+        execute(borrowedConnection, "SELECT 1");
       }
     }
   }
 
-  private boolean goesOn(boolean idle) {
+  private boolean keepsListening(boolean idle) {
     lock.lock();
     try {
       if (closed || (idle && waiters.isEmpty())) {

@@ -4,7 +4,7 @@ package dev.interlock.jdbc;
  * PostgreSQL: <code>postgresql://user:password@host:5432/database</code>. Of several hosts,
  * separated by commas, the driver chooses the primary.
  *
- * <p>The program has to provide the database's driver. {@link #parameters} lists the parameters;
+ * <p>The program must provide the database's driver. {@link #parameters} lists the parameters;
  * {@link JdbcSettings} explains some of them.
  */
 public final class PostgreSqlProvider extends JdbcProvider {

@@ -8,10 +8,12 @@ import java.sql.SQLException;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 
-/** Makes requests, and repeats what the database has rolled back because of others. */
+/**
+ * Makes requests, and repeats those that the database rolled back because of other transactions.
+ */
 final class Requests {
 
-  /** Something to ask, in one or more statements. */
+  /** A request of one or more statements. */
   interface Request<T> {
     T run(Session session) throws SQLException, InterruptedException;
   }
@@ -24,7 +26,7 @@ final class Requests {
   private final Failures failures;
   private final TimeSource time;
 
-  /** Whether the server's session may be another one with each statement. */
+  /** Whether each statement may reach another session of the server. */
   private volatile boolean pooled;
 
   Requests(Connections connections, JdbcDatabase database, Failures failures, TimeSource time) {
@@ -34,17 +36,20 @@ final class Requests {
     this.time = time;
   }
 
-  /** {@return whether a pooler is known to be there} */
+  /** {@return whether a pooler was detected} */
   boolean isPooled() {
     return pooled;
   }
 
-  /** Finds out whether a pooler is between the driver and the server. */
+  /** Detects whether a pooler is between the driver and the server. */
   void detectPooler(Deadline deadline) throws InterruptedException {
     pooled = repeatable(deadline, new Attempts(), Session::isBehindPooler);
   }
 
-  /** Whose request it is, and whether an earlier copy of it may have been executed. */
+  /**
+   * The state of a request over its attempts: whether it is a holder's, and whether an earlier
+   * attempt may have been executed.
+   */
   static final class Attempts {
     private final boolean isHolder;
     private boolean inDoubt;
@@ -57,7 +62,7 @@ final class Requests {
       this(false);
     }
 
-    /** {@return those of a request for a claim that is granted, which goes before others} */
+    /** {@return the attempts of a request for a granted claim, which is served before others} */
     static Attempts ofHolder() {
       return new Attempts(true);
     }
@@ -67,7 +72,7 @@ final class Requests {
     }
   }
 
-  /** A failure after which the request may be sent again, if there is time. */
+  /** A failure after which the request may be repeated if there is time. */
   private static final class RepeatableException extends RuntimeException {
     private static final long serialVersionUID = 1L;
     final transient LockException failure;
@@ -79,7 +84,7 @@ final class Requests {
   }
 
   /**
-   * Makes a request that may be sent again if the connection broke.
+   * Makes a request that may be repeated if the connection breaks.
    *
    * @throws LockException if the deadline passed, or the database refused the request
    */
@@ -105,17 +110,17 @@ final class Requests {
         return connections.use(
             borrowed, () -> run(borrowed, deadline, attempts, repeatable, request));
       } catch (RepeatableException e) {
-        if (pauseAndGiveUp(deadline)) {
+        if (!pauseIfTimeIsLeft(deadline)) {
           throw e.failure;
         }
       } catch (LockConfigurationException e) {
-        // Whatever refuses the copy, even the login: the first may have been executed.
+        // Even if the login is refused, an earlier attempt may have been executed.
         throw attempts.inDoubt ? failures.afterDoubt(e) : e;
       }
     }
   }
 
-  /** Uses up a connection. */
+  /** Runs a request on a connection, and gives the connection back. */
   private <T> T run(
       Borrowed borrowed,
       Deadline deadline,
@@ -129,7 +134,7 @@ final class Requests {
       borrowed.prepare((int) Math.min(86_400_000, deadline.remaining().toMillis()));
       prepared = true;
       T answer = request.run(new Session(borrowed.connection, database, pooled, deadline));
-      sound = !borrowed.isBroken(); // a part that may fail can have broken it
+      sound = !borrowed.isBroken(); // a failure that the request ignored may have broken it
       return answer;
     } catch (LockException | InterruptedException e) {
       sound = true;
@@ -148,7 +153,7 @@ final class Requests {
       if (SqlFailure.FOREIGN_STATEMENT.isCauseOf(e)) {
         pooled = true;
         sound = false;
-        borrowed.abort(); // the driver would use the names again that it has given
+        borrowed.abort(); // the driver would reuse the names of its prepared statements
         throw new RepeatableException(failures.explain(e));
       }
       if (broken) {
@@ -167,26 +172,27 @@ final class Requests {
   }
 
   /**
-   * Lets others finish that have changed the row meanwhile.
+   * Pauses so that other clients, which have changed the row meanwhile, can finish.
    *
-   * @throws LockException if no time is left for that
+   * @throws LockException if no time is left for the pause
    */
   void pause(Deadline deadline) throws InterruptedException {
-    if (pauseAndGiveUp(deadline)) {
-      throw failures.passing("other clients changed the row each time before this one could", null);
+    if (!pauseIfTimeIsLeft(deadline)) {
+      throw failures.temporary(
+          "other clients changed the row each time before this one could", null);
     }
   }
 
-  private boolean pauseAndGiveUp(Deadline deadline) throws InterruptedException {
+  private boolean pauseIfTimeIsLeft(Deadline deadline) throws InterruptedException {
     long pause = ThreadLocalRandom.current().nextLong(MIN_PAUSE_NANOS, MAX_PAUSE_NANOS);
     if (deadline.remainingNanos() <= pause) {
-      return true;
+      return false;
     }
     if (Thread.interrupted()) {
       throw new InterruptedException();
     }
     time.parkUntil(this, time.nanoTime() + pause);
-    return false;
+    return true;
   }
 
   private Borrowed borrow(Deadline deadline, Attempts attempts) throws InterruptedException {
@@ -204,7 +210,7 @@ final class Requests {
   /**
    * Borrows a connection.
    *
-   * @throws LockException if there is none in time
+   * @throws LockException if none is available in time
    */
   static Borrowed connect(
       Connections connections, Deadline deadline, Failures failures, Attempts attempts)
@@ -213,7 +219,8 @@ final class Requests {
       return connections.borrow(deadline, attempts.isHolder);
     } catch (SQLException e) {
       if (connections.isClosedByProgram()) {
-        throw failures.wrong("the DataSource was closed before the LockClient that uses it", e);
+        throw failures.misconfigured(
+            "the DataSource was closed before the LockClient that uses it", e);
       }
       throw attempts.inDoubt ? failures.explain(e) : failures.notSent(e);
     }
@@ -225,7 +232,7 @@ final class Requests {
 
   private LockException failure(String problem, @Nullable SQLException cause, Attempts attempts) {
     return attempts.inDoubt
-        ? failures.passing(problem, cause)
-        : failures.passingUnsent(problem, cause);
+        ? failures.temporary(problem, cause)
+        : failures.temporaryNotSent(problem, cause);
   }
 }

@@ -6,10 +6,10 @@ import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.util.Map;
 
-/** The table of locks: what creates it, and whether it is there. */
+/** Creates and checks the table of locks. */
 final class Schema {
 
-  /** The schemas on the search path that have such a table and must not be used. */
+  /** Finds schemas on the search path that have the table, and that the user may not use. */
   private static final Sql HIDING =
       new Sql(
           """
@@ -24,7 +24,8 @@ final class Schema {
             FROM (
               SELECT btrim(unnest(string_to_array(current_setting('search_path'), ','))) AS path
             ) AS paths
-          )""");
+          )\
+          """);
 
   private final JdbcDatabase database;
   private final JdbcSettings settings;
@@ -36,7 +37,7 @@ final class Schema {
     this.failures = failures;
   }
 
-  /** {@return the statements that create it, unless it is there, with a semicolon in between} */
+  /** {@return the statements that create the table if it is missing, separated by semicolons} */
   static String definition(JdbcDatabase database, String table) {
     String columns =
         """
@@ -62,7 +63,7 @@ final class Schema {
     String definition =
         switch (database) {
           case POSTGRESQL ->
-              // Pages have room for new versions of their rows, which need no new index entries.
+              // Free space in the pages lets new versions of rows do without new index entries.
               (columns + "\n) WITH (fillfactor = 50)" + index)
                   .replace("{label}", "bytea")
                   .replace("{long}", "bytea");
@@ -80,9 +81,9 @@ final class Schema {
   }
 
   /**
-   * Creates the table if it is missing and may be created, and checks that it is one of locks.
+   * Checks that the table is a table of locks. Creates it if it is missing and may be created.
    *
-   * @throws LockException if it is missing, or something else
+   * @throws LockException if the table is missing or has other columns
    */
   void ensure(Requests requests, Deadline deadline) throws InterruptedException {
     requests.repeatable(
@@ -99,10 +100,11 @@ final class Schema {
   }
 
   /**
-   * Throws the failure of a statement again, unless the reason is that there is no table.
-   * PostgreSQL says so of one, too, that is in a schema on the search path whose use it refuses.
+   * Throws the failure of a statement again unless its reason is that the table is missing.
+   * PostgreSQL also reports a table as missing if it is in a schema on the search path that the
+   * user may not use.
    *
-   * @throws LockException if the table is there, and must not be used
+   * @throws LockException if the table exists, but must not be used
    */
   void requireGone(Session session, SQLException e) throws SQLException {
     if (!SqlFailure.MISSING_TABLE.isCauseOf(e)) {
@@ -115,18 +117,18 @@ final class Schema {
               Map.of("table", settings.table()),
               rows -> rows.next() ? rows.getString(1) : "");
       if (!hiding.isEmpty()) {
-        throw failures.wrong(
+        throw failures.misconfigured(
             "does not permit the user USAGE on the schema " + hiding + ", which has the table", e);
       }
     }
   }
 
   /**
-   * Creates the table if that is why a statement has failed. Other clients may do so at the same
-   * time.
+   * Creates the table if a statement failed because it is missing. Other clients may do so at the
+   * same time.
    *
-   * @throws LockException if it may not be created, or something else is there
-   * @throws SQLException the failure, if the table is there
+   * @throws LockException if the table may not be created, or has other columns
+   * @throws SQLException the failure of the statement if the table exists
    */
   void create(Session session, SQLException missing) throws SQLException {
     requireGone(session, missing);
@@ -134,15 +136,15 @@ final class Schema {
         "the table "
             + settings.table()
             + " is missing; create it with the statements that JdbcLocks.schema returns, or let a"
-            + " client create it (createSchema) whose user may do so";
+            + " client whose user may create tables do so (createSchema)";
     if (!settings.createSchema()) {
-      throw failures.wrong(remedy, missing);
+      throw failures.misconfigured(remedy, missing);
     }
     try {
-      // Together they are one transaction where the database can undo definitions.
+      // The statements are one transaction if the database can roll definitions back.
       session.define(definition(database, settings.table()));
     } catch (SQLException e) {
-      // Another client may have been faster; databases report that in many ways.
+      // Another client may have been faster, which databases report in many ways.
       try {
         check(session);
         return;
@@ -154,7 +156,7 @@ final class Schema {
       if (SqlFailure.ROLLED_BACK.isCauseOf(e) || SqlFailure.isBroken(e)) {
         throw e;
       }
-      throw failures.wrong(remedy + ": " + e.getMessage(), e);
+      throw failures.misconfigured(remedy + ": " + e.getMessage(), e);
     }
     check(session);
   }
@@ -164,11 +166,11 @@ final class Schema {
       session.query(LockSql.CHECK.on(database, settings.table()), Map.of(), ResultSet::next);
     } catch (SQLException e) {
       if (SqlFailure.MISSING_COLUMN.isCauseOf(e)) {
-        throw failures.wrong(
+        throw failures.misconfigured(
             "the table "
                 + settings.table()
-                + " is not one of this version's tables of locks, as a column is missing; use"
-                + " another table, or create it anew: "
+                + " lacks a column of this version's tables of locks; use another table, or drop"
+                + " and create this one again: "
                 + e.getMessage(),
             e);
       }

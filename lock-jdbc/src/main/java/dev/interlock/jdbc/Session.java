@@ -15,10 +15,12 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.OptionalLong;
 
-/** A borrowed connection on which every statement is a transaction, and ends with the request. */
+/**
+ * The use of a borrowed connection for one request. Every statement is a transaction of its own.
+ */
 final class Session {
 
-  /** What a result is made of. */
+  /** Reads a result. */
   interface Reader<T> {
     T read(ResultSet rows) throws SQLException;
   }
@@ -34,9 +36,9 @@ final class Session {
   private boolean used;
 
   /**
-   * Uses a connection.
+   * Creates a session.
    *
-   * @param pooled whether the server's session may be another one with each statement
+   * @param pooled whether each statement may reach another session of the server
    */
   Session(Connection connection, JdbcDatabase database, boolean pooled, Deadline deadline) {
     this.connection = connection;
@@ -45,12 +47,12 @@ final class Session {
     this.deadline = deadline;
   }
 
-  /** {@return how many rows the statement has changed} */
+  /** {@return the number of rows that the statement has changed} */
   int update(Sql sql, Map<String, ?> values) throws SQLException {
     return execute(sql, values, PreparedStatement::executeUpdate);
   }
 
-  /** {@return whether the statement has changed a row, or returns one that it has changed} */
+  /** {@return whether the statement has changed exactly one row, or returns a changed row} */
   boolean isWritten(Sql sql, Map<String, ?> values) throws SQLException {
     return execute(
         sql,
@@ -77,7 +79,7 @@ final class Session {
         });
   }
 
-  /** {@return what is read of each row} */
+  /** {@return the values that the reader returns for the rows} */
   <T> List<T> list(Sql sql, Map<String, ?> values, Reader<T> reader) throws SQLException {
     return query(
         sql,
@@ -91,7 +93,7 @@ final class Session {
         });
   }
 
-  /** {@return the fence of the row that the statement has written, or empty if it wrote none} */
+  /** {@return the fence of the row that the statement has written; empty if it wrote none} */
   OptionalLong updateReturningFence(Sql sql, Map<String, ?> values) throws SQLException {
     return execute(
         sql,
@@ -143,7 +145,7 @@ final class Session {
         && PostgreSqlDriver.isBehindPooler(connection);
   }
 
-  /** Executes definitions, which have no parameters. */
+  /** Executes data definitions, which have no parameters. */
   void define(String definitions) throws SQLException {
     limitAnswer();
     try (Statement statement = connection.createStatement()) {
@@ -151,20 +153,24 @@ final class Session {
     }
   }
 
-  /** The first statement may take all the time for which the connection was prepared. */
+  /**
+   * Sets the time-out of an answer to the remaining time. The connection has it set for the first
+   * statement.
+   */
   private void limitAnswer() throws SQLException {
     if (used) {
-      int left = (int) Math.min(86_400_000, deadline.remaining().toMillis());
-      if (left == 0) {
-        throw new SQLTimeoutException("the statements before took all the time");
+      int remaining = (int) Math.min(86_400_000, deadline.remaining().toMillis());
+      if (remaining == 0) {
+        throw new SQLTimeoutException("the earlier statements of the request took all its time");
       }
-      connection.setNetworkTimeout(Runnable::run, left);
+      connection.setNetworkTimeout(Runnable::run, remaining);
     }
     used = true;
   }
 
   /**
-   * The server itself gives up, too: a client that does so alone leaves a waiting request there.
+   * Lets MariaDB end the statement in time as well. Otherwise, after a time-out of the client, it
+   * would keep waiting on the server.
    */
   private String bounded(String sql) {
     return database == JdbcDatabase.MARIADB
@@ -176,9 +182,12 @@ final class Session {
         : sql;
   }
 
-  /** A little less than what is left, so that the server's answer comes in time. */
+  /**
+   * The time-out on the server, which is somewhat less than the remaining time, so that the
+   * server's answer comes in time.
+   */
   private long millisOnServer() {
-    long left = Math.min(86_400_000, deadline.remaining().toMillis());
-    return Math.max(1, left - Math.min(50, left / 4));
+    long remaining = Math.min(86_400_000, deadline.remaining().toMillis());
+    return Math.max(1, remaining - Math.min(50, remaining / 4));
   }
 }

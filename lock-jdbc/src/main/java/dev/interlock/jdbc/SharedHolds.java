@@ -16,16 +16,17 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What several claims hold of one name, and who waits for it: the content of one row, at one moment
- * of the server's clock. Times are microseconds since 1970. Not safe for use by several threads.
+ * The holders and waiters of a shared lock: the content of one row at one moment of the server's
+ * clock. Times are microseconds since 1970. Not thread-safe.
  *
- * <p>Claims of one weight wait as one party. A claim is refused if another party has waited for
- * longer and could not be granted beside it. A party's turn ends when one of it is granted and
- * another would find no room; if there is room for more, as for readers, a short time later. So a
- * writer is passed by no reader that comes later, and each party by each other one only once.
+ * <p>Claims of the same weight wait as one party. A claim is refused if another party has waited
+ * for longer and could not be granted beside it. A party's turn ends when one of its claims is
+ * granted and another would find no room. If there is room for more, as for readers, the turn ends
+ * a short time later. So no later reader overtakes a writer, and each party overtakes another at
+ * most once.
  *
- * <p>Of a party, a release makes a reservation for the client that has waited longest: a hold of no
- * claim, which ends soon unless that client comes.
+ * <p>A release makes a reservation for the client of a party that has waited longest. A reservation
+ * is a hold without a claim, which soon ends unless that client comes.
  */
 final class SharedHolds {
 
@@ -38,18 +39,18 @@ final class SharedHolds {
     }
   }
 
-  /** A client that asks for a reservation. */
+  /** A client that requests a reservation. */
   private record Client(String id, long since, long until) {
     private static final Client NONE = new Client("", 0, 0);
   }
 
-  /** All claims of one weight that wait. */
+  /** All waiting claims of one weight. */
   private static final class Party {
     final int weight;
     final long since;
     long until;
 
-    /** The client that has waited longest of those that ask for a reservation. */
+    /** The client that has waited longest among those that request a reservation. */
     Client client = Client.NONE;
 
     Party(int weight, long since, long until) {
@@ -64,7 +65,7 @@ final class SharedHolds {
   }
 
   /**
-   * Why a claim is not granted.
+   * The reason why a claim is not granted.
    *
    * @param retryAtMicros when to ask again, by the server's clock
    * @param holder the label of a holder, if one is in the way
@@ -86,13 +87,13 @@ final class SharedHolds {
     this.now = now;
   }
 
-  /** Returns the state of a name that nobody holds, about to be used as the share says. */
+  /** Returns the state of a free lock of the share's kind and capacity. */
   static SharedHolds none(Share share, long turnMicros, long now) {
     return new SharedHolds(share.kind(), share.capacity(), turnMicros, now);
   }
 
   /**
-   * Reads what {@link #content} wrote, without holds and waits that have ended.
+   * Parses what {@link #content} returned. Drops holds and waits that have ended.
    *
    * @throws IllegalArgumentException if it is anything else
    */
@@ -118,7 +119,8 @@ final class SharedHolds {
               Long.parseLong(words[4]),
               Long.parseLong(words[5]),
               words[6]);
-      // A reservation of the future is of before the clock was set back; a lock of then is held.
+      // A reservation that begins in the future was made before the clock was set back, and does
+      // not count. A lock that was granted then is still held.
       if (hold.expiresAt > now && !(hold.isReservation() && hold.grantedAt > now)) {
         holds.add(hold);
       }
@@ -126,7 +128,7 @@ final class SharedHolds {
       Party party =
           new Party(Integer.parseInt(words[1]), Long.parseLong(words[2]), Long.parseLong(words[3]));
       Client client = new Client(words[4], Long.parseLong(words[5]), Long.parseLong(words[6]));
-      // What began in the future was noted before the clock was set back.
+      // A wait that begins in the future was recorded before the clock was set back.
       if (client.until > now && client.since <= now) {
         party.client = client;
       }
@@ -138,7 +140,10 @@ final class SharedHolds {
     }
   }
 
-  /** {@return the content of the row: a line for each hold, in the order of grants, and party} */
+  /**
+   * {@return the content of the row: a line for each hold in the order of the grants, and a line
+   * for each party}
+   */
   String content() {
     Joiner tabs = Joiner.on('\t');
     StringBuilder text = new StringBuilder();
@@ -166,12 +171,15 @@ final class SharedHolds {
     return revoked;
   }
 
-  /** {@return whether the name is neither held nor waited for, and may be used as anything} */
+  /**
+   * {@return whether the lock is neither held nor awaited, so that the name may become any kind of
+   * lock}
+   */
   boolean isFree() {
     return holds.isEmpty() && parties.isEmpty();
   }
 
-  /** {@return when the last hold and the last wait have ended; now, if there are none} */
+  /** {@return the time at which all holds and waits have ended; now if there are none} */
   long expiresAt() {
     return Stream.concat(
             holds.stream().map(Hold::expiresAt), parties.stream().map(party -> party.until))
@@ -187,16 +195,16 @@ final class SharedHolds {
   }
 
   /**
-   * Grants the claim if there is room for it beside those that hold the name and those that wait.
-   * Otherwise notes that it waits, if it does. A claim that has a hold already asks a second time,
-   * because the first answer was lost, and is granted again.
+   * Grants the claim if there is room for it beside the holders, and beside the waiters that
+   * precede it. Otherwise records that the claim waits, if it does. A claim that already has a hold
+   * asks again because the first answer was lost, and is granted again.
    *
-   * @param claim a claim that uses the name as all others do
-   * @param client the id of the client that makes it, beginning with {@link LockRow#WAITER_PREFIX}
-   * @param since since when the client waits, if it asks for a reservation; null if it does not
-   * @param token its token, if it is granted
-   * @param expiresAt until when the hold lasts
-   * @return null if it is granted
+   * @param claim a claim that agrees with all others on the kind and capacity
+   * @param client the id of its client, which begins with {@link LockRow#WAITER_PREFIX}
+   * @param since the time since which the client has waited; null if it requests no reservation
+   * @param token the token of the grant
+   * @param expiresAt the time until which the hold lasts
+   * @return null if the claim is granted
    */
   @Nullable Refusal acquire(
       Claim claim, String client, @Nullable Long since, long token, long expiresAt) {
@@ -207,26 +215,26 @@ final class SharedHolds {
         used()
             - (previous == null ? 0 : previous.weight)
             - (reservation == null ? 0 : reservation.weight);
-    Party mine = parties.stream().filter(party -> party.weight == weight).findFirst().orElse(null);
-    Long ahead = turnsAhead(weight, used, mine);
+    Party own = parties.stream().filter(party -> party.weight == weight).findFirst().orElse(null);
+    Long ahead = turnsAhead(weight, used, own);
     if (previous == null && (ahead != null || used + weight > capacity)) {
       Refusal refusal = refusal(weight, used, ahead);
-      await(claim, mine, client, since);
+      await(claim, own, client, since);
       return refusal;
     }
     holds.remove(previous);
     holds.remove(reservation);
-    if (previous == null && mine != null) {
-      if (mine.client.id.equals(client)) {
-        mine.client = Client.NONE;
+    if (previous == null && own != null) {
+      if (own.client.id.equals(client)) {
+        own.client = Client.NONE;
       }
       boolean more = used + 2L * weight <= capacity;
-      mine.until = more ? Math.min(mine.until, now + turnMicros) : now;
+      own.until = more ? Math.min(own.until, now + turnMicros) : now;
       parties.removeIf(party -> party.until <= now);
-      if (!more && !mine.client.equals(Client.NONE)) {
-        // As if it asked again now.
-        Party next = new Party(weight, now, mine.client.until);
-        next.client = mine.client;
+      if (!more && !own.client.equals(Client.NONE)) {
+        // The client joins the new party as if it asked again now.
+        Party next = new Party(weight, now, own.client.until);
+        next.client = own.client;
         parties.add(next);
       }
     }
@@ -234,12 +242,14 @@ final class SharedHolds {
     return null;
   }
 
-  /** Returns when the first party ends whose turn comes before a claim's; null if none does. */
-  private @Nullable Long turnsAhead(int weight, long used, @Nullable Party mine) {
+  /**
+   * Returns the earliest end of the parties whose turn precedes a claim's; null if there are none.
+   */
+  private @Nullable Long turnsAhead(int weight, long used, @Nullable Party own) {
     Long first = null;
     for (Party other : parties) {
       boolean excludes = used + weight + other.weight > capacity;
-      if (other != mine && excludes && other.isBefore(mine == null ? last(weight) : mine)) {
+      if (other != own && excludes && other.isBefore(own == null ? lastParty(weight) : own)) {
         if (used + other.weight <= capacity && 2L * other.weight <= capacity) {
           other.until = Math.min(other.until, now + turnMicros);
         }
@@ -249,7 +259,7 @@ final class SharedHolds {
     return first;
   }
 
-  private static Party last(int weight) {
+  private static Party lastParty(int weight) {
     return new Party(weight, Long.MAX_VALUE, 0);
   }
 
@@ -264,10 +274,10 @@ final class SharedHolds {
         inTheWay == null || inTheWay.isReservation() ? null : inTheWay.label);
   }
 
-  private void await(Claim claim, @Nullable Party mine, String client, @Nullable Long since) {
-    if (JdbcBackend.comesAgain(claim)) {
+  private void await(Claim claim, @Nullable Party own, String client, @Nullable Long since) {
+    if (JdbcBackend.willAskAgain(claim)) {
       long until = now + micros(claim.reservation());
-      Party party = mine;
+      Party party = own;
       if (party == null) {
         party = new Party(claim.share().weight(), now, until);
         parties.add(party);
@@ -286,12 +296,15 @@ final class SharedHolds {
     return holds.stream().anyMatch(Hold::isReservation);
   }
 
-  /** {@return whether a release is to make a reservation for the client} */
+  /** {@return whether a release makes a reservation for the client} */
   boolean isNext(String client) {
     return parties.stream().anyMatch(party -> party.client.id.equals(client));
   }
 
-  /** Extends the hold of a claim. Returns when it would have ended, or null if there is none. */
+  /**
+   * Extends the hold of a claim. Returns the time at which it would have ended; null if there is
+   * none.
+   */
   @Nullable Long renew(String claim, long expiresAt) {
     return change(claim, claim, expiresAt);
   }
@@ -307,7 +320,9 @@ final class SharedHolds {
     return hold.expiresAt;
   }
 
-  /** Ends the hold of a claim. Returns when it would have ended, or null if there is none. */
+  /**
+   * Ends the hold of a claim. Returns the time at which it would have ended; null if there is none.
+   */
   @Nullable Long release(String claim) {
     Hold hold = holdOf(claim);
     if (hold == null) {
@@ -319,30 +334,31 @@ final class SharedHolds {
   }
 
   /**
-   * Lets the hold of a claim last until another time without the claim. Returns when it would have
-   * ended, or null if there is none.
+   * Defers the release of a claim's hold to another time. Returns the time at which the hold would
+   * have ended; null if there is none.
    */
   @Nullable Long releaseAfter(Claim claim, long expiresAt) {
     Long end = change(claim.id(), claim.deferredId(), expiresAt);
     if (end != null) {
       return end;
     }
-    // The first answer may have been lost. A late copy of the request does not prolong the hold.
+    // The first answer may have been lost. A late copy of the request must not prolong the hold.
     Hold deferred = holdOf(claim.deferredId());
     return deferred == null
         ? null
         : renew(claim.deferredId(), Math.min(deferred.expiresAt, expiresAt));
   }
 
-  /** {@return whether anybody waits} */
+  /** {@return whether there are waiters} */
   boolean isAwaited() {
     return !parties.isEmpty();
   }
 
   /**
-   * Makes a reservation for a client of those who have waited longest, if they find room now.
+   * Makes a reservation for a client of the party that has waited longest, if there is room for it
+   * now.
    *
-   * @return whether they do
+   * @return whether there is room
    */
   boolean reserveForFirst() {
     Party first = null;
@@ -363,7 +379,7 @@ final class SharedHolds {
     return true;
   }
 
-  /** {@return the state for people} */
+  /** {@return the state for the operators' API} */
   LockState state(String name) {
     List<LockState.Holder> holders =
         holds.stream()

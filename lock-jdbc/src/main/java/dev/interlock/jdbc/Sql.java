@@ -27,7 +27,7 @@ final class Sql {
     this.text = matcher.replaceAll(found -> found.group(2) == null ? "?" : found.group());
   }
 
-  /** {@return the statement as JDBC wants it, with as many parameters as the lists have values} */
+  /** {@return the statement in JDBC's form, with enough parameters for the values of the lists} */
   String text(Map<String, ?> values) {
     String filled = text;
     for (String name : parameters) {
@@ -40,16 +40,16 @@ final class Sql {
     return filled;
   }
 
-  /** Few lengths, so that servers and drivers meet the same statements again. */
+  /** Rounds up to a few lengths, so that servers and drivers can reuse statements. */
   private static int length(List<?> values) {
     return Math.max(1, Integer.highestOneBit(values.size() * 2 - 1));
   }
 
   /**
-   * Sets the parameters of a statement that was prepared from {@link #text}. The last value of a
-   * list is repeated.
+   * Sets the parameters of a statement that was prepared from {@link #text}. Repeats the last value
+   * of a list to fill its parameters.
    *
-   * @param values byte arrays, texts and numbers, and lists of them; may contain more than needed
+   * @param values byte arrays, strings and numbers, and lists of them; may contain more than needed
    */
   void bind(PreparedStatement statement, Map<String, ?> values) throws SQLException {
     int index = 1;

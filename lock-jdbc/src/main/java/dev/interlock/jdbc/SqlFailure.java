@@ -9,9 +9,9 @@ import java.util.Arrays;
 import java.util.function.Predicate;
 
 /**
- * A kind of failure, by the beginnings of its SQLStates and by the codes of MariaDB, MySQL and H2.
- * Drivers agree on the SQLState in part only, so the vendor's code decides where it must. Of
- * several kinds the first is what a person has to know.
+ * A kind of failure, which is recognized by prefixes of SQLStates and by the codes of MariaDB,
+ * MySQL and H2. Drivers do not agree on all SQLStates, so the vendor's code decides where
+ * necessary. If several kinds match, the first is the most useful to report.
  */
 enum SqlFailure {
   REFUSED_LOGIN("28", 1045, 1698),
@@ -22,7 +22,7 @@ enum SqlFailure {
 
   MISSING_TABLE("42P01 42S02 42S03 42S04", 1146),
 
-  /** The server takes no writes, such as a replica. */
+  /** The server accepts no writes, as a replica does not. */
   READ_ONLY("25006", 1290, 1792, 1836, 90097),
 
   TIMEOUT("55P03 57014", 1969, 3024) {
@@ -36,27 +36,27 @@ enum SqlFailure {
 
   OUT_OF_RESOURCES("53", 1040),
 
-  /** There is no connection any more, or it could not be made. */
+  /** The connection broke or could not be made. */
   CONNECTION("08 57P", 90067, 90098),
 
   MISSING_COLUMN("42703 42S22", 1054),
 
-  /** Syntax, function, type; MariaDB uses 42000 for much else, too. */
+  /** Wrong syntax, function or type. MariaDB also uses 42000 for much else. */
   REFUSED_STATEMENT("42601 42883 42804 42846"),
 
   /**
-   * The database has undone the statement because of others: serialization failure, deadlock,
-   * record changed since last read, lock wait timeout, concurrent update.
+   * The database rolled the statement back because of other transactions: serialization failure,
+   * deadlock, record changed since last read, lock wait timeout, concurrent update.
    */
   ROLLED_BACK("40001 40P01", 1020, 1205, 1213, 50200, 40001, 90131),
 
   /**
-   * The server does not know a prepared statement of the driver, or has another one of its name.
-   * Nothing was executed then.
+   * The server does not know a prepared statement of the driver, or has another statement of that
+   * name. Nothing was executed.
    */
   FOREIGN_STATEMENT("26000 42P05"),
 
-  /** The row is there already. */
+  /** The row already exists. */
   DUPLICATE_KEY("23505", 1062),
 
   OTHER("") {
@@ -76,15 +76,15 @@ enum SqlFailure {
     this.codes = ImmutableSet.copyOf(codes);
   }
 
-  /** {@return whether an exception says so itself} */
+  /** {@return whether an exception itself is of this kind} */
   boolean matches(SQLException e) {
     String state = e.getSQLState() == null ? "" : e.getSQLState();
     return states.stream().anyMatch(state::startsWith) || codes.contains(e.getErrorCode());
   }
 
   /**
-   * {@return whether an exception says so, or one of its causes, or the next of one of them} Pools
-   * and drivers make use of both chains.
+   * {@return whether an exception, one of its causes, or the next exception of one of these is of
+   * this kind} Pools and drivers use both chains.
    */
   boolean isCauseOf(SQLException e) {
     return isCausedBy(
@@ -95,12 +95,12 @@ enum SqlFailure {
                     || (one.getNextException() != null && matches(one.getNextException()))));
   }
 
-  /** {@return the first kind that an exception is of} */
+  /** {@return the first kind that matches an exception} */
   static SqlFailure of(SQLException e) {
     return Arrays.stream(values()).filter(kind -> kind.isCauseOf(e)).findFirst().orElse(OTHER);
   }
 
-  /** {@return whether the connection broke, without a time-out of ours} */
+  /** {@return whether the connection broke, and not because of the client's time-out} */
   static boolean isBroken(SQLException e) {
     return !TIMEOUT.isCauseOf(e) && CONNECTION.isCauseOf(e);
   }

@@ -2,7 +2,7 @@ package dev.interlock.jdbc;
 
 import java.sql.SQLException;
 
-/** The table holds something that this version of Interlock does not write. */
+/** Thrown if the table has contents that this version of Interlock does not write. */
 final class UnknownContentException extends SQLException {
 
   private static final long serialVersionUID = 1L;

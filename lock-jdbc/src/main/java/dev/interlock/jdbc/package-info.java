@@ -1,4 +1,4 @@
-/** Locks on relational databases, and a check of fencing tokens for what they store. */
+/** Locks on relational databases, and fencing of the data in them. */
 @NullMarked
 package dev.interlock.jdbc;
 

@@ -584,7 +584,7 @@ abstract class BackendCases {
           assertThrows(
               LockConfigurationException.class, () -> Backends.open(source(), other).close());
       assertTrue(
-          String.valueOf(refusal.getMessage()).contains("a column is missing"), refusal::toString);
+          String.valueOf(refusal.getMessage()).contains("lacks a column"), refusal::toString);
     } finally {
       execute("DROP TABLE " + foreign);
     }
@@ -653,7 +653,7 @@ abstract class BackendCases {
   void contentOfAnotherVersionIsRefused() throws Exception {
     take(backend, claim("job", Share.READ));
     execute("UPDATE " + table + " SET kind = 'future'");
-    assertRefused(claim("job", Share.READ), "holds what this version of Interlock does not know");
+    assertRefused(claim("job", Share.READ), "has contents that this version of Interlock does not know");
     assertThrows(LockConfigurationException.class, () -> backend.inspect("job", soon()));
   }
 

@@ -89,7 +89,7 @@ class FarWaiterTest {
           LockClient.open(
               server.uri().replace(":" + server.port(), ":" + distance.port()), options));
       Queue<Integer> turns = new ConcurrentLinkedQueue<>();
-      BooleanSupplier goesOn = () -> Collections.frequency(turns, nearClients) < TURNS;
+      BooleanSupplier keepsListening = () -> Collections.frequency(turns, nearClients) < TURNS;
       List<Future<?>> all = new ArrayList<>();
       for (int i = 0; i < clients.size(); i++) {
         LockClient client = clients.get(i);
@@ -97,7 +97,7 @@ class FarWaiterTest {
         all.add(
             threads.submit(
                 () -> {
-                  while (goesOn.getAsBoolean()) {
+                  while (keepsListening.getAsBoolean()) {
                     try (Lease lease = acquiring.acquire(client)) {
                       turns.add(number);
                       TimeUnit.MILLISECONDS.sleep(HOLD_MILLIS); // the work

@@ -73,8 +73,7 @@ final class Session {
   /**
    * Begins a session.
    *
-   * <p>* @param sessions the sessions of the framework, of which this is one
-   *
+   * @param sessions the sessions of the framework, of which this is one
    * @param driver the driver's object for this session alone
    * @param account counts the nodes on the session
    * @param beginning a time before the session began: when the driver was created, or long before
