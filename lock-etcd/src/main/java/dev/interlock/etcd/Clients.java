@@ -17,7 +17,11 @@ interface Clients extends AutoCloseable {
   interface Loan {
     EtcdClient client();
 
-    /** Gives the client back. * @param answered whether the server has answered */
+    /**
+     * Gives the client back.
+     *
+     * @param answered whether the server has answered
+     */
     default void giveBack(boolean answered) {}
 
     /** Reports that the request failed because of its connection. */
