@@ -9,7 +9,7 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import java.util.function.Function;
 
-/** A real etcd, and clients with a fault in them. */
+/** A real etcd whose clients have a fault. */
 final class AlteredEtcd extends EtcdHarness {
 
   private final Function<EtcdBackend, LockBackend> fault;

@@ -26,7 +26,7 @@ final class Backends {
 
   static final TimeSource TIME = TimeSource.system();
 
-  /** For tests that are not about time: so long that a busy machine does not come near it. */
+  /** Long times for tests that are not about time, so that a busy machine does not exceed them. */
   static final LockOptions PATIENT =
       LockOptions.builder()
           .requestTimeout(Duration.ofSeconds(20))
@@ -94,7 +94,7 @@ final class Backends {
     return Base64.getEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
   }
 
-  /** Adds a user whose password is its name, with a permission for the keys that locks are in. */
+  /** Adds a user whose password is its name, with a permission for the keys of locks. */
   static void addUser(EtcdServer server, String name, String permission) throws IOException {
     String named = "{\"name\":\"" + name + "\"";
     server.call("/v3/auth/user/add", named + ",\"password\":\"" + name + "\"}");
@@ -103,12 +103,12 @@ final class Backends {
     server.call("/v3/auth/user/grant", "{\"user\":\"" + name + "\",\"role\":\"" + name + "\"}");
   }
 
-  /** Gives a user of {@link #addUser} another permission in place of the one that it had. */
+  /** Replaces the permission of a user of {@link #addUser}. */
   static void permit(EtcdServer server, String name, String permission) throws IOException {
     permit(server, name, permission, "interlock/");
   }
 
-  /** The same for the keys with a prefix; what is permitted for others stays so. */
+  /** Replaces the permission for the keys with a prefix, and no other permission. */
   static void permit(EtcdServer server, String name, String permission, String prefix)
       throws IOException {
     server.call(
@@ -129,18 +129,19 @@ final class Backends {
     return prefix.substring(0, last) + (char) (prefix.charAt(last) + 1);
   }
 
-  /** The address of a cluster with a password, for a user of {@link #addUser}. */
+  /** Returns the URI of a cluster with a password for a user of {@link #addUser}. */
   static String as(String name, EtcdCluster etcd) {
     return etcd.uri().replaceFirst("//[^@]*@", "//" + name + ":" + name + "@");
   }
 
-  /** How many reads, writes and transactions clients have sent to the server. */
+  /** Returns the number of reads, writes and transactions that clients have sent to the server. */
   static long requests(EtcdServer server) throws IOException, InterruptedException {
     return started(server, "grpc_service=\"etcdserverpb.KV\"");
   }
 
-  /** How often clients have logged in to the server. */
-  static long logins(EtcdServer server) throws IOException, InterruptedException {
+  /** Returns the number of logins to the server. */
+  static long refusedLoginsAreExplained(EtcdServer server)
+      throws IOException, InterruptedException {
     return started(server, "grpc_method=\"Authenticate\"");
   }
 
@@ -159,7 +160,7 @@ final class Backends {
         .sum();
   }
 
-  /** How many leases there are on the server. */
+  /** Returns the number of leases on the server. */
   static long leases(EtcdServer server) throws IOException {
     return Pattern.compile("\"ID\"")
         .matcher(server.call("/v3/lease/leases", "{}"))
@@ -167,7 +168,7 @@ final class Backends {
         .count();
   }
 
-  /** How many keys there are below a prefix. */
+  /** Returns the number of keys with a prefix. */
   static long keys(EtcdServer server, String prefix) throws IOException {
     String answer =
         server.call(

@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Passwords and certificates in files are changed while locks are held and waited for. */
+/** Passwords and certificates in files are changed while locks are held and awaited. */
 class CredentialsTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -67,8 +67,8 @@ class CredentialsTest {
           LockClient other = LockClient.open(uri, OPTIONS)) {
         Lease lease = holder.lock("job").acquire();
         CompletableFuture<Lease> waiting = other.lock("job").acquireAsync();
-        Eventually.holds("in line", () -> holder.admin().inspect("job").waiters().size() == 1);
-        // Ends the tokens of the user as well.
+        Eventually.holds("it waits", () -> holder.admin().inspect("job").waiters().size() == 1);
+        // This also invalidates the user's tokens.
         call(etcd, "changepw", "{\"name\":\"app\",\"password\":\"second\"}");
         LockUnavailableException refused =
             assertThrows(LockUnavailableException.class, () -> holder.lock("third").tryAcquire());

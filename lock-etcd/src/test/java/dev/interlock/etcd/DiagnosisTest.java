@@ -39,7 +39,8 @@ class DiagnosisTest {
 
   /**
    * A server closes as soon as it has refused a client's certificate, which may be before the
-   * client has sent the rest of its handshake. This one closes while all of that is to be sent.
+   * client has sent the rest of its handshake. This one closes before the client has sent any of
+   * it.
    */
   @Test
   void aRefusalIsReadEvenIfTheServerHasAlreadyClosed(@TempDir Path directory) throws Exception {

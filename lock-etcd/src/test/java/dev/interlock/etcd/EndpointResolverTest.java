@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** Name servers that hang, fail, or say something else than before. */
+/** Name servers that hang, fail, or change their answers. */
 class EndpointResolverTest {
 
   private static final Duration LIMIT = Duration.ofSeconds(60);
@@ -40,7 +40,7 @@ class EndpointResolverTest {
   }
 
   @Test
-  void aLookUpThatHangsKeepsNobodyFromTheLastKnownAddress() throws Exception {
+  void aHangingLookUpDoesNotBlockTheLastKnownAddress() throws Exception {
     CountDownLatch over = new CountDownLatch(1);
     EndpointResolver resolver =
         new EndpointResolver(

@@ -33,25 +33,28 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * What happens to leases that are never released, and to those whose release is refused. Each test
- * has its own server, and waits most of the time, so they run side by side.
+ * Leases that are never released, or whose release is refused. Each test has its own server and
+ * mostly waits, so the tests run concurrently.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class EndsTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
-  private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
+  private static final LockOptions SHORT_TTL =
+      PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
 
   private static LossReason reason(Lease lease) throws Exception {
     return lease.onLoss().get(60, TimeUnit.SECONDS).reason();
   }
 
-  /** A session is given up only when nothing is left on it, so its end shows that nothing is. */
+  /**
+   * An unused session ends only when nothing is left on it, so its end shows that nothing is left.
+   */
   @Test
-  void leasesThatRunOutOrAreTakenAwayLeaveNothingBehind() throws Exception {
+  void expiredAndForcedLeasesLeaveNothingBehind() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().withoutSync().start();
-        LockClient client = LockClient.open(etcd.uri(), SHORT)) {
+        LockClient client = LockClient.open(etcd.uri(), SHORT_TTL)) {
       EtcdServer server = etcd.leader();
       List<CompletableFuture<Lease>> fixed = new ArrayList<>();
       for (int i = 0; i < 300; i++) {
@@ -64,15 +67,15 @@ class EndsTest {
         assertEquals(LossReason.EXPIRED, reason(lease.get(60, TimeUnit.SECONDS)));
       }
       Eventually.holds("the locks are gone", () -> Backends.keys(server, "interlock/lock/") == 0);
-      Eventually.holds("the sessions are given up", () -> Backends.leases(server) == 0);
+      Eventually.holds("the sessions end", () -> Backends.leases(server) == 0);
       assertEquals(0, Backends.keys(server, "interlock/"));
       client.lock("fixed-0", options -> options.autoRenew(false)).acquire().release();
     }
   }
 
-  /** As when an administrator narrows a permission by mistake. */
+  /** An administrator has narrowed a permission by mistake. */
   @Test
-  void aReleaseThatWasRefusedIsMadeUpForWhenItIsPermittedAgain() throws Exception {
+  void aRefusedReleaseIsRepeatedUntilItIsPermitted() throws Exception {
     LockOptions longTtl = PATIENT.toBuilder().ttl(Duration.ofMinutes(10)).build();
     try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start();
         LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
@@ -91,19 +94,19 @@ class EndsTest {
   }
 
   @Test
-  void aLockThatMayNotBeReleasedGoesWithItsSessionAfterATtl() throws Exception {
+  void aLockThatMayNotBeReleasedEndsWithItsSessionAfterATtl() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start();
         LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
       EtcdServer server = etcd.leader();
       Backends.addUser(server, "app", "READWRITE");
-      try (LockClient client = LockClient.open(Backends.as("app", etcd), SHORT)) {
+      try (LockClient client = LockClient.open(Backends.as("app", etcd), SHORT_TTL)) {
         Lease bystander = client.lock("bystander").acquire();
         Lease stuck = client.lock("stuck").acquire();
         Backends.permit(server, "app", "READ");
         long refusedAt = System.nanoTime();
         assertEquals(ReleaseOutcome.UNKNOWN, stuck.release());
         LeaseLostException loss = bystander.onLoss().get(60, TimeUnit.SECONDS);
-        assertTrue(System.nanoTime() - refusedAt >= SHORT.ttl().toNanos(), "ended early");
+        assertTrue(System.nanoTime() - refusedAt >= SHORT_TTL.ttl().toNanos(), "ended early");
         assertEquals(LossReason.SESSION_ENDED, loss.reason());
         assertTrue(loss.detail().contains("refuses to delete"), loss::detail);
         other.lock("stuck").tryAcquire(Eventually.LIMIT).orElseThrow().release();
@@ -111,9 +114,9 @@ class EndsTest {
     }
   }
 
-  /** etcd refuses the deletion before it looks whether there is anything to delete. */
+  /** etcd refuses the deletion before it checks whether the key exists. */
   @Test
-  void aLockThatIsGoneCostsNoSessionThoughItsReleaseIsRefused() throws Exception {
+  void aRefusedReleaseOfAMissingKeyEndsNoSession() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start();
         LockClient other = LockClient.open(etcd.uri(), PATIENT)) {
       EtcdServer server = etcd.leader();
@@ -137,7 +140,7 @@ class EndsTest {
     }
   }
 
-  /** As when the answer to the move there was lost, so that no lease came of it. */
+  /** The answer to the move to that lease was lost, so the acquisition failed. */
   @Test
   void noSessionIsEndedForAKeyOnALeaseOfItsOwn() throws Exception {
     Duration limit = Duration.ofSeconds(60);
@@ -161,24 +164,24 @@ class EndsTest {
     }
   }
 
-  private static void brief(LockOptions.Builder options) {
+  private static void withShortTtl(LockOptions.Builder options) {
     options.autoRenew(false).ttl(Duration.ofSeconds(2));
   }
 
-  /** Its key may still be there when the name is wanted again. */
+  /** The expired key may still exist when the name is acquired again. */
   @Test
-  void aNameIsUsedAgainAsSoonAsItsLeaseHasRunOut() throws Exception {
+  void aNameCanBeUsedAgainAsSoonAsItsLeaseHasExpired() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().withoutSync().start();
-        LockClient client = LockClient.open(etcd.uri(), SHORT)) {
+        LockClient client = LockClient.open(etcd.uri(), SHORT_TTL)) {
       long token = 0;
       for (int i = 0; i < 2; i++) {
-        Lease lease = client.lock("again", EndsTest::brief).acquire();
+        Lease lease = client.lock("again", EndsTest::withShortTtl).acquire();
         assertTrue(lease.fencingToken() > token);
         token = lease.fencingToken();
         assertEquals(LossReason.EXPIRED, reason(lease));
       }
       EtcdServer server = etcd.leader();
-      Eventually.holds("the sessions are given up", () -> Backends.leases(server) == 0);
+      Eventually.holds("the sessions end", () -> Backends.leases(server) == 0);
     }
   }
 }

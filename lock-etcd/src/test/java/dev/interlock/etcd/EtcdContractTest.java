@@ -5,7 +5,7 @@ import dev.interlock.tck.LockTck;
 import dev.interlock.tck.sample.PartOfTests;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** One etcd keeps the contract, with a user who may read and write locks' keys and nothing else. */
+/** A single etcd keeps the contract for a user who may only read and write the keys of locks. */
 class EtcdContractTest extends LockTck {
 
   @RegisterExtension

@@ -6,9 +6,9 @@ import java.time.Duration;
 import org.junit.jupiter.api.Tag;
 
 /**
- * The rules follow the bounds of the server: one with another election time-out, which its shortest
- * leases follow, keeps the contract, too. The system property {@code interlock.etcd.election} sets
- * it in milliseconds, 3,000 by default.
+ * The rules follow the bounds of the server: a server with another election time-out, which
+ * determines its shortest leases, keeps the contract, too. The system property {@code
+ * interlock.etcd.election} sets the time-out in milliseconds, 3,000 by default.
  */
 @Tag("extended")
 class EtcdElectionsContractTest extends LockTck {

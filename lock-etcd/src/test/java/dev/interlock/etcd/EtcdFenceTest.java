@@ -64,7 +64,10 @@ class EtcdFenceTest {
     return LockKeys.bytes("interlock-fence/stock%2F42");
   }
 
-  /** A machine that stands still for the default request time-out fails no test. */
+  /**
+   * Repeats the claim, so that a machine that stalls for the default request time-out fails no
+   * test.
+   */
   private static void claim(EtcdFence fence, String name, long token) throws InterruptedException {
     for (int tries = 1; ; tries++) {
       try {
@@ -132,13 +135,13 @@ class EtcdFenceTest {
   }
 
   @Test
-  void aFenceThatIsGoneRefusesThoseWhoHaveClaimed() throws Exception {
+  void aDeletedFenceRefusesEarlierClaims() throws Exception {
     claimAndRead(7);
     client.getKVClient().delete(fenceKey()).get();
     assertFalse(stock.write(NAME, 7, 0));
   }
 
-  /** etcd compares texts byte by byte: 9 would be higher than 10. */
+  /** etcd compares values byte by byte: 9 would be higher than 10. */
   @Test
   void tokensOfDifferentLengthsAreInOrder() throws Exception {
     claim(NAME, 9);
@@ -160,7 +163,7 @@ class EtcdFenceTest {
     }
   }
 
-  /** Their locks are independent, and so are their tokens. */
+  /** The locks of two namespaces are independent, and so are their tokens. */
   @Test
   void everyNamespaceHasItsOwnFences() throws Exception {
     EtcdFence others =
@@ -174,13 +177,13 @@ class EtcdFenceTest {
   }
 
   @Test
-  void aKeyThatHoldsNoTokenIsReported() throws Exception {
+  void aKeyWithoutATokenIsReported() throws Exception {
     client.getKVClient().put(fenceKey(), LockKeys.bytes("x")).get();
     assertThrows(IllegalStateException.class, () -> claim(NAME, 7));
   }
 
   @Test
-  void whatIsKnownToFailSendsNothing() throws Exception {
+  void aKnownFailureSendsNothing() throws Exception {
     try (Client nowhere = Client.builder().endpoints("http://127.0.0.1:1").build();
         LockClient locks = LockClient.open("memory:etcd-fence")) {
       EtcdFence unreachable = EtcdFence.using(nowhere);
@@ -200,7 +203,7 @@ class EtcdFenceTest {
   }
 
   @Test
-  void aUserNeedsTheRightOnThePage() throws Exception {
+  void aUserNeedsTheDocumentedRight() throws Exception {
     try (EtcdCluster guarded = Testbed.etcd().password("secret").start();
         Client guest =
             Client.builder()
@@ -255,7 +258,7 @@ class EtcdFenceTest {
     assertTrue(accepted.get() > 0 && accepted.get() < 200, accepted::toString);
   }
 
-  /** Of a lock that excludes nobody: whatever the fence lets through adds up. */
+  /** The lock excludes nobody, so the fence alone must keep the sum right. */
   @Test
   void theRecipeSellsNoPieceTwiceWithoutAnyExclusion() throws Exception {
     stock.put(10_000);

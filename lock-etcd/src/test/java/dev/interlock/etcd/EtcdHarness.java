@@ -6,7 +6,7 @@ import dev.interlock.tck.Server;
 import dev.interlock.tck.Timing;
 import java.util.concurrent.Callable;
 
-/** Tells the kit how to start an etcd and how patient to be with it. */
+/** Starts etcd for the kit, with suitable time limits. */
 class EtcdHarness implements Harness {
 
   private final Callable<Server> start;

@@ -41,12 +41,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.function.Executable;
 
-/** Clients of the user's own, guards of writes to etcd, and what locks cost the server. */
+/** Clients of the program's own, guards of writes to etcd, and the costs of locks on the server. */
 class EtcdLocksTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   private static final ByteSequence KEY = LockKeys.bytes("data/orders/42");
-  private static final LockOptions SHORT = PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
+  private static final LockOptions SHORT_TTL =
+      PATIENT.toBuilder().ttl(Duration.ofSeconds(8)).build();
 
   @AutoClose private static EtcdCluster etcd;
   private static EtcdServer server;
@@ -61,12 +62,12 @@ class EtcdLocksTest {
     own.getKVClient().get(KEY).get(2, TimeUnit.MINUTES);
   }
 
-  private static void fixed(LockOptions.Builder options) {
+  private static void withFixedTtl(LockOptions.Builder options) {
     options.autoRenew(false).ttl(Duration.ofMinutes(5));
   }
 
   @Test
-  void aClientOfTheUsersIsUsedAndNeverClosed() throws Exception {
+  void aProgramsClientIsUsedAndNeverClosed() throws Exception {
     LockClient locks = EtcdLocks.using(own, PATIENT);
     Lease lease = locks.lock("own").acquire();
     try (LockClient others = LockClient.open(etcd.uri(), PATIENT)) {
@@ -79,12 +80,12 @@ class EtcdLocksTest {
   }
 
   @Test
-  void aClientThatItsUserHasClosedIsToldAtOnce() throws Exception {
+  void aClosedClientOfTheProgramIsReportedAtOnce() throws Exception {
     Client closed = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
     try (LockClient locks = EtcdLocks.using(closed, PATIENT)) {
       Lease lease = locks.lock("a").acquire();
       closed.close();
-      // With the default of an outage time-out, this would take a TTL.
+      // With the default outage time-out this would take a TTL.
       for (Executable request :
           List.<Executable>of(() -> locks.lock("b").acquire(), lease::renew)) {
         String message = assertThrows(LockConfigurationException.class, request).getMessage();
@@ -95,13 +96,13 @@ class EtcdLocksTest {
   }
 
   @Test
-  void whatIsPromisedDependsOnTheNumberOfMembers() {
+  void thePromisesDependOnTheNumberOfMembers() {
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
         EtcdCluster three = Testbed.etcd().members(3).start();
         LockClient clustered =
             LockClient.open("etcd://127.0.0.1:" + three.members().get(1).port(), PATIENT)) {
       assertFalse(client.backend().has(Capability.REPLICATED));
-      // Asked of the cluster, and not counted in the URI.
+      // The number of members comes from the cluster, and not from the URI.
       assertTrue(clustered.backend().has(Capability.REPLICATED));
     }
   }
@@ -110,8 +111,8 @@ class EtcdLocksTest {
   void aGuardedWriteIsRefusedAsSoonAsTheLockIsGone() throws Exception {
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
         LockClient operator = LockClient.open(etcd.uri(), PATIENT)) {
-      // Without renewal the holder does not find out.
-      Lease lease = client.lock("guarded", EtcdLocksTest::fixed).acquire();
+      // Without a renewal the holder does not notice.
+      Lease lease = client.lock("guarded", EtcdLocksTest::withFixedTtl).acquire();
       EtcdGuard guard = guard(lease);
       assertTrue(write(guard, "ours"));
       assertTrue(operator.admin().forceRelease("guarded"));
@@ -130,7 +131,7 @@ class EtcdLocksTest {
   void aGuardedWriteIsRefusedBetweenTheReadOfTheSuccessorAndItsWrite() throws Exception {
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT);
         LockClient operator = LockClient.open(etcd.uri(), PATIENT)) {
-      Lease lease = client.lock("stock", EtcdLocksTest::fixed).acquire();
+      Lease lease = client.lock("stock", EtcdLocksTest::withFixedTtl).acquire();
       EtcdGuard guard = guard(lease);
       assertTrue(write(guard, "1"));
       int read = stock();
@@ -152,7 +153,7 @@ class EtcdLocksTest {
       try {
         return EtcdGuard.of(own, EtcdSettings.defaults(), lease);
       } catch (LockUnavailableException e) {
-        // It waits for the default request time-out, and a stall may be longer.
+        // This waits for the default request time-out, and a stall may be longer.
         if (tries == 10) {
           throw e;
         }
@@ -171,11 +172,11 @@ class EtcdLocksTest {
   }
 
   @Test
-  void aLeaseThatIsBeingGivenBackIsGoneWhenItsClientIsClosed() throws Exception {
+  void closingWaitsForPendingRevocations() throws Exception {
     Eventually.holds("no lease of another test is left", () -> Backends.leases(server) == 0);
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
         LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
-      Lease lease = client.lock("given back", EtcdLocksTest::fixed).acquire();
+      Lease lease = client.lock("given back", EtcdLocksTest::withFixedTtl).acquire();
       try (NetworkFault late = proxy.delay(Direction.CLIENT_TO_SERVER, Duration.ofSeconds(1))) {
         lease.release();
         client.close();
@@ -193,18 +194,19 @@ class EtcdLocksTest {
         leases.add(client.lock("shared-" + i).acquire());
       }
       assertEquals(1, Backends.leases(server));
-      leases.add(client.lock("fixed", options -> options.autoRenew(false)).acquire());
+      leases.add(client.lock("withFixedTtl", options -> options.autoRenew(false)).acquire());
       assertEquals(2, Backends.leases(server));
       leases.forEach(Lease::release);
-      Eventually.holds("the lease of the fixed TTL ends", () -> Backends.leases(server) == 1);
+      Eventually.holds(
+          "the lease of the withFixedTtl TTL ends", () -> Backends.leases(server) == 1);
     }
     Eventually.holds("the session ends with its client", () -> Backends.leases(server) == 0);
     assertEquals(0, Backends.keys(server, "interlock/"));
   }
 
-  /** etcd remembers every key that there ever was until it is compacted, and reads them all. */
+  /** Until its compaction, etcd remembers every key that ever existed, and reads them all. */
   @Test
-  void aNameThatIsUsedAgainAndAgainHasOneKey() throws Exception {
+  void aNameThatIsUsedRepeatedlyHasOneKey() throws Exception {
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
       Set<ByteSequence> keys = new HashSet<>();
       Set<Long> leases = new HashSet<>();
@@ -216,7 +218,7 @@ class EtcdLocksTest {
           assertTrue(lease.isHeld());
         }
       }
-      // On a machine that stood still for long it may have needed another session.
+      // On a machine that stalled for long the client may have needed another session.
       assertEquals(leases.size(), keys.size());
     }
   }
@@ -230,8 +232,8 @@ class EtcdLocksTest {
   }
 
   @Test
-  void anUnusedSessionIsGivenUp() throws Exception {
-    try (LockClient client = LockClient.open(etcd.uri(), SHORT)) {
+  void anUnusedSessionIsEnded() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), SHORT_TTL)) {
       client.lock("idle").acquire().release();
       Eventually.holds(
           "the session's key goes", () -> Backends.keys(server, "interlock/session/") == 0);
@@ -240,8 +242,8 @@ class EtcdLocksTest {
   }
 
   @Test
-  void theEndOfTheSessionIsToldToAllItsLocksAndTheClientGoesOn() throws Exception {
-    try (LockClient client = LockClient.open(etcd.uri(), SHORT)) {
+  void theEndOfASessionIsReportedToAllItsLocksAndTheClientContinues() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), SHORT_TTL)) {
       Lease one = client.lock("one").acquire();
       Lease two = client.lock("two").acquire();
       own.getLeaseClient().revoke(first("one").getLease()).get();
@@ -255,10 +257,10 @@ class EtcdLocksTest {
     }
   }
 
-  /** What is left of its session is enough: it needs no more than to be written again. */
+  /** The lease of the session is intact, so its key only needs to be written again. */
   @Test
-  void aDeletedSessionKeyCostsNoLock() throws Exception {
-    try (LockClient client = LockClient.open(etcd.uri(), SHORT)) {
+  void aDeletedSessionKeyLosesNoLock() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), SHORT_TTL)) {
       Lease lease = client.lock("keyless").acquire();
       ByteSequence key = LockKeys.session("interlock", first("keyless").getLease());
       assertEquals(1, own.getKVClient().delete(key).get().getDeleted());
@@ -272,9 +274,9 @@ class EtcdLocksTest {
   }
 
   @Test
-  void aWaiterWhoseSessionEndedGetsInLineAgain() throws Exception {
+  void aWaiterWhoseSessionEndedJoinsTheQueueAgain() throws Exception {
     try (LockClient holder = LockClient.open(etcd.uri(), PATIENT);
-        LockClient waiting = LockClient.open(etcd.uri(), SHORT)) {
+        LockClient waiting = LockClient.open(etcd.uri(), SHORT_TTL)) {
       Lease lease = holder.lock("line").acquire();
       CompletableFuture<Lease> waiter = waiting.lock("line").acquireAsync();
       Eventually.holds("it waits", () -> holder.admin().inspect("line").waiters().size() == 1);
@@ -294,7 +296,7 @@ class EtcdLocksTest {
 
   @Test
   void aNamespaceThatCannotWorkIsRefused() {
-    // The locks of "app/lock/a" would be places in line for the lock "a" of "app".
+    // The locks of "app/lock/a" would be entries in the queue of the lock "a" of "app".
     for (String namespace : List.of("white space", "app/lock/a", "app/lock")) {
       assertThrows(
           LockConfigurationException.class, () -> EtcdSettings.builder().namespace(namespace));

@@ -58,17 +58,19 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
 /**
- * Readers, writers and permits of whole clients: what they cost, and what operators see of them.
+ * Readers, writers and permits of whole clients: their costs, and their states as operators see
+ * them.
  */
 class EtcdSharedLocksTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
-  /** Polls so seldom that whoever waited for a poll would make the test fail. */
+  /** The poll interval is so long that a waiter that needs a poll fails the test. */
   private static final LockOptions OPTIONS =
       PATIENT.toBuilder().pollInterval(Duration.ofMinutes(10)).build();
 
-  private static final LockOptions SHORT = OPTIONS.toBuilder().ttl(Duration.ofSeconds(8)).build();
+  private static final LockOptions SHORT_TTL =
+      OPTIONS.toBuilder().ttl(Duration.ofSeconds(8)).build();
 
   @AutoClose private static EtcdCluster etcd;
   private static EtcdServer server;
@@ -106,7 +108,7 @@ class EtcdSharedLocksTest {
 
   // --- requests -------------------------------------------------------------------------------
 
-  /** Since it began to be still: until then, waiters look again because their watch is new. */
+  /** Waits until no more requests come: waiters read the queue again while their watch is new. */
   private static void awaitSilence() throws Exception {
     long[] last = {-1, 0};
     Eventually.holds(
@@ -119,18 +121,18 @@ class EtcdSharedLocksTest {
         });
   }
 
-  private static final int MANY = 25;
+  private static final int WAITERS = 25;
 
-  /** A release, the look of the one whose turn has come, and its release. */
+  /** The requests are a release, the read of the next waiter, and its release. */
   @Test
-  void aPermitThatComesFreeWakesOneOfManyWaiters() throws Exception {
-    List<LockClient> clients = clients(MANY);
+  void aReleasedPermitWakesOneOfManyWaiters() throws Exception {
+    List<LockClient> clients = clients(WAITERS);
     try {
       LockClient first = clients.get(0);
       Lease heldLease = first.semaphore("one of many", 2).acquire();
       Lease other = first.semaphore("one of many", 2).acquire();
       List<CompletableFuture<Lease>> waiting = new ArrayList<>();
-      for (LockClient client : clients.subList(1, MANY)) {
+      for (LockClient client : clients.subList(1, WAITERS)) {
         waiting.add(client.semaphore("one of many", 2).acquireAsync());
         awaitWaiters(first, "one of many", waiting.size());
       }
@@ -142,7 +144,7 @@ class EtcdSharedLocksTest {
       assertEquals(2, Backends.requests(server) - before);
       assertFalse(waiting.get(1).isDone());
 
-      // One who leaves the middle of the queue costs the others nothing.
+      // A waiter that leaves the middle of the queue causes no request of the others.
       before = Backends.requests(server);
       waiting.get(5).cancel(true);
       awaitSilence();
@@ -161,7 +163,7 @@ class EtcdSharedLocksTest {
 
   @Test
   void aWriterThatLeavesTheQueueWakesNoneOfTheReadersThatStillWait() throws Exception {
-    List<LockClient> clients = clients(MANY);
+    List<LockClient> clients = clients(WAITERS);
     try {
       LockClient first = clients.get(0);
       Lease heldLease = first.readWriteLock("many readers").writeLock().acquire();
@@ -169,7 +171,7 @@ class EtcdSharedLocksTest {
           clients.get(1).readWriteLock("many readers").writeLock().acquireAsync();
       awaitWaiters(first, "many readers", 1);
       List<CompletableFuture<Lease>> waiting = new ArrayList<>();
-      for (LockClient client : clients.subList(2, MANY)) {
+      for (LockClient client : clients.subList(2, WAITERS)) {
         waiting.add(client.readWriteLock("many readers").readLock().acquireAsync());
       }
       awaitWaiters(first, "many readers", 1 + waiting.size());
@@ -279,7 +281,7 @@ class EtcdSharedLocksTest {
   }
 
   @Test
-  void aForcedReleaseTakesTheNameFromAllHolders() throws Exception {
+  void aForcedReleaseTakesTheLockFromAllHolders() throws Exception {
     try (LockClient one = LockClient.open(etcd.uri(), OPTIONS);
         LockClient two = LockClient.open(etcd.uri(), OPTIONS)) {
       for (boolean autoRenew : List.of(true, false)) {
@@ -303,9 +305,9 @@ class EtcdSharedLocksTest {
   }
 
   @Test
-  void aRevocationTakesTheNameFromAllHoldersAndKeepsOthersOutUntilTheirValidityHasEnded()
+  void aRevocationTakesTheLockFromAllHoldersAndExcludesOthersUntilTheirValidityEnds()
       throws Exception {
-    try (LockClient one = LockClient.open(etcd.uri(), SHORT);
+    try (LockClient one = LockClient.open(etcd.uri(), SHORT_TTL);
         LockClient two = LockClient.open(etcd.uri(), OPTIONS);
         LockClient operator = LockClient.open(etcd.uri(), OPTIONS)) {
       Lease first = one.semaphore("revoked", 3).acquire();
@@ -329,7 +331,7 @@ class EtcdSharedLocksTest {
           operator.admin().inspect("revoked").holders().stream()
               .filter(holder -> holder.label().orElseThrow().endsWith(" (revoked)"))
               .count());
-      // It begins anew for both.
+      // The time of both leases starts again.
       assertTrue(operator.admin().revoke("revoked"));
       assertTrue(operator.admin().forceRelease("revoked"));
       Lease next = operator.semaphore("revoked", 3).tryAcquire().orElseThrow();
@@ -337,7 +339,7 @@ class EtcdSharedLocksTest {
     }
   }
 
-  /** Each on a lease of its own, as if they belonged to as many clients. */
+  /** Each holder has a lease of its own, as if it belonged to a client of its own. */
   @Test
   void anInterventionTakesNoLongerForManyHoldersThanForOne() throws Exception {
     LockOptions options = OPTIONS.toBuilder().autoRenew(false).build();
@@ -363,9 +365,9 @@ class EtcdSharedLocksTest {
   // --- ends -----------------------------------------------------------------------------------
 
   @Test
-  void theEndOfASessionIsToldToAllThatShareItAndToNobodyElse() throws Exception {
-    try (LockClient client = LockClient.open(etcd.uri(), SHORT);
-        LockClient other = LockClient.open(etcd.uri(), SHORT)) {
+  void theEndOfASessionIsReportedOnlyToItsOwnLeases() throws Exception {
+    try (LockClient client = LockClient.open(etcd.uri(), SHORT_TTL);
+        LockClient other = LockClient.open(etcd.uri(), SHORT_TTL)) {
       Lease reader = client.readWriteLock("ended read").readLock().acquire();
       Lease permit = client.semaphore("ended permits", 3).acquire();
       Lease theirs = other.readWriteLock("ended read").readLock().acquire();
@@ -413,7 +415,7 @@ class EtcdSharedLocksTest {
 
   // --- faults ---------------------------------------------------------------------------------
 
-  /** The new watch begins after the deletion, so that nothing but a look can show it. */
+  /** The new watch begins after the deletion, so only a read can show it. */
   @Test
   void aWatchThatIsLostLosesNoWaiter() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
@@ -447,7 +449,7 @@ class EtcdSharedLocksTest {
   }
 
   @Test
-  void whicheverAnswerIsLostNoShareIsReportedLostAndNothingStays() throws Exception {
+  void aLostAnswerLosesNoShareAndLeavesNothingBehind() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
         LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
       EnumSet<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
@@ -461,7 +463,7 @@ class EtcdSharedLocksTest {
           one.acquire().release();
           try (NetworkFault fault = proxy.dropAfter(Direction.SERVER_TO_CLIENT, bytes)) {
             Lease lease = one.acquire();
-            renewed(lease);
+            renew(lease);
             assertTrue(lease.isHeld());
             outcomes.add(lease.release());
             assertFalse(lease.onLoss().isDone(), fault::toString);
@@ -475,17 +477,17 @@ class EtcdSharedLocksTest {
         "all is given back", () -> Backends.keys(server, "interlock/lock/answers%2F") == 0);
   }
 
-  private static void renewed(Lease lease) throws InterruptedException {
+  private static void renew(Lease lease) throws InterruptedException {
     try {
       lease.renew();
     } catch (LockUnavailableException e) {
-      // As good as renewed.
+      // The renewal may have succeeded.
     }
   }
 
-  /** Whatever stays of it would keep a writer out. */
+  /** A key that stayed would keep a writer out. */
   @Test
-  void aReaderWhoseAnswerWasLostIsTakenAway() throws Exception {
+  void aReaderWhoseAnswerWasLostIsUndone() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
         EtcdBackend backend = Backends.open("etcd://127.0.0.1:" + proxy.port(), PATIENT)) {
       Claim warm = claim("in doubt", Share.READ);
@@ -504,7 +506,7 @@ class EtcdSharedLocksTest {
         assertTrue(fault.awaitHit(Eventually.LIMIT));
       } // the connection is reset now
       joined.get(60, TimeUnit.SECONDS);
-      Eventually.holds("it is given up", () -> isReleased(backend, claim));
+      Eventually.holds("it is undone", () -> isReleased(backend, claim));
       assertEquals(0, queue("in doubt").size());
     }
   }
@@ -549,7 +551,7 @@ class EtcdSharedLocksTest {
                         assertTrue(fits || !lease.isHeld(), "more permits than there are");
                         grants.incrementAndGet();
                       } catch (LockException e) {
-                        // Out of reach for a TTL.
+                        // The store was not reachable for a TTL.
                       }
                       try (Lease lease =
                           writes
@@ -562,7 +564,7 @@ class EtcdSharedLocksTest {
                         assertTrue(allowed || !lease.isHeld(), "a writer is not alone");
                         grants.incrementAndGet();
                       } catch (LockException e) {
-                        // Out of reach for a TTL.
+                        // The store was not reachable for a TTL.
                       }
                     }
                     return null;

@@ -27,7 +27,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Tag;
 
-/** Faults that locks on etcd have had, each refused for the right reason. */
+/** Faults that locks on etcd have had. The kit must refuse each for the right reason. */
 @Tag("extended")
 class EtcdSpecimensTest extends SpecimenSuite {
 
@@ -81,7 +81,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
     return 3;
   }
 
-  /** Waits for its turn in another way, with a connection of its own. */
+  /** Waits in another way, with a connection of its own. */
   private abstract static class WaitsOtherwise extends ForwardingQueue {
     final EtcdBackend etcd;
     final Client client;
@@ -92,7 +92,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
       this.client = Client.builder().endpoints("http://" + right.endpoint()).build();
     }
 
-    /** Waits once; null to wait again. */
+    /** Waits once. Returns null to wait again. */
     abstract @Nullable Attempt await(QueueEntry entry, Deadline until) throws InterruptedException;
 
     @Override
@@ -126,7 +126,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
     }
   }
 
-  /** Waits for a deletion after the revision at which it has looked. */
+  /** Waits for a deletion after the revision of its read. */
   private static final class TrustsItsWatch extends WaitsOtherwise {
     TrustsItsWatch(EtcdBackend right) {
       super(right);
@@ -165,7 +165,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
     }
   }
 
-  /** Looks again and again whether any entry is before its own. */
+  /** Polls whether any entry is ahead of its own. */
   private static final class TrustsItsPlace extends WaitsOtherwise {
     private static final Duration PAUSE = Duration.ofMillis(50);
 
@@ -278,7 +278,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
       return granted.remove(claim) && super.release(claim, deadline);
     }
 
-    /** Otherwise its session would be given up as unused, and the place with it. */
+    /** Does nothing: otherwise the session would end as unused, and its entry with it. */
     @Override
     public void forget(Claim claim) {}
   }

@@ -8,7 +8,7 @@ import io.etcd.jetcd.op.Op;
 import io.etcd.jetcd.options.PutOption;
 import java.nio.charset.StandardCharsets;
 
-/** The recipes of docs/fencing.md for etcd, which has parts of this file as they are. */
+/** The recipes of docs/fencing.md for etcd. The page quotes parts of this file literally. */
 final class EtcdStock {
 
   private final ByteSequence key = bytes("data/stock/42");

@@ -14,10 +14,10 @@ import java.time.Duration;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 
-/** A disposable etcd as the kit wants to see it. */
+/** A disposable etcd for the kit. */
 final class EtcdUnderTest extends EtcdStore {
 
-  /** Who may do what the documents say that clients need. */
+  /** The user with only the documented permissions. */
   private static final String USER = "app";
 
   private final EtcdCluster etcd;
@@ -33,22 +33,21 @@ final class EtcdUnderTest extends EtcdStore {
   }
 
   /**
-   * Starts members that leave it to the operating system when to write to the disk. What they wrote
-   * survives the end of their process, which is what tests do to them, and a busy disk delays no
-   * answer.
+   * Starts members that do not sync their disks. Their data survives the end of the process, as
+   * tests need it, and a busy disk delays no answer.
    */
   static EtcdUnderTest start(int members) throws InterruptedException {
     EtcdCluster etcd = Testbed.etcd().members(members).forFaults().withoutSync().start();
     return new EtcdUnderTest(etcd, false).warmedUp();
   }
 
-  /** The same, one member, with another election time-out. */
+  /** Starts a single such member with another election time-out. */
   static EtcdUnderTest startWithElection(Duration timeout) throws InterruptedException {
     EtcdCluster etcd = Testbed.etcd().forFaults().withoutSync().electionTimeout(timeout).start();
     return new EtcdUnderTest(etcd, false).warmedUp();
   }
 
-  /** The same, one member, for clients who may do what the documents say that they need. */
+  /** Starts a single such member for clients that have only the documented permissions. */
   static EtcdUnderTest startForUser() throws IOException, InterruptedException {
     EtcdCluster etcd = Testbed.etcd().password("s3cret").forFaults().withoutSync().start();
     Backends.addUser(etcd.leader(), USER, "READWRITE");
@@ -56,9 +55,9 @@ final class EtcdUnderTest extends EtcdStore {
   }
 
   /**
-   * The usual durations, longer by what a busy machine needs that runs the tests' clients, the
-   * server, and for three members three of them: an answer may take seconds then, and a lease of
-   * the usual TTL has run out before the lock is granted.
+   * Returns the usual durations, extended for a busy machine that runs the tests' clients and one
+   * or three servers. There an answer may take seconds, and a lease of the usual TTL would expire
+   * before the lock is granted.
    */
   static Timing timing(BackendInfo info) {
     Timing usual = Timing.of(info, Duration.ofSeconds(8));
@@ -72,8 +71,8 @@ final class EtcdUnderTest extends EtcdStore {
   }
 
   /**
-   * Loads what a client needs, once for all tests of a JVM: they start by the dozen at the same
-   * time, and would wait for classes.
+   * Loads the classes of a client once for all tests of a JVM, because dozens of tests start at the
+   * same time and would wait for class loading.
    */
   private EtcdUnderTest warmedUp() throws InterruptedException {
     LockOptions patient = LockOptions.builder().requestTimeout(Duration.ofSeconds(30)).build();

@@ -24,7 +24,7 @@ class EtcdUriTest {
   }
 
   @Test
-  void anAddressInBracketsIsConnectedTo() throws Exception {
+  void anIpv6AddressInBracketsWorks() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().start();
         LockClient client =
             LockClient.open(
@@ -47,14 +47,14 @@ class EtcdUriTest {
         "etcds://a?caCert=/no/such/file          | must be a readable file",
         "etcds://a?clientCert=/etc/hostname      | belong together",
       })
-  void aUriThatCannotWorkIsRefusedWithWhatWouldBeRight(String uri, String message) {
+  void aUriThatCannotWorkIsRefusedWithACorrection(String uri, String message) {
     LockConfigurationException e =
         assertThrows(LockConfigurationException.class, () -> LockClient.open(uri));
     assertTrue(e.getMessage().contains(message), e::getMessage);
   }
 
   @Test
-  void aFileThatIsNoCertificateIsRefused() {
+  void aFileWithoutACertificateIsRefused() {
     String uri = "etcds://a?caCert=" + System.getProperty("java.home") + "/release";
     LockConfigurationException e =
         assertThrows(LockConfigurationException.class, () -> new EtcdUri(LockUri.parse(uri)));

@@ -37,8 +37,8 @@ import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
 /**
- * Each problem is reported in time, as what it is and with what would be right, and leaves nothing
- * behind. Each test has its own servers, and waits most of the time, so they run side by side.
+ * Every problem is reported in time, with its cause and a correction, and leaves nothing behind.
+ * Each test has its own servers and mostly waits, so the tests run concurrently.
  */
 @Execution(ExecutionMode.CONCURRENT)
 class FailuresTest {
@@ -47,12 +47,12 @@ class FailuresTest {
 
   private static final String SECRET = "s3cret";
   private static final Duration TIMEOUT = Duration.ofSeconds(8);
-  // Far below what a driver takes that has no deadline, and far above what a busy machine adds.
+  // Far below the time of a driver without a deadline, and far above the delay of a busy machine.
   private static final Duration SLACK = Duration.ofSeconds(16);
   private static final LockOptions OPTIONS = LockOptions.builder().requestTimeout(TIMEOUT).build();
 
   @Test
-  void noServerThere() throws Exception {
+  void aMissingServerIsReported() throws Exception {
     int port = Testbed.freePort();
     LockUnavailableException e = unavailable("etcd://127.0.0.1:" + port);
     assertEquals("etcd", e.backend());
@@ -68,7 +68,7 @@ class FailuresTest {
                 .withDescription("channel closed")
                 .withCause(new ClosedChannelException())
                 .asRuntimeException());
-    // So a read is repeated over another connection, and a waiter keeps its place.
+    // So the client repeats a read over another connection, and a waiter keeps its place.
     assertTrue(Failures.isOfConnection(closed));
     LockUnavailableException e =
         assertInstanceOf(LockUnavailableException.class, new Failures("a:1").explain(closed));
@@ -77,12 +77,12 @@ class FailuresTest {
   }
 
   @Test
-  void anUnknownHost() {
+  void anUnknownHostIsReported() {
     assertSays(unavailable("etcd://nohost.invalid"), "unknown host");
   }
 
   @Test
-  void aServerThatDoesNotAnswer() {
+  void aSilentServerIsReported() {
     try (EtcdCluster etcd = Testbed.etcd().forFaults().start()) {
       etcd.members().get(0).pause();
       assertSays(unavailable(etcd.uri()), "no answer in time");
@@ -90,7 +90,7 @@ class FailuresTest {
   }
 
   @Test
-  void aServerWithoutATrustedAuthority() {
+  void anUntrustedServerIsReported() {
     try (EtcdCluster etcd = Testbed.etcd().tls().start()) {
       String uri = etcd.uri();
       LockClient.open(uri, Backends.PATIENT).close();
@@ -99,7 +99,7 @@ class FailuresTest {
   }
 
   @Test
-  void tlsAndPlainPortsAreToldApart() {
+  void tlsAndPlainPortsAreDistinguished() {
     try (EtcdCluster plain = Testbed.etcd().start();
         EtcdCluster secured = Testbed.etcd().tls().start()) {
       assertSays(unavailable(plain.uri().replace("etcd:", "etcds:")), "a port without TLS");
@@ -126,7 +126,7 @@ class FailuresTest {
   }
 
   @Test
-  void aServerOfAnotherKind() throws Exception {
+  void anotherKindOfServerIsReported() throws Exception {
     try (ServerSocket other = new ServerSocket(0, 10, InetAddress.getLoopbackAddress())) {
       Thread hangUp =
           new Thread(
@@ -146,7 +146,7 @@ class FailuresTest {
     }
   }
 
-  /** One of several endpoints that is absent does not keep a client from the others. */
+  /** A missing endpoint does not keep a client from the others. */
   @Test
   void oneOfSeveralEndpointsIsEnough() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().start()) {
@@ -158,7 +158,7 @@ class FailuresTest {
   }
 
   @Test
-  void logins() throws Exception {
+  void refusedLoginsAreExplained() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().password(SECRET).start()) {
       assertSays(wrong(etcd.uri().replace(SECRET, "wrong")), "refuses the user or the password");
       assertSays(wrong(etcd.uri().replace("root:" + SECRET + "@", "")), "needs a user");
@@ -167,7 +167,7 @@ class FailuresTest {
       String guest = etcd.uri().replace("root:" + SECRET, "guest:guest");
       assertSays(wrong(guest), "does not permit the user");
 
-      // One that may look and not write finds out when it writes.
+      // A user who may only read is refused at the first write.
       server.call("/v3/auth/role/add", "{\"name\":\"reader\"}");
       server.call(
           "/v3/auth/role/grant",
@@ -190,7 +190,7 @@ class FailuresTest {
   }
 
   @Test
-  void aLoginOnAServerWithoutUsers() {
+  void aLoginOnAServerWithoutUsersIsReported() {
     try (EtcdCluster etcd = Testbed.etcd().start()) {
       assertSays(
           wrong(etcd.uri().replace("//", "//me:" + SECRET + "@")), "has no authentication enabled");
@@ -198,7 +198,7 @@ class FailuresTest {
   }
 
   @Test
-  void noQuorum() throws Exception {
+  void aLostQuorumIsReported() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().members(3).forFaults().start();
         LockClient client = LockClient.open(etcd.uri(), OPTIONS);
         LockClient patient = LockClient.open(etcd.uri(), Backends.PATIENT)) {
@@ -214,7 +214,7 @@ class FailuresTest {
   }
 
   @Test
-  void aDatabaseOverItsQuota() throws Exception {
+  void aDatabaseOverItsQuotaIsReported() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().config("quota-backend-bytes: 1000000").start();
         LockClient client = LockClient.open(etcd.uri(), Backends.PATIENT);
         EtcdBackend doubtful = Backends.open(etcd.uri(), TIMEOUT)) {
@@ -239,10 +239,10 @@ class FailuresTest {
           inTime(LockUnavailableException.class, () -> client.lock("job").tryAcquire()),
           "has reached its quota");
       assertEquals(0, Backends.keys(server, "interlock/lock/job/"));
-      // So can what was put by a transaction whose answer was lost.
+      // So can the key of a transaction whose answer was lost.
       assertTrue(doubtful.release(claim, Backends.in(TIMEOUT)));
       assertEquals(0, Backends.keys(server, "interlock/lock/doubtful/"));
-      // What is held stays held, and can be given back.
+      // Held locks stay held, and can be released.
       before.renew();
       assertEquals(ReleaseOutcome.RELEASED, before.release());
     }

@@ -53,32 +53,32 @@ class InDoubtTest {
   }
 
   @Test
-  void aKeyWhoseAnswerWasLostIsTakenAway() throws Exception {
+  void aKeyWhoseAnswerWasLostIsDeleted() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
         EtcdBackend backend = Backends.open("etcd://127.0.0.1:" + proxy.port(), TIMEOUT)) {
       assertTrue(released(backend, claim("warm")));
       Claim claim = claim("answer");
       CompletableFuture<Void> joined;
       try (NetworkFault fault = proxy.loseReplies("interlock/lock/answer")) {
-        joined = CompletableFuture.runAsync(() -> joinInVain(backend, claim));
+        joined = CompletableFuture.runAsync(() -> joinDuringOutage(backend, claim));
         Eventually.holds(
             "the key is put", () -> Backends.keys(server, "interlock/lock/answer/") == 1);
         assertTrue(fault.awaitHit(Eventually.LIMIT));
         assertFalse(joined.isDone());
       } // the connection is reset now
       joined.get(60, TimeUnit.SECONDS);
-      Eventually.holds("the claim is given up", () -> givenUp(backend, claim));
+      Eventually.holds("the claim is undone", () -> isUndone(backend, claim));
       assertEquals(0, Backends.keys(server, "interlock/lock/answer/"));
       assertTrue(released(backend, claim("answer")));
     }
   }
 
   /**
-   * Whichever request it was that was carried out and not answered: one that is repeated and finds
-   * its work done must not take that for a loss.
+   * Whichever request was carried out without an answer: if its repetition finds the work done, it
+   * must not report a loss.
    */
   @Test
-  void whicheverAnswerIsLostNoLeaseIsReportedLost() throws Exception {
+  void aLostAnswerLosesNoLease() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
         LockClient client = LockClient.open("etcd://127.0.0.1:" + proxy.port(), Backends.PATIENT)) {
       EnumSet<ReleaseOutcome> outcomes = EnumSet.noneOf(ReleaseOutcome.class);
@@ -88,7 +88,7 @@ class InDoubtTest {
           lock.acquire().release();
           try (NetworkFault fault = proxy.dropAfter(Direction.SERVER_TO_CLIENT, bytes)) {
             Lease lease = lock.acquire();
-            renewed(lease);
+            renew(lease);
             assertTrue(lease.isHeld());
             outcomes.add(lease.release());
             assertFalse(lease.onLoss().isDone(), fault::toString);
@@ -103,15 +103,15 @@ class InDoubtTest {
         "all is given back", () -> Backends.keys(server, "interlock/lock/answers/") == 0);
   }
 
-  private static void renewed(Lease lease) throws InterruptedException {
+  private static void renew(Lease lease) throws InterruptedException {
     try {
       lease.renew();
     } catch (LockUnavailableException e) {
-      // As good as renewed.
+      // The renewal may have succeeded.
     }
   }
 
-  /** Otherwise each would be undone again and again, for as long as the server is away. */
+  /** Otherwise the client would keep trying to undo each attempt while the server is down. */
   @Test
   void anAttemptDuringAnOutageLeavesNothingToUndo() throws Exception {
     Duration soon = Duration.ofMillis(300);
@@ -133,11 +133,11 @@ class InDoubtTest {
     }
   }
 
-  private static void joinInVain(EtcdBackend backend, Claim claim) {
+  private static void joinDuringOutage(EtcdBackend backend, Claim claim) {
     assertThrows(LockUnavailableException.class, () -> backend.join(claim, in(TIMEOUT)));
   }
 
-  private static boolean givenUp(EtcdBackend backend, Claim claim) throws InterruptedException {
+  private static boolean isUndone(EtcdBackend backend, Claim claim) throws InterruptedException {
     try {
       boolean unused = backend.release(claim, in(TIMEOUT));
       return true;
@@ -154,12 +154,13 @@ class InDoubtTest {
   }
 
   @Test
-  void aTransactionThatArrivesAfterItsUndoingDoesNothing() throws Exception {
+  void aTransactionThatArrivesAfterItsUndoDoesNothing() throws Exception {
     try (EtcdBackend backend = Backends.open(etcd.uri(), TIMEOUT);
         Client late = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build()) {
       Claim other = claim("late");
       assertTrue(released(backend, other));
-      // A claim whose transaction is still on its way: it has a queue entry, and the server no key.
+      // The claim's transaction is still in flight: the claim has a queue entry, but etcd has no
+      // key.
       Claim claim = claim("late");
       Place place = backend.join(claim, in(TIMEOUT));
       QueueEntry sent = QueueEntry.of(claim);
@@ -182,17 +183,17 @@ class InDoubtTest {
               .isSucceeded();
       assertFalse(put);
       assertEquals(0, Backends.keys(server, "interlock/lock/late/"));
-      // And others of the same session are served as before.
+      // Other claims of the same session are still served.
       assertTrue(released(backend, claim("late")));
     }
   }
 
   /**
-   * It would be told to the engine, which knows claims only: what the same claim gets on the next
-   * session would be taken for lost, and its key left there as long as that session lives.
+   * The engine knows only claims. If a loss were reported, it would apply to the claim's grant on
+   * the next session, and leave its key there as long as that session lives.
    */
   @Test
-  void aClaimThatHasNoPlaceYetLosesNoneWithItsSession() throws Exception {
+  void aClaimWithoutAPlaceIsNotReportedLostWithItsSession() throws Exception {
     try (EtcdBackend backend = Backends.open(etcd.uri(), TIMEOUT)) { // fails if told of a loss
       Claim first = claim("session");
       Place place = backend.join(first, in(TIMEOUT));
@@ -207,15 +208,15 @@ class InDoubtTest {
       assertTrue(released(backend, claim("session")), "on another session");
 
       assertTrue(session.hasEnded());
-      // An answer that was late: its key has ended with the session.
+      // The answer was late: the key has ended with the session.
       assertFalse(session.recordCreation(entry, 1));
       assertEquals(0, entry.revision());
     }
   }
 
-  /** As after an outage that was longer than the session's TTL. */
+  /** An outage was longer than the session's TTL. */
   @Test
-  void anAttemptGoesOnIfTheSessionHasEndedUnnoticed() throws Exception {
+  void anAttemptSucceedsAlthoughItsSessionHasEndedUnnoticed() throws Exception {
     AtomicLong ahead = new AtomicLong();
     TimeSource time =
         new TimeSource() {
@@ -251,7 +252,7 @@ class InDoubtTest {
   }
 
   @Test
-  void aReleaseOfWhatWasNeverTakenDoesNothing() throws Exception {
+  void aReleaseOfAnUnknownClaimDoesNothing() throws Exception {
     try (EtcdBackend backend = Backends.open(etcd.uri(), TIMEOUT)) {
       assertFalse(backend.release(claim("never"), in(TIMEOUT)));
     }

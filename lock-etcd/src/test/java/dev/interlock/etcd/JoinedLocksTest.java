@@ -26,7 +26,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Many threads of one client whose requests go together, on a server. */
+/** Many threads of one client whose requests are joined, on a real server. */
 class JoinedLocksTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
@@ -40,7 +40,7 @@ class JoinedLocksTest {
     void work(int number) throws Exception;
   }
 
-  /** Runs a job on all threads, which begin each turn together. */
+  /** Runs a job on all threads, which begin each round together. */
   private void together(Job job) throws Exception {
     CyclicBarrier turn = new CyclicBarrier(THREADS);
     List<Future<?>> running = new ArrayList<>();
@@ -62,7 +62,7 @@ class JoinedLocksTest {
   }
 
   @Test
-  void eachHoldsItsOwnNameAndTogetherTheySendFewRequests() throws Exception {
+  void manyThreadsHoldTheirOwnNamesWithFewRequests() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().withoutSync().start();
         LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
       EtcdServer server = etcd.leader();
@@ -83,9 +83,9 @@ class JoinedLocksTest {
     }
   }
 
-  /** Their order is that of the revisions at which their keys were put. */
+  /** The revisions at which their keys were put order them. */
   @Test
-  void thoseWhoEnterOneQueueTogetherHaveDifferentTokens() throws Exception {
+  void threadsThatJoinOneQueueTogetherGetDifferentTokens() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().withoutSync().start();
         LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
       Set<Long> tokens = ConcurrentHashMap.newKeySet();
@@ -103,7 +103,7 @@ class JoinedLocksTest {
   }
 
   @Test
-  void aNameThatIsNotPermittedCostsTheOthersNothing() throws Exception {
+  void aForbiddenNameDoesNotAffectTheOthers() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().password("s3cret").withoutSync().start()) {
       EtcdServer server = etcd.leader();
       Backends.addUser(server, "app", "READ");

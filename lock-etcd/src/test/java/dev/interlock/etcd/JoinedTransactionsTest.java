@@ -38,7 +38,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** What is sent together, and what becomes of it. The test answers in place of a server. */
+/** How transactions are joined and answered. The test answers in place of a server. */
 class JoinedTransactionsTest {
 
   private static final ByteSequence VALUE = LockKeys.bytes("value");
@@ -51,7 +51,7 @@ class JoinedTransactionsTest {
     later.remove().run();
   }
 
-  /** Records the transactions, and answers when it is told to. */
+  /** Records the transactions, and answers them on demand. */
   private static final class Server {
     final BlockingQueue<Sent> sent = new LinkedBlockingQueue<>();
 
@@ -190,7 +190,7 @@ class JoinedTransactionsTest {
   }
 
   @Test
-  void whatComesMeanwhileGoesTogetherAndEachGetsItsOwnAnswer() throws Exception {
+  void waitingPartsAreSentTogetherAndGetTheirOwnAnswers() throws Exception {
     CompletableFuture<Answer> first = enter("a");
     Sent alone = server.next();
     CompletableFuture<Answer> second = enter("b");
@@ -216,28 +216,28 @@ class JoinedTransactionsTest {
   }
 
   @Test
-  void aFewGoAlone() throws Exception {
-    JoinedTransactions few = new JoinedTransactions(new Later("test"));
-    LockKeys keys = LockKeys.of("test", "few");
+  void aFewPartsAreSentAlone() throws Exception {
+    JoinedTransactions transactions = new JoinedTransactions(new Later("test"));
+    LockKeys keys = LockKeys.of("test", "transactions");
     Transaction nothing = new Transaction(List.of(), List.of(), List.of());
-    var first = few.enter(client, keys, nothing);
-    var second = few.enter(client, keys, nothing);
+    var first = transactions.enter(client, keys, nothing);
+    var second = transactions.enter(client, keys, nothing);
     server.next().succeed(1);
     server.next().succeed(2);
     assertTrue(first.join().isSucceeded());
     assertTrue(second.join().isSucceeded());
   }
 
-  /** Or those that go alone could overtake it without end. */
+  /** Otherwise parts that are sent alone could overtake it forever. */
   @Test
-  void noneGoesAloneWhileAnotherWaits() throws Exception {
-    JoinedTransactions few = new JoinedTransactions(3, later::add);
-    var unused = List.of(enter(few, client, "a"), enter(few, client, "b"), enter(few, client, "c"));
+  void noPartIsSentAloneWhileAnotherWaits() throws Exception {
+    JoinedTransactions transactions = new JoinedTransactions(3, later::add);
+    var unused = List.of(enter(transactions, client, "a"), enter(transactions, client, "b"), enter(transactions, client, "c"));
     List<Sent> alone = List.of(server.next(), server.next(), server.next());
-    var waits = enter(few, client, "d");
+    var waits = enter(transactions, client, "d");
     alone.get(0).succeed(1);
     alone.get(1).succeed(2);
-    var later = enter(few, client, "e");
+    var later = enter(transactions, client, "e");
     server.hasNoMore();
     alone.get(2).succeed(3);
     Sent both = server.next();
@@ -247,7 +247,7 @@ class JoinedTransactionsTest {
     assertTrue(later.join().isSucceeded());
   }
 
-  /** Their keys would be created at the same revision, which is the order of the queue. */
+  /** Both keys would have the same creation revision, which orders the queue. */
   @Test
   void twoKeysOfOneQueueAreNeverPutTogether() throws Exception {
     var first = enter("a");
@@ -265,7 +265,7 @@ class JoinedTransactionsTest {
   }
 
   @Test
-  void keysArePutAndDeletedApart() throws Exception {
+  void putsAndDeletesAreNotJoined() throws Exception {
     var unused = List.of(enter("a"), leave("b"));
     Sent put = server.next();
     Sent deletion = server.next();
@@ -285,7 +285,7 @@ class JoinedTransactionsTest {
   }
 
   @Test
-  void ifAConditionIsNotMetEachGoesAlone() throws Exception {
+  void partsAreSentAloneIfAConditionIsNotMet() throws Exception {
     var first = enter("a");
     Sent alone = server.next();
     var second = enter("b");
@@ -305,7 +305,7 @@ class JoinedTransactionsTest {
   }
 
   @Test
-  void ifOneIsRefusedTheOthersAreNot() throws Exception {
+  void aRefusedPartDoesNotAffectTheOthers() throws Exception {
     var first = enter("a");
     Sent alone = server.next();
     var second = enter("b");
@@ -337,7 +337,7 @@ class JoinedTransactionsTest {
   }
 
   @Test
-  void whatIsNotAnsweredHoldsUpNoOthers() throws Exception {
+  void anUnansweredTransactionDoesNotBlockOthers() throws Exception {
     var first = enter("a");
     Sent silent = server.next();
     var second = enter("b");
@@ -359,7 +359,7 @@ class JoinedTransactionsTest {
 
   /** A transaction that a suspended member never answers must not slow down all later ones. */
   @Test
-  void whatWasNotAnsweredIsWaitedForOnlyOnce() throws Exception {
+  void anUnansweredTransactionIsAwaitedOnlyOnce() throws Exception {
     var unused = List.of(enter("a"), enter("b"));
     Sent silent = server.next();
     aWhilePasses();
@@ -373,9 +373,9 @@ class JoinedTransactionsTest {
     server.hasNoMore();
   }
 
-  /** Without a thread nobody looks after the queue; the next that enters it tries again. */
+  /** Without a thread nobody checks the queue; the next part tries again. */
   @Test
-  void aLackOfThreadsHoldsUpOnlyWhatWaitsThen() throws Exception {
+  void aLackOfThreadsDelaysOnlyTheWaitingParts() throws Exception {
     boolean[] lacks = {true};
     JoinedTransactions alone =
         new JoinedTransactions(
@@ -404,7 +404,7 @@ class JoinedTransactionsTest {
   }
 
   @Test
-  void aLackOfMemoryIsToldToThoseWhomItHits() throws Exception {
+  void aLackOfMemoryIsReportedToTheAffectedCallers() throws Exception {
     var first = enter("a");
     Sent alone = server.next();
     List<Cmp> scarce =
@@ -426,9 +426,9 @@ class JoinedTransactionsTest {
     assertTrue(fourth.join().isSucceeded());
   }
 
-  /** When connections are replaced, what goes over the new ones does not wait for the old ones. */
+  /** When connections are replaced, requests over the new ones do not wait for the old ones. */
   @Test
-  void eachGoesOverTheClientThatItWasGiven() throws Exception {
+  void eachPartIsSentOverItsOwnClient() throws Exception {
     var first = enter("a");
     Sent alone = server.next();
     var second = enter("b");
@@ -443,7 +443,7 @@ class JoinedTransactionsTest {
   }
 
   @Test
-  void aClientThatFailsAtOnceHoldsUpNothing() {
+  void aClientThatFailsAtOnceBlocksNothing() {
     Client broken =
         Server.proxy(
             Client.class,

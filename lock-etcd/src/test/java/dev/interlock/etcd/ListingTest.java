@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Which holder a listing and a busy attempt name. */
+/** Which holder a listing and a busy attempt report. */
 class ListingTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
@@ -82,7 +82,7 @@ class ListingTest {
   }
 
   @Test
-  void aNameWithMoreHoldersThanAPageHasKeysIsListedWithAllOfThem() throws Exception {
+  void aNameWithMoreHoldersThanFitOnAPageIsListedWithAllOfThem() throws Exception {
     Set<Long> tokens = new HashSet<>();
     for (int i = 0; i < 7; i++) {
       Attempt attempt = backend.tryAcquire(claim("many", Share.ofSemaphore(1, 8)), in(TIMEOUT));

@@ -8,9 +8,9 @@ import org.junit.jupiter.api.Test;
 
 class LockKeysTest {
 
-  /** Two versions of Java that store a name differently would both hold it. */
+  /** If two versions of Java stored a name differently, two clients would hold the lock. */
   @Test
-  void everyCharacterIsStoredAsByJava17() {
+  void everyCharacterIsStoredAsOnJava17() {
     Hasher stored = Hashing.sha256().newHasher();
     for (int c = 0; c <= Character.MAX_CODE_POINT; c++) {
       String name = "job-" + Character.toString(c);

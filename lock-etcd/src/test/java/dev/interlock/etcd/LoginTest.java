@@ -39,7 +39,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** A login costs the server more than a thousand requests, so there must be few. */
+/** A login costs the server more than a thousand requests do, so logins must be rare. */
 class LoginTest {
 
   private static final int THREADS = 8;
@@ -66,7 +66,7 @@ class LoginTest {
               try {
                 client.lock(name).tryAcquire().ifPresent(Lease::release);
               } catch (LockException | IllegalStateException e) {
-                // The store is away, or the test has ended.
+                // The store is not available, or the test has ended.
                 failures.incrementAndGet();
               }
             }
@@ -74,9 +74,9 @@ class LoginTest {
     }
   }
 
-  /** New connections have the token that is known. */
+  /** New connections use the known token. */
   @Test
-  void aStallCostsNoLogin() throws Exception {
+  void aStallCausesNoLogin() throws Exception {
     LockOptions options =
         PATIENT.toBuilder()
             .requestTimeout(Duration.ofSeconds(1))
@@ -87,7 +87,7 @@ class LoginTest {
             LockClient.open(
                 etcd.uri().replaceFirst("@.*", "@127.0.0.1:" + proxy.port()), options)) {
       client.lock("first").acquire().release();
-      long logins = Backends.logins(etcd.leader());
+      long refusedLoginsAreExplained = Backends.refusedLoginsAreExplained(etcd.leader());
       keepBusy(client);
       try (NetworkFault stall = proxy.partition()) {
         long later = proxy.traffic().accepted() + 2;
@@ -95,30 +95,32 @@ class LoginTest {
         assertTrue(failures.get() > 0, stall::toString);
       }
       client.lock("last").acquire().release();
-      assertEquals(logins, Backends.logins(etcd.leader()));
+      assertEquals(refusedLoginsAreExplained, Backends.refusedLoginsAreExplained(etcd.leader()));
     }
   }
 
-  /** Their requests fail at the same time, and wait for one new token. */
+  /** The requests of all threads fail at the same time, and wait for one new token. */
   @Test
-  void aServerThatForgetsTheTokenCostsNoLoginForEachThread() throws Exception {
+  void aServerThatForgetsTheTokenCausesOneLogin() throws Exception {
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT)) {
       keepBusy(client);
       etcd.leader().restart();
       client.lock("last").acquire().release();
-      long logins = Backends.logins(etcd.leader());
+      long refusedLoginsAreExplained = Backends.refusedLoginsAreExplained(etcd.leader());
       // The connection of a login may break while the server starts.
-      assertTrue(logins < THREADS / 2, () -> logins + " logins");
+      assertTrue(
+          refusedLoginsAreExplained < THREADS / 2,
+          () -> refusedLoginsAreExplained + " refusedLoginsAreExplained");
     }
   }
 
   /**
-   * The server computes each login for so long that none is answered within the request time-out,
-   * and goes on with those that nobody waits for.
+   * The server needs so long for each login that none is answered within the request time-out, and
+   * it also finishes logins for which nobody waits.
    */
   @Test
   @Tag("extended")
-  void manyClientsThatOpenAtOnceAllGetIn() throws Exception {
+  void manyClientsThatOpenAtOnceAllLogIn() throws Exception {
     LockOptions options = LockOptions.builder().requestTimeout(Duration.ofSeconds(1)).build();
     ExecutorService openers = Executors.newCachedThreadPool();
     try {
@@ -134,7 +136,7 @@ class LoginTest {
     }
   }
 
-  /** Connections over which every login is kept until the test answers it. */
+  /** A channel that holds every login until the test answers it. */
   private static final class Logins extends Channel {
     final List<CallOptions> options = new ArrayList<>();
     final List<ClientCall.Listener<AuthenticateResponse>> begun = new ArrayList<>();
@@ -238,7 +240,7 @@ class LoginTest {
     first.credentials.onClose(refusal);
     Request third = new Request(login, connection);
     connection.answer("b");
-    // Sent with the old token.
+    // This request was sent with the old token.
     second.credentials.onClose(refusal);
     third.credentials.onClose(Status.PERMISSION_DENIED);
     assertEquals("b", third.outcome);
@@ -252,7 +254,8 @@ class LoginTest {
     assertEquals(1600, connection.secondsOfLast(), 10);
     connection.end(Status.DEADLINE_EXCEEDED);
     assertEquals(Status.Code.DEADLINE_EXCEEDED, waiting.outcome);
-    // Perhaps the first had given up before. One request reports that this connection is silent.
+    // Exactly one request reports that this connection is silent, even if the first had timed out
+    // earlier.
     assertEquals(Status.Code.DEADLINE_EXCEEDED, new Request(login, connection).outcome);
     assertEquals(1, connection.begun.size());
     var unused = new Request(login, connection);
@@ -260,7 +263,7 @@ class LoginTest {
   }
 
   @Test
-  void requestsOfOtherConnectionsGoOnIfThatOfTheLoginBreaks() {
+  void requestsOnOtherConnectionsSurviveABrokenLogin() {
     Request broken = new Request(login, connection);
     Request other = new Request(login, another);
     connection.end(Status.UNAVAILABLE);

@@ -25,7 +25,7 @@ class QueueWatchTest {
 
   private static final Duration USUAL = Duration.ofSeconds(10);
 
-  /** How long etcd may let a watch wait that begins in the past. */
+  /** The time for which etcd may delay a watch that begins in the past. */
   private static final Duration TICK = Duration.ofMillis(100);
 
   private static final LockKeys KEYS = LockKeys.of("interlock", "a");
@@ -58,7 +58,7 @@ class QueueWatchTest {
     return fake(Client.class, fake(Watch.class, watcher));
   }
 
-  /** Something all of whose methods give the same. */
+  /** Returns a proxy all of whose methods return the same value. */
   private static <T> T fake(Class<T> type, Object result) {
     Object made =
         Proxy.newProxyInstance(
@@ -96,9 +96,9 @@ class QueueWatchTest {
     assertTrue(wakeUp.take());
   }
 
-  /** The first was deleted before the watch began, the second after the waiter had looked. */
+  /** The first key was deleted before the watch began, the second after the waiter's read. */
   @Test
-  void aDeletionBetweenALookAndItsReportSignals() {
+  void aDeletionBetweenAReadAndItsReportSignals() {
     deleted(second);
     assertFalse(wakeUp.take());
     watch.update(ahead(second));
@@ -119,7 +119,7 @@ class QueueWatchTest {
   }
 
   @Test
-  void oneThatMayHaveBegunInThePastIsMadeUpForUntilItIsServed() {
+  void aWatchThatMayBeginInThePastIsReplacedByPollsUntilItIsServed() {
     begins(10);
     Duration looked = Duration.ZERO;
     int looks = 0;

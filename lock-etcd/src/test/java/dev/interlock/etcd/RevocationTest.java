@@ -36,7 +36,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** A revoked lock keeps everybody out until its holder has certainly lost it. */
+/** A revoked lock excludes everybody until its holder has certainly lost it. */
 @Execution(ExecutionMode.CONCURRENT)
 class RevocationTest {
 
@@ -53,7 +53,7 @@ class RevocationTest {
     own = Client.builder().endpoints("http://127.0.0.1:" + server.port()).build();
   }
 
-  /** The holder may renew until the moment of the revocation, however long that took. */
+  /** The holder may renew until the revocation takes effect, however late that is. */
   @Test
   void aSlowRevocationLastsForAWholeTtlFromItsEffect() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
@@ -77,7 +77,9 @@ class RevocationTest {
     }
   }
 
-  /** Nothing that the operator sends afterwards is needed, and what it repeats starts anew. */
+  /**
+   * The revocation needs no further requests of the operator, and a repetition restarts its time.
+   */
   @Test
   void aSlowRevocationWhoseAnswerIsLostLastsAsLong() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
@@ -104,16 +106,19 @@ class RevocationTest {
       assertInstanceOf(LockUnavailableException.class, e.getCause());
       assertKept("unanswered", seenUnrevoked, lease.effectiveTtl());
 
-      // An operator who repeats it cannot know when the first one arrived.
-      Duration kept = Duration.ofSeconds(left("unanswered").getGrantedTTL());
-      Eventually.holds("time passes", () -> left("unanswered").getTTL() <= kept.toSeconds() - 2);
+      // An operator who repeats the revocation cannot know when the first one took effect.
+      Duration kept = Duration.ofSeconds(leaseOf("unanswered").getGrantedTTL());
+      Eventually.holds("time passes", () -> leaseOf("unanswered").getTTL() <= kept.toSeconds() - 2);
       long repeated = System.nanoTime();
       assertTrue(holder.admin().revoke("unanswered"));
       assertKept("unanswered", repeated, kept);
     }
   }
 
-  /** A revocation between the read that found the key first and its move to its own lease. */
+  /**
+   * The revocation falls between the read that found the key first and the key's move to its own
+   * lease.
+   */
   @Test
   void aGrantForATtlDoesNotUndoARevocation() throws Exception {
     try (EtcdBackend backend = Backends.open(etcd.uri(), LIMIT)) {
@@ -131,19 +136,19 @@ class RevocationTest {
   }
 
   private static void assertKept(String name, long since, Duration ttl) throws Exception {
-    // Whole seconds, of which the last may just have begun.
-    long left = left(name).getTTL() + 1;
-    long end = System.nanoTime() + Duration.ofSeconds(left).toNanos();
+    // etcd shows whole seconds, and the last one may have just begun.
+    long remainingSeconds = leaseOf(name).getTTL() + 1;
+    long end = System.nanoTime() + Duration.ofSeconds(remainingSeconds).toNanos();
     Duration keptFor = Duration.ofNanos(end - since);
     assertTrue(keptFor.compareTo(ttl) >= 0, () -> "kept for " + keptFor);
   }
 
-  private static LeaseTimeToLiveResponse left(String name) throws Exception {
+  private static LeaseTimeToLiveResponse leaseOf(String name) throws Exception {
     return own.getLeaseClient().timeToLive(first(name).getLease(), LeaseOption.DEFAULT).get();
   }
 
   @Test
-  void aPlaceThatWasRevokedBeforeItsTurnWasSeenIsNotGranted() throws Exception {
+  void aPlaceRevokedBeforeItsGrantWasNoticedIsNotGranted() throws Exception {
     try (EtcdBackend backend = Backends.open(etcd.uri(), LIMIT)) {
       Claim holding = claim("turn");
       Claim waiting = claim("turn");

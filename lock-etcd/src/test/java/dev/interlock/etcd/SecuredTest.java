@@ -37,7 +37,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.parallel.Execution;
 import org.junit.jupiter.api.parallel.ExecutionMode;
 
-/** A connection with TLS that breaks in its handshake is a connection that broke, and passes. */
+/** A TLS connection that breaks during its handshake is a temporary failure. */
 @Execution(ExecutionMode.CONCURRENT)
 class SecuredTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -46,7 +46,7 @@ class SecuredTest {
   private static final ExecutorService THREADS = Executors.newCachedThreadPool();
 
   @Test
-  void aServerThatRestartsCostsNoLeaseAndNoWaiter() throws Exception {
+  void aRestartOfTheServerLosesNoLeaseAndNoWaiter() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().clientCertificates().start();
         LockClient holder = LockClient.open(etcd.uri(), PATIENT);
         LockClient waiting = LockClient.open(etcd.uri(), PATIENT)) {
@@ -65,15 +65,16 @@ class SecuredTest {
     }
   }
 
-  /** Wherever in the handshake that is, and again and again. */
+  /** The handshake is cut at several points, repeatedly. */
   @Test
   @Tag("extended")
-  void aHandshakeThatIsBrokenOffIsPassingTrouble() throws Exception {
+  void anAbortedHandshakeIsATemporaryFailure() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().clientCertificates().start()) {
       List<CompletableFuture<Void>> attempts = new ArrayList<>();
       for (int bytes : CUTS) {
         for (Direction direction : Direction.values()) {
-          attempts.add(CompletableFuture.runAsync(() -> breakOff(etcd, direction, bytes), THREADS));
+          attempts.add(
+              CompletableFuture.runAsync(() -> cutHandshake(etcd, direction, bytes), THREADS));
         }
       }
       for (CompletableFuture<Void> attempt : attempts) {
@@ -84,9 +85,9 @@ class SecuredTest {
     }
   }
 
-  /** What a server says while its certificate is being replaced, for instance. */
+  /** Other alerts occur, for example, while the server's certificate is being replaced. */
   @Test
-  void onlyAlertsThatAPersonHasToPutRightAreConfigurationErrors() {
+  void onlyLastingAlertsAreConfigurationErrors() {
     assertInstanceOf(
         LockUnavailableException.class, explained("Received fatal alert: internal_error"));
     for (String alert :
@@ -104,7 +105,7 @@ class SecuredTest {
                 .asRuntimeException());
   }
 
-  private static void breakOff(EtcdCluster etcd, Direction direction, int bytes) {
+  private static void cutHandshake(EtcdCluster etcd, Direction direction, int bytes) {
     String name = direction + "-" + bytes;
     LockOptions hasty = PATIENT.toBuilder().requestTimeout(Duration.ofSeconds(5)).build();
     try (FaultProxy proxy = FaultProxy.to("127.0.0.1", etcd.leader().port())) {
@@ -114,10 +115,11 @@ class SecuredTest {
         AtomicBoolean over = new AtomicBoolean();
         NetworkFault first = proxy.dropAfter(direction, bytes);
         CompletableFuture<Void> faults =
-            CompletableFuture.runAsync(() -> again(proxy, direction, bytes, first, over), THREADS);
+            CompletableFuture.runAsync(
+                () -> repeatUntilCut(proxy, direction, bytes, first, over), THREADS);
         int unused = proxy.reset();
         try {
-          // Between two faults it may succeed.
+          // An attempt between two faults may succeed.
           client.lock(name).tryAcquire().ifPresent(Lease::release);
         } catch (LockUnavailableException e) {
           // Any other exception fails the test.
@@ -132,7 +134,7 @@ class SecuredTest {
     }
   }
 
-  private static void again(
+  private static void repeatUntilCut(
       FaultProxy proxy, Direction direction, int bytes, NetworkFault first, AtomicBoolean over) {
     NetworkFault fault = first;
     try {

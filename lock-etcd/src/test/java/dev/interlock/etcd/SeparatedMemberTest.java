@@ -18,13 +18,13 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * A member that has lost the others takes connections and requests as before, and answers none that
- * needs the others. The driver goes on sending it its share.
+ * A member that has lost the others still accepts connections and requests, but does not answer
+ * requests that need the others. The driver still sends it its share.
  */
 class SeparatedMemberTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
-  // What waits for the member takes half of the time-out at least, what does not a few
+  // A request that waits for the member takes at least half of the time-out, any other a few
   // milliseconds.
   private static final Duration LIMIT = Duration.ofSeconds(8);
   private static final int ROUNDS = 10;

@@ -51,7 +51,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Who holds a name together, who waits for whom, and what a name may not be used as. */
+/** Which claims hold a lock together, which wait for which, and which are refused. */
 class SharesTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -59,7 +59,7 @@ class SharesTest {
   private static final Duration LIMIT = Duration.ofSeconds(60);
   private static final Duration AT_ONCE = Duration.ZERO;
 
-  /** Polls so seldom that whoever waited for a poll would make the test fail. */
+  /** The poll interval is so long that a waiter that needs a poll fails the test. */
   private static final LockOptions OPTIONS =
       LockOptions.builder()
           .requestTimeout(Duration.ofSeconds(20))
@@ -117,7 +117,7 @@ class SharesTest {
     return assertInstanceOf(Attempt.Granted.class, place.await(in(LIMIT))).grant();
   }
 
-  /** Enters the queue, and has to be served. */
+  /** Joins the queue, and must be granted. */
   private Grant acquired(Share share) throws InterruptedException {
     return granted(joined(share));
   }
@@ -190,7 +190,7 @@ class SharesTest {
   }
 
   @Test
-  void allReadersBehindAWriterGoInWhenItLeaves() throws Exception {
+  void allReadersBehindAWriterAreGrantedWhenItLeaves() throws Exception {
     Grant written = acquired(WRITE);
     List<Future<Grant>> reading = new ArrayList<>();
     for (int i = 0; i < 10; i++) {
@@ -205,7 +205,7 @@ class SharesTest {
   }
 
   @Test
-  void aWriterThatGivesUpLetsTheReadersBehindItIn() throws Exception {
+  void aWriterThatStopsWaitingLetsTheReadersBehindItIn() throws Exception {
     Grant reader = acquired(READ);
     Place writer = joined(WRITE);
     Claim writing = claims.get(1);
@@ -260,7 +260,7 @@ class SharesTest {
   }
 
   @Test
-  void permitsThatComeFreeAtOnceServeAsManyWaiters() throws Exception {
+  void permitsReleasedTogetherServeAsManyWaiters() throws Exception {
     Grant both = acquired(ofSemaphore(2, 2));
     Future<Grant> first = granting(joined(ofSemaphore(1, 2)));
     Future<Grant> second = granting(joined(ofSemaphore(1, 2)));
@@ -282,7 +282,7 @@ class SharesTest {
   }
 
   @Test
-  void theHoldersOfAShareRenewAndReleaseEachTheirOwn() throws Exception {
+  void eachHolderOfAShareRenewsAndReleasesItsOwn() throws Exception {
     Grant one = acquired(ofSemaphore(1, 3));
     Grant two = acquired(ofSemaphore(2, 3));
     List<Renewal> renewals = backend.renewAll(List.of(one, two), in(LIMIT));
@@ -294,7 +294,10 @@ class SharesTest {
     assertTrue(isGrantedAtOnce(ofSemaphore(1, 3)));
   }
 
-  /** Its key moves to a lease of its own when it is granted, and stays where it is in the queue. */
+  /**
+   * When the reader is granted, its key moves to a lease of its own, and keeps its place in the
+   * queue.
+   */
   @Test
   void aReaderWithAFixedTtlHoldsTogetherWithOthers() throws Exception {
     Claim fixed = claim(name, READ, false);
@@ -311,7 +314,7 @@ class SharesTest {
   // --- ends -----------------------------------------------------------------------------------
 
   @Test
-  void theShareOfASessionThatDiesComesBack() throws Exception {
+  void theShareOfAnEndedSessionIsFreed() throws Exception {
     try (EtcdBackend other = Backends.open(etcd.uri(), OPTIONS)) {
       Claim dying = claim(name, ofSemaphore(2, 3));
       assertInstanceOf(Attempt.Granted.class, other.tryAcquire(dying, in(LIMIT)));
@@ -323,7 +326,7 @@ class SharesTest {
     }
   }
 
-  /** etcd issues 11456 and 9921: a lock that was returned after its own lease had ended. */
+  /** etcd issues 11456 and 9921: a lock was granted after its own lease had ended. */
   @Test
   void aWaiterWhoseLeaseHasEndedIsNotGranted() throws Exception {
     for (Share share : List.of(READ, WRITE)) {
@@ -366,7 +369,7 @@ class SharesTest {
 
   @ParameterizedTest
   @MethodSource("disagreements")
-  void aNameIsOfOneKindWhileAnybodyHoldsItOrWaits(Share present, Share other) throws Exception {
+  void aNameIsOfOneKindWhileItIsHeldOrAwaited(Share present, Share other) throws Exception {
     Grant grant = acquired(present);
     boolean isFull = !isGrantedAtOnce(present);
     for (boolean waits : new boolean[] {false, true}) {
@@ -393,7 +396,7 @@ class SharesTest {
   }
 
   @Test
-  void ofTwoThatEnterAtTheSameTimeTheLaterFails() throws Exception {
+  void ofTwoClaimsThatJoinAtTheSameTimeTheLaterFails() throws Exception {
     List<Share> kinds = List.of(EXCLUSIVE, READ, ofSemaphore(1, 2), ofSemaphore(1, 3));
     for (int round = 0; round < 40; round++) {
       List<Claim> entering = new ArrayList<>();
@@ -427,7 +430,7 @@ class SharesTest {
     }
   }
 
-  /** An entry that disagrees with the first, and whose client has yet to remove it. */
+  /** Puts an entry that disagrees with the first, and that its client has yet to remove. */
   private ByteSequence stray(Share share) throws Exception {
     ByteSequence key = LockKeys.of("interlock", name).entry(share, 1, 0);
     own.getKVClient().put(key, LockKeys.bytes("id|stray")).get();
@@ -445,7 +448,7 @@ class SharesTest {
 
   @ParameterizedTest
   @MethodSource("strays")
-  void oneThatDisagreesAndIsAboutToLeaveMakesNobodyElseFail(Share present, Share other, Share later)
+  void aDisagreeingClaimThatIsAboutToLeaveRefusesNobody(Share present, Share other, Share later)
       throws Exception {
     Grant heldGrant = acquired(present);
     ByteSequence stray = stray(other);
@@ -460,9 +463,9 @@ class SharesTest {
     assertTrue(soon(waiting).token() > heldGrant.token());
   }
 
-  /** Its predecessor has the same kind, and is about to leave for the same reason. */
+  /** The predecessor has the same kind, and is about to leave for the same reason. */
   @Test
-  void oneThatSeesOnlyLaterThatItDisagreesFailsThen() throws Exception {
+  void aClaimThatNoticesItsDisagreementLaterFailsThen() throws Exception {
     acquired(ofSemaphore(1, 3));
     ByteSequence stray = stray(EXCLUSIVE);
     Place place = joined(EXCLUSIVE);
@@ -475,9 +478,9 @@ class SharesTest {
     assertEquals(1, entries());
   }
 
-  /** By then etcd may have forgotten who came first. */
+  /** By then etcd may have compacted the revision that shows which came first. */
   @Test
-  void oneThatSeesADisagreementOnlyAfterACompactionKeepsItsPlace() throws Exception {
+  void aClaimThatNoticesADisagreementAfterACompactionKeepsItsPlace() throws Exception {
     Grant grant = acquired(WRITE);
     ByteSequence stray = stray(EXCLUSIVE);
     Place between = joined(WRITE);
@@ -497,7 +500,7 @@ class SharesTest {
 
   // --- versions -------------------------------------------------------------------------------
 
-  /** One that knows exclusive locks only stands in the queue without looking at the others. */
+  /** A client that knows only exclusive locks joins the queue without reading the other entries. */
   @Test
   void anOlderClientBehindAReaderIsWaitedFor() throws Exception {
     Grant reader = acquired(READ);
@@ -513,7 +516,7 @@ class SharesTest {
   }
 
   @Test
-  void anEntryOfAnUnknownKindIsLikeAnExclusiveLock() throws Exception {
+  void anEntryOfAnUnknownKindCountsAsAnExclusiveLock() throws Exception {
     ByteSequence prefix = LockKeys.of("interlock", name).prefix();
     for (String unknown : List.of("later/1-0", "0-of-3/1-0", "4-of-3/1-0", "1-of-9999999999/1-0")) {
       own.getKVClient().put(prefix.concat(LockKeys.bytes(unknown)), LockKeys.bytes("id|x")).get();

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** What a client does in a namespace that another version has used. */
+/** Clients in a namespace that another version has used. */
 class StoredFormatTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(20);
@@ -49,7 +49,7 @@ class StoredFormatTest {
     }
   }
 
-  /** As 0.1 puts it. */
+  /** Version 0.1 puts such a key. */
   @Test
   void aSessionKeyWithoutAFormatIsUsed() throws Exception {
     try (EtcdBackend backend = open()) {
@@ -62,13 +62,13 @@ class StoredFormatTest {
   }
 
   @Test
-  void aFormatThatIsNotKnownIsRefusedWhenAClientOpens() throws Exception {
+  void anUnknownFormatIsRefusedWhenAClientOpens() throws Exception {
     observer.getKVClient().put(FORMAT, LockKeys.bytes("2")).get();
     assertRefused(assertThrows(LockConfigurationException.class, () -> open().close()));
   }
 
   @Test
-  void aFormatThatIsNotKnownIsRefusedOnANewSession() throws Exception {
+  void anUnknownFormatIsRefusedOnANewSession() throws Exception {
     try (EtcdBackend backend = open()) {
       Claim claim = take(backend, "before");
       observer.getKVClient().put(FORMAT, LockKeys.bytes("2")).get();
@@ -87,7 +87,7 @@ class StoredFormatTest {
   }
 
   @Test
-  void aDeletedSessionKeyIsNotPutAgainWhereTheFormatIsNotKnown() throws Exception {
+  void aDeletedSessionKeyIsNotPutAgainUnderAnUnknownFormat() throws Exception {
     try (EtcdBackend backend = open()) {
       Claim claim = take(backend, "held");
       observer.getKVClient().put(FORMAT, LockKeys.bytes("2")).get();

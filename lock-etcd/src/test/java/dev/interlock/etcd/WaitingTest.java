@@ -44,7 +44,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Waiters that have bad luck with their watch. */
+/** Waiters whose watch breaks or misses events. */
 class WaitingTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -66,7 +66,7 @@ class WaitingTest {
       long revision = lease.fencingToken() / 64;
       server.call("/v3/kv/compaction", "{\"revision\":\"" + revision + "\",\"physical\":true}");
       server.restart();
-      Eventually.holds("the line is there again", () -> before.equals(waiters(holder)));
+      Eventually.holds("the queue is back", () -> before.equals(waiters(holder)));
       assertTrue(lease.isHeld());
       assertFalse(next.isDone());
 
@@ -88,7 +88,7 @@ class WaitingTest {
   }
 
   @Test
-  void aMemberThatGoesTakesNoWaiterWithIt() throws Exception {
+  void theLossOfAMemberLosesNoWaiter() throws Exception {
     try (EtcdCluster etcd = Testbed.etcd().members(3).forFaults().start();
         LockClient holder = LockClient.open(etcd.uri(), PATIENT);
         LockClient waiting = LockClient.open(etcd.uri(), PATIENT)) {
@@ -108,9 +108,9 @@ class WaitingTest {
     }
   }
 
-  /** Longer than the time-out of every request. */
+  /** The stall is longer than the time-out of every request. */
   @Test
-  void aStallChangesNoOrder() throws Exception {
+  void aStallDoesNotChangeTheOrder() throws Exception {
     LockOptions options = PATIENT.toBuilder().requestTimeout(Duration.ofSeconds(3)).build();
     List<LockClient> clients = new ArrayList<>();
     try (EtcdCluster etcd = Testbed.etcd().forFaults().start();
@@ -187,9 +187,9 @@ class WaitingTest {
     }
   }
 
-  /** Or a thousand of them, who look once a second, would keep the server from anything else. */
+  /** Otherwise a thousand waiters that poll once a second would occupy the server. */
   @Test
-  void whatAWaiterCostsTheServerDoesNotDependOnTheQueue() throws Exception {
+  void theCostOfAWaiterDoesNotDependOnTheQueue() throws Exception {
     Reads recorded = new Reads();
     LockOptions often = PATIENT.toBuilder().pollInterval(Duration.ofMillis(100)).build();
     try (EtcdCluster etcd = Testbed.etcd().start();
@@ -206,7 +206,7 @@ class WaitingTest {
       Eventually.holds("one waits", () -> first.admin().inspect("job").waiters().size() == 1);
       CompletableFuture<Lease> last = third.lock("job").acquireAsync();
       Eventually.holds("two wait", () -> first.admin().inspect("job").waiters().size() == 2);
-      // Its first looks, until its watch is in place.
+      // The waiter polls until its watch is in place.
       Eventually.holds("it polls", () -> recorded.reads.size() >= 20);
       List<RangeRequest> polls =
           recorded.reads.subList(recorded.reads.size() - 6, recorded.reads.size());
@@ -224,7 +224,10 @@ class WaitingTest {
     return read.getLimit() > 0 && read.getSortOrder() == RangeRequest.SortOrder.NONE;
   }
 
-  /** For how long connections are reset; more than the build has time for can be asked for. */
+  /**
+   * The time for which connections are reset. A system property can make it longer than in the
+   * build.
+   */
   private static final Duration RESETS =
       Duration.ofSeconds(Integer.getInteger("interlock.etcd.resets", 2));
 
@@ -261,12 +264,12 @@ class WaitingTest {
                         boolean alone = inside.incrementAndGet() == 1;
                         long before = lastToken.getAndSet(lease.fencingToken());
                         inside.decrementAndGet();
-                        // Only while it is held for certain: a lease may be lost in a storm.
+                        // Checked only while the lease is valid, because it may be lost in a storm.
                         assertTrue(alone || !lease.isHeld(), "two at a time");
                         assertTrue(before < lease.fencingToken(), "the token went back");
                         grants.incrementAndGet();
                       } catch (LockException e) {
-                        // Out of reach for a TTL.
+                        // The store was not reachable for a TTL.
                       }
                     }
                     return null;
@@ -277,7 +280,7 @@ class WaitingTest {
         assertTrue(resets.awaitTermination(60, TimeUnit.SECONDS));
         assertTrue(cut.get() > 0, "no connection was reset");
         over.set(true);
-        // How many grants there were depends on whether a connection can be made in 200 ms here.
+        // The number of grants depends on whether this machine can connect within 200 ms.
         for (Future<?> end : ends) {
           end.get(120, TimeUnit.SECONDS);
         }

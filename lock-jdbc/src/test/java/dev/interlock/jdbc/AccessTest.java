@@ -55,7 +55,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.postgresql.ds.PGSimpleDataSource;
 
-/** Logins, rights and servers that are not there. */
+/** Logins, rights and missing servers. */
 class AccessTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -88,7 +88,7 @@ class AccessTest {
   @EnumSource(
       value = JdbcDatabase.class,
       names = {"POSTGRESQL", "MARIADB", "MYSQL"})
-  void whatAPersonHasToMendIsSaid(JdbcDatabase database) {
+  void configurationErrorsAreExplained(JdbcDatabase database) {
     assertSays(
         "refuses the user or the password",
         refusal(LockConfigurationException.class, uri(database, DatabaseServer.USER, "mistake")));
@@ -103,7 +103,7 @@ class AccessTest {
         uri(database, DatabaseServer.USER, DatabaseServer.PASSWORD).replaceFirst(":\\d+/", ":1/"));
   }
 
-  /** The rights that the documentation says, and no others. */
+  /** The user has the documented rights, and no others. */
   @ParameterizedTest
   @EnumSource(
       value = JdbcDatabase.class,
@@ -134,7 +134,7 @@ class AccessTest {
       }
       assertTrue(backend.list("", null, 10, soon()).locks().isEmpty());
     }
-    // Not even the right to create a table, which is there.
+    // Without even the right to create a table, because the table exists.
     assertSays(
         postgres ? "is missing; create it" : "does not permit the user",
         refusal(
@@ -186,7 +186,7 @@ class AccessTest {
     }
   }
 
-  /** Those who have more time keep all connections. */
+  /** Requests with more time occupy all connections. */
   @Test
   void aRequestWithLittleTimeDoesNotWaitForAConnectionAsLongAsOthersMay() throws Exception {
     String name = "occupied";
@@ -204,7 +204,7 @@ class AccessTest {
             "UPDATE interlock_lock SET awaited = awaited WHERE name = '" + name + "'");
       }
       Future<Boolean> release = thread.submit(() -> backend.release(claim, soon()));
-      long end = System.nanoTime() + Backends.PATIENCE.toNanos();
+      long end = System.nanoTime() + Backends.TIMEOUT.toNanos();
       while (postgresql
           .query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'")
           .isEmpty()) {
@@ -218,13 +218,15 @@ class AccessTest {
       Duration took = Duration.ofNanos(System.nanoTime() - begin);
       assertTrue(took.compareTo(Duration.ofSeconds(15)) < 0, took::toString);
       other.rollback();
-      assertTrue(release.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+      assertTrue(release.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS));
     } finally {
       thread.shutdownNow();
     }
   }
 
-  /** The server of an open connection has become a replica, and the address leads to another. */
+  /**
+   * The server of an open connection has become a replica, and its address leads to another server.
+   */
   @Test
   void aConnectionToAReadOnlyServerIsNotUsedAgain() throws Exception {
     postgresql.execute(
@@ -243,8 +245,8 @@ class AccessTest {
   }
 
   /**
-   * The answer to a grant is lost, and then the database refuses the user, as when a login is taken
-   * away and its connections are ended.
+   * The answer to a grant is lost. Then the database refuses the user, as when an administrator
+   * revokes the login and ends its connections.
    */
   @Test
   void aGrantInDoubtIsNoRefusal() throws Exception {
@@ -274,7 +276,7 @@ class AccessTest {
     }
   }
 
-  /** As behind a pooler, which sends a statement to a session that has not prepared it. */
+  /** A pooler sends a statement to a session that has not prepared it. */
   @Test
   void aStatementThatTheSessionDoesNotKnowIsRepeated() throws Exception {
     DataSource source = source();
@@ -351,9 +353,9 @@ class AccessTest {
             }));
   }
 
-  /** The table is found by the search path, on which PostgreSQL passes over what it refuses. */
+  /** The table is found by the search path, on which PostgreSQL skips forbidden schemas. */
   @Test
-  void aSchemaThatMayNotBeUsedIsNotATableThatIsGone() throws Exception {
+  void aTableInAForbiddenSchemaDoesNotCountAsMissing() throws Exception {
     JdbcSettings settings = JdbcSettings.builder().table("hidden_lock").build();
     postgresql.execute(
         "CREATE SCHEMA hidden",

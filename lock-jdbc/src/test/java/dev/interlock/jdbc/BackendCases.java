@@ -47,7 +47,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What a backend does on its database, seen from the backend and from the table. */
+/** Cases for the backends of all databases, which check the backend's results and the table. */
 abstract class BackendCases {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -62,12 +62,12 @@ abstract class BackendCases {
   /** {@return the URI of the database} */
   abstract String uri();
 
-  /** {@return connections of the same user, made anew each time} */
+  /** {@return a source of new connections of the same user} */
   abstract DataSource source();
 
   abstract JdbcDatabase database();
 
-  /** {@return whether a statement that has waited for a row goes by the time after that} */
+  /** {@return whether a statement that has waited for a row decides by the time after the wait} */
   boolean looksAtTheClockLast() {
     return true;
   }
@@ -117,7 +117,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void oneClaimHoldsAndTokensRise() throws Exception {
+  void oneClaimHoldsTheLockAndTokensRise() throws Exception {
     long token = 0;
     for (int i = 0; i < 5; i++) {
       Claim claim = claim("job");
@@ -135,7 +135,7 @@ abstract class BackendCases {
       assertFalse(backend.release(claim, soon()));
       assertInstanceOf(Renewal.Gone.class, renew(claim));
     }
-    // Programs multiply it by 64, and it stays below 2^53.
+    // Leases show it multiplied by 64, which must stay below 2^53.
     assertTrue(token < (1L << 47));
   }
 
@@ -147,7 +147,8 @@ abstract class BackendCases {
     Grant grant = take(backend, claim);
     assertFalse(backend.releaseAfter(claim("job", share), Duration.ofHours(1), soon()));
     assertTrue(backend.releaseAfter(claim, Duration.ofMinutes(10), soon()));
-    // As if the first answer had been lost; and an earlier request, which had a longer time.
+    // A repetition, as if the first answer had been lost, and an earlier request with a longer
+    // time.
     assertTrue(backend.releaseAfter(claim, Duration.ofMinutes(10), soon()));
     assertTrue(backend.releaseAfter(claim, Duration.ofMinutes(20), soon()));
     assertInstanceOf(Renewal.Gone.class, renew(claim));
@@ -174,7 +175,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void aReleaseReservesTheLockForWhoHasWaitedLongest() throws Exception {
+  void aReleaseReservesTheLockForTheLongestWaiter() throws Exception {
     Claim holder = claim("job");
     take(backend, holder);
     try (LockBackend first = Backends.open(own());
@@ -202,7 +203,7 @@ abstract class BackendCases {
     }
   }
 
-  /** Releases a lock, and lets a reservation last until the test is over. */
+  /** Releases a lock, and extends a reservation until the test is over. */
   private void release(LockBackend from, Claim claim) throws Exception {
     assertTrue(from.release(claim, soon()));
     execute("UPDATE " + table + " SET expires_at = expires_at + 600000000 WHERE claim <> ''");
@@ -230,7 +231,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void aReservationOfBeforeTheClockWasSetBackKeepsNobodyOut() throws Exception {
+  void aReservationFromBeforeAClockStepBackDoesNotCount() throws Exception {
     Claim holder = claim("job");
     take(backend, holder);
     try (LockBackend other = Backends.open(own())) {
@@ -241,9 +242,9 @@ abstract class BackendCases {
     }
   }
 
-  /** As the observer of an election has one, long before its client is a candidate. */
+  /** An observer of an election watches the name long before its client is a candidate. */
   @Test
-  void aWatchOfTheNameIsNoWait() throws Exception {
+  void aWatchDoesNotCountAsAWait() throws Exception {
     Claim holder = claim("job");
     take(backend, holder);
     try (LockBackend other = Backends.open(own());
@@ -254,7 +255,7 @@ abstract class BackendCases {
     }
   }
 
-  /** Asks a second time, as a lock that is soon free is reserved for nobody. */
+  /** Attempts twice, because only a second attempt gets a reservation. */
   private static void await(LockBackend waiter) throws Exception {
     assertBusy(waiter, waiting("job"));
     assertBusy(waiter, waiting("job"));
@@ -265,7 +266,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void anAttemptThatIsRepeatedIsGrantedAgain() throws Exception {
+  void aRepeatedAttemptIsGrantedAgain() throws Exception {
     Claim claim = claim("job");
     long first = take(backend, claim).token();
     assertTrue(take(backend, claim).token() > first);
@@ -276,7 +277,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void namesAreAnyCharacters() throws Exception {
+  void namesMayContainAnyCharacters() throws Exception {
     List<String> names =
         List.of(
             "\u0000",
@@ -318,7 +319,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void listsWhatIsHeldInParts() throws Exception {
+  void heldLocksAreListedInPages() throws Exception {
     for (int i = 0; i < 7; i++) {
       take(backend, claim("job/" + i));
     }
@@ -333,7 +334,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void manyAreRenewedAtOnce() throws Exception {
+  void manyLeasesAreRenewedInOneRequest() throws Exception {
     List<Grant> grants = new ArrayList<>();
     for (int i = 0; i < 20; i++) {
       Duration ttl = i % 2 == 0 ? Backends.TTL : Backends.TTL.plusMillis(1);
@@ -350,7 +351,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void aNameIsUsedInOneWayAtATime() throws Exception {
+  void aNameIsOfOneKindAtATime() throws Exception {
     Claim alone = claim("job");
     take(backend, alone);
     assertRefused(claim("job", Share.READ), "is in use as an exclusive lock");
@@ -395,7 +396,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void tokensGoOnWhereverTheClockIs() throws Exception {
+  void tokensRiseHoweverTheClockIsSet() throws Exception {
     Claim claim = claim("job");
     take(backend, claim);
     assertTrue(backend.release(claim, soon()));
@@ -409,7 +410,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void aRowThatWasForgottenIsReplacedByHigherTokens() throws Exception {
+  void tokensRiseAfterARowWasDeleted() throws Exception {
     for (Share share : List.of(Share.EXCLUSIVE, Share.READ)) {
       Claim claim = claim("job", share);
       long token = take(backend, claim).token();
@@ -421,7 +422,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void rowsAreDeletedWhenTheirTokensNeedNotBeRemembered() throws Exception {
+  void rowsAreDeletedWhenTheirTokensMayBeForgotten() throws Exception {
     Claim heldClaim = claim("held");
     take(backend, heldClaim);
     for (int i = 0; i < 100; i++) {
@@ -441,7 +442,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void aRowThatIsLockedByOthersDoesNotReviveALease() throws Exception {
+  void aLockedRowDoesNotReviveALease() throws Exception {
     assumeTrue(looksAtTheClockLast(), "another statement comes last on this database");
     Claim ended = claim("job", Share.EXCLUSIVE, Duration.ofMillis(300), Duration.ZERO);
     Claim shared = claim("book", Share.READ, Duration.ofMillis(300), Duration.ZERO);
@@ -461,12 +462,12 @@ abstract class BackendCases {
     }
     for (Future<Renewal> renewal : renewals) {
       assertInstanceOf(
-          Renewal.Gone.class, renewal.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+          Renewal.Gone.class, renewal.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS));
     }
     take(backend, claim("job"));
   }
 
-  /** Waits until the lease has ended by the server's clock, as somebody who does not lock it. */
+  /** Waits until the lease has ended by the server's clock, without locking the row. */
   private void awaitPassed(Claim claim) throws InterruptedException {
     while (backend.inspect(claim.name(), soon()).isHeld()) {
       Thread.sleep(5);
@@ -474,7 +475,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void aRowThatIsLockedByOthersFailsInTimeAndIsGrantedInFullLater() throws Exception {
+  void anAttemptOnALockedRowFailsInTimeAndIsGrantedInFullLater() throws Exception {
     try (LockBackend impatient = Backends.open(own(), Duration.ofSeconds(2));
         Connection connection = source().getConnection()) {
       Claim claim = claim("job");
@@ -490,7 +491,7 @@ abstract class BackendCases {
           () -> impatient.tryAcquire(late, Deadline.in(Backends.TIME, Duration.ofMillis(1_500))));
       Future<Attempt> waiting = threads.submit(() -> backend.tryAcquire(claim("job"), soon()));
       connection.rollback();
-      Attempt attempt = waiting.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      Attempt attempt = waiting.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       if (impatient.release(late, soon())) { // a busy server ended its statement too late
         assertInstanceOf(Attempt.Busy.class, attempt);
       } else {
@@ -502,7 +503,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void aRowThatIsLockedByOthersDoesNotKeepOthersFromBeingRenewed() throws Exception {
+  void aLockedRowDoesNotBlockTheRenewalOfOthers() throws Exception {
     assumeTrue(database() == JdbcDatabase.POSTGRESQL, "only PostgreSQL does that");
     List<Grant> grants = new ArrayList<>();
     for (int i = 0; i < 5; i++) {
@@ -543,7 +544,7 @@ abstract class BackendCases {
     try {
       long token = 0;
       for (Future<LockBackend> opening : openings) {
-        LockBackend opened = opening.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        LockBackend opened = opening.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
         Claim claim = claim("job");
         long next = take(opened, claim).token();
         assertTrue(next > token);
@@ -623,7 +624,7 @@ abstract class BackendCases {
     }
     List<Long> tokens = new ArrayList<>();
     for (Future<Attempt> attempt : attempts) {
-      if (attempt.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS)
+      if (attempt.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS)
           instanceof Attempt.Granted granted) {
         tokens.add(granted.grant().token());
       }
@@ -634,7 +635,7 @@ abstract class BackendCases {
   }
 
   @Test
-  void aTableThatDisappearsStaysAwayIfItMayNotBeCreated() throws Exception {
+  void aMissingTableIsNotCreatedAgainWithoutCreateSchema() throws Exception {
     String uri = uri() + (uri().contains("?") ? "&" : "?") + "createSchema=false&table=" + table;
     try (LockBackend opened = Backends.open(uri)) {
       execute("DROP TABLE " + table);
@@ -653,11 +654,12 @@ abstract class BackendCases {
   void contentOfAnotherVersionIsRefused() throws Exception {
     take(backend, claim("job", Share.READ));
     execute("UPDATE " + table + " SET kind = 'future'");
-    assertRefused(claim("job", Share.READ), "has contents that this version of Interlock does not know");
+    assertRefused(
+        claim("job", Share.READ), "has contents that this version of Interlock does not know");
     assertThrows(LockConfigurationException.class, () -> backend.inspect("job", soon()));
   }
 
-  /** Whatever a later version last used a name as: it is free. Nothing is granted in silence. */
+  /** A free name is granted whatever kind a later version last used it as. */
   @Test
   void aFreeNameOfAnotherVersionIsGranted() throws Exception {
     take(backend, claim("job"));
@@ -667,14 +669,14 @@ abstract class BackendCases {
     assertTrue(backend.release(claim, soon()));
   }
 
-  /** Hands out one connection, whose settings are the program's. */
+  /** Hands out a single connection with the program's settings. */
   private static DataSource always(Connection connection) {
     ProgramSource source = () -> ProgramSource.unclosed(connection);
     return source;
   }
 
   @Test
-  void theSettingsOfBorrowedConnectionsArePutBack() throws Exception {
+  void theSettingsOfBorrowedConnectionsAreRestored() throws Exception {
     try (Connection connection = source().getConnection()) {
       connection.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
       connection.setAutoCommit(false);
@@ -684,7 +686,7 @@ abstract class BackendCases {
       try (LockBackend opened = Backends.open(always(connection), settings)) {
         Claim claim = claim("job");
         take(opened, claim);
-        // Another connection sees it, so that it is committed.
+        // Another connection sees the row, so it is committed.
         assertTrue(backend.inspect("job", soon()).isHeld());
         assertTrue(opened.release(claim, soon()));
         Claim reader = claim("book", Share.READ);
@@ -726,7 +728,7 @@ abstract class BackendCases {
                 }));
       }
       for (Future<Integer> result : results) {
-        assertEquals(rounds, result.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+        assertEquals(rounds, result.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS));
       }
     }
     assertNull(

@@ -22,7 +22,7 @@ import javax.sql.DataSource;
 final class Backends {
 
   static final TimeSource TIME = TimeSource.system();
-  static final Duration PATIENCE = Duration.ofMinutes(1);
+  static final Duration TIMEOUT = Duration.ofMinutes(1);
   static final Duration TTL = Duration.ofMinutes(5);
 
   private Backends() {}
@@ -51,7 +51,7 @@ final class Backends {
   }
 
   static LockBackend open(String uri) {
-    return open(uri, PATIENCE);
+    return open(uri, TIMEOUT);
   }
 
   static LockBackend open(String uri, Duration requestTimeout) {
@@ -69,7 +69,7 @@ final class Backends {
   }
 
   static LockBackend open(DataSource source, JdbcSettings settings) {
-    return BackendOpener.ofProgram(source, settings, context(PATIENCE));
+    return BackendOpener.ofProgram(source, settings, context(TIMEOUT));
   }
 
   static Claim claim(String name) {
@@ -86,7 +86,7 @@ final class Backends {
   }
 
   static Deadline soon() {
-    return Deadline.in(TIME, PATIENCE);
+    return Deadline.in(TIME, TIMEOUT);
   }
 
   static Grant take(LockBackend backend, Claim claim) throws InterruptedException {
@@ -98,8 +98,8 @@ final class Backends {
   }
 
   /**
-   * How many transactions wait for a row. The server shows what it showed before unless nobody has
-   * asked for a tenth of a second.
+   * Returns the number of transactions that wait for a row. The server updates the number only if
+   * nobody has asked for a tenth of a second.
    */
   static int waitingTransactions(MariaDbServer server) throws IOException, InterruptedException {
     Thread.sleep(150);
@@ -108,7 +108,7 @@ final class Backends {
         .size();
   }
 
-  /** How many sessions wait for a lock; one that has no business with a row waits for none. */
+  /** Returns the number of sessions that wait for a lock. */
   static int waitingTransactions(PostgresServer server) throws IOException {
     return server.query("SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'").size();
   }

@@ -29,7 +29,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Passwords and certificates in files are changed while locks are held and waited for. */
+/** Passwords and certificates in files are changed while locks are held and awaited. */
 class CredentialsTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -37,7 +37,7 @@ class CredentialsTest {
   private static final LockOptions OPTIONS =
       LockOptions.builder()
           .ttl(Duration.ofMinutes(10))
-          // A refused login is tried again for as long as that.
+          // A refused login is repeated for this time.
           .requestTimeout(Duration.ofSeconds(3))
           // The first client also loads the driver.
           .openTimeout(Eventually.LIMIT)
@@ -55,7 +55,7 @@ class CredentialsTest {
   static void start() throws Exception {
     first = TlsIdentity.forSubject(directory, "ip:127.0.0.1");
     second = TlsIdentity.forSubject(directory, "ip:127.0.0.1");
-    // PostgreSQL runs as another user where root runs the tests, and wants the key to be its own.
+    // If root runs the tests, PostgreSQL runs as another user, which must own the key.
     Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwx--x--x"));
     certificate = directory.resolve("certificate.pem");
     key = Files.createFile(directory.resolve("key.pem"));
@@ -142,7 +142,7 @@ class CredentialsTest {
         server(database).execute(postgres ? "SELECT pg_reload_conf()" : "FLUSH SSL");
         endConnections(database, DatabaseServer.USER);
         Eventually.holds("renewed", () -> isRenewed(lease));
-        // Only the second one is shown from now on.
+        // From now on the server shows only the second certificate.
         Files.writeString(trusted, Files.readString(second.certificate()));
         endConnections(database, DatabaseServer.USER);
         Eventually.holds("renewed", () -> isRenewed(lease));

@@ -7,7 +7,7 @@ import dev.interlock.testbed.kit.DatabaseStore;
 import java.io.IOException;
 import java.util.Optional;
 
-/** A disposable database as the kit wants to see it. */
+/** A disposable database for the kit. */
 final class DatabaseUnderTest extends DatabaseStore {
 
   private final DatabaseServer server;

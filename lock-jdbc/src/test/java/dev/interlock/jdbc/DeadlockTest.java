@@ -28,7 +28,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
-/** A renewal of several rows meets a transaction that locks them in the other order. */
+/** A renewal of several rows competes with a transaction that locks them in the opposite order. */
 class DeadlockTest {
 
   private final ExecutorService thread = Executors.newSingleThreadExecutor();
@@ -39,14 +39,14 @@ class DeadlockTest {
   }
 
   @Test
-  void onPostgreSql() throws Exception {
+  void aRenewalSurvivesADeadlockOnPostgreSql() throws Exception {
     try (PostgresServer server = Testbed.postgresql().withoutSync().start()) {
       renewsInADeadlock(server, () -> Backends.waitingTransactions(server));
     }
   }
 
   @Test
-  void onMariaDb() throws Exception {
+  void aRenewalSurvivesADeadlockOnMariaDb() throws Exception {
     try (MariaDbServer server = Testbed.mariadb().withoutSync().start()) {
       renewsInADeadlock(server, () -> Backends.waitingTransactions(server));
     }
@@ -68,7 +68,7 @@ class DeadlockTest {
         assertTrue(SqlFailure.ROLLED_BACK.isCauseOf(e), e::toString);
       }
       other.rollback();
-      List<Renewal> outcomes = renewals.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+      List<Renewal> outcomes = renewals.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       assertEquals(2, outcomes.size());
       outcomes.forEach(outcome -> assertInstanceOf(Renewal.Confirmed.class, outcome));
     }

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A client far away competes with clients next to the server that acquire again at once. */
+/** A distant client competes with clients near the server that acquire again at once. */
 @Tag("extended")
 class FarWaiterTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -34,7 +34,7 @@ class FarWaiterTest {
   private static final int TURNS = 10;
   private static final int HOLD_MILLIS = 20;
 
-  /** What a client acquires again and again. */
+  /** Acquires the lock or permits for one turn. */
   private interface Acquiring {
     Lease acquire(LockClient client) throws Exception;
   }
@@ -47,28 +47,28 @@ class FarWaiterTest {
   }
 
   @Test
-  void aFarWaiterHasItsTurnsOnPostgreSql() throws Exception {
+  void aFarWaiterGetsItsTurnsOnPostgreSql() throws Exception {
     try (DatabaseServer server = Testbed.postgresql().withoutSync().start()) {
       compete(server, 2, client -> client.lock("job").acquire());
     }
   }
 
   @Test
-  void aFarWaiterHasItsTurnsOnMariaDb() throws Exception {
+  void aFarWaiterGetsItsTurnsOnMariaDb() throws Exception {
     try (DatabaseServer server = Testbed.mariadb().withoutSync().start()) {
       compete(server, 2, client -> client.lock("job").acquire());
     }
   }
 
   @Test
-  void aFarWaiterHasItsPermitsOnPostgreSql() throws Exception {
+  void aFarWaiterGetsItsPermitsOnPostgreSql() throws Exception {
     try (DatabaseServer server = Testbed.postgresql().withoutSync().start()) {
       compete(server, 2, client -> client.semaphore("job", 1).acquire());
     }
   }
 
   @Test
-  void aFarWaiterHasItsPermitsOnMariaDb() throws Exception {
+  void aFarWaiterGetsItsPermitsOnMariaDb() throws Exception {
     try (DatabaseServer server = Testbed.mariadb().withoutSync().start()) {
       compete(server, 2, client -> client.semaphore("job", 1).acquire());
     }
@@ -111,7 +111,7 @@ class FarWaiterTest {
       }
       List<Integer> sinceItCame =
           List.copyOf(turns).subList(List.copyOf(turns).indexOf(nearClients), turns.size());
-      // It begins to wait for its next turn while others have theirs.
+      // The client begins to wait for its next turn while others have theirs.
       assertTrue(sinceItCame.size() <= 30 * TURNS, () -> "turns " + sinceItCame);
     } finally {
       clients.forEach(LockClient::close);

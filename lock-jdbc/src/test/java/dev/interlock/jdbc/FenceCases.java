@@ -43,7 +43,7 @@ import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** What the fence does on every database. */
+/** Cases for the fence on every database. */
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 abstract class FenceCases {
 
@@ -51,7 +51,7 @@ abstract class FenceCases {
 
   private static final String NAME = "stock/42";
 
-  /** Rolled back, with a transaction to be repeated: a conflict of snapshots, or a deadlock. */
+  /** The codes of transactions to repeat: a conflict of snapshots, and a deadlock. */
   private static final Set<Integer> MARIADB_ROLLED_BACK = Set.of(1020, 1213);
 
   private final JdbcFence fence = JdbcFence.create();
@@ -66,10 +66,10 @@ abstract class FenceCases {
   /** Returns the number of connections that wait for a lock. */
   abstract int waiting() throws Exception;
 
-  /** The isolation levels at which the page says that the fence works. */
+  /** Returns the isolation levels at which the fence works according to the page. */
   abstract List<Integer> isolationLevels();
 
-  /** What docs/fencing.md calls the database. */
+  /** Returns the name of the database in docs/fencing.md. */
   abstract String documentedAs();
 
   @BeforeEach
@@ -190,7 +190,7 @@ abstract class FenceCases {
   }
 
   @Test
-  void aClaimThatIsRolledBackIsNone() throws Exception {
+  void aRolledBackClaimDoesNotCount() throws Exception {
     claimAndRead(one, 7);
     fence.claim(two, NAME, 8);
     two.rollback();
@@ -198,14 +198,14 @@ abstract class FenceCases {
   }
 
   @Test
-  void aDeletedFenceRefusesThoseWhoHaveClaimed() throws Exception {
+  void aDeletedFenceRefusesEarlierClaims() throws Exception {
     claimAndRead(one, 7);
     execute(two, "DELETE FROM interlock_fence");
     two.commit();
     refused(one, () -> write(one, 7, 0));
   }
 
-  /** What a later holder reads contains what was written before it. */
+  /** A later holder reads all earlier writes. */
   @ParameterizedTest
   @MethodSource("isolationLevels")
   void aClaimWaitsForTheTransactionThatHasChecked(int isolation) throws Exception {
@@ -215,7 +215,7 @@ abstract class FenceCases {
 
   /** The holder whose commit was not answered claims again, on another connection. */
   @Test
-  void afterALostAnswerToACommitAClaimWaitsForWhatWasSent() throws Exception {
+  void afterALostCommitAnswerAClaimWaitsForThatTransaction() throws Exception {
     claimWhileAnotherTransactionHasChecked(7, Connection.TRANSACTION_READ_COMMITTED);
     fence.check(one, NAME, 7);
   }
@@ -232,7 +232,7 @@ abstract class FenceCases {
     assertEquals(6, readBySuccessor.get(60, TimeUnit.SECONDS));
   }
 
-  /** Claims and reads in one transaction, at whatever isolation the connection has. */
+  /** Claims and reads in one transaction, at the connection's isolation level. */
   private int claimUntilNotRolledBack(Connection connection, long token) throws SQLException {
     while (true) {
       try {
@@ -286,9 +286,9 @@ abstract class FenceCases {
     assertTrue(accepted.get() > 0 && accepted.get() < 200, accepted::toString);
   }
 
-  /** On InnoDB locks on the gaps between rows would meet. */
+  /** On InnoDB, locks on the gaps between rows could block each other. */
   @Test
-  void firstClaimsOfDifferentNamesDoNotMeet() throws Exception {
+  void firstClaimsOfDifferentNamesDoNotBlockEachOther() throws Exception {
     int isolation = connect().getTransactionIsolation();
     AtomicInteger next = new AtomicInteger();
     inParallel(
@@ -303,7 +303,7 @@ abstract class FenceCases {
     assertEquals(160, number(one, "SELECT COUNT(*) FROM interlock_fence"));
   }
 
-  /** Of a lock that excludes nobody: whatever the fence lets through adds up. */
+  /** The lock excludes nobody, so the fence alone must keep the sum right. */
   @Test
   void theRecipeSellsNoPieceTwiceWithoutAnyExclusion() throws Exception {
     JdbcStock.write(one, 1000);
@@ -406,7 +406,7 @@ abstract class FenceCases {
   }
 
   @Test
-  void whatIsKnownToFailSendsNothing() throws Exception {
+  void aKnownFailureSendsNothing() throws Exception {
     Connection closed = connect();
     closed.close();
     try (LockClient client = LockClient.open("memory:fails-" + documentedAs())) {
@@ -444,7 +444,7 @@ abstract class FenceCases {
     assertEquals(documented("table: " + documentedAs(), "sql"), fence.ddl(one) + ";\n");
   }
 
-  /** A column in the user's own table, in the order of events that the page is about. */
+  /** Keeps the token in a column of the program's own table, in the page's order of events. */
   @Test
   void theRecipeWithAColumnRefusesTheLateWrite() throws Exception {
     String[] recipe = documented("recipe: column", "sql").split(";\n");

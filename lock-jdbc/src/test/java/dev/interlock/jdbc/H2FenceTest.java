@@ -36,7 +36,7 @@ class H2FenceTest extends FenceCases {
     return "H2";
   }
 
-  /** MERGE does not see the row that its insert collides with, however often it is repeated. */
+  /** MERGE does not see the row with which its insert collides, however often it is repeated. */
   @Test
   @Timeout(60)
   void aFenceThatIsNewerThanTheSnapshotFailsTheClaim() throws SQLException {

@@ -4,7 +4,7 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.Server;
 import java.util.concurrent.Callable;
 
-/** Tells the kit how to start a database. */
+/** Starts a database for the kit. */
 final class JdbcHarness implements Harness {
 
   private final Callable<Server> start;

@@ -6,7 +6,7 @@ import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 
-/** The recipes of docs/fencing.md for databases, which has parts of this file as they are. */
+/** The recipes of docs/fencing.md for databases. The page quotes parts of this file literally. */
 final class JdbcStock {
 
   private final JdbcFence fence = JdbcFence.create();

@@ -32,12 +32,12 @@ class JdbcUriTest {
         "mysql://u:p@db:3307/shop, jdbc:mysql://db:3307/shop",
         "h2:mem:demo, jdbc:h2:mem:demo;LOCK_TIMEOUT=1000;DB_CLOSE_DELAY=-1",
       })
-  void theDriverGetsItsUrl(String uri, String url) {
+  void theUriIsTranslatedToTheDriversUrl(String uri, String url) {
     assertEquals(url, read(uri).url());
   }
 
   @Test
-  void userAndPasswordAreNotPartOfWhatIsShown() {
+  void theEndpointShowsNoUserOrPassword() {
     JdbcUri uri = read("postgresql://me:p%3Fss@db/shop");
     assertEquals("me", uri.properties().getProperty("user"));
     assertEquals("p?ss", uri.properties().getProperty("password"));
@@ -46,7 +46,7 @@ class JdbcUriTest {
   }
 
   @Test
-  void everythingHasATimeout() {
+  void everyOperationOfTheDriverHasATimeout() {
     Properties seconds = read("postgresql://db/shop").properties();
     assertEquals("3", seconds.getProperty("connectTimeout"));
     assertEquals("3", seconds.getProperty("socketTimeout"));
@@ -96,7 +96,7 @@ class JdbcUriTest {
         "postgresql://db/a?b=c | unknown parameter b",
         "h2:mem:a?sslmode=require | unknown parameter sslmode",
       })
-  void whatCannotWorkIsRefusedBeforeAnyConnection(String uri, String problem) {
+  void aUriThatCannotWorkIsRefusedBeforeAnyConnection(String uri, String problem) {
     LockConfigurationException refusal =
         assertThrows(LockConfigurationException.class, () -> LockClient.open(uri).close());
     assertTrue(String.valueOf(refusal.getMessage()).contains(problem), refusal::toString);

@@ -44,9 +44,9 @@ class MariaDbFenceTest extends FenceCases {
     return "MariaDB";
   }
 
-  /** It then reports that a check has changed no row. */
+  /** Such a driver reports that a check has changed no row. */
   @Test
-  void aDriverThatCountsChangedRowsMisleadsNobody() throws Exception {
+  void aDriverThatCountsChangedRowsDoesNotFailTheCheck() throws Exception {
     JdbcFence fence = JdbcFence.create();
     try (Connection connection = connect("?useAffectedRows=true")) {
       connection.setAutoCommit(false);
@@ -56,9 +56,9 @@ class MariaDbFenceTest extends FenceCases {
     }
   }
 
-  /** The default from MariaDB 11.6.2 on. */
+  /** This is the default from MariaDB 11.6.2 on. */
   @Test
-  void aClaimIsRightUnderSnapshotIsolation() throws Exception {
+  void aClaimWorksUnderSnapshotIsolation() throws Exception {
     JdbcFence fence = JdbcFence.create();
     try (Connection writer = connect();
         Connection successor = connect()) {

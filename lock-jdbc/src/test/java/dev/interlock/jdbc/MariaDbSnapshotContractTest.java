@@ -5,7 +5,7 @@ import dev.interlock.tck.LockTck;
 import dev.interlock.testbed.Testbed;
 import org.junit.jupiter.api.Tag;
 
-/** MariaDB keeps the contract also where it refuses to change rows that have changed meanwhile. */
+/** MariaDB also keeps the contract when it refuses to change rows that have changed meanwhile. */
 @Tag("extended")
 class MariaDbSnapshotContractTest extends LockTck {
 

@@ -5,7 +5,7 @@ import dev.interlock.tck.LockTck;
 import dev.interlock.testbed.Testbed;
 import org.junit.jupiter.api.Tag;
 
-/** MySQL's driver and what is written for MySQL keep the contract, on MariaDB. */
+/** MySQL's driver and the code for MySQL keep the contract on MariaDB. */
 @Tag("extended")
 class MySqlDriverContractTest extends LockTck {
 

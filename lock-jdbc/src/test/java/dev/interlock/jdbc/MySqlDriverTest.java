@@ -6,7 +6,7 @@ import dev.interlock.testbed.database.MariaDbServer;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AutoClose;
 
-/** MySQL's driver and what is written for MySQL, on MariaDB: there is no MySQL to test with. */
+/** MySQL's driver and the code for MySQL on MariaDB, because there is no MySQL to test with. */
 class MySqlDriverTest extends BackendCases {
 
   @AutoClose private static final MariaDbServer server = Testbed.mariadb().withoutSync().start();

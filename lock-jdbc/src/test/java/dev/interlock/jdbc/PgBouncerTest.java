@@ -66,7 +66,7 @@ class PgBouncerTest {
                 server.user(),
                 server.password(),
                 port));
-    // It refuses to run as root.
+    // PgBouncer refuses to run as root.
     assertTrue(directory.toFile().setExecutable(true, false), "cannot be entered");
     List<String> command =
         new ArrayList<>(List.of(pgbouncer.program().toString(), settings.toString()));
@@ -79,7 +79,7 @@ class PgBouncerTest {
             .redirectOutput(directory.resolve("output").toFile());
     builder.environment().putAll(pgbouncer.environment());
     Process process = builder.start();
-    for (long end = System.nanoTime() + Backends.PATIENCE.toNanos(); ; Thread.sleep(20)) {
+    for (long end = System.nanoTime() + Backends.TIMEOUT.toNanos(); ; Thread.sleep(20)) {
       try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
         assertTrue(socket.isConnected());
         return process;
@@ -98,7 +98,7 @@ class PgBouncerTest {
   }
 
   @Test
-  void theNamesOfPreparedStatementsAreNotMixedUp() throws Exception {
+  void aPoolerDoesNotMixUpPreparedStatements() throws Exception {
     int port = freePort();
     ExecutorService threads = Executors.newCachedThreadPool();
     try (PostgresServer server = Testbed.postgresql().withoutSync().start();
@@ -129,7 +129,7 @@ class PgBouncerTest {
                   }));
         }
         for (Future<?> result : results) {
-          result.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+          result.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
         }
       } finally {
         pgbouncer.destroy();

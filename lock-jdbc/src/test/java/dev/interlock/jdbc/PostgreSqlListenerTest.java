@@ -38,7 +38,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.postgresql.ds.PGSimpleDataSource;
 
-/** Waiters that do not poll for as long as a test lasts. */
+/** Waiters whose poll interval is longer than a test. */
 class PostgreSqlListenerTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
@@ -87,7 +87,7 @@ class PostgreSqlListenerTest {
   }
 
   private static void await(Condition condition) throws Exception {
-    long end = System.nanoTime() + Backends.PATIENCE.toNanos();
+    long end = System.nanoTime() + Backends.TIMEOUT.toNanos();
     while (!condition.holds()) {
       assertTrue(System.nanoTime() - end < 0, "in vain");
       Thread.sleep(20);
@@ -108,7 +108,7 @@ class PostgreSqlListenerTest {
   }
 
   private static Lease soon(CompletableFuture<Lease> future) throws Exception {
-    return future.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+    return future.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
   }
 
   @Test
@@ -132,7 +132,7 @@ class PostgreSqlListenerTest {
   }
 
   @Test
-  void readersWakeAWriterAndAForcedReleaseWakesAnybody() throws Exception {
+  void readersWakeAWriterAndAForcedReleaseWakesAllWaiters() throws Exception {
     try (LockClient one = open();
         LockClient two = open()) {
       Lease reader = one.readWriteLock("book").readLock().acquire();
@@ -184,7 +184,7 @@ class PostgreSqlListenerTest {
   }
 
   @Test
-  void nothingIsNotifiedForALockThatNobodyWaitsFor() throws Exception {
+  void aReleaseWithoutWaitersSendsNoNotification() throws Exception {
     try (LockClient one = open();
         LockClient two = open()) {
       Lease lease = one.lock("busy").acquire();
@@ -200,7 +200,7 @@ class PostgreSqlListenerTest {
   }
 
   @Test
-  void aRefusalIsNotForEver() throws Exception {
+  void listeningIsRetriedAfterARefusal() throws Exception {
     AtomicBoolean refused = new AtomicBoolean();
     PGSimpleDataSource source =
         new PGSimpleDataSource() {
@@ -221,10 +221,10 @@ class PostgreSqlListenerTest {
     }
   }
 
-  /** The first connection is never made: packets are lost, or the pool waits. */
+  /** The first connection is never made, because packets are lost or the pool hangs. */
   @Tag("extended")
   @Test
-  void aDataSourceThatHangsIsAskedAgain() throws Exception {
+  void aHangingDataSourceIsAskedAgain() throws Exception {
     CountDownLatch end = new CountDownLatch(1);
     AtomicBoolean hangs = new AtomicBoolean(true);
     PGSimpleDataSource good = connecting(new PGSimpleDataSource());
@@ -273,7 +273,7 @@ class PostgreSqlListenerTest {
         PostgreSqlListener listener = listener(connections, stopped)) {
       CountDownLatch listens = new CountDownLatch(1);
       var watch = listener.watch("job", new WakeUp(Backends.TIME, listens::countDown));
-      assertTrue(listens.await(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+      assertTrue(listens.await(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS));
       watch.close();
       for (int i = 0; i < 5; i++) {
         server.execute("NOTIFY " + ReleaseChannel.of("interlock_lock") + ", 'other'");
@@ -287,7 +287,7 @@ class PostgreSqlListenerTest {
   }
 
   @Test
-  void theOnlyConnectionOfAPoolIsLeftToRequests() throws Exception {
+  void theOnlyConnectionOfAPoolServesRequests() throws Exception {
     HikariDataSource pool = new HikariDataSource();
     pool.setJdbcUrl(server.jdbcUrl());
     pool.setUsername(server.user());
@@ -309,14 +309,14 @@ class PostgreSqlListenerTest {
     }
   }
 
-  /** As a pool does that changes nothing about a connection when it is returned. */
+  /** The pool resets nothing when a connection is returned. */
   private static DataSource always(Connection connection) {
     ProgramSource source = () -> ProgramSource.unclosed(connection);
     return source;
   }
 
   @Test
-  void theConnectionIsReturnedAsItWas() throws Exception {
+  void theConnectionIsReturnedWithItsOriginalState() throws Exception {
     try (Connection connection =
             DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password());
         Connections connections = Connections.ofProgram(always(connection), Backends.TIME);
@@ -325,7 +325,7 @@ class PostgreSqlListenerTest {
       connection.setNetworkTimeout(Runnable::run, 77_000);
       CountDownLatch listens = new CountDownLatch(1);
       var watch = listener.watch("job", new WakeUp(Backends.TIME, listens::countDown));
-      assertTrue(listens.await(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS));
+      assertTrue(listens.await(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS));
       watch.close();
       await(() -> !connection.getAutoCommit() && connection.getNetworkTimeout() == 77_000);
       try (var channels =
@@ -335,9 +335,9 @@ class PostgreSqlListenerTest {
     }
   }
 
-  /** The first answer is lost, and before the attempt is repeated somebody begins to wait. */
+  /** The first answer is lost, and another client begins to wait before the attempt is repeated. */
   @Test
-  void aGrantThatIsRepeatedForgetsNobodyWhoWaits() throws Exception {
+  void aRepeatedGrantKeepsTheMarkOfAWaiter() throws Exception {
     try (LockBackend one = Backends.open(server.uri());
         LockBackend two = Backends.open(server.uri())) {
       Claim claim = Backends.claim("repeated");

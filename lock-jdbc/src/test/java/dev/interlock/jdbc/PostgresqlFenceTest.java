@@ -43,7 +43,7 @@ class PostgresqlFenceTest extends FenceCases {
   }
 
   @Test
-  void aUserNeedsTheRightsOnThePageAndNoMore() throws Exception {
+  void aUserNeedsOnlyTheDocumentedRights() throws Exception {
     JdbcFence fence = JdbcFence.create();
     server.execute("CREATE ROLE app LOGIN PASSWORD 'app'", documented("rights: jdbc", "sql"));
     try (Connection app = DriverManager.getConnection(server.jdbcUrl(), "app", "app")) {
@@ -57,7 +57,7 @@ class PostgresqlFenceTest extends FenceCases {
     }
   }
 
-  /** The reason why a check writes the row. */
+  /** This is why a check writes the row. */
   @Test
   void aClaimInASnapshotOlderThanTheLastCheckIsRefused() throws Exception {
     JdbcFence fence = JdbcFence.create();

@@ -11,7 +11,7 @@ import javax.sql.DataSource;
 import org.h2.jdbcx.JdbcDataSource;
 import org.jspecify.annotations.Nullable;
 
-/** A data source as a program may write its own: only its connections matter. */
+/** A data source that a program could write, reduced to its connections. */
 interface ProgramSource extends DataSource {
 
   /** {@return a source of connections to a database in memory} */
@@ -22,12 +22,12 @@ interface ProgramSource extends DataSource {
     return source;
   }
 
-  /** What a proxy does instead of its target. */
+  /** Replaces or wraps a call of a proxy's target. */
   interface Handler {
     @Nullable Object invoke(Method method, Object @Nullable [] arguments) throws Exception;
   }
 
-  /** {@return a proxy, which passes on what the target's methods throw} */
+  /** {@return a proxy that passes on the exceptions of the target's methods} */
   static <T> T proxy(Class<T> type, Handler handler) {
     return type.cast(
         Proxy.newProxyInstance(
@@ -42,7 +42,7 @@ interface ProgramSource extends DataSource {
             }));
   }
 
-  /** {@return the connection, which a borrower cannot close} */
+  /** {@return the connection with a {@code close} that does nothing} */
   static Connection unclosed(Connection connection) {
     return proxy(
         Connection.class,
@@ -66,7 +66,7 @@ interface ProgramSource extends DataSource {
   @Override
   default void setLoginTimeout(int seconds) {}
 
-  /** HikariCP, when it is closed, waits for so long for a connection that is being made. */
+  /** Returns the time for which a closing HikariCP waits for a connection that is being made. */
   @Override
   default int getLoginTimeout() {
     return 10;

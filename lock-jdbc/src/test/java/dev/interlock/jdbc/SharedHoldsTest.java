@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Who is granted a part of a name, and who has to wait, without a database. */
+/** Which claims are granted a share of a lock and which must wait, without a database. */
 class SharedHoldsTest {
 
   private static final long TTL = TimeUnit.SECONDS.toMicros(30);
@@ -82,7 +82,7 @@ class SharedHoldsTest {
   }
 
   @Test
-  void whoBeganToWaitInTheFutureIsForgottenAsTheClockWasSetBack() {
+  void aWaitThatBeganInTheFutureIsDropped() {
     Claim early = reader();
     assertTrue(isGranted(early));
     assertFalse(isGranted(writer(WAIT)));
@@ -92,7 +92,7 @@ class SharedHoldsTest {
   }
 
   @Test
-  void whatIsReservedInTheFutureIsForgottenToo() {
+  void aReservationThatBeganInTheFutureIsDropped() {
     Claim early = reader();
     assertTrue(isGranted(early));
     assertFalse(isGranted(writer(WAIT), "@far", now));
@@ -114,7 +114,7 @@ class SharedHoldsTest {
   }
 
   @Test
-  void theLimitMayBeAsHighAsAny() {
+  void theLimitMayBeTheHighestNumber() {
     assertTrue(isGranted(permits(Integer.MAX_VALUE - 1, Integer.MAX_VALUE)));
     assertFalse(isGranted(permits(2, Integer.MAX_VALUE)));
     assertTrue(isGranted(permits(1, Integer.MAX_VALUE)));
@@ -133,7 +133,7 @@ class SharedHoldsTest {
   }
 
   @Test
-  void eachHoldIsRenewedByItself() {
+  void eachHoldIsRenewedSeparately() {
     Claim first = permits(1, 2);
     Claim second = permits(1, 2);
     assertTrue(isGranted(first));
@@ -166,7 +166,7 @@ class SharedHoldsTest {
   }
 
   @Test
-  void aWriterThatHasGivenUpIsForgotten() {
+  void aWriterThatStoppedWaitingIsForgotten() {
     assertTrue(isGranted(reader()));
     assertFalse(isGranted(writer(WAIT)));
     pass(WAIT.toMillis() - 1);
@@ -194,7 +194,7 @@ class SharedHoldsTest {
   }
 
   @Test
-  void aRequestForMoreIsNotPassedByThoseForLess() {
+  void aRequestForManyPermitsIsNotPassedByRequestsForFewer() {
     Claim one = permits(1, 3);
     assertTrue(isGranted(one));
     Claim all = Backends.claim("job", Share.ofSemaphore(3, 3), Backends.TTL, WAIT);
@@ -221,7 +221,7 @@ class SharedHoldsTest {
     assertTrue(isGranted(far, "@far", null));
     assertFalse(isGranted(waiting(), "@far", now));
 
-    // The other has asked while they were reserved.
+    // The other client asked while the permits were reserved.
     assertTrue(releaseAndReserve(second));
     assertFalse(isGranted(waiting(), "@far", now));
     assertTrue(isGranted(waiting(), "@near", now));
@@ -237,7 +237,7 @@ class SharedHoldsTest {
   }
 
   @Test
-  void aReservationLetsNobodyIn() {
+  void aReservationExcludesOtherClaims() {
     Claim first = permits(1, 2);
     assertTrue(isGranted(first));
     assertTrue(isGranted(permits(1, 2)));
@@ -258,7 +258,7 @@ class SharedHoldsTest {
   }
 
   @Test
-  void whatIsRevokedEndsBeforeAnythingIsGranted() {
+  void revokedHoldsEndBeforeAnythingIsGranted() {
     Claim claim = permits(1, 3);
     assertTrue(isGranted(claim));
     revoked = true;
@@ -270,7 +270,7 @@ class SharedHoldsTest {
   }
 
   @Test
-  void peopleSeeEveryHolder() {
+  void theStateShowsEveryHolder() {
     assertTrue(isGranted(permits(1, 3)));
     pass(1);
     assertTrue(isGranted(permits(2, 3)));

@@ -21,7 +21,7 @@ import java.util.Properties;
 import java.util.Set;
 import org.junit.jupiter.api.Tag;
 
-/** A client keeps the contract beside a program that uses up their pool in each second. */
+/** A client keeps the contract beside a program that uses up their common pool every second. */
 @Tag("extended")
 class SharedPoolContractTest extends LockTck {
 
@@ -50,8 +50,8 @@ class SharedPoolContractTest extends LockTck {
     }
 
     /**
-     * Twice the time to bear an outage. When connections fall silent, the pool may hand out one
-     * after the other, and each costs a request its time-out.
+     * Twice the usual outage time-out. When connections fall silent, the pool may hand them out one
+     * after the other, and each makes a request time out.
      */
     @Override
     public Timing timing(BackendInfo info) {
@@ -64,7 +64,7 @@ class SharedPoolContractTest extends LockTck {
           usual.bound());
     }
 
-    /** With a pool of its own, as another instance of the program has. */
+    /** Opens a client with a pool of its own, like another instance of the program. */
     @Override
     public LockClient open(String uri, LockOptions options, TimeSource time) {
       JdbcUri parsed = JdbcUri.read(LockUri.parse(uri), options.requestTimeout());
@@ -110,12 +110,12 @@ class SharedPoolContractTest extends LockTck {
       pool.setDataSource(source);
       pool.setMaximumPoolSize(CONNECTIONS);
       pool.setMinimumIdle(0);
-      // It tests each silent connection for so long before it makes another one.
+      // The pool tests each silent connection for this time before it makes another one.
       pool.setValidationTimeout(uri.requestTimeout().toMillis() / 4);
       return pool;
     }
 
-    /** In each second the program needs as many connections at once as there are. */
+    /** Lets the program use all connections at once in every second. */
     private static void useUp(HikariDataSource pool) {
       while (!pool.isClosed()) {
         try {
@@ -124,7 +124,7 @@ class SharedPoolContractTest extends LockTck {
             Thread.sleep(100);
           }
         } catch (SQLException | InterruptedException e) {
-          // the server is away, or the pool has been closed
+          // the server is not available, or the pool is closed
         }
       }
     }

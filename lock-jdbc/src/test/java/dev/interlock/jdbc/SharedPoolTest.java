@@ -42,14 +42,14 @@ class SharedPoolTest {
 
   private static final AtomicInteger DATABASES = new AtomicInteger();
 
-  /** Far less than the 30 s that a pool takes by default, far more than any request may take. */
+  /** Far less than a pool's default time-out of 30 s, and far more than any request may take. */
   private static final Duration BOUND = Duration.ofSeconds(15);
 
   private final String database = "shared" + DATABASES.incrementAndGet();
 
   private final DataSource source = ProgramSource.h2(database);
 
-  /** Waits 30 s for a free connection, as is HikariCP's default. */
+  /** Returns a pool that waits 30 s for a free connection, HikariCP's default. */
   private HikariDataSource pool(int size) {
     HikariDataSource pool = new HikariDataSource();
     pool.setDataSource(source);
@@ -57,7 +57,7 @@ class SharedPoolTest {
     return pool;
   }
 
-  /** Takes what the pool has left. */
+  /** Takes the remaining connections of the pool. */
   private static List<Connection> useUp(HikariDataSource pool) throws SQLException {
     List<Connection> all = new ArrayList<>();
     while (pool.getHikariPoolMXBean() == null
@@ -84,7 +84,7 @@ class SharedPoolTest {
   }
 
   private static void await(Callable<Boolean> condition) throws Exception {
-    long end = System.nanoTime() + Backends.PATIENCE.toNanos();
+    long end = System.nanoTime() + Backends.TIMEOUT.toNanos();
     while (!condition.call()) {
       assertTrue(System.nanoTime() - end < 0, "in vain");
       Thread.sleep(20);
@@ -143,7 +143,7 @@ class SharedPoolTest {
   }
 
   @Test
-  void aConnectionThatComesTooLateGoesBackUnused() throws Exception {
+  void aConnectionThatComesTooLateIsReturnedUnused() throws Exception {
     AtomicReference<@Nullable CountDownLatch> gate = new AtomicReference<>();
     CompletableFuture<Connection> came = new CompletableFuture<>();
     ProgramSource slow =
@@ -176,7 +176,7 @@ class SharedPoolTest {
   /** A router of tenants chooses the database by the thread. */
   @Test
   @SuppressWarnings("ThreadLocalUsage") // of this test alone
-  void allThreadsMeetTheSameDatabase() throws Exception {
+  void allThreadsUseTheSameDatabase() throws Exception {
     ThreadLocal<String> tenant = ThreadLocal.withInitial(() -> "");
     ProgramSource router = () -> ProgramSource.h2(database + tenant.get()).getConnection();
     try (LockBackend backend = Backends.open(router, JdbcSettings.defaults())) {
@@ -191,10 +191,12 @@ class SharedPoolTest {
     }
   }
 
-  /** A transaction manager binds a connection to a thread, and its proxy hands out that one. */
+  /**
+   * A transaction manager binds a connection to a thread, and its proxy hands out that connection.
+   */
   @Test
   @SuppressWarnings("ThreadLocalUsage") // of this test alone
-  void theTransactionOfACallerIsLeftAlone() throws Exception {
+  void theTransactionOfACallerIsNotTouched() throws Exception {
     ThreadLocal<@Nullable Connection> current = new ThreadLocal<>();
     ProgramSource transactional =
         () -> {
@@ -239,9 +241,9 @@ class SharedPoolTest {
     }
   }
 
-  /** The clock of this program goes on by a day. */
+  /** The program's clock advances by a day. */
   @Test
-  void oldRowsAreDeletedThoughNoNameIsNew() throws Exception {
+  void oldRowsAreDeletedEvenIfNoNameIsNew() throws Exception {
     AtomicLong later = new AtomicLong();
     TimeSource time =
         new TimeSource() {
@@ -262,7 +264,7 @@ class SharedPoolTest {
         };
     try (LockBackend backend =
             BackendOpener.ofProgram(
-                source, JdbcSettings.defaults(), Backends.context(Backends.PATIENCE, time));
+                source, JdbcSettings.defaults(), Backends.context(Backends.TIMEOUT, time));
         Connection connection = source.getConnection();
         Statement statement = connection.createStatement()) {
       for (String name : List.of("old", "new")) {
@@ -281,9 +283,9 @@ class SharedPoolTest {
     }
   }
 
-  /** One connection for everybody, as for tests. */
+  /** All borrowers share one connection, as in some tests. */
   @Test
-  void theTransactionOnASharedConnectionIsLeftAlone() throws Exception {
+  void theTransactionOnASharedConnectionIsNotTouched() throws Exception {
     try (Connection connection = source.getConnection();
         Statement statement = connection.createStatement()) {
       statement.execute("CREATE TABLE work (done INT)");
@@ -304,7 +306,7 @@ class SharedPoolTest {
   }
 
   @Test
-  void aPoolThatIsClosedFirstIsSaidAtOnce() throws Exception {
+  void aClosedPoolIsReportedAtOnce() throws Exception {
     HikariDataSource pool = pool(2);
     try (LockClient client =
         JdbcLocks.using(pool, LockOptions.builder().outageTimeout(Duration.ofMinutes(1)).build())) {

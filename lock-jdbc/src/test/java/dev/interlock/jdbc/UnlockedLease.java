@@ -5,8 +5,8 @@ import dev.interlock.tck.specimen.ForwardingLease;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A lease of a lock that excludes nobody: it gives out rising tokens and nothing else, so that only
- * the fence stands between its holders.
+ * A lease of a lock that excludes nobody. It only provides rising tokens, so that the fence alone
+ * separates its holders.
  */
 final class UnlockedLease extends ForwardingLease {
 
@@ -14,7 +14,7 @@ final class UnlockedLease extends ForwardingLease {
 
   private final long token = TOKENS.incrementAndGet();
 
-  /** One that is held for as long as another. */
+  /** Returns a lease that is held as long as another. */
   UnlockedLease(Lease held) {
     super(held);
   }

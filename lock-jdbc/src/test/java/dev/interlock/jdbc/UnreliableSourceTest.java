@@ -34,7 +34,7 @@ import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 
-/** Data sources of programs that hang, or fail in odd ways. */
+/** Data sources that hang or fail in unusual ways. */
 class UnreliableSourceTest {
 
   private static final AtomicInteger DATABASES = new AtomicInteger();
@@ -43,7 +43,7 @@ class UnreliableSourceTest {
 
   private final AtomicLong ahead = new AtomicLong();
 
-  /** A clock that the test sets forward. */
+  /** A clock that the test advances. */
   private final TimeSource time =
       new TimeSource() {
         @Override
@@ -68,7 +68,7 @@ class UnreliableSourceTest {
 
   private LockBackend open(DataSource source) {
     return BackendOpener.ofProgram(
-        source, JdbcSettings.defaults(), Backends.context(Backends.PATIENCE, time));
+        source, JdbcSettings.defaults(), Backends.context(Backends.TIMEOUT, time));
   }
 
   private Attempt attempt(LockBackend backend, Duration patience) throws InterruptedException {
@@ -80,10 +80,10 @@ class UnreliableSourceTest {
   }
 
   private void assertWorks(LockBackend backend) throws InterruptedException {
-    assertInstanceOf(Attempt.Granted.class, attempt(backend, Backends.PATIENCE));
+    assertInstanceOf(Attempt.Granted.class, attempt(backend, Backends.TIMEOUT));
   }
 
-  /** As when a firewall swallows the packets of those who connect, and they have no time-out. */
+  /** A firewall swallows the packets of new connections, and the driver has no time-out. */
   private final class HangingSource implements ProgramSource {
     final AtomicBoolean hangs = new AtomicBoolean();
     final AtomicInteger hanging = new AtomicInteger();
@@ -106,7 +106,7 @@ class UnreliableSourceTest {
   }
 
   @Test
-  void callsThatHangForGoodDoNotUseUpTheThreads() throws Exception {
+  void hungCallsDoNotUseUpTheThreads() throws Exception {
     HangingSource hanging = new HangingSource();
     try (LockBackend backend = open(hanging)) {
       hanging.hangs.set(true);
@@ -122,7 +122,7 @@ class UnreliableSourceTest {
   }
 
   @Test
-  void theNumberOfHangingCallsIsBounded() throws Exception {
+  void theNumberOfHungCallsIsLimited() throws Exception {
     HangingSource hanging = new HangingSource();
     try (LockBackend backend = open(hanging)) {
       hanging.hangs.set(true);
@@ -148,7 +148,7 @@ class UnreliableSourceTest {
   }
 
   @Test
-  void theStatementsOfARequestShareItsTime() throws Exception {
+  void theStatementsOfARequestShareItsDeadline() throws Exception {
     List<Integer> limits = Collections.synchronizedList(new ArrayList<>());
     ProgramSource slow =
         () -> {
@@ -170,7 +170,7 @@ class UnreliableSourceTest {
       assertInstanceOf(
           Attempt.Granted.class,
           backend.tryAcquire(
-              Backends.claim("shared", Share.READ), Deadline.in(time, Backends.PATIENCE)));
+              Backends.claim("shared", Share.READ), Deadline.in(time, Backends.TIMEOUT)));
       assertEquals(2, limits.size(), limits::toString);
       assertTrue(limits.get(1) <= limits.get(0) - 1_000, limits::toString);
     }
@@ -191,7 +191,7 @@ class UnreliableSourceTest {
       fails.set(true);
       for (int i = 0; i < 20; i++) {
         LockUnavailableException failure =
-            assertThrows(LockUnavailableException.class, () -> attempt(backend, Backends.PATIENCE));
+            assertThrows(LockUnavailableException.class, () -> attempt(backend, Backends.TIMEOUT));
         assertTrue(String.valueOf(failure.getMessage()).contains("no token"), failure::toString);
         assertFalse(failure.isInDoubt());
       }
@@ -201,7 +201,7 @@ class UnreliableSourceTest {
   }
 
   @Test
-  void aConnectionWhoseSettingsFailOddlyGoesBack() throws Exception {
+  void aConnectionWhoseSettingsFailIsReturned() throws Exception {
     try (HikariDataSource pool = new HikariDataSource()) {
       pool.setDataSource(source);
       AtomicBoolean fails = new AtomicBoolean();
@@ -222,9 +222,9 @@ class UnreliableSourceTest {
         Backends.take(backend, claim); // keeps a connection, whose settings fail first
         fails.set(true);
         for (int i = 0; i < 3; i++) {
-          assertThrows(Exception.class, () -> attempt(backend, Backends.PATIENCE));
+          assertThrows(Exception.class, () -> attempt(backend, Backends.TIMEOUT));
         }
-        // Each goes back after its failure was reported.
+        // Each connection is returned after its failure was reported.
         await(() -> pool.getHikariPoolMXBean().getActiveConnections() == 0);
         fails.set(false);
         assertWorks(backend);
@@ -233,21 +233,21 @@ class UnreliableSourceTest {
   }
 
   private static void await(Callable<Boolean> condition) throws Exception {
-    long end = System.nanoTime() + Backends.PATIENCE.toNanos();
+    long end = System.nanoTime() + Backends.TIMEOUT.toNanos();
     while (!condition.call()) {
       assertTrue(System.nanoTime() - end < 0, "in vain");
       Thread.sleep(5);
     }
   }
 
-  /** The program has used up its pool, but for the connection that is kept. */
+  /** The program has used up its pool, except for the kept connection. */
   @Test
-  void renewalsGoBeforeAcquisitions() throws Exception {
+  void renewalsPrecedeAcquisitions() throws Exception {
     HangingSource pool = new HangingSource();
     ExecutorService threads = Executors.newCachedThreadPool();
     try (Connections connections = Connections.ofProgram(pool, time)) {
       connections.protect(Backends.claim("held"));
-      Borrowed kept = connections.borrow(Deadline.in(time, Backends.PATIENCE), false);
+      Borrowed kept = connections.borrow(Deadline.in(time, Backends.TIMEOUT), false);
       pool.hangs.set(true);
       List<String> order = Collections.synchronizedList(new ArrayList<>());
       List<Future<?>> requests = new ArrayList<>();
@@ -257,7 +257,7 @@ class UnreliableSourceTest {
                 () -> {
                   Borrowed borrowed =
                       connections.borrow(
-                          Deadline.in(time, Backends.PATIENCE), request.equals("renew"));
+                          Deadline.in(time, Backends.TIMEOUT), request.equals("renew"));
                   order.add(request);
                   connections.giveBack(borrowed, true);
                   return null;
@@ -266,7 +266,7 @@ class UnreliableSourceTest {
       }
       connections.giveBack(kept, true);
       for (Future<?> request : requests) {
-        request.get(Backends.PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        request.get(Backends.TIMEOUT.toSeconds(), TimeUnit.SECONDS);
       }
       assertEquals(List.of("renew", "acquire", "acquire"), order);
     } finally {
@@ -276,7 +276,7 @@ class UnreliableSourceTest {
   }
 
   @Test
-  void aKeptConnectionThatNobodyUsesIsTestedNowAndThen() throws Exception {
+  void anIdleKeptConnectionIsTestedPeriodically() throws Exception {
     List<Connection> opened = Collections.synchronizedList(new ArrayList<>());
     ProgramSource behindFirewall =
         () -> {
@@ -296,7 +296,7 @@ class UnreliableSourceTest {
       assertFalse(kept.isClosed());
       pass(Duration.ofSeconds(31));
       await(kept::isClosed);
-      assertTrue(backend.release(claim, Deadline.in(time, Backends.PATIENCE)));
+      assertTrue(backend.release(claim, Deadline.in(time, Backends.TIMEOUT)));
     }
   }
 }
