@@ -232,7 +232,11 @@ class JoinedTransactionsTest {
   @Test
   void noPartIsSentAloneWhileAnotherWaits() throws Exception {
     JoinedTransactions transactions = new JoinedTransactions(3, later::add);
-    var unused = List.of(enter(transactions, client, "a"), enter(transactions, client, "b"), enter(transactions, client, "c"));
+    var unused =
+        List.of(
+            enter(transactions, client, "a"),
+            enter(transactions, client, "b"),
+            enter(transactions, client, "c"));
     List<Sent> alone = List.of(server.next(), server.next(), server.next());
     var waits = enter(transactions, client, "d");
     alone.get(0).succeed(1);
