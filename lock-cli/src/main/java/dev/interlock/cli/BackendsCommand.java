@@ -33,15 +33,15 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "backends",
     description = {
-      "Show the available backends, what they can do, what they promise under which fault, and the"
-          + " parameters of their URIs."
+      "Show the available backends: their capabilities, what they guarantee under each fault, and"
+          + " the parameters of their URIs."
     },
     footer = {
       "",
-      "Connects to nothing: this is what the backends declare, and what the compatibility kit tests"
-          + " them for. docs/command-line.md describes the fields of the JSON form.",
+      "The command connects to no store. It shows what the backends declare; the compatibility kit"
+          + " tests whether that is true. docs/command-line.md describes the fields of the JSON form.",
       "",
-      "The exit code is 1 if there is a backend that cannot be loaded."
+      "The exit code is 1 if a backend cannot be loaded."
     })
 final class BackendsCommand implements Callable<Integer> {
 
@@ -68,10 +68,10 @@ final class BackendsCommand implements Callable<Integer> {
   @Parameters(
       paramLabel = "SCHEME",
       arity = "0..1",
-      description = "Show this one only, and explain its parameters. Default: all.")
+      description = "Show only this URI scheme, and explain its parameters. Default: all schemes.")
   private @Nullable String only;
 
-  @Option(names = "--json", description = "Write JSON.")
+  @Option(names = "--json", description = "Print JSON.")
   private boolean json;
 
   @Override
@@ -120,7 +120,7 @@ final class BackendsCommand implements Callable<Integer> {
         .toList();
   }
 
-  /** Shows the schemes of one backend together, such as those with and without TLS. */
+  /** Groups the schemes of one backend, such as those with and without TLS. */
   private void print(Map<String, LockProvider> schemes, PrintWriter out) {
     Map<BackendInfo, Map<String, LockProvider>> backends = new LinkedHashMap<>();
     schemes.forEach(
@@ -128,25 +128,25 @@ final class BackendsCommand implements Callable<Integer> {
             backends
                 .computeIfAbsent(provider.describe(scheme), info -> new TreeMap<>())
                 .put(scheme, provider));
-    backends.forEach((info, same) -> print(info, same, out));
+    backends.forEach((info, ofBackend) -> print(info, ofBackend, out));
     out.println("Every URI also takes");
     printParameters(ClientParameters.all(), out);
   }
 
   private void print(BackendInfo info, Map<String, LockProvider> schemes, PrintWriter out) {
     out.println(String.join(":, ", schemes.keySet()) + ":");
-    row(out, "how", info.summary());
+    row(out, "method", info.summary());
     schemes.forEach((scheme, provider) -> row(out, "example", provider.example(scheme)));
     row(out, "capabilities", words(new TreeSet<>(info.capabilities())));
-    row(out, "shortest TTL", Text.of(info.minTtl()));
-    row(out, "expires late by", Text.of(info.granularity()) + " at most");
+    row(out, "minimum TTL", Text.of(info.minTtl()));
+    row(out, "expiry delay", "at most " + Text.of(info.granularity()));
     Map<Guarantee, List<Fault>> faults = new EnumMap<>(Guarantee.class);
     info.failureModel()
         .table()
         .forEach(
             (fault, survives) ->
                 faults.computeIfAbsent(survives, any -> new ArrayList<>()).add(fault));
-    faults.forEach((survives, list) -> row(out, promise(survives), words(list)));
+    faults.forEach((survives, list) -> row(out, label(survives), words(list)));
     Map.Entry<String, LockProvider> first = schemes.entrySet().iterator().next();
     printParameters(first.getValue().parameters(first.getKey()), out);
     out.println();
@@ -168,7 +168,7 @@ final class BackendsCommand implements Callable<Integer> {
     }
   }
 
-  /** Prints a label and a text, which is broken between words where the line gets long. */
+  /** Prints a label and a text, and wraps the text between words. */
   private static void row(PrintWriter out, String label, String text) {
     StringBuilder line = new StringBuilder(String.format("  %-21s", label));
     int start = 23;
@@ -187,12 +187,12 @@ final class BackendsCommand implements Callable<Integer> {
     out.println(line);
   }
 
-  private static String promise(Guarantee survives) {
+  private static String label(Guarantee survives) {
     return switch (survives) {
-      case EXCLUSION_AND_TOKENS -> "all holds under";
+      case EXCLUSION_AND_TOKENS -> "all guarantees under";
       case TOKENS_ONLY -> "only tokens under";
       case EXCLUSION_ONLY -> "only exclusion under";
-      case NOTHING -> "nothing holds under";
+      case NOTHING -> "no guarantee under";
       case NOT_APPLICABLE -> "cannot happen";
     };
   }

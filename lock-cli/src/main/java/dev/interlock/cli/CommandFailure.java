@@ -2,7 +2,7 @@ package dev.interlock.cli;
 
 import org.jspecify.annotations.Nullable;
 
-/** Ends the command with a line for the user and an exit code. */
+/** Ends the command with an error line for the user and an exit code. */
 final class CommandFailure extends RuntimeException {
   private static final long serialVersionUID = 1L;
 

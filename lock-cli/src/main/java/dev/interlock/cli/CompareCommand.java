@@ -17,7 +17,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Measures backends side by side. */
+/** Measures the backends side by side. */
 @Command(
     name = "compare",
     description = {
@@ -25,7 +25,7 @@ import picocli.CommandLine.Spec;
       "",
       "Without a URI it starts a disposable server for every backend, on free ports of this"
           + " machine, and stops it afterwards. With URIs it measures on those stores, which nothing"
-          + " else should use meanwhile.",
+          + " else should use at the same time.",
       "",
       "It takes about five minutes, and about two with --quick. Control-C ends it and reports the"
           + " results so far."
@@ -33,13 +33,13 @@ import picocli.CommandLine.Spec;
     footer = {
       "",
       "@|bold Exit codes:|@",
-      "    0  everything that can be measured was measured",
+      "    0  everything was measured",
       "    1  something could not be measured; the report says what",
       "    2  wrong usage, or nothing could be measured"
     })
 final class CompareCommand implements Callable<Integer> {
 
-  /** For {@code --help}. */
+  /** The names of the scenarios, for {@code --help}. */
   static final class ScenarioNames implements Iterable<String> {
     @Override
     public Iterator<String> iterator() {
@@ -62,7 +62,7 @@ final class CompareCommand implements Callable<Integer> {
       names = "--backends",
       paramLabel = "NAME",
       split = ",",
-      description = "Start servers for these only, such as redis,zookeeper. Default: all.")
+      description = "Start servers for these backends only, such as redis,zookeeper. Default: all.")
   private List<String> backends = new ArrayList<>();
 
   @Option(
@@ -75,7 +75,7 @@ final class CompareCommand implements Callable<Integer> {
 
   @Option(
       names = "--quick",
-      description = "Take about two minutes: shorter rounds, fewer circumstances.")
+      description = "Take about two minutes, with shorter rounds and fewer variants.")
   private boolean quick;
 
   @Option(
@@ -87,16 +87,16 @@ final class CompareCommand implements Callable<Integer> {
       names = "--out",
       paramLabel = "DIR",
       description =
-          "Write index.html, results.json and results.md there, in place of an earlier report."
-              + " Default: interlock-compare in the current directory, interlock-compare-quick with"
-              + " --quick.")
+          "Write index.html, results.json and results.md to this directory, in place of an earlier"
+              + " report. Default: interlock-compare in the current directory, with --quick"
+              + " interlock-compare-quick.")
   private @Nullable Path directory;
 
   @Option(
       names = "--tck",
       paramLabel = "DIR",
       split = ",",
-      description = "Add the results that 'interlock tck --report DIR' has written.")
+      description = "Add the results that 'interlock tck --report DIR' wrote.")
   private List<Path> kitReports = new ArrayList<>();
 
   @Override
@@ -113,15 +113,15 @@ final class CompareCommand implements Callable<Integer> {
                 directory != null
                     ? directory
                     : Path.of(quick ? "interlock-compare-quick" : "interlock-compare"))
-            .terminal(Terminal.isOne())
+            .terminal(Terminal.isOutput())
             .version(new Version().getVersion()[0]);
     AtomicReference<@Nullable TerminationSignal> received = new AtomicReference<>();
-    Thread measuring = Thread.currentThread();
+    Thread measuringThread = Thread.currentThread();
     main.process()
         .handleFirstSignal(
             signal -> {
               received.set(signal);
-              measuring.interrupt();
+              measuringThread.interrupt();
             });
     try {
       return switch (comparison.run()) {

@@ -5,7 +5,7 @@ import java.time.Duration;
 import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
-/** Durations as in lock URIs, such as {@code 500ms} or {@code 10s}. */
+/** Reads durations as lock URIs write them, such as {@code 500ms} or {@code 10s}. */
 final class DurationConverter implements ITypeConverter<Duration> {
   @Override
   public Duration convert(String text) {

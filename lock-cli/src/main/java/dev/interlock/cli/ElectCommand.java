@@ -27,40 +27,41 @@ import picocli.CommandLine.Parameters;
       "",
       "Campaigns until elected, and then runs the command as exec does. If the leadership is lost,"
           + " the command and its descendants get SIGTERM, and SIGKILL after the grace period. When"
-          + " they have ended, elect campaigns again, also if it learns of the loss only then.",
+          + " they have ended, elect campaigns again. It also campaigns again if it learns of the"
+          + " loss only after the command has ended.",
       "",
-      "If the command ends by itself, with any exit code, elect resigns and ends with the same code."
-          + " A supervisor such as systemd decides whether to start it again; meanwhile another"
+      "If the command ends by itself, with any exit code, elect resigns and exits with the same"
+          + " code. A supervisor such as systemd decides whether to start it again; meanwhile another"
           + " candidate leads.",
       "",
-      "A store that cannot be reached does not end a campaign that has begun, unless the URI sets"
+      "Once a campaign has begun, an unreachable store does not end it unless the URI sets"
           + " outageTimeout.",
       ""
     },
     footer = {
       "",
-      "The election is the exclusive lock of its name. 'interlock leader' shows who leads.",
+      "An election is the exclusive lock of the same name. 'interlock leader' shows who leads.",
       "",
       "@|bold Environment of the command:|@ as for exec. INTERLOCK_TOKEN is higher than that of every"
           + " earlier leader.",
       "",
       "@|bold Exit codes:|@",
-      "  that of the command, or 128 + n if signal n ended it",
+      "  the command's own, or 128 + n if signal n ended it",
       "    2  wrong usage, URI or setting",
       "   69  the store cannot be reached or cannot serve",
-      "   75  waitTimeout, if the URI sets it, has passed",
+      "   75  the waitTimeout of the URI has passed",
       "  126  the command exists but cannot be run",
       "  127  there is no such command",
       "",
       "@|bold Signals:|@ SIGINT, SIGTERM and SIGHUP are passed on to the command; when it has ended,"
-          + " elect resigns at once and ends. While it campaigns they end the campaign, with exit code"
-          + " 128 + n. After SIGTERM it never campaigns again."
+          + " elect resigns at once and exits. During a campaign they end the campaign, with exit"
+          + " code 128 + n. After a SIGTERM elect never campaigns again."
     })
 final class ElectCommand implements Callable<Integer> {
-  /** Longer than any outage. */
-  private static final Duration UNLIMITED = Duration.ofDays(365);
+  /** A year, so that no outage ends a campaign. */
+  private static final Duration OUTAGE_TIMEOUT = Duration.ofDays(365);
 
-  private static final Duration BETWEEN_REPORTS = Duration.ofMinutes(1);
+  private static final Duration REPORT_INTERVAL = Duration.ofMinutes(1);
 
   @Mixin private final LockTarget target = new LockTarget();
 
@@ -75,7 +76,7 @@ final class ElectCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws InterruptedException {
-    LockOptions options = guarded.lockOptions().outageTimeout(UNLIMITED).build();
+    LockOptions options = guarded.lockOptions().outageTimeout(OUTAGE_TIMEOUT).build();
     return SignalRelay.run(target.process(), signals -> run(options, signals));
   }
 
@@ -84,18 +85,18 @@ final class ElectCommand implements Callable<Integer> {
         LockClient client = target.open(options)) {
       LeaderElection election = target.onName(client::election);
       client.onEvent(new OutageReports());
-      return tryCampaign(election, client, signals);
+      return runWhileLeader(election, client, signals);
     }
   }
 
-  private int tryCampaign(LeaderElection election, LockClient client, SignalRelay signals)
+  private int runWhileLeader(LeaderElection election, LockClient client, SignalRelay signals)
       throws InterruptedException {
     guarded.verbose("campaigning for " + target.quotedName() + " at " + client.endpoint());
     while (true) {
       Lease leadership = election.campaign();
-      guarded.verbose("elected for " + target.quotedName());
+      guarded.verbose("elected leader of " + target.quotedName());
       GuardedCommand.End end = guarded.run(command, leadership, client, signals);
-      signals.jobEnded();
+      signals.onJobEnd();
       if (!end.lost()) {
         return end.exitCode();
       }
@@ -106,15 +107,15 @@ final class ElectCommand implements Callable<Integer> {
     }
   }
 
-  /** Reports an outage now and then: it may last for days, and a silent candidate looks healthy. */
+  /** Reports an outage every minute: it may last for days, and a silent candidate looks healthy. */
   private final class OutageReports implements Consumer<LockEvent> {
-    private @Nullable Instant last;
+    private @Nullable Instant lastReport;
 
     @Override
     public void accept(LockEvent event) {
       if (event instanceof LockEvent.AttemptFailed failed
-          && (last == null || event.time().isAfter(last.plus(BETWEEN_REPORTS)))) {
-        last = event.time();
+          && (lastReport == null || event.time().isAfter(lastReport.plus(REPORT_INTERVAL)))) {
+        lastReport = event.time();
         guarded.say(
             "still campaigning for %s despite an outage: %s"
                 .formatted(target.quotedName(), failed.failure().getMessage()));

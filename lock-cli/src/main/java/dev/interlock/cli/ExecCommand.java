@@ -17,7 +17,7 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** Runs a program while a lock is held, and never longer. */
+/** Runs a program while a lock is held, and ends it when the lease is lost. */
 @Command(
     name = "exec",
     customSynopsis = {
@@ -36,8 +36,8 @@ import picocli.CommandLine.Parameters;
     },
     footer = {
       "",
-      "A name is one kind of lock, with one N, while any command holds it or waits for it. A command"
-          + " that uses it in another way fails with exit code 2.",
+      "While any command holds a name or waits for it, the name is one kind of lock, with one N. A"
+          + " command that uses it as another kind fails with exit code 2.",
       "",
       "@|bold Environment of the command:|@",
       "  INTERLOCK_NAME   the lock's name",
@@ -47,7 +47,7 @@ import picocli.CommandLine.Parameters;
       "                   for a process that is started without it",
       "",
       "@|bold Exit codes:|@",
-      "  that of the command, or 128 + n if signal n ended it",
+      "  the command's own, or 128 + n if signal n ended it",
       "    2  wrong usage, URI or setting",
       "   69  the store cannot be reached or cannot serve",
       "   75  the lock could not be acquired in time",
@@ -56,11 +56,11 @@ import picocli.CommandLine.Parameters;
       "  127  there is no such command",
       "",
       "@|bold Signals:|@ SIGINT, SIGTERM and SIGHUP are passed on to the command, and the lock is"
-          + " kept until it has ended. While exec keeps it for the rest of --min-hold they free it."
-          + " While exec waits for the lock they end the wait, with exit code 128 + n.",
+          + " kept until it has ended. While exec holds the lock for the rest of --min-hold, they free"
+          + " it. While exec waits for the lock, they end the wait, with exit code 128 + n.",
       "",
-      "@|bold Limits:|@ if interlock itself is killed (SIGKILL), the command goes on while nothing"
-          + " renews its lease, and another may acquire the lock after the TTL. If the machine or"
+      "@|bold Limits:|@ if interlock itself is killed (SIGKILL), the command goes on, nothing renews"
+          + " its lease, and another client may acquire the lock after the TTL. If the machine or"
           + " this process stops for longer than the TTL, the command learns of the loss late."
           + " Where that matters, pass INTERLOCK_TOKEN to the store that the command writes to,"
           + " before it reads and with each write, and let the store refuse a token lower than the"
@@ -85,7 +85,7 @@ final class ExecCommand implements Callable<Integer> {
       names = "--wait",
       paramLabel = "D",
       converter = DurationConverter.class,
-      description = "How long to wait for the lock; 0s tries once. Default: without limit.")
+      description = "How long to wait for the lock; 0s tries once. Default: no limit.")
   private @Nullable Duration wait;
 
   @Option(
@@ -93,9 +93,9 @@ final class ExecCommand implements Callable<Integer> {
       paramLabel = "D",
       converter = DurationConverter.class,
       description =
-          "The shortest time that the lock stays taken, even if the command ends earlier. On ZooKeeper"
-              + " and etcd exec keeps running until then. For short jobs that several machines start"
-              + " by their clocks. Default: no minimum.")
+          "The shortest time that the lock stays taken, even if the command ends earlier: for short"
+              + " jobs that several machines start by their clocks. On ZooKeeper and etcd, exec keeps"
+              + " running until then. Default: no minimum.")
   private @Nullable Duration minHold;
 
   @Mixin private final GuardedCommand guarded = new GuardedCommand(target);
@@ -142,7 +142,7 @@ final class ExecCommand implements Callable<Integer> {
                         holders(client))));
   }
 
-  /** Describes who holds the lock, if the store knows. */
+  /** Names the holders for a message; empty if the store does not know them. */
   private String holders(LockClient client) {
     try {
       String holders = Holders.labels(client.admin().inspect(target.name()));

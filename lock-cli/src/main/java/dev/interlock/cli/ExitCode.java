@@ -1,14 +1,14 @@
 package dev.interlock.cli;
 
 /**
- * How the command ends, apart from 0 and the exit code of a child. Numbers of 64 and above that
- * exist in BSD's {@code sysexits.h} have the meaning that they have there.
+ * The exit codes of the command, apart from 0 and that of a child. Codes from 64 up that BSD's
+ * {@code sysexits.h} defines have the same meaning here.
  */
 final class ExitCode {
-  /** Some of what was asked for could not be done; the output says what. */
+  /** A part of the work could not be done; the output says which. */
   static final int PARTIAL = 1;
 
-  /** The lock that was to be released is not held. */
+  /** The lock to release is not held. */
   static final int NOT_HELD = 1;
 
   /** A rule of the contract was broken; the output says which. */
@@ -17,7 +17,7 @@ final class ExitCode {
   /** The command line, a URI or a setting is wrong; the same call can never succeed. */
   static final int USAGE = 2;
 
-  /** The store could not be reached, or cannot serve at the moment (EX_UNAVAILABLE). */
+  /** The store cannot be reached, or cannot serve at the moment (EX_UNAVAILABLE). */
   static final int UNAVAILABLE = 69;
 
   /** A bug in this program (EX_SOFTWARE). */
@@ -29,10 +29,10 @@ final class ExitCode {
   /** The lease was lost while the child ran. */
   static final int LOST = 76;
 
-  /** The child's program exists but cannot be run; as in shells. */
+  /** The child's program exists but cannot be run, as in shells. */
   static final int NOT_EXECUTABLE = 126;
 
-  /** The child's program does not exist; as in shells. */
+  /** The child's program does not exist, as in shells. */
   static final int NOT_FOUND = 127;
 
   /** Shells add this to the number of the signal that ended a process. */

@@ -10,15 +10,15 @@ import java.util.List;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
-/** Lets the service loader find backends in jars and directories that the user names. */
+/** Adds the backends in jars and directories that the user names. */
 final class ExtraClassPath {
   private static final String SERVICE_ENTRY = "META-INF/services/" + LockProvider.class.getName();
 
   private ExtraClassPath() {}
 
   /**
-   * Sets the context class loader, which finds the providers, of this thread and of all threads
-   * that it starts. The loader stays open until the JVM ends.
+   * Sets the context class loader of this thread and of all threads that it starts to one that also
+   * finds these providers. The loader stays open until the JVM ends.
    */
   static void install(List<Path> entries, CommandLine command) {
     URLClassLoader loader =
@@ -28,8 +28,8 @@ final class ExtraClassPath {
     if (loader.findResource(SERVICE_ENTRY) == null) {
       throw new ParameterException(
           command,
-          ("--classpath: no backend in %s: a jar or directory with the file %s, which names the"
-                  + " provider's class, is needed")
+          ("--classpath: no backend in %s; name a jar or directory with the file %s, which names the"
+                  + " provider's class")
               .formatted(entries, SERVICE_ENTRY));
     }
     Thread.currentThread().setContextClassLoader(loader);

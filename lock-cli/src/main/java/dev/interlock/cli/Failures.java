@@ -23,7 +23,7 @@ import picocli.CommandLine.ParseResult;
 import picocli.CommandLine.UnmatchedArgumentException;
 
 /**
- * Turns every failure into one line on stderr and an exit code; with --debug a stack trace, too.
+ * Reports every failure as one line on stderr and an exit code, with --debug also as a stack trace.
  */
 final class Failures implements IExecutionExceptionHandler, IParameterExceptionHandler {
 
@@ -40,7 +40,7 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
     CommandLine command = failure.getCommandLine();
     String message = String.valueOf(failure.getMessage());
     if (failure instanceof UnmatchedArgumentException unmatched) {
-      message += right(unmatched, command.getCommandSpec());
+      message += suggestion(unmatched, command.getCommandSpec());
     }
     return say(
         command,
@@ -50,7 +50,7 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
   }
 
   /** Suggests what the user may have meant. */
-  private static String right(UnmatchedArgumentException unmatched, CommandSpec spec) {
+  private static String suggestion(UnmatchedArgumentException unmatched, CommandSpec spec) {
     if (unmatched.isUnknownOption()) {
       return spec.options().stream()
           .filter(option -> !option.hidden())
@@ -67,7 +67,7 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
     return report(failure, command);
   }
 
-  /** Reports also errors of the JVM, such as a missing class. */
+  /** Reports any failure, including errors of the JVM such as a missing class. */
   int report(Throwable failure, CommandLine command) {
     if (failure instanceof ParameterException wrongArgument) {
       return handleParseException(wrongArgument, new String[0]);
@@ -75,14 +75,14 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
     int exitCode = exitCode(failure);
     String message = failure.getMessage() == null ? failure.toString() : failure.getMessage();
     if (exitCode == ExitCode.INTERNAL && !(failure instanceof CommandFailure)) {
-      message = "unexpected " + failure + "; please report this with the output of --debug";
+      message = "unexpected " + failure + "; please report this bug with the output of --debug";
     }
     return say(command, message, failure, exitCode);
   }
 
   private static int exitCode(Throwable failure) {
-    if (failure instanceof CommandFailure known) {
-      return known.exitCode();
+    if (failure instanceof CommandFailure commandFailure) {
+      return commandFailure.exitCode();
     } else if (failure instanceof LockConfigurationException
         || failure instanceof ServiceConfigurationError) {
       return ExitCode.USAGE;
@@ -109,7 +109,7 @@ final class Failures implements IExecutionExceptionHandler, IParameterExceptionH
     return exitCode;
   }
 
-  /** One line without the secrets of any URI, in case an argument found its way into a message. */
+  /** Joins the lines, and hides the secrets of any URI that is part of the message. */
   private static String oneLine(String message) {
     String line = LINE_BREAKS.matcher(message.strip()).replaceAll(" ");
     return LockUri.redact(Text.printable(line));

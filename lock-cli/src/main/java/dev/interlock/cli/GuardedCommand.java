@@ -23,14 +23,14 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** A program that runs while a lease is held, and never longer. */
+/** Runs a program while a lease is held, and ends it when the lease is lost. */
 final class GuardedCommand implements AutoCloseable {
 
   /**
-   * How it ended.
+   * The end of a run.
    *
    * @param exitCode the program's own, unless the lease was lost
-   * @param lost whether the lease was lost before the program and what it started had ended
+   * @param lost whether the lease was lost before the program and all that it started had ended
    */
   record End(int exitCode, boolean lost) {
     static final End LOST = new End(ExitCode.LOST, true);
@@ -61,7 +61,7 @@ final class GuardedCommand implements AutoCloseable {
 
   @Option(
       names = {"-v", "--verbose"},
-      description = "Show on stderr when the lock is waited for, acquired and released.")
+      description = "Report on stderr waiting for, acquiring and releasing the lock.")
   private boolean verbose;
 
   GuardedCommand(LockTarget target) {
@@ -69,7 +69,7 @@ final class GuardedCommand implements AutoCloseable {
     this.messages = new Messages(() -> target.command().getErr());
   }
 
-  /** {@return the options of the lock that the command line gives} */
+  /** {@return the lock options that the command line gives} */
   LockOptions.Builder lockOptions() {
     LockOptions.Builder options = LockOptions.builder();
     target.set("--ttl", ttl, ClientParameters.TTL, options::ttl);
@@ -77,8 +77,8 @@ final class GuardedCommand implements AutoCloseable {
   }
 
   /**
-   * Runs the program, unless a signal has come, and releases the lease when it and all that it
-   * started have ended.
+   * Runs the program unless a signal has arrived, and releases the lease when the program and all
+   * that it started have ended.
    */
   End run(List<String> command, Lease lease, LockClient client, SignalRelay signals) {
     try (lease) { // releases if the command cannot be started
@@ -87,19 +87,19 @@ final class GuardedCommand implements AutoCloseable {
           signal.isPresent()
               ? new End(signal.get().exitCode(), false)
               : runJob(command, lease, client, signals);
-      // Only a lease that is still reachable is renewed.
+      // This use of the lease keeps it reachable until here; only reachable leases are renewed.
       return switch (lease.release()) {
         case RELEASED, HANDED_OFF -> {
           verbose("released " + target.quotedName());
           yield end;
         }
         case DEFERRED -> {
-          keep(client, signals);
+          awaitMinimumHold(client, signals);
           yield end;
         }
         case UNKNOWN -> {
           say(
-              "the release of %s was not confirmed; it is free within %s"
+              "the store did not confirm the release of %s; the lock is free within %s"
                   .formatted(target.quotedName(), Text.of(lease.effectiveTtl())));
           yield end;
         }
@@ -107,8 +107,8 @@ final class GuardedCommand implements AutoCloseable {
           if (!end.lost()) {
             say(
                 target.quotedName()
-                    + " was already lost when it was to be released; another may have held it while"
-                    + " the command ran");
+                    + " was lost before its release; another client may have held it while the command"
+                    + " ran");
           }
           yield End.LOST;
         }
@@ -117,20 +117,20 @@ final class GuardedCommand implements AutoCloseable {
   }
 
   /**
-   * Keeps the lock until its minimum hold has passed, or a signal comes or a SIGTERM has come;
-   * where the store keeps it, there is nothing to do.
+   * Holds the lock until its minimum hold has passed or a signal arrives. Returns at once if a
+   * SIGTERM arrived earlier, or if the store itself keeps the lock.
    */
-  private void keep(LockClient client, SignalRelay signals) {
-    signals.jobEnded();
+  private void awaitMinimumHold(LockClient client, SignalRelay signals) {
+    signals.onJobEnd();
     verbose("the command has ended; " + target.quotedName() + " is kept for its minimum hold");
     client.close(
         signals.isTerminated() ? Duration.ZERO : client.options().minHold().orElse(Duration.ZERO));
   }
 
-  /** Runs the command; returns when it and all that it started have ended. */
+  /** Runs the command. Returns when it and all that it started have ended. */
   private End runJob(List<String> command, Lease lease, LockClient client, SignalRelay signals) {
     if (!lease.isHeld()) {
-      say(target.quotedName() + " was lost before the command started");
+      say("lease of " + target.quotedName() + " was lost before the command started");
       return End.LOST;
     }
     Map<String, String> environment = new HashMap<>();
@@ -140,7 +140,7 @@ final class GuardedCommand implements AutoCloseable {
     }
     Job job;
     try {
-      // Without its own token, the command must not inherit that of an outer lock.
+      // A backend without tokens sets none; then the command must not inherit an outer lock's.
       job =
           signals.start(
               () ->
@@ -150,10 +150,10 @@ final class GuardedCommand implements AutoCloseable {
       throw cannotStart(command.get(0), e);
     }
     try {
-      signals.passOn();
+      signals.passOnEarlySignal();
       return supervise(job, lease);
     } catch (RuntimeException | Error e) {
-      // A bug here must not free the lock while the command is still at work.
+      // A bug here must not free the lock while the command is still running.
       job.childEnded().join();
       throw e;
     }
@@ -181,18 +181,18 @@ final class GuardedCommand implements AutoCloseable {
           if (event instanceof LockEvent.AtRisk risk) {
             atRisk.set(true);
             say(
-                "lease of %s at risk, %s left: %s"
+                "lease of %s is at risk, with %s of validity left: %s"
                     .formatted(
                         target.quotedName(),
                         Text.of(risk.remaining()),
                         risk.failure().getMessage()));
           } else if (event instanceof LockEvent.Renewed && atRisk.getAndSet(false)) {
-            say("lease of " + target.quotedName() + " is renewed again");
+            say("lease of " + target.quotedName() + " was renewed again");
           }
         });
   }
 
-  /** As in a shell, the exit code shows whether the program exists. */
+  /** Chooses the exit code as a shell does: it shows whether the program exists. */
   private CommandFailure cannotStart(String program, IOException failure) {
     List<Path> candidates =
         program.contains("/")
@@ -207,7 +207,7 @@ final class GuardedCommand implements AutoCloseable {
             ExitCode.NOT_FOUND, program + " was not found; is it installed and on PATH?", failure);
   }
 
-  /** Shows a line if the user wants to follow what happens. */
+  /** Shows a line to the user if {@code --verbose} is given. */
   void verbose(String line) {
     if (verbose) {
       say(line);

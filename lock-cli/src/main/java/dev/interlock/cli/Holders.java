@@ -8,17 +8,16 @@ import java.time.Instant;
 import java.util.List;
 import java.util.stream.Collectors;
 
-/** Shows who holds a lock, for people. */
+/** Formats the holders of a lock for people. */
 final class Holders {
-  /** A line for the user names no more. */
-  private static final int NAMED = 3;
+  private static final int MAX_NAMED_HOLDERS = 3;
 
   private static final List<String> HEADINGS =
       List.of("HELD AS", "TOKEN", "REMAINING", "HELD SINCE", "HELD BY");
 
   private Holders() {}
 
-  /** What the columns of {@link #row} are. */
+  /** {@return the headings of the columns of {@link #row}} */
   static List<String> headings() {
     return HEADINGS;
   }
@@ -45,7 +44,7 @@ final class Holders {
     return holder.permits().orElseThrow();
   }
 
-  /** What a name is used as, and how much of it is taken. */
+  /** {@return the kind of lock that a name is used as, and how much of it is taken} */
   static String use(LockState lock) {
     LockKind kind = lock.kind().orElse(LockKind.EXCLUSIVE);
     return switch (kind) {
@@ -63,11 +62,16 @@ final class Holders {
     };
   }
 
-  /** {@return the labels of the holders, for a line; empty if none is known} */
+  /** {@return the labels of the first holders in one line; empty if none is known} */
   static String labels(LockState lock) {
     List<String> labels =
         lock.holders().stream().flatMap(holder -> holder.label().stream()).toList();
-    return labels.stream().limit(NAMED).map(Text::printable).collect(Collectors.joining(", "))
-        + (labels.size() > NAMED ? " and " + (labels.size() - NAMED) + " more" : "");
+    return labels.stream()
+            .limit(MAX_NAMED_HOLDERS)
+            .map(Text::printable)
+            .collect(Collectors.joining(", "))
+        + (labels.size() > MAX_NAMED_HOLDERS
+            ? " and " + (labels.size() - MAX_NAMED_HOLDERS) + " more"
+            : "");
   }
 }

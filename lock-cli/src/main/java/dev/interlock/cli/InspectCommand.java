@@ -12,12 +12,13 @@ import picocli.CommandLine.Option;
 /** Shows who holds a lock. */
 @Command(
     name = "inspect",
-    description = "Show who holds a lock, with which token, since when, and for how long.",
+    description = "Show who holds a lock, since when, with which token, and for how long.",
     footer = {
       "",
-      "The answer may be out of date when it arrives. The token is that of the store's grant: the"
-          + " tokens of threads to which the holder's process hands the lock off are up to 63"
-          + " higher. Waiters appear if the store keeps a queue, one for each client."
+      "The answer may be out of date when it arrives. The token is that of the store's grant; when"
+          + " the holder's process hands the lock off to another of its threads, that thread's token"
+          + " is up to 63 higher. If the store keeps a queue, the command also shows the waiters,"
+          + " one for each client."
           + " docs/command-line.md describes the fields of the JSON form.",
       "",
       "The exit code is 0 whether the lock is held or free."
@@ -26,7 +27,7 @@ final class InspectCommand implements Runnable {
 
   @Mixin private final LockTarget target = new LockTarget();
 
-  @Option(names = "--json", description = "Write JSON.")
+  @Option(names = "--json", description = "Print JSON.")
   private boolean json;
 
   @Override

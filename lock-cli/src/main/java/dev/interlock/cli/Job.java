@@ -19,16 +19,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * A child process and the processes that it has started, which may outlive it.
  *
- * <p>Two ways find the members, because neither is enough: as descendants of the child while the
- * processes between are alive, and on Linux by a variable that every process inherits from the
- * child with its environment, also when its parent has ended. Only a process that has cleared its
- * environment <em>and</em> lost its parent escapes.
+ * <p>The members are found in two ways, because neither is enough alone: as descendants of the
+ * child while the processes in between are alive, and on Linux by a variable that every process
+ * inherits with the child's environment, even if its parent has ended. Only a process that has
+ * cleared its environment <em>and</em> lost its parent escapes.
  *
- * <p>Terminal, standard input and output, working directory and process group are the caller's, so
- * that an interactive program works as it does without this one in between.
+ * <p>The child shares the caller's terminal, standard streams, working directory and process group,
+ * so that an interactive program works as if the caller had started it directly.
  */
 final class Job {
-  /** Marks the members; its value is unique to the job. */
+  /** The variable that marks the members; its value is unique to the job. */
   static final String MARK = "INTERLOCK_EXEC";
 
   private static final long POLL_INTERVAL_MILLIS = 50;
@@ -37,11 +37,11 @@ final class Job {
   private final String mark;
   private final Consumer<String> report;
 
-  /** Whether a signal was passed on; it also applies to processes that outlive the child. */
-  private volatile boolean asked;
+  /** Whether a signal was sent; it also applies to processes that outlive the child. */
+  private volatile boolean signalSent;
 
   @GuardedBy("this")
-  private final Set<ProcessHandle> known = new LinkedHashSet<>();
+  private final Set<ProcessHandle> members = new LinkedHashSet<>();
 
   private Job(Process child, String mark, Consumer<String> report) {
     this.child = child;
@@ -52,10 +52,10 @@ final class Job {
   /**
    * Starts the child.
    *
-   * @param environment what to set, on top of this process's own
-   * @param unset what to leave out
-   * @param report takes lines for the user
-   * @param process starts it
+   * @param environment the variables to add to this process's environment
+   * @param unset the variables to remove from it
+   * @param report receives lines for the user
+   * @param process starts the child
    * @throws IOException if the program cannot be started
    */
   static Job start(
@@ -78,20 +78,20 @@ final class Job {
     return child.onExit();
   }
 
-  /** The exit code of the child, which must have ended; 128 + n if signal n ended it. */
+  /** {@return the exit code of the child, which must have ended; 128 + n if signal n ended it} */
   int exitCode() {
     return child.exitValue();
   }
 
-  /** The members that are alive, the child first. */
+  /** {@return the members that are alive, the child first} */
   synchronized List<ProcessHandle> alive() {
     if (child.isAlive()) {
-      known.add(child.toHandle());
-      known.addAll(child.descendants().toList());
+      members.add(child.toHandle());
+      members.addAll(child.descendants().toList());
     }
-    known.addAll(marked());
-    known.removeIf(process -> !isAlive(process));
-    return new ArrayList<>(known);
+    members.addAll(marked());
+    members.removeIf(process -> !isAlive(process));
+    return new ArrayList<>(members);
   }
 
   private List<ProcessHandle> marked() {
@@ -99,19 +99,19 @@ final class Job {
   }
 
   /**
-   * Returns the processes that have outlived the child. Looks until two looks agree: in the middle
-   * of exec(2) a process shows no variables at all, and before it those of its parent, also if it
-   * is about to drop them.
+   * Returns the processes that have outlived the child. Scans until two scans agree: a process in
+   * the middle of exec(2) shows no variables at all, and one before exec(2) shows those of its
+   * parent, even if it is about to drop them.
    */
-  private List<ProcessHandle> leftBehind() {
-    List<ProcessHandle> before;
-    List<ProcessHandle> left = marked();
+  private List<ProcessHandle> survivors() {
+    List<ProcessHandle> previous;
+    List<ProcessHandle> current = marked();
     do {
-      before = left;
+      previous = current;
       pause();
-      left = marked();
-    } while (left.isEmpty() != before.isEmpty());
-    return left;
+      current = marked();
+    } while (current.isEmpty() != previous.isEmpty());
+    return current;
   }
 
   private boolean isMember(ProcessHandle process) {
@@ -119,59 +119,59 @@ final class Job {
   }
 
   private static boolean isAlive(ProcessHandle process) {
-    // Orphans stay zombies where no init process reaps them, as in many containers.
+    // Orphans remain zombies where no init process reaps them, as in many containers.
     return process.isAlive() && !Procfs.isZombie(process);
   }
 
   /**
-   * Waits until all members have ended, or the future completes.
+   * Waits until all members have ended or the lease is lost.
    *
-   * @return whether all have ended
+   * @return whether all members have ended
    */
-  boolean awaitEnd(CompletableFuture<?> orElse) {
-    CompletableFuture.anyOf(child.onExit(), orElse).join();
+  boolean awaitEnd(CompletableFuture<?> loss) {
+    CompletableFuture.anyOf(child.onExit(), loss).join();
     if (child.isAlive()) {
       return false;
     }
-    List<ProcessHandle> left = leftBehind();
-    if (!left.isEmpty() && !orElse.isDone()) {
+    List<ProcessHandle> survivors = survivors();
+    if (!survivors.isEmpty() && !loss.isDone()) {
       report.accept(
           "the command has ended and left processes "
-              + pids(left)
+              + pids(survivors)
               + " behind; the lock is kept until they end");
-      if (asked) {
-        left.forEach(ProcessHandle::destroy);
+      if (signalSent) {
+        survivors.forEach(ProcessHandle::destroy);
       }
     }
-    while (!left.isEmpty() && !orElse.isDone()) {
+    while (!survivors.isEmpty() && !loss.isDone()) {
       pause();
-      if (left.stream().noneMatch(this::isMember)) {
-        left = leftBehind();
+      if (survivors.stream().noneMatch(this::isMember)) {
+        survivors = survivors();
       }
     }
-    return left.isEmpty();
+    return survivors.isEmpty();
   }
 
   /**
-   * Ends all members: SIGTERM, and SIGKILL for those that are alive after the grace. Returns when
-   * all have ended.
+   * Ends all members: sends SIGTERM, and after the grace period SIGKILL to those that are still
+   * alive. Returns when all have ended.
    *
-   * <p>Members that are started during the grace get no SIGTERM: they may be how the others clean
-   * up.
+   * <p>Members started during the grace period get no SIGTERM: the others may have started them to
+   * clean up.
    */
   void stop(Duration grace) {
     long start = System.nanoTime();
     Set<ProcessHandle> killed = new HashSet<>();
-    List<ProcessHandle> left = alive();
-    left.forEach(ProcessHandle::destroy);
-    while (!left.isEmpty()) {
+    List<ProcessHandle> remaining = alive();
+    remaining.forEach(ProcessHandle::destroy);
+    while (!remaining.isEmpty()) {
       if (System.nanoTime() - start >= grace.toNanos()) {
-        left.stream().filter(killed::add).forEach(this::kill);
+        remaining.stream().filter(killed::add).forEach(this::kill);
       }
       pause();
-      left = alive();
-      if (left.isEmpty()) {
-        left = leftBehind(); // those that were in the middle of exec
+      remaining = alive();
+      if (remaining.isEmpty()) {
+        remaining = survivors(); // those that were in the middle of exec
       }
     }
   }
@@ -179,7 +179,7 @@ final class Job {
   private void kill(ProcessHandle process) {
     boolean sent = process.destroyForcibly();
     if (!sent && isAlive(process)) {
-      report.accept("process " + process.pid() + " cannot be killed; waiting for its end");
+      report.accept("process " + process.pid() + " cannot be killed; waiting for it to end");
     } else if (sent) {
       report.accept("process " + process.pid() + " did not end in time and was killed");
     }
@@ -187,30 +187,30 @@ final class Job {
 
   /** Passes on a signal, unless the terminal has sent it to the job as well. */
   void signal(TerminationSignal signal) {
-    boolean typed = signal == TerminationSignal.INT && Procfs.inForeground();
-    if (!typed || !child.isAlive()) {
+    boolean typedAtTerminal = signal == TerminationSignal.INT && Procfs.inForeground();
+    if (!typedAtTerminal || !child.isAlive()) {
       send(signal);
     }
   }
 
   /**
-   * Sends a signal to the child, or, when it has ended, SIGTERM to the processes that it left
-   * behind: background processes often ignore the other signals.
+   * Sends a signal to the child. If the child has ended, sends SIGTERM to the processes that it
+   * left behind, because background processes often ignore the other signals.
    */
   void send(TerminationSignal signal) {
-    asked = true;
+    signalSent = true;
     if (!child.isAlive()) {
       alive().forEach(ProcessHandle::destroy);
     } else if (signal == TerminationSignal.TERM) {
-      child.toHandle().destroy(); // that of Process would close the streams as well
+      child.toHandle().destroy(); // Process.destroy() would also close the streams
     } else {
-      // Java sends no other signals; kill is built into every shell.
+      // Java can send no other signals; kill is built into every shell.
       try {
         new ProcessBuilder(
                 "/bin/sh", "-c", "kill -s \"$0\" \"$1\"", signal.name(), Long.toString(child.pid()))
             .start();
       } catch (IOException e) {
-        report.accept("signal " + signal + " could not be passed on: " + e.getMessage());
+        report.accept("could not pass on signal " + signal + ": " + e.getMessage());
       }
     }
   }
@@ -221,7 +221,7 @@ final class Job {
         .collect(Collectors.joining(", "));
   }
 
-  /** Waits in spite of interrupts: the caller must not continue while a member is alive. */
+  /** Waits and ignores interrupts: the caller must not continue while a member is alive. */
   private static void pause() {
     new CompletableFuture<@Nullable Void>()
         .completeOnTimeout(null, POLL_INTERVAL_MILLIS, TimeUnit.MILLISECONDS)

@@ -18,7 +18,7 @@ final class Json {
     out.println();
   }
 
-  /** Writes one document of several, in one line. */
+  /** Writes one of several documents, on one line. */
   static void printLine(PrintWriter out, Record document) {
     out.println(LINE.toJson(document));
   }

@@ -16,20 +16,20 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** Shows who leads, and each change. */
+/** Shows the leader of an election, and each change. */
 @Command(
     name = "leader",
     description = "Show the leader of an election, and with --follow each change.",
     footer = {
       "",
-      "The answer may be out of date when it arrives. With --follow a line appears for the present"
-          + " leader and for each change that is seen, until a signal ends the command, with exit"
-          + " code 128 + n. The store is asked every second (pollInterval of the URI), so leaders"
-          + " that follow each other faster may be left out; while the store does not answer,"
-          + " nothing is shown. The token is that of the store's grant."
+      "The answer may be out of date when it arrives. With --follow the command prints a"
+          + " line for the current leader and one for each change that it sees, until a signal ends"
+          + " it with exit code 128 + n. It asks the store every second (pollInterval of the URI),"
+          + " so it may miss leaders that follow each other faster. While the store does not answer,"
+          + " it prints nothing. The token is that of the store's grant."
           + " docs/command-line.md describes the fields of the JSON form.",
       "",
-      "The exit code is 0 whether somebody leads or not."
+      "The exit code is 0 even if nobody leads."
     })
 final class LeaderCommand implements Callable<Integer> {
 
@@ -43,11 +43,11 @@ final class LeaderCommand implements Callable<Integer> {
       description = "Also show each change, until a signal ends the command.")
   private boolean follow;
 
-  @Option(names = "--json", description = "Write JSON, one object per line.")
+  @Option(names = "--json", description = "Print JSON, one object per line.")
   private boolean json;
 
-  /** Counted down when nobody reads the lines any more. */
-  private final CountDownLatch unread = new CountDownLatch(1);
+  /** Counted down when the reader has closed the output. */
+  private final CountDownLatch outputClosed = new CountDownLatch(1);
 
   @Override
   public Integer call() throws InterruptedException {
@@ -57,14 +57,14 @@ final class LeaderCommand implements Callable<Integer> {
   private int run() throws InterruptedException {
     try (LockClient client = target.open(LockOptions.defaults())) {
       LeaderElection election = target.onName(client::election);
-      // Unlike an observer, this reports why the store does not answer.
+      // Unlike an observer, this call reports why the store does not answer.
       Optional<Leader> leader = election.leader();
       if (!follow) {
         show(leader);
         return 0;
       }
       try (Registration changes = election.observe(this::show)) {
-        unread.await();
+        outputClosed.await();
         return 0;
       }
     }
@@ -88,7 +88,7 @@ final class LeaderCommand implements Callable<Integer> {
                   token == null ? "" : "  token " + token));
     }
     if (out.checkError()) {
-      unread.countDown();
+      outputClosed.countDown();
     }
   }
 }

@@ -16,19 +16,18 @@ import picocli.CommandLine.ParameterException;
 import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 
-/** Shows all locks that are held. */
+/** Lists the locks that are held. */
 @Command(
     name = "list",
-    description =
-        "Show the locks that are held: how, with which token, for how long, since when, by whom.",
+    description = "List the held locks with their mode, token, remaining time and holder.",
     footer = {
       "",
-      "Each holder of a lock has a line.",
+      "The table has one line for each holder of a lock.",
       "",
-      "This is not a snapshot: a lock that is acquired or released meanwhile may or may not appear."
-          + " The command reads the store's locks page by page, which takes a while if there are"
-          + " many. Not every backend can do this (LIST in 'interlock backends')."
-          + " docs/command-line.md describes the fields of the JSON form.",
+      "The list is not a snapshot: a lock acquired or released during the listing may or may not"
+          + " appear. The command reads the store's locks page by page, which takes a while if there"
+          + " are many. It needs the capability LIST; 'interlock backends' shows which backends have"
+          + " it. docs/command-line.md describes the fields of the JSON form.",
       "",
       "The exit code is 0 even if no lock is held."
     })
@@ -49,10 +48,10 @@ final class ListCommand implements Runnable {
       index = "1",
       arity = "0..1",
       paramLabel = "PREFIX",
-      description = "Show only locks whose names begin with this. Default: all.")
+      description = "Show only locks whose names begin with PREFIX. Default: all.")
   private String prefix = "";
 
-  @Option(names = "--json", description = "Write JSON.")
+  @Option(names = "--json", description = "Print JSON.")
   private boolean json;
 
   @Override
@@ -62,7 +61,8 @@ final class ListCommand implements Runnable {
       if (!client.backend().has(Capability.LIST)) {
         throw new CommandFailure(
             ExitCode.USAGE,
-            client.backend().name() + " cannot list locks; use inspect with the name of a lock");
+            client.backend().name()
+                + " cannot list locks; use 'interlock inspect' with the name of a lock");
       }
       client.admin().list(prefix).forEach(locks::add);
     } catch (IllegalArgumentException e) {

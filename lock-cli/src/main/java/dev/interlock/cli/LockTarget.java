@@ -19,7 +19,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** The lock that a command is about. */
+/** The lock that a command acts on. */
 final class LockTarget {
 
   @Spec(Spec.Target.MIXEE)
@@ -37,7 +37,7 @@ final class LockTarget {
   @Parameters(
       index = "1",
       paramLabel = "NAME",
-      description = "The lock's name: 1 to 255 characters, any.")
+      description = "The lock's name: 1 to 255 characters of any kind.")
   private String name;
 
   String name() {
@@ -62,11 +62,11 @@ final class LockTarget {
   }
 
   /**
-   * Requires that the backend can do something, before anything is sent to the store.
+   * Fails if the backend lacks a capability, before anything is sent to the store.
    *
-   * @param what what it lacks otherwise, for the message
+   * @param feature a noun in the plural for the message, such as "semaphores"
    */
-  void require(Capability capability, String what) {
+  void require(Capability capability, String feature) {
     String scheme = LockUri.parse(uri).scheme();
     BackendInfo backend = LockProviders.find().serving(scheme).describe(scheme);
     if (!backend.has(capability)) {
@@ -75,12 +75,12 @@ final class LockTarget {
           "%s has no %s; 'interlock backends' shows which backends have them (capability %s)"
               .formatted(
                   backend.name(),
-                  what,
+                  feature,
                   capability.name().toLowerCase(Locale.ROOT).replace('_', ' ')));
     }
   }
 
-  /** Passes on the value of an option, if it has one. The URI must not have it as well. */
+  /** Sets an option if the command line gives it. The URI must not give it, too. */
   void set(
       String option,
       @Nullable Duration value,
@@ -90,8 +90,7 @@ final class LockTarget {
       return;
     }
     if (LockUri.parse(uri).get(parameter).isPresent()) {
-      throw new ParameterException(
-          command(), option + " is given by the URI as well; give it once");
+      throw new ParameterException(command(), option + " is also given by the URI; give it once");
     }
     try {
       setter.accept(value);
@@ -100,7 +99,7 @@ final class LockTarget {
     }
   }
 
-  /** Applies the action to the name; reports an illegal name as wrong usage. */
+  /** Applies the action to the name, and reports an illegal name as wrong usage. */
   <T> T onName(Function<String, T> action) {
     try {
       return action.apply(name);

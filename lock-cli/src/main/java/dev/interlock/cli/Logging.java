@@ -3,32 +3,32 @@ package dev.interlock.cli;
 import java.util.logging.LogManager;
 
 /**
- * Turns the log off unless the user asks for it: the commands themselves write what a user must
- * know. Call it before anything is logged, because the logger reads its settings once.
+ * Turns the log off unless the user asks for it, because commands print their own messages. This
+ * must be called before anything is logged: the logger reads its settings once.
  */
 final class Logging {
-  private static final String SETTING = "org.slf4j.simpleLogger.";
+  private static final String PREFIX = "org.slf4j.simpleLogger.";
 
   private Logging() {}
 
   static void configure(boolean debug) {
-    String wanted = System.getenv("INTERLOCK_LOG");
-    if (wanted == null && debug) {
-      wanted = "debug";
+    String level = System.getenv("INTERLOCK_LOG");
+    if (level == null && debug) {
+      level = "debug";
     }
     // Drivers log every failed connection as an error, with its stack trace.
-    set("defaultLogLevel", wanted == null ? "off" : wanted);
-    set("log.dev.interlock", wanted == null ? "error" : wanted);
+    set("defaultLogLevel", level == null ? "off" : level);
+    set("log.dev.interlock", level == null ? "error" : level);
     set("showDateTime", "true");
     set("dateTimeFormat", "HH:mm:ss.SSS");
     set("showShortLogName", "true");
-    if (wanted == null) { // gRPC has its own log, which goes to stderr by default
+    if (level == null) { // gRPC has its own log, which goes to stderr by default
       LogManager.getLogManager().reset();
     }
   }
 
-  /** Sets a property that the JVM's command line does not give. */
+  /** Sets a property unless the JVM's command line sets it. */
   private static void set(String name, String value) {
-    System.getProperties().putIfAbsent(SETTING + name, value);
+    System.getProperties().putIfAbsent(PREFIX + name, value);
   }
 }

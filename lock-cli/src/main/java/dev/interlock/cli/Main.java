@@ -17,7 +17,7 @@ import picocli.CommandLine.RunLast;
 import picocli.CommandLine.ScopeType;
 import picocli.CommandLine.Spec;
 
-/** The {@code interlock} command: the part that all subcommands share. */
+/** The {@code interlock} command, with the options and the set-up that all subcommands share. */
 @Command(
     name = "interlock",
     description = "Distributed locks from the command line.",
@@ -39,12 +39,12 @@ import picocli.CommandLine.Spec;
     },
     footer = {
       "",
-      "A lock URI says where the locks are kept, such as redis://localhost:6379 or memory:demo;"
+      "A lock URI names the store that keeps the locks, such as redis://localhost:6379 or memory:demo;"
           + " '@|bold interlock backends|@' lists the backends. In place of a URI, env:NAME and"
-          + " file:PATH read it from an environment variable or a file, to hide its password from"
+          + " file:PATH read it from an environment variable or a file, which hides its password from"
           + " other users. Durations are a whole number and a unit: 500ms, 10s, 5m, 2h, 1d.",
       "",
-      "Errors are one line on stderr. Exit codes: 0 done; 2 wrong usage, URI or setting; 69 the"
+      "An error is one line on stderr. Exit codes: 0 done; 2 wrong usage, URI or setting; 69 the"
           + " store cannot be reached or cannot serve; 70 a bug in interlock."
     })
 public final class Main implements Runnable {
@@ -58,13 +58,13 @@ public final class Main implements Runnable {
       paramLabel = "PATH",
       split = ":",
       scope = ScopeType.INHERIT,
-      description = "Jars or directories with further backends, separated by colons.")
+      description = "Jars or directories with more backends, separated by colons.")
   private List<Path> classPath = new ArrayList<>();
 
   @Option(
       names = "--debug",
       scope = ScopeType.INHERIT,
-      description = "Show stack traces, and the log of library and driver.")
+      description = "Show stack traces and the log of the library and its drivers.")
   private boolean debug;
 
   private final ProcessContext process;
@@ -92,11 +92,11 @@ public final class Main implements Runnable {
     Main main = new Main(process);
     Failures failures = new Failures(() -> main.debug);
     CommandLine command =
-        addInstruments(new CommandLine(main))
+        addLabCommands(new CommandLine(main))
             .addSubcommand(CommandLine.HelpCommand.class)
             .setOut(out)
             .setErr(err)
-            // Neither @files nor quotes in a child's arguments are for this command to interpret.
+            // A child's arguments are passed on as they are, including @files and quotes.
             .setExpandAtFiles(false)
             .setExecutionExceptionHandler(failures)
             .setParameterExceptionHandler(failures);
@@ -114,8 +114,8 @@ public final class Main implements Runnable {
     }
   }
 
-  /** Adds the commands that start servers and inject faults, which the one jar leaves out. */
-  private static CommandLine addInstruments(CommandLine command) {
+  /** Adds the commands that start servers and inject faults, which the published jar lacks. */
+  private static CommandLine addLabCommands(CommandLine command) {
     return Main.class.getResource("/dev/interlock/compare/Comparison.class") == null
         ? command
         : command.addSubcommand(CompareCommand.class).addSubcommand(StormCommand.class);
@@ -132,10 +132,10 @@ public final class Main implements Runnable {
   private void prepare(String[] arguments) {
     for (String argument : arguments) {
       if (argument.indexOf(REPLACEMENT) >= 0) {
-        // The JVM has already replaced what it could not read; two names would become one lock.
+        // The JVM has replaced what it could not decode, so two names could become one lock.
         throw new ParameterException(
             spec.commandLine(),
-            "an argument holds characters that the locale cannot express ("
+            "an argument contains characters that the locale cannot express ("
                 + System.getProperty("sun.jnu.encoding")
                 + "); set LC_ALL=C.UTF-8");
       }
@@ -146,7 +146,7 @@ public final class Main implements Runnable {
     }
   }
 
-  /** Without a subcommand. */
+  /** Runs if there is no subcommand, which is wrong usage. */
   @Override
   public void run() {
     List<String> names = new ArrayList<>(spec.subcommands().keySet());

@@ -8,11 +8,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * Writes lines for the user to stderr, on a separate thread: a stopped terminal or an unread pipe
- * must not keep a command alive whose lease is lost.
+ * Writes lines for the user to stderr on a separate thread: a stopped terminal or an unread pipe
+ * must not block a command whose lease is lost.
  */
 final class Messages implements AutoCloseable {
-  private static final long LAST_LINES_SECONDS = 5;
+  private static final long CLOSE_TIMEOUT_SECONDS = 5;
 
   private final Supplier<PrintWriter> err;
   private final ExecutorService writer =
@@ -29,24 +29,24 @@ final class Messages implements AutoCloseable {
           },
           new ThreadPoolExecutor.DiscardPolicy()); // for lines after close()
 
-  /** Makes messages to a stream that is supplied when there is a line to write. */
+  /** Writes to a stream that is asked for with each line. */
   Messages(Supplier<PrintWriter> err) {
     this.err = err;
   }
 
-  /** Writes a line soon, after those before it. */
+  /** Queues a line, to be written after the earlier ones. */
   void say(String line) {
     writer.execute(() -> err.get().println("interlock: " + line));
   }
 
-  /** Waits for the last lines, for a limited time. */
+  /** Waits a limited time until all lines are written. */
   @Override
   public void close() {
     writer.shutdown();
     boolean interrupted = Thread.interrupted();
     try {
-      // False if the lines are not read.
-      var unused = writer.awaitTermination(LAST_LINES_SECONDS, TimeUnit.SECONDS);
+      // The result is false if nobody reads the lines.
+      var unused = writer.awaitTermination(CLOSE_TIMEOUT_SECONDS, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       interrupted = true;
     } finally {

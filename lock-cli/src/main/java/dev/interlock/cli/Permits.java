@@ -8,8 +8,8 @@ import picocli.CommandLine.TypeConversionException;
 /**
  * Some permits of a semaphore, written K/N.
  *
- * @param count how many to acquire
- * @param limit how many there are
+ * @param count the permits to acquire
+ * @param limit all permits of the semaphore
  */
 record Permits(int count, int limit) {
 
@@ -21,12 +21,12 @@ record Permits(int count, int limit) {
     public Permits convert(String text) {
       Matcher parts = FORM.matcher(text);
       if (!parts.matches()) {
-        throw wrong(text, "write K/N for K permits of N, such as 1/5");
+        throw invalid(text, "write K/N for K permits of N, such as 1/5");
       }
       int limit = number(text, parts.group(2));
       int count = number(text, parts.group(1));
       if (count < 1 || count > limit) {
-        throw wrong(text, "K must be 1 to N");
+        throw invalid(text, "K must be from 1 to N");
       }
       return new Permits(count, limit);
     }
@@ -35,11 +35,11 @@ record Permits(int count, int limit) {
       try {
         return Integer.parseInt(digits);
       } catch (NumberFormatException e) {
-        throw wrong(text, "a number must be at most " + Integer.MAX_VALUE);
+        throw invalid(text, "K and N must be at most " + Integer.MAX_VALUE);
       }
     }
 
-    private static TypeConversionException wrong(String text, String rule) {
+    private static TypeConversionException invalid(String text, String rule) {
       return new TypeConversionException("\"" + Text.printable(text) + "\": " + rule);
     }
   }

@@ -5,12 +5,12 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Consumer;
 
 /**
- * The parts of its process that a command uses and that exist only once in each JVM: the signals,
- * the settings of the log, and the streams that a child inherits.
+ * The parts of the process that exist only once in a JVM: the signal handlers, the settings of the
+ * log, and the standard streams that a child inherits.
  */
 interface ProcessContext {
 
-  /** The process of a command that has a JVM to itself. */
+  /** The context of a command that has a JVM to itself. */
   ProcessContext OWN =
       new ProcessContext() {
         @Override
@@ -32,7 +32,7 @@ interface ProcessContext {
   /** Calls the handler for each signal from now on, in place of ending the process. */
   void handleSignals(Consumer<TerminationSignal> handler);
 
-  /** Calls the handler for the first signal. The second ends the JVM, with its shutdown hooks. */
+  /** Calls the handler for the first signal. The second ends the JVM and runs shutdown hooks. */
   default void handleFirstSignal(Consumer<TerminationSignal> handler) {
     AtomicBoolean received = new AtomicBoolean();
     handleSignals(

@@ -10,20 +10,20 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What Linux shows about processes under {@code /proc}, see proc(5), and Java does not. On other
- * systems, and for processes of other users, the answers are "none" and "no".
+ * Reads from {@code /proc} of Linux, see proc(5), what Java does not tell about processes. On other
+ * systems, and for processes of other users, it finds nothing.
  */
 final class Procfs {
   private static final Path ROOT = Path.of("/proc");
 
-  // Places in /proc/PID/stat, counted from what follows the parenthesised program name.
+  // Indexes of fields in /proc/PID/stat, counted after the parenthesised program name.
   private static final int STATE = 0;
   private static final int GROUP = 2;
   private static final int TERMINAL_GROUP = 5;
 
   private Procfs() {}
 
-  /** The processes that were started with the variable in their environment, as NAME=value. */
+  /** {@return the processes that were started with this variable, written NAME=value} */
   static List<ProcessHandle> startedWith(String variable) {
     List<ProcessHandle> found = new ArrayList<>();
     try (DirectoryStream<Path> processes = Files.newDirectoryStream(ROOT, "[0-9]*")) {
@@ -38,7 +38,7 @@ final class Procfs {
     return found;
   }
 
-  /** Whether the process has the variable in its environment, as NAME=value. */
+  /** {@return whether the process was started with this variable, written NAME=value} */
   static boolean wasStartedWith(ProcessHandle process, String variable) {
     return hasVariable(ROOT.resolve(Long.toString(process.pid())), variable);
   }
@@ -47,39 +47,41 @@ final class Procfs {
     return environment(process).contains("\0" + variable + "\0");
   }
 
-  /** NAME=value pairs, each between two NULs. */
+  /** {@return the variables of the process, each as NAME=value between two NULs} */
   private static String environment(Path process) {
     try {
       byte[] bytes = Files.readAllBytes(process.resolve("environ"));
       return "\0" + new String(bytes, StandardCharsets.ISO_8859_1);
     } catch (IOException e) {
-      return ""; // ended meanwhile, or another user's
+      return ""; // the process has ended, or belongs to another user
     }
   }
 
-  /** Whether the process has ended, and its parent has not yet collected its exit status. */
+  /** {@return whether the process has ended but its parent has not collected its exit status} */
   static boolean isZombie(ProcessHandle process) {
     String state = stat(Long.toString(process.pid()), STATE);
     return state.equals("Z") || state.equals("X");
   }
 
   /**
-   * Whether this process is in the foreground of its terminal, so that an interrupt typed there
-   * reaches its children as well.
+   * {@return whether this process is in the foreground of its terminal} If so, an interrupt typed
+   * there also reaches its children.
    */
   static boolean inForeground() {
     String group = stat("self", GROUP);
     return !group.isEmpty() && group.equals(stat("self", TERMINAL_GROUP));
   }
 
-  /** Empty if there is no such process, or no such system. */
-  private static String stat(String process, int place) {
+  /**
+   * {@return a field of the process's stat file; empty if there is no such process, or no /proc}
+   */
+  private static String stat(String process, int index) {
     try {
       String line =
           Files.readString(ROOT.resolve(process).resolve("stat"), StandardCharsets.ISO_8859_1);
       // The name before it may contain parentheses and blanks.
       String[] fields = line.substring(line.lastIndexOf(')') + 1).strip().split(" ", -1);
-      return place < fields.length ? fields[place] : "";
+      return index < fields.length ? fields[index] : "";
     } catch (IOException e) {
       return "";
     }

@@ -16,13 +16,13 @@ import picocli.CommandLine.Option;
     description = "Take a lock away from its holder.",
     footer = {
       "",
-      "Without --force the holder can no longer renew its lease, and no other client acquires the"
-          + " lock before that lease has certainly ended: exclusion is kept. Not every backend can do"
-          + " this (REVOKE in 'interlock backends').",
+      "Without --force, exclusion is kept: the holder can no longer renew its lease, and no other"
+          + " client acquires the lock before that lease has certainly ended. This needs the"
+          + " capability REVOKE; 'interlock backends' shows which backends have it.",
       "",
-      "With --force the lock is free at once. The holder goes on until it notices, so two may work"
-          + " at the same time; only a store that checks fencing tokens is safe from the former"
-          + " holder.",
+      "With --force, the lock is free at once. The holder goes on until it notices, so two clients"
+          + " may work at the same time; only a store that checks fencing tokens is safe from the"
+          + " former holder.",
       "",
       "The exit code is 1 if the lock is not held."
     })
@@ -32,7 +32,7 @@ final class ReleaseCommand implements Runnable {
 
   @Option(
       names = "--force",
-      description = "Free the lock at once, although its holder may still be at work.")
+      description = "Free the lock at once, even though its holder may still be at work.")
   private boolean force;
 
   @Override
@@ -42,8 +42,8 @@ final class ReleaseCommand implements Runnable {
         throw new CommandFailure(
             ExitCode.USAGE,
             client.backend().name()
-                + " cannot take a lock away and keep exclusion; wait for the holder's TTL to end,"
-                + " or use --force if the holder is certainly gone");
+                + " cannot take a lock away and keep exclusion; wait until the holder's TTL has passed,"
+                + " or use --force if the holder has certainly ended");
       }
       LockAdmin admin = client.admin();
       LockState before = target.onName(admin::inspect);
@@ -69,7 +69,7 @@ final class ReleaseCommand implements Runnable {
     }
   }
 
-  /** Those just before; others may have acquired the lock between the two requests. */
+  /** Names the holders before the release. Others may have acquired the lock in between. */
   private static String holders(LockState before) {
     if (before.holders().size() > 1) {
       return before.holders().size() + " holders (" + Holders.labels(before) + ")";

@@ -7,22 +7,22 @@ import dev.interlock.LockClient;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
-/** What is acquired of a name: one of these options, or without any an exclusive lock. */
+/** The kind of lock to acquire: one of these options, or none for an exclusive lock. */
 final class ShareOptions {
 
   @Option(
       names = "--shared",
       description =
-          "Hold the lock together with others that have --shared: the read lock of a read-write"
-              + " lock.")
+          "Hold the lock together with other commands that have --shared: the read lock of a"
+              + " read-write lock.")
   private boolean shared;
 
   @Option(
       names = "--exclusive",
       description =
-          "Hold the lock alone, where others hold it with --shared: the write lock. Without any of"
-              + " these options the name is a plain exclusive lock, which every backend has and"
-              + " which does not combine with --shared.")
+          "Hold the lock alone, where other commands have --shared: the write lock of a read-write"
+              + " lock. Without any of these options the name is a plain exclusive lock, which every"
+              + " backend has and which does not combine with --shared.")
   private boolean exclusive;
 
   @Option(
@@ -32,7 +32,7 @@ final class ShareOptions {
       description = "Hold K of the N permits of a semaphore. All commands must give the same N.")
   private @Nullable Permits permits;
 
-  /** Fails unless the backend can do what was asked for. Sends nothing to the store. */
+  /** Fails if the backend lacks the capability for this. Sends nothing to the store. */
   void requireCapability(LockTarget target) {
     if (shared || exclusive) {
       target.require(Capability.READ_WRITE, "read-write locks");
@@ -41,7 +41,7 @@ final class ShareOptions {
     }
   }
 
-  /** {@return what acquires it} */
+  /** {@return the lock or permits of the name} */
   Acquirable<Lease> of(LockClient client, String name) {
     if (shared) {
       return client.readWriteLock(name).readLock();
@@ -54,7 +54,7 @@ final class ShareOptions {
     }
   }
 
-  /** {@return what it is, for messages, before the name} */
+  /** {@return the words before the name in a message} */
   String noun() {
     if (permits == null) {
       return shared ? "shared lock" : "lock";

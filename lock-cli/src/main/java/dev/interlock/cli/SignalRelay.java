@@ -7,11 +7,11 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Routes signals: before there is a job they end the wait for the lock, afterwards they go to the
- * job.
+ * Routes signals. Until a job has started they end the wait for the lock; from then on they go to
+ * the job.
  */
 final class SignalRelay {
-  private final Thread waiting = Thread.currentThread();
+  private final Thread waiter = Thread.currentThread();
 
   @GuardedBy("this")
   private @Nullable TerminationSignal received;
@@ -24,15 +24,15 @@ final class SignalRelay {
 
   private SignalRelay() {}
 
-  /** What waits for a lock, and may run a job under it. */
+  /** Waits for a lock, and may run a job under it. */
   interface Work {
     int run(SignalRelay signals) throws InterruptedException;
   }
 
   /**
-   * Handles signals from now on; they interrupt the calling thread.
+   * Runs the work, and handles signals from now on; they interrupt the calling thread.
    *
-   * @return the exit code of the work, or that of the signal that ended it
+   * @return the exit code of the work, or of the signal that ended it
    */
   static int run(ProcessContext process, Work work) throws InterruptedException {
     SignalRelay relay = new SignalRelay();
@@ -40,7 +40,7 @@ final class SignalRelay {
     try {
       return work.run(relay);
     } catch (RuntimeException | InterruptedException e) {
-      // A signal interrupts this thread; an interrupt may arrive here as any exception.
+      // A signal interrupts this thread, and any exception may be the result of that.
       Optional<TerminationSignal> signal = relay.received();
       if (signal.isPresent()) {
         return signal.get().exitCode();
@@ -55,18 +55,18 @@ final class SignalRelay {
       job.signal(signal);
     } else if (received == null) {
       received = signal;
-      waiting.interrupt();
+      waiter.interrupt();
     }
   }
 
-  /** {@return the signal that came before there was a job, unless it was passed on to the job} */
+  /** {@return the signal that arrived before the job, unless it was passed on to the job} */
   synchronized Optional<TerminationSignal> received() {
     return Optional.ofNullable(received);
   }
 
   /**
-   * {@return whether there was a SIGTERM, before or during a job} The other signals may mean
-   * something else to a job, such as to read its configuration again.
+   * {@return whether a SIGTERM has arrived, before or during a job} The other signals may mean
+   * something else to a job, such as reloading its configuration.
    */
   synchronized boolean isTerminated() {
     return terminated;
@@ -78,8 +78,8 @@ final class SignalRelay {
   }
 
   /**
-   * Starts the job, which gets all signals from now on. A signal during the start waits, since the
-   * terminal may have sent it to the job as well.
+   * Starts the job, which gets all signals from now on. A signal during the start waits until the
+   * job has started, because the terminal may have sent it to the job as well.
    */
   synchronized Job start(Starter starter) throws IOException {
     Job started = starter.start();
@@ -88,10 +88,10 @@ final class SignalRelay {
   }
 
   /**
-   * Passes on to the job the signal that came before there was one. To be called by the thread that
-   * installed this.
+   * Passes on to the job the signal that arrived before the job. Must be called by the thread that
+   * called {@link #run}.
    */
-  synchronized void passOn() {
+  synchronized void passOnEarlySignal() {
     if (received != null && job != null) {
       clearInterrupt();
       job.send(received);
@@ -99,12 +99,12 @@ final class SignalRelay {
     }
   }
 
-  /** From now on signals interrupt the thread that installed this again. */
-  synchronized void jobEnded() {
+  /** Lets signals interrupt the thread that called {@link #run} again. */
+  synchronized void onJobEnd() {
     job = null;
   }
 
-  /** The interrupt was meant to end the wait for the lock, which has ended already. */
+  /** Clears the interrupt, which was meant to end the wait for the lock; that wait is over. */
   @CanIgnoreReturnValue
   private static boolean clearInterrupt() {
     return Thread.interrupted();

@@ -16,7 +16,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.ParentCommand;
 import picocli.CommandLine.Spec;
 
-/** Injects faults for a while, and reports which guarantees held. */
+/** Injects faults for some time, and reports which guarantees held. */
 @Command(
     name = "storm",
     description = {
@@ -28,14 +28,14 @@ import picocli.CommandLine.Spec;
           + " servers alone: faults hit only the storm's own clients and the network between them"
           + " and the store. It uses lock names that nothing else uses.",
       "",
-      "Control-C ends it early, with a verdict on what happened so far."
+      "Control-C ends it early, with a verdict on the storm so far."
     },
     footer = {
       "",
       "@|bold Exit codes:|@",
       "    0  no rule of the contract was broken",
       "    1  a rule of the contract was broken; the output says which, and how",
-      "    2  wrong usage, or at least one storm could not take place"
+      "    2  wrong usage, or at least one storm could not run"
     })
 final class StormCommand implements Callable<Integer> {
 
@@ -47,14 +47,15 @@ final class StormCommand implements Callable<Integer> {
       paramLabel = "URI",
       arity = "0..*",
       converter = UriArgument.class,
-      description = "Stores to disturb.")
+      description = "Stores to test on.")
   private List<String> uris = new ArrayList<>();
 
   @Option(
       names = "--backends",
       paramLabel = "NAME",
       split = ",",
-      description = "Start servers for these only, such as redis,zookeeper-3. Default: all.")
+      description =
+          "Start servers for these backends only, such as redis,zookeeper-3. Default: all.")
   private List<String> backends = new ArrayList<>();
 
   @Option(
@@ -72,14 +73,14 @@ final class StormCommand implements Callable<Integer> {
   @Option(
       names = "--seed",
       paramLabel = "N",
-      description = "Repeat the schedule of the storm that had this seed. Default: a new one.")
+      description = "Repeat the schedule of the storm with this seed. Default: a new seed.")
   private @Nullable Long seed;
 
   @Option(
       names = "--within-model",
       description =
-          "Leave out faults that a backend does not promise to survive. By default they come in the"
-              + " last third, where tokens must expose every overlap.")
+          "Leave out faults that the backend does not promise to survive. By default they are"
+              + " injected in the last third, when tokens must expose every overlap.")
   private boolean withinModel;
 
   @Option(
@@ -92,8 +93,8 @@ final class StormCommand implements Callable<Integer> {
       names = "--report",
       paramLabel = "DIR",
       description =
-          "Write index.html, results.json and results.md there, and the histories of storms in"
-              + " which a rule was broken.")
+          "Write index.html, results.json and results.md to this directory, and the histories of"
+              + " storms in which a rule was broken.")
   private @Nullable Path directory;
 
   @Override
@@ -109,7 +110,7 @@ final class StormCommand implements Callable<Integer> {
             withinModel,
             atOnce,
             directory,
-            Terminal.isOne(),
+            Terminal.isOutput(),
             new Version().getVersion()[0],
             stopped::get,
             spec.commandLine().getOut(),

@@ -18,9 +18,9 @@ import picocli.CommandLine.Spec;
     description = {
       "Test a backend against the lock contract.",
       "",
-      "Acquires, loses and breaks locks on the store at the URI for some minutes, through a proxy of"
-          + " its own that cuts and delays the connections, and reports the result of each rule. Use"
-          + " a store that nothing else uses meanwhile."
+      "For some minutes, tck acquires, loses and breaks locks on the store of the URI. It connects"
+          + " through its own proxy, which cuts and delays connections, and reports the result of"
+          + " each rule. Use a store that nothing else uses during the test."
     },
     footer = {
       "",
@@ -50,7 +50,7 @@ final class TckCommand implements Callable<Integer> {
   @Option(
       names = "--report",
       paramLabel = "DIR",
-      description = "Write report.md, report.json and a JUnit XML file there.")
+      description = "Write report.md, report.json and a JUnit XML file to this directory.")
   private @Nullable Path report;
 
   @Override

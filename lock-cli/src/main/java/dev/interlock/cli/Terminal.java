@@ -2,13 +2,16 @@ package dev.interlock.cli;
 
 import java.io.Console;
 
-/** The terminal of the output, if there is one. */
+/** Finds out whether the command writes to a terminal. */
 final class Terminal {
   private Terminal() {}
 
-  /** Whether the output goes to a terminal. Since JDK 22 a console need not be one. */
-  @SuppressWarnings("SystemConsoleNull") // asked in the newer way where there is one
-  static boolean isOne() {
+  /**
+   * {@return whether the output goes to a terminal} Since JDK 22 there may be a console without a
+   * terminal, and {@code Console.isTerminal()} tells them apart.
+   */
+  @SuppressWarnings("SystemConsoleNull") // isTerminal() is called where it exists
+  static boolean isOutput() {
     Console console = System.console();
     if (console == null) {
       return false;

@@ -25,9 +25,9 @@ enum TerminationSignal {
    * Calls the handler for each of these signals from now on, in place of ending the JVM. A signal
    * that was ignored when the JVM started, as under nohup, stays ignored.
    *
-   * <p>The handler runs on one of the JVM's threads. Java has no standard API for signals: {@code
-   * sun.misc.Signal} is in the module {@code jdk.unsupported}, which every JDK has, and is found by
-   * name because javac warns of it in a way that cannot be silenced.
+   * <p>The handler runs on one of the JVM's threads. Java has no standard API for signals, but
+   * every JDK has {@code sun.misc.Signal} in the module {@code jdk.unsupported}. It is loaded by
+   * name here because javac's warning about it cannot be suppressed.
    */
   static void handle(Consumer<TerminationSignal> handler) {
     try {
@@ -50,7 +50,7 @@ enum TerminationSignal {
             null, signalType.getConstructor(String.class).newInstance(signal.name()), proxy);
       }
     } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException("this JVM does not let signals be handled", e);
+      throw new IllegalStateException("this JVM does not support signal handlers", e);
     }
   }
 }

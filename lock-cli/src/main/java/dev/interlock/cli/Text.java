@@ -16,7 +16,7 @@ final class Text {
     return printable.toString();
   }
 
-  /** {@return a duration: milliseconds below a second, tenths of seconds below a minute, …} */
+  /** {@return the duration, such as "20 ms", "1.5 s", "3 min 20 s" or "2 h 5 min"} */
   static String of(Duration duration) {
     long millis = Math.max(0, duration.toMillis());
     if (millis < 1_000) {

@@ -8,18 +8,18 @@ import picocli.CommandLine.ITypeConverter;
 import picocli.CommandLine.TypeConversionException;
 
 /**
- * A lock URI, or where it is: {@code env:NAME} stands for the value of an environment variable,
- * {@code file:PATH} for the content of a file. Command lines are visible to all users of the
- * machine, so a URI with a password must not have to be part of them.
+ * Reads a lock URI, or the place that it is in: {@code env:NAME} stands for the value of an
+ * environment variable, {@code file:PATH} for the content of a file. Command lines are visible to
+ * all users of the machine, so a password must not have to be in one.
  *
- * <p>The place is always written out, also for {@code INTERLOCK_URI}: with a URI that may be left
- * out, a lock's name could be taken for a URI, and a forgotten variable could redirect {@code
- * release} to another store.
+ * <p>There is no default, such as {@code INTERLOCK_URI}. If the URI could be left out, a lock's
+ * name might be taken for a URI, and a forgotten variable might direct {@code release} to another
+ * store.
  */
 final class UriArgument implements ITypeConverter<String> {
   static final String DESCRIPTION =
-      "Where the locks are kept. env:NAME and file:PATH stand for a URI in an environment variable"
-          + " or a file. 'interlock backends' lists the backends.";
+      "The store that keeps the locks. env:NAME and file:PATH stand for a URI in an environment"
+          + " variable or a file. 'interlock backends' lists the backends.";
 
   private static final String VARIABLE = "env:";
   private static final String FILE = "file:";
@@ -30,7 +30,7 @@ final class UriArgument implements ITypeConverter<String> {
       String name = text.substring(VARIABLE.length());
       String value = System.getenv(name);
       if (value == null || value.isBlank()) {
-        throw new TypeConversionException("there is no URI in the environment variable " + name);
+        throw new TypeConversionException("no URI in the environment variable " + name);
       }
       return value.strip();
     }

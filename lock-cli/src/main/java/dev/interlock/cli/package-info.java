@@ -1,4 +1,4 @@
-/** The {@code interlock} command. It knows no backend: all are found at run time. */
+/** The {@code interlock} command. It depends on no backend; all are found at run time. */
 @NullMarked
 package dev.interlock.cli;
 

@@ -26,14 +26,14 @@ class BackendsTest {
   @AutoClose private final Interlock interlock = new Interlock();
 
   @Test
-  void theJsonFormTellsAllThatTheBackendsDeclare() throws Exception {
+  void theJsonFormShowsEverythingThatTheBackendsDeclare() throws Exception {
     String out = interlock.run("backends", "--json").assertDone().out();
     JsonArray backends = JsonParser.parseString(out).getAsJsonObject().getAsJsonArray("backends");
-    Set<String> told = new TreeSet<>();
+    Set<String> shown = new TreeSet<>();
     for (JsonElement element : backends) {
       JsonObject backend = element.getAsJsonObject();
       String scheme = backend.get("scheme").getAsString();
-      told.add(scheme);
+      shown.add(scheme);
       LockProvider provider = provider(scheme);
       BackendInfo info = provider.describe(scheme);
       assertEquals(info.name(), backend.get("name").getAsString());
@@ -45,11 +45,11 @@ class BackendsTest {
       assertEquals(
           info.failureModel().table(), failureModel(backend.getAsJsonObject("failureModel")));
     }
-    Set<String> there = new TreeSet<>();
-    ServiceLoader.load(LockProvider.class).forEach(provider -> there.addAll(provider.schemes()));
-    assertEquals(there, told);
-    assertTrue(told.contains("memory"), told::toString);
-    assertTrue(told.contains("redis"), told::toString);
+    Set<String> declared = new TreeSet<>();
+    ServiceLoader.load(LockProvider.class).forEach(provider -> declared.addAll(provider.schemes()));
+    assertEquals(declared, shown);
+    assertTrue(shown.contains("memory"), shown::toString);
+    assertTrue(shown.contains("redis"), shown::toString);
   }
 
   @Test
@@ -64,7 +64,7 @@ class BackendsTest {
     String unbroken = out.replaceAll("\\s+", " ");
     assertTrue(unbroken.contains("only tokens under forced release"), out);
     out.lines()
-        .filter(line -> !line.contains("://")) // a URI is not broken
+        .filter(line -> !line.contains("://")) // URIs are not wrapped
         .forEach(line -> assertTrue(line.length() <= 80, line));
   }
 

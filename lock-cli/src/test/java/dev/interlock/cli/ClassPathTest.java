@@ -56,9 +56,9 @@ class ClassPathTest {
         .assertDone();
   }
 
-  /** In a process, whose own class path lacks the backend. */
+  /** Runs in a process of its own, whose class path lacks the backend. */
   @Test
-  void aChildOfABackendWithoutTokensGetsNone() throws Exception {
+  void aBackendWithoutTokensPassesNoneToTheChild() throws Exception {
     String jar = ExtraJar.in(directory, TinyProvider.class).toString();
     String script = "echo \"$INTERLOCK_NAME,${INTERLOCK_TOKEN-none}\"";
     Result result =
@@ -72,7 +72,7 @@ class ClassPathTest {
   }
 
   @Test
-  void aBackendThatCannotRevokeIsForcedOnlyOnRequest() throws Exception {
+  void aBackendWithoutRevokeNeedsTheForceOption() throws Exception {
     String jar = ExtraJar.in(directory, TinyProvider.class).toString();
     interlock
         .run("release", "--classpath", jar, "tiny:x", "job")
@@ -111,7 +111,7 @@ class ClassPathTest {
   }
 
   @Test
-  void anEntryThatIsNotThereIsRefused() throws Exception {
+  void aMissingEntryIsRefused() throws Exception {
     interlock
         .run("backends", "--classpath", directory + "/missing.jar")
         .assertFailed(2, "there is no readable jar or directory " + directory + "/missing.jar");
@@ -125,19 +125,19 @@ class ClassPathTest {
   }
 
   @Test
-  void aFileThatIsNoJarIsRefused() throws Exception {
+  void aFileThatIsNotAJarIsRefused() throws Exception {
     Path file = Files.writeString(directory.resolve("notes.txt"), "not a jar");
     interlock.run("backends", "--classpath", file.toString()).assertFailed(2, "--classpath");
   }
 
   @Test
-  void aServiceEntryThatNamesNoClassKeepsNoOtherBackendFromWorking() throws Exception {
+  void otherBackendsWorkBesideAServiceEntryThatNamesNoClass() throws Exception {
     assertOthersWorkWithout(
         "com.example.Missing", ExtraJar.naming(directory, "com.example.Missing").toString());
   }
 
   @Test
-  void aProviderThatFailsKeepsNoOtherBackendFromWorking() throws Exception {
+  void otherBackendsWorkBesideAProviderThatFails() throws Exception {
     assertOthersWorkWithout(
         FailingProvider.class.getName(), ExtraJar.in(directory, FailingProvider.class).toString());
   }
@@ -156,7 +156,7 @@ class ClassPathTest {
   }
 
   @Test
-  void withoutItsDriverABackendSaysSoAndOthersWork() throws Exception {
+  void aBackendReportsThatItsDriverIsMissingAndOthersWork() throws Exception {
     runWithout("jedis", "memory:x").assertDone();
     Result result = runWithout("jedis", "redis://localhost:1");
     result.assertFailed(2, "the class redis.clients.jedis.");

@@ -8,9 +8,9 @@ import java.util.UUID;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.BeforeAll;
 
-/** Tests whose commands share a name on a Redis. */
+/** Tests whose commands compete for one name on a Redis server. */
 abstract class CommandsOnRedis {
-  /** Holds until something is typed, and says so. */
+  /** A script that prints its token and runs until a line is typed. */
   static final String HOLD = "echo in $INTERLOCK_TOKEN; read go; echo out";
 
   @AutoClose static RedisServer redis;
@@ -37,7 +37,7 @@ abstract class CommandsOnRedis {
     return run("exec", script, options);
   }
 
-  /** Waits until the script is at work, and returns its token. */
+  /** Waits until the script runs, and returns its token. */
   static long token(Run run) throws InterruptedException {
     return Long.parseLong(run.out().await("in ").substring("in ".length()));
   }

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The command runs the comparison; its numbers are tested in lock-compare. */
+/** The command runs the comparison; {@code lab/compare} tests its numbers. */
 class CompareCommandTest {
   @TempDir private Path directory;
 
@@ -50,7 +50,7 @@ class CompareCommandTest {
   }
 
   @Test
-  void whatTheKitFoundOutIsShown() throws Exception {
+  void theReportShowsTheResultsOfTheKit() throws Exception {
     Path kit = directory.resolve("kit");
     interlock.run("tck", "memory:x", "--rules", "EXCL-06", "--report", kit.toString());
     Result result =
@@ -71,8 +71,8 @@ class CompareCommandTest {
   }
 
   @Test
-  void controlCEndsItWithWhatThereIs() throws Exception {
-    // Four scenarios, so that it is not over before the signal.
+  void controlCEndsTheComparisonWithPartialResults() throws Exception {
+    // Four scenarios, so that the comparison does not end before the signal.
     Run run =
         interlock.start(
             "compare",
@@ -93,7 +93,7 @@ class CompareCommandTest {
   }
 
   @Test
-  void aStoreThatDoesNotAnswerIsOneLine() throws Exception {
+  void anUnreachableStoreIsReportedInOneLine() throws Exception {
     int port = Testbed.freePort();
     String uri = "redis://:s3cret@127.0.0.1:" + port;
     runHere("compare", uri).assertFailed(2, "127.0.0.1:" + port);
@@ -122,7 +122,7 @@ class CompareCommandTest {
   }
 
   @Test
-  void whatCannotWorkIsOneLine() throws Exception {
+  void wrongUsageIsReportedInOneLine() throws Exception {
     interlock.run("compare", "nosuch:x").assertFailed(2, "memory");
     interlock.run("compare", "memory:x?tern=1s").assertFailed(2, "tern");
     interlock

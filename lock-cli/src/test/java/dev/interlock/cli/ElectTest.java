@@ -20,15 +20,15 @@ class ElectTest extends CommandsOnRedis {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
-  /** Leads until something is typed, and says so. */
+  /** A script that prints its token and leads until a line is typed. */
   private static final String LEAD = "echo in $INTERLOCK_TOKEN; read go; exit 5";
 
-  /** Longer than a test: who leads within it does so because the leader has resigned. */
-  private static final String LONG = "10m";
+  /** A TTL that outlasts the test, so another candidate leads only if the leader resigns. */
+  private static final String LONG_TTL = "10m";
 
   @Test
-  void oneLeadsAndWhenItsCommandEndsTheNextLeadsAtOnce() throws Exception {
-    Run first = interlock.start(elect(LEAD, "--ttl", LONG));
+  void whenTheLeadersCommandEndsTheNextLeadsAtOnce() throws Exception {
+    Run first = interlock.start(elect(LEAD, "--ttl", LONG_TTL));
     long firstToken = token(first);
     Run second = interlock.start(elect(LEAD, "--verbose"));
     second.err().await("campaigning");
@@ -42,14 +42,14 @@ class ElectTest extends CommandsOnRedis {
   }
 
   @Test
-  void sigtermGoesToTheCommandAndTheNextLeadsAtOnce() throws Exception {
+  void sigtermEndsTheCommandAndTheNextLeadsAtOnce() throws Exception {
     Run leader =
         interlock.start(
             elect(
                 "trap 'echo ending; read go; exit 0' TERM; echo in $INTERLOCK_TOKEN;"
                     + " while :; do sleep 0.1; done",
                 "--ttl",
-                LONG));
+                LONG_TTL));
     long token = token(leader);
     Run next = interlock.start(elect(LEAD, "--verbose"));
     next.err().await("campaigning");
@@ -77,7 +77,7 @@ class ElectTest extends CommandsOnRedis {
   }
 
   @Test
-  void aLeaderThatLosesStopsItsCommandAndCampaignsAgain() throws Exception {
+  void aLeaderThatLosesTheLeadershipStopsItsCommandAndCampaignsAgain() throws Exception {
     Run leader =
         interlock.start(
             elect(
@@ -100,17 +100,17 @@ class ElectTest extends CommandsOnRedis {
   }
 
   @Test
-  void aLeaderThatLosesAndIsToldToEndCampaignsNoMore() throws Exception {
+  void aLeaderThatGetsSigtermAfterALossDoesNotCampaignAgain() throws Exception {
     Run leader =
         interlock.start(
             elect(
-                // The loss sends the first of the two that it takes.
+                // The script ends at the second SIGTERM; the loss sends the first.
                 "n=0; trap 'n=$((n+1)); echo ending; test $n -eq 2 && exit 0' TERM; echo in;"
                     + " while :; do sleep 0.1; done",
                 "--ttl",
                 "6s",
                 "--grace",
-                LONG));
+                LONG_TTL));
     leader.out().await("in");
     interlock.run("release", "--force", uri, name).assertDone();
     leader.out().await("ending");
@@ -122,7 +122,7 @@ class ElectTest extends CommandsOnRedis {
   }
 
   @Test
-  void sighupIsForTheCommandAndEndsNoCandidacy() throws Exception {
+  void sighupGoesToTheCommandAndDoesNotEndTheCandidacy() throws Exception {
     Run leader =
         interlock.start(
             elect("trap 'echo reloaded' HUP; echo in; while :; do sleep 0.1; done", "--ttl", "6s"));
@@ -135,7 +135,7 @@ class ElectTest extends CommandsOnRedis {
   }
 
   @Test
-  void aSignalEndsTheCampaignAndLeavesNothingBehind() throws Exception {
+  void aSignalEndsTheCampaignWithoutResidue() throws Exception {
     Run leader = interlock.start(elect(LEAD));
     token(leader);
     Run candidate = interlock.start(elect("echo in", "--verbose"));
@@ -155,7 +155,7 @@ class ElectTest extends CommandsOnRedis {
   }
 
   @Test
-  void aNameOfAnotherKindIsNoElection() throws Exception {
+  void aNameInUseAsAnotherKindIsRefused() throws Exception {
     Run reader =
         interlock.start("exec", "--shared", uri, name, "--", "sh", "-c", "echo in; read go");
     reader.out().await("in");
@@ -204,7 +204,7 @@ class ElectTest extends CommandsOnRedis {
   }
 
   @Test
-  void leaderEndsWhenNobodyReadsItsLines() throws Exception {
+  void leaderEndsWhenItsOutputIsClosed() throws Exception {
     List<String> pipe = new ArrayList<>(List.of("sh", "-c", "\"$@\" | head -n 1", "sh"));
     pipe.addAll(Interlock.commandLine("leader", "--follow", uri, name));
     Run follower = interlock.launch(Map.of(), pipe);

@@ -7,7 +7,7 @@ import dev.interlock.testbed.etcd.EtcdCluster;
 import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 
-/** Where the store cannot keep a minimum hold, the command does. */
+/** If the store cannot enforce a minimum hold, the command does. */
 class ExecOnEtcdTest {
 
   @AutoClose private final EtcdCluster etcd = Testbed.etcd().start();
@@ -25,7 +25,7 @@ class ExecOnEtcdTest {
   }
 
   @Test
-  void aSignalThatEndsTheCommandEndsTheMinimumHoldAsWell() throws Exception {
+  void aSignalThatEndsTheCommandAlsoEndsTheMinimumHold() throws Exception {
     Run holder = exec("trap 'exit 3' TERM; echo in; while :; do sleep 0.1; done");
     holder.out().await("in");
     holder.signal("TERM");

@@ -16,13 +16,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Several shells, one lock. */
+/** Several commands that compete for one lock. */
 class ExecOnRedisTest extends CommandsOnRedis {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   @Test
-  void ofTwoShellsOnlyOneIsInside() throws Exception {
+  void onlyOneOfTwoShellsHoldsTheLock() throws Exception {
     Run first = interlock.launch(exec(HOLD));
     long firstToken = token(first);
     Run second = interlock.launch(exec(HOLD, "--verbose"));
@@ -39,7 +39,7 @@ class ExecOnRedisTest extends CommandsOnRedis {
   }
 
   @Test
-  void ofManyShellsNeverTwoAreInside(@TempDir Path directory) throws Exception {
+  void onlyOneOfManyShellsHoldsTheLock(@TempDir Path directory) throws Exception {
     String inside = directory.resolve("inside").toString();
     List<Run> runs = new ArrayList<>();
     for (int i = 0; i < 6; i++) {
@@ -54,11 +54,11 @@ class ExecOnRedisTest extends CommandsOnRedis {
   }
 
   @Test
-  void whenTheHolderIsKilledTheNextIsInWithinTheTtlPlusTwoSecondsAndItsChildGoesOn()
+  void whenTheHolderIsKilledTheNextAcquiresWithinTheTtlPlusTwoSecondsAndTheOrphanGoesOn()
       throws Exception {
     Duration bound = Duration.ofSeconds(6 + 2);
     List<Duration> waited = new ArrayList<>();
-    // A machine that stalls for a second does so once; a command that is too slow always is.
+    // A stall of the machine makes one attempt late; a command that is too slow makes all late.
     do {
       waited.add(waitAfterKill());
     } while (waited.get(waited.size() - 1).compareTo(bound) > 0 && waited.size() < 3);
@@ -93,7 +93,7 @@ class ExecOnRedisTest extends CommandsOnRedis {
   }
 
   @Test
-  void aHolderThatStoodStillForLongerThanItsTtlEndsItsChildWith76() throws Exception {
+  void aHolderStoppedForLongerThanItsTtlEndsItsChildAndExitsWith76() throws Exception {
     Run holder = interlock.launch(exec("echo in; read go; echo not reached", "--ttl", "4s"));
     holder.out().await("in");
     holder.signal("STOP");
@@ -105,7 +105,7 @@ class ExecOnRedisTest extends CommandsOnRedis {
   }
 
   @Test
-  void gives75WhenTheLockIsNotHadInTime() throws Exception {
+  void exitsWith75WhenTheLockIsNotAcquiredInTime() throws Exception {
     Run holder = interlock.start(exec(HOLD));
     token(holder);
     interlock.run(exec("echo in", "--wait", "4s")).assertFailed(75, " within 4.0 s: held by ");
@@ -115,7 +115,7 @@ class ExecOnRedisTest extends CommandsOnRedis {
   }
 
   @Test
-  void aSignalEndsTheWaitingAndLeavesNothingBehind() throws Exception {
+  void aSignalEndsTheWaitWithoutResidue() throws Exception {
     Run holder = interlock.start(exec(HOLD));
     token(holder);
     Run interrupted = interlock.start(exec("echo in", "--verbose"));
@@ -155,7 +155,7 @@ class ExecOnRedisTest extends CommandsOnRedis {
   }
 
   @Test
-  void releasesTheLockOnlyWhenWhatTheChildLeftBehindHasEnded(@TempDir Path directory)
+  void releasesTheLockOnlyWhenTheProcessesThatTheChildLeftBehindHaveEnded(@TempDir Path directory)
       throws Exception {
     Path go = directory.resolve("go"); // Java closes the input of a child that has ended
     Run holder =
@@ -169,7 +169,7 @@ class ExecOnRedisTest extends CommandsOnRedis {
   }
 
   @Test
-  void aLockThatIsDeletedBehindItsBackEndsTheChildWith76WhenItHasCleanedUp() throws Exception {
+  void whenTheLockIsDeletedTheChildCleansUpAndTheExitCodeIs76() throws Exception {
     Run holder =
         interlock.start(
             exec(
@@ -190,7 +190,7 @@ class ExecOnRedisTest extends CommandsOnRedis {
   }
 
   @Test
-  void aLockThatIsForcedEndsTheChildWith76AndKillsWhatStays() throws Exception {
+  void aForcedReleaseKillsAChildThatIgnoresSigtermAndTheExitCodeIs76() throws Exception {
     Run holder =
         interlock.start(
             exec(
@@ -211,14 +211,14 @@ class ExecOnRedisTest extends CommandsOnRedis {
   }
 
   @Test
-  void aChildThatEndsUnderALockTakenFromItIsReportedToo() throws Exception {
+  void aLossThatIsFoundOnlyAtTheReleaseIsReported() throws Exception {
     Run holder = interlock.start(exec("echo in; read go; exit 0", "--ttl", "10m"));
     holder.out().await("in");
     assertEquals(1L, redis.call("DEL", lockKey()));
     holder.type("go");
     Result result = holder.await();
     assertEquals(76, result.exitCode());
-    assertTrue(result.err().contains("was already lost when it was to be released"), result::err);
+    assertTrue(result.err().contains("was lost before its release"), result::err);
   }
 
   private String lockKey() {

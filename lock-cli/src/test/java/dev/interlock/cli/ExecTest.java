@@ -20,9 +20,9 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** How {@code exec} treats its child; for all of this one process is enough, and no server. */
+/** {@code exec} and its child, without a server. */
 class ExecTest {
-  /** What is wrong with a command line is said before any server is asked. */
+  /** A wrong command line must be reported before any connection is opened. */
   private static final String UNREACHABLE = "redis://127.0.0.1:1";
 
   private static final String SHOW_TOKEN = "echo $INTERLOCK_TOKEN; exit 5";
@@ -33,13 +33,13 @@ class ExecTest {
   @AutoClose private final Interlock interlock = new Interlock();
 
   @Test
-  void runsACommandWithNoServerAtAll() throws Exception {
+  void runsACommandWithoutAServer() throws Exception {
     assertEquals(new Result(0, "", ""), interlock.run("exec", "memory:x", "demo", "--", "true"));
   }
 
   @ParameterizedTest
   @ValueSource(ints = {1, 7, 75, 255})
-  void exitsAsTheChildDoes(int exitCode) throws Exception {
+  void exitsWithTheExitCodeOfTheChild(int exitCode) throws Exception {
     assertEquals(exitCode, interlock.run(exec("exit " + exitCode)).exitCode());
   }
 
@@ -50,7 +50,7 @@ class ExecTest {
   }
 
   @Test
-  void leavesInputOutputAndErrorToTheChildAndTellsItNameAndToken() throws Exception {
+  void passesStandardStreamsNameAndTokenToTheChild() throws Exception {
     Run run =
         interlock.launch(
             Map.of("INTERLOCK_TOKEN", "outer", "INTERLOCK_NAME", "outer"),
@@ -69,7 +69,7 @@ class ExecTest {
   }
 
   @Test
-  void passesArgumentsOnAsTheyAre(@TempDir Path directory) throws Exception {
+  void passesArgumentsOnUnchanged(@TempDir Path directory) throws Exception {
     List<String> arguments =
         List.of("@file", "'quoted'", "two words", "", "--", "-v", "--help", "ü€😀", "${user.home}");
     List<String> command =
@@ -88,7 +88,7 @@ class ExecTest {
   }
 
   @Test
-  void refusesArgumentsThatTheLocaleMutilates(@TempDir Path directory) throws Exception {
+  void refusesArgumentsThatTheLocaleCannotExpress(@TempDir Path directory) throws Exception {
     List<String> command = Interlock.commandLine("exec", uri, "ü", "--", "true");
     interlock.runIn("C", command, directory).assertFailed(2, "set LC_ALL=C.UTF-8");
   }
@@ -125,7 +125,7 @@ class ExecTest {
   }
 
   @Test
-  void exitsAsTheChildDoesThatASignalEnded() throws Exception {
+  void exitsWithTheExitCodeOfAChildThatASignalEnded() throws Exception {
     Run run = interlock.start(exec("echo ready; exec sleep 600"));
     run.out().await("ready");
     run.signal("TERM");
@@ -133,7 +133,7 @@ class ExecTest {
   }
 
   @Test
-  void leavesWhatIsTypedAtTheTerminalToTheTerminal(@TempDir Path directory) throws Exception {
+  void doesNotRepeatAControlCThatTheTerminalSends(@TempDir Path directory) throws Exception {
     requireTerminal();
     Path script =
         Files.writeString(
@@ -166,7 +166,7 @@ class ExecTest {
     assertEquals(1, count("interrupted", result.out()), result::out);
   }
 
-  /** A chroot without /dev/pts has none to give. */
+  /** Skips the test where there are no terminals, as in a chroot without /dev/pts. */
   private void requireTerminal() throws Exception {
     List<String> command =
         List.of("script", "--quiet", "--return", "--command", "true", "/dev/null");
@@ -175,12 +175,12 @@ class ExecTest {
   }
 
   @Test
-  void doesNotKeepTheLockForADaemonThatDropsTheMark() throws Exception {
+  void doesNotKeepTheLockForADaemonWithoutTheVariable() throws Exception {
     Run run =
         interlock.start(
             exec(
                 "(unset INTERLOCK_EXEC; exec sleep 600 >/dev/null 2>&1 </dev/null) & p=$!;"
-                    // Until then it has what its parent has.
+                    // Until exec(2) the process still has its parent's variables.
                     + " until read -r name </proc/$p/comm && test \"$name\" = sleep;"
                     + " do sleep 0.05; done; echo $p"));
     Result result = run.await();
@@ -208,14 +208,14 @@ class ExecTest {
   }
 
   @Test
-  void endsTheChildAlsoIfTheMessagesAreNotRead(@TempDir Path directory) throws Exception {
+  void endsTheChildEvenIfNobodyReadsTheMessages(@TempDir Path directory) throws Exception {
     String unread = directory.resolve("unread").toString();
     List<String> command =
         new ArrayList<>(
             List.of(
                 "sh",
                 "-c",
-                // Open for reading too, so that it can be filled to the brim.
+                // Open for reading as well, so that it can be filled completely.
                 "mkfifo '"
                     + unread
                     + "' && exec 3<>'"
@@ -230,7 +230,7 @@ class ExecTest {
   }
 
   @Test
-  void losesTheLeaseOfAUriThatForbidsRenewalAtItsTtl() throws Exception {
+  void losesTheLeaseAfterTheTtlIfTheUriForbidsRenewal() throws Exception {
     Result result =
         interlock.run(
             "exec", "--ttl", "200ms", uri + "?autoRenew=false", "job", "--", "sleep", "600");
@@ -239,7 +239,7 @@ class ExecTest {
   }
 
   @Test
-  void saysWhatItDoesIfAsked() throws Exception {
+  void verboseReportsEachStep() throws Exception {
     Result result = interlock.run("exec", "--verbose", uri, "job", "--", "true");
     assertEquals(
         """
@@ -253,7 +253,7 @@ class ExecTest {
 
   @ParameterizedTest
   @ValueSource(strings = {"--shared", "--exclusive", "--permits=1/1", "--permits=2/3"})
-  void runsTheChildWithEveryShareOfTheName(String share) throws Exception {
+  void runsTheChildWithEveryKindOfLock(String share) throws Exception {
     Result result =
         interlock.run(
             "exec", share, "--wait=0s", "--ttl=9s", uri, "job", "--", "sh", "-c", SHOW_TOKEN);
@@ -273,14 +273,14 @@ class ExecTest {
   @ParameterizedTest
   @ValueSource(
       strings = {"0/3", "4/3", "3", "a/b", "-1/3", "1/-3", "1/0", "1/2/3", "1 /3", "/", ""})
-  void refusesPermitsThatCannotBe(String permits) throws Exception {
+  void refusesInvalidPermits(String permits) throws Exception {
     interlock
         .run("exec", "--permits", permits, UNREACHABLE, "job", "--", "true")
         .assertFailed(2, "'--permits': \"" + permits + "\"");
   }
 
   @Test
-  void refusesMorePermitsThanCanBe() throws Exception {
+  void refusesMorePermitsThanAnIntCanCount() throws Exception {
     for (String permits : List.of("1/2147483648", "2147483648/3", "1/99999999999999999999")) {
       interlock
           .run("exec", "--permits", permits, UNREACHABLE, "job", "--", "true")
@@ -290,7 +290,7 @@ class ExecTest {
   }
 
   @Test
-  void refusesTwoSharesAtOnce() throws Exception {
+  void refusesTwoKindsOfLockAtOnce() throws Exception {
     for (List<String> two :
         List.of(
             List.of("--shared", "--exclusive"),
@@ -303,7 +303,7 @@ class ExecTest {
   }
 
   @Test
-  void refusesWhatTheBackendCannotDo() throws Exception {
+  void refusesAKindOfLockThatTheBackendLacks() throws Exception {
     String redlock = "redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3";
     interlock
         .run("exec", "--permits=1/2", redlock, "job", "--", "true")
@@ -325,7 +325,7 @@ class ExecTest {
   }
 
   @Test
-  void refusesATtlThatCannotBe() throws Exception {
+  void refusesAnInvalidTtl() throws Exception {
     interlock.run("exec", "--ttl", "0s", uri, "job", "--", "true").assertFailed(2, "--ttl");
     interlock
         .run("exec", "--ttl", "5", uri, "job", "--", "true")

@@ -18,19 +18,19 @@ import java.util.jar.JarOutputStream;
 final class ExtraJar {
   static final String SERVICE = "META-INF/services/" + LockProvider.class.getName();
 
-  /** Takes class files, by their names in a jar. */
+  /** Receives class files, with their names in a jar. */
   interface ClassFiles {
     void add(String name, byte[] content) throws IOException;
   }
 
   private ExtraJar() {}
 
-  /** Makes a jar that serves one provider, or none. */
+  /** Makes a jar whose service entry names the provider, or that has no service entry. */
   static Path in(Path directory, Class<? extends LockProvider> provider) throws IOException {
     return naming(directory, provider == null ? null : provider.getName());
   }
 
-  /** Makes a jar whose service entry names any class, or that has none. */
+  /** Makes a jar whose service entry names this class, or that has no service entry. */
   static Path naming(Path directory, String provider) throws IOException {
     Path file = Files.createTempFile(directory, "extra", ".jar");
     try (OutputStream stream = Files.newOutputStream(file);

@@ -18,15 +18,15 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * The command: in this JVM, or in a process where that is what a test is about. {@link #close()}
+ * Runs the command in this JVM, or in a process of its own where a test needs one. {@link #close()}
  * ends all runs and their children.
  */
 final class Interlock implements AutoCloseable {
 
-  /** How a run ended. */
+  /** The result of a run. */
   record Result(int exitCode, String out, String err) {
 
-    /** The run ended with this exit code and one line on stderr, which contains the part. */
+    /** Asserts that the run failed with this exit code and one error line that has this part. */
     void assertFailed(int expected, String part) {
       assertEquals(expected, exitCode, this::toString);
       assertEquals("", out);
@@ -35,7 +35,7 @@ final class Interlock implements AutoCloseable {
       assertEquals(1, err.lines().count(), err);
     }
 
-    /** The run ended well and without a word on stderr. */
+    /** Asserts that the run succeeded and wrote nothing to stderr. */
     @CanIgnoreReturnValue
     Result assertDone() {
       assertEquals(0, exitCode, this::toString);
@@ -44,14 +44,14 @@ final class Interlock implements AutoCloseable {
     }
   }
 
-  /** What a build under nohup, or in the background of a script, would have its children ignore. */
-  private static final List<String> HEED_SIGNALS = List.of("env", "--default-signal=HUP,INT");
+  /** Resets the signals that a build under nohup, or in the background of a script, ignores. */
+  private static final List<String> RESET_SIGNALS = List.of("env", "--default-signal=HUP,INT");
 
-  /** Lets a program handle signals also where this JVM has been started to ignore them. */
-  static List<String> heedingSignals(List<String> command) throws IOException {
-    List<String> heeding = new ArrayList<>(ignoresSignals() ? HEED_SIGNALS : List.of());
-    heeding.addAll(command);
-    return heeding;
+  /** Makes a program receive signals even if this JVM was started to ignore them. */
+  static List<String> receivingSignals(List<String> command) throws IOException {
+    List<String> receiving = new ArrayList<>(ignoresSignals() ? RESET_SIGNALS : List.of());
+    receiving.addAll(command);
+    return receiving;
   }
 
   private static boolean ignoresSignals() throws IOException {
@@ -74,17 +74,17 @@ final class Interlock implements AutoCloseable {
     return uri + "?requestTimeout=30s";
   }
 
-  /** How a shell would start it, with the backends that the build puts on the class path. */
+  /** {@return the command line of the command, with all backends of the build} */
   static List<String> commandLine(String... arguments) {
     return java(classPath(), Main.class.getName(), arguments);
   }
 
-  /** How a shell would start any program. */
+  /** {@return the command line of a Java program} */
   static List<String> java(String classPath, String mainClass, String... arguments) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"));
-    // A command that runs the kit has to be as patient as the tests.
+    // A command that runs the kit must wait as long as the tests do.
     String slack = System.getProperty("interlock.tck.slack");
     if (slack != null) {
       command.add("-Dinterlock.tck.slack=" + slack);
@@ -94,7 +94,7 @@ final class Interlock implements AutoCloseable {
     return command;
   }
 
-  /** The tests' class path without the tests, which have backends of their own. */
+  /** {@return the class path without the test classes, which have backends of their own} */
   static String classPath() {
     String path =
         System.getProperty("surefire.test.class.path", System.getProperty("java.class.path"));
@@ -105,12 +105,12 @@ final class Interlock implements AutoCloseable {
 
   /** Starts the command in this JVM. */
   Run start(String... arguments) {
-    return added(LocalRun.start(/* hasInput= */ true, arguments));
+    return register(LocalRun.start(/* hasInput= */ true, arguments));
   }
 
   /** Runs the command in this JVM, without an input. */
   Result run(String... arguments) throws InterruptedException {
-    return added(LocalRun.start(/* hasInput= */ false, arguments)).await();
+    return register(LocalRun.start(/* hasInput= */ false, arguments)).await();
   }
 
   /** Starts the command in a process of its own. */
@@ -118,17 +118,17 @@ final class Interlock implements AutoCloseable {
     return launch(Map.of(), commandLine(arguments));
   }
 
-  /** Starts any command line, for instance one that has {@link #commandLine} in it. */
+  /** Starts any command line, for instance one that contains {@link #commandLine}. */
   Run launch(Map<String, String> environment, List<String> command) throws IOException {
-    ProcessBuilder builder = new ProcessBuilder(heedingSignals(command));
+    ProcessBuilder builder = new ProcessBuilder(receivingSignals(command));
     builder.environment().keySet().removeIf(name -> name.startsWith("INTERLOCK_"));
     builder.environment().putAll(environment);
-    return added(new ProcessRun(builder.start()));
+    return register(new ProcessRun(builder.start()));
   }
 
   /**
-   * Runs a command line in a locale, from a script in the directory: it can hold words that the
-   * locale of the tests cannot express.
+   * Runs a command line in a locale, from a script in the directory. The script can contain words
+   * that the locale of the tests cannot express.
    */
   Result runIn(String locale, List<String> command, Path directory)
       throws IOException, InterruptedException {
@@ -136,14 +136,14 @@ final class Interlock implements AutoCloseable {
     return launch(Map.of("LC_ALL", locale), List.of("sh", script.toString())).await();
   }
 
-  /** Writes a command line for a shell. */
+  /** Quotes a command line for a shell. */
   static String script(List<String> command) {
     return command.stream()
         .map(word -> "'" + word.replace("'", "'\\''") + "'")
         .collect(Collectors.joining(" ", "exec ", ""));
   }
 
-  private Run added(Run run) {
+  private Run register(Run run) {
     started.add(run);
     return run;
   }

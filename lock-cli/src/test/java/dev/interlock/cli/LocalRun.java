@@ -13,12 +13,12 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 /**
- * A run on a thread of this JVM, which costs a tenth of a process. Its children are real, its
- * signals are calls of the command's handler. Nothing that it sets up outlives it: the context
- * class loader that {@code --classpath} sets is that of its thread.
+ * A run on a thread of this JVM, which costs a tenth of a process. Its children are real, but a
+ * signal is a call of the command's handler. {@code --classpath} sets the context class loader of
+ * this thread only, so nothing that a run sets up outlives it.
  */
 final class LocalRun extends Run implements ProcessContext {
-  private static final Duration END_LIMIT = Duration.ofMinutes(1);
+  private static final Duration END_TIMEOUT = Duration.ofMinutes(1);
 
   private final boolean hasInput;
   private final Thread thread;
@@ -49,7 +49,7 @@ final class LocalRun extends Run implements ProcessContext {
     thread.setDaemon(true);
   }
 
-  /** Starts a run; without an input its children read the end of it at once. */
+  /** Starts a run; without an input, its children read the end of the input at once. */
   static LocalRun start(boolean hasInput, String... arguments) {
     LocalRun run = new LocalRun(hasInput, arguments);
     run.thread.start();
@@ -58,24 +58,24 @@ final class LocalRun extends Run implements ProcessContext {
 
   @Override
   public void handleSignals(Consumer<TerminationSignal> newHandler) {
-    boolean late;
+    boolean endedBefore;
     synchronized (this) {
       handler = Optional.of(newHandler);
-      late = ended;
+      endedBefore = ended;
     }
-    if (late) {
+    if (endedBefore) {
       newHandler.accept(TerminationSignal.TERM);
     }
   }
 
-  /** Leaves the log alone, which is that of all tests. */
+  /** Does nothing, because all tests share one log. */
   @Override
   public void configureLog(boolean debug) {}
 
   @Override
   public synchronized Process start(ProcessBuilder child) throws IOException {
     if (child.command().get(0).equals("sh")) {
-      child.command(Interlock.heedingSignals(child.command()));
+      child.command(Interlock.receivingSignals(child.command()));
     }
     Process process = child.start();
     children.add(process);
@@ -128,7 +128,7 @@ final class LocalRun extends Run implements ProcessContext {
       current = handler;
     }
     if (thread.isAlive()) {
-      current.ifPresent(handling -> handling.accept(TerminationSignal.TERM));
+      current.ifPresent(consumer -> consumer.accept(TerminationSignal.TERM));
     }
     long start = System.nanoTime();
     while (thread.isAlive()) {
@@ -139,8 +139,8 @@ final class LocalRun extends Run implements ProcessContext {
         Thread.currentThread().interrupt();
         return;
       }
-      thread.interrupt(); // a hold for a minimum time, for instance
-      if (System.nanoTime() - start > END_LIMIT.toNanos()) {
+      thread.interrupt(); // ends a minimum hold, for instance
+      if (System.nanoTime() - start > END_TIMEOUT.toNanos()) {
         AssertionError stuck = new AssertionError("the command does not end");
         stuck.setStackTrace(thread.getStackTrace());
         throw stuck;

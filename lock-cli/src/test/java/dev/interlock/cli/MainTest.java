@@ -14,7 +14,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** What all commands have in common. */
+/** Behaviour that all commands share. */
 class MainTest {
   @AutoClose private final Interlock interlock = new Interlock();
 
@@ -59,13 +59,13 @@ class MainTest {
   }
 
   @Test
-  void tellsItsVersion() throws Exception {
+  void printsItsVersion() throws Exception {
     String version = interlock.run("--version").assertDone().out();
     assertTrue(version.matches("(?s)interlock \\d+\\.\\d+\\.\\d+\\S*\nJava .*"), version);
   }
 
   @Test
-  void wrongUsageIsOneLineThatSaysWhatWouldBeRight() throws Exception {
+  void wrongUsageIsReportedInOneLineWithASuggestion() throws Exception {
     interlock
         .run()
         .assertFailed(
@@ -85,20 +85,20 @@ class MainTest {
   }
 
   @Test
-  void aNameThatCannotBeIsRefused() throws Exception {
+  void anInvalidNameIsRefused() throws Exception {
     interlock.run("inspect", "memory:x", "").assertFailed(2, "must not be empty");
     interlock.run("exec", "memory:x", "a".repeat(256), "--", "true").assertFailed(2, "255");
   }
 
   @Test
-  void aUriThatCannotWorkIsRefused() throws Exception {
+  void anInvalidUriIsRefused() throws Exception {
     interlock.run("inspect", "nosuch://host", "job").assertFailed(2, "memory:demo");
     interlock.run("inspect", "memory:x?trem=1s", "job").assertFailed(2, "trem");
     interlock.run("inspect", "no uri at all", "job").assertFailed(2, "scheme");
   }
 
   @Test
-  void theUriMayBeInAFile(@TempDir Path directory) throws Exception {
+  void theUriCanBeReadFromAFile(@TempDir Path directory) throws Exception {
     Path file = Files.writeString(directory.resolve("uri"), "memory:x?label=me\n");
     interlock.run("inspect", "file:" + file, "job").assertDone();
     interlock.run("inspect", "env:NO_SUCH", "job").assertFailed(2, "environment variable NO_SUCH");
@@ -131,7 +131,7 @@ class MainTest {
   }
 
   @Test
-  void stackTracesAreForThoseWhoAskForThem() throws Exception {
+  void onlyDebugPrintsStackTraces() throws Exception {
     Result plain = interlock.run("inspect", "nosuch:x", "job");
     plain.assertFailed(2, "nosuch");
     Result debug = interlock.run("inspect", "--debug", "nosuch:x", "job");
@@ -141,7 +141,7 @@ class MainTest {
   }
 
   @Test
-  void theUriAndTheWishForALogMayBeInTheEnvironment() throws Exception {
+  void theEnvironmentCanSetTheUriAndTheLogLevel() throws Exception {
     String uri = "memory:x?autoRenew=false&ttl=200ms";
     Result quiet = runInEnvironment(Map.of("INTERLOCK_URI", uri));
     assertEquals(76, quiet.exitCode());

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** {@code inspect}, {@code list} and {@code release}, as an operator uses them. */
+/** {@code inspect}, {@code list} and {@code release}. */
 class OperatorTest {
   @AutoClose private static RedisServer redis;
   private static String uri;
@@ -61,7 +61,7 @@ class OperatorTest {
   }
 
   @Test
-  void nothingThatATerminalWouldObeyIsShown() throws Exception {
+  void controlCharactersAreNotPrinted() throws Exception {
     String text = interlock.run("inspect", uri, "\u001b[2Jjob").assertDone().out();
     assertTrue(text.startsWith("lock       ?[2Jjob"), text);
   }
@@ -89,7 +89,7 @@ class OperatorTest {
   }
 
   @Test
-  void aListingThatIsNotCompleteShowsWhatItHasAndFails() throws Exception {
+  void anIncompleteListingShowsTheReadableLocksAndFails() throws Exception {
     try (ZooKeeperEnsemble zookeeper = Testbed.zookeeper().start()) {
       for (String user : List.of("one", "another")) {
         String own = Interlock.patient(zookeeper.uri().replace("//", "//" + user + ":password@"));
@@ -107,7 +107,7 @@ class OperatorTest {
   }
 
   @Test
-  void forcedReleaseSaysWhoseLockItTook() throws Exception {
+  void forcedReleaseNamesTheFormerHolder() throws Exception {
     Run holder = hold("");
     holder.out().await("in");
     Result result = interlock.run("release", "--force", uri, name).assertDone();

@@ -12,20 +12,18 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
-/**
- * What a command and its children have written so far, line by line, and a way to wait for more.
- */
+/** The lines that a command and its children have written so far. Tests can wait for more. */
 final class Output {
-  private static final Duration LIMIT = Duration.ofSeconds(60);
+  private static final Duration TIMEOUT = Duration.ofSeconds(60);
 
   private final List<String> lines = new ArrayList<>();
 
-  /** The streams that have not ended. */
-  private int open;
+  /** The number of streams that have not ended. */
+  private int openStreams;
 
   /** Adds the lines of a stream, until it ends. */
   void read(InputStream stream, String name) {
-    opened();
+    addStream();
     Thread reader =
         new Thread(
             () -> {
@@ -37,7 +35,7 @@ final class Output {
               } catch (IOException e) {
                 throw new UncheckedIOException(e);
               } finally {
-                closed();
+                endStream();
               }
             },
             name);
@@ -47,7 +45,7 @@ final class Output {
 
   /** Adds the lines that are written, until the writer is closed. */
   Writer writer() {
-    opened();
+    addStream();
     return new Writer() {
       private final StringBuilder line = new StringBuilder();
 
@@ -75,17 +73,17 @@ final class Output {
             add(line.toString());
           }
         }
-        closed();
+        endStream();
       }
     };
   }
 
-  private synchronized void opened() {
-    open++;
+  private synchronized void addStream() {
+    openStreams++;
   }
 
-  private synchronized void closed() {
-    open--;
+  private synchronized void endStream() {
+    openStreams--;
     notifyAll();
   }
 
@@ -105,30 +103,35 @@ final class Output {
       }
       if (!waitForMore(start)) {
         throw new AssertionError(
-            "no line with \"" + text + "\"" + (open == 0 ? "" : " in time") + " in: " + lines);
+            "no line with \""
+                + text
+                + "\""
+                + (openStreams == 0 ? "" : " in time")
+                + " in: "
+                + lines);
       }
     }
   }
 
-  /** All lines until the end of the last stream. */
+  /** Waits until all streams have ended, and returns all lines. */
   synchronized String all() throws InterruptedException {
     long start = System.nanoTime();
     while (waitForMore(start)) {
-      // until nothing is open
+      // wait on
     }
-    if (open > 0) {
+    if (openStreams > 0) {
       throw new AssertionError("the output has not ended; so far: " + lines);
     }
     return String.join("\n", lines);
   }
 
-  /** Waits for a change; returns false without one if there will be none, or none in time. */
+  /** Waits for a change; returns false if all streams have ended, or nothing changed in time. */
   private synchronized boolean waitForMore(long start) throws InterruptedException {
-    long left = LIMIT.toNanos() - (System.nanoTime() - start);
-    if (open == 0 || left <= 0) {
+    long remaining = TIMEOUT.toNanos() - (System.nanoTime() - start);
+    if (openStreams == 0 || remaining <= 0) {
       return false;
     }
-    TimeUnit.NANOSECONDS.timedWait(this, left);
+    TimeUnit.NANOSECONDS.timedWait(this, remaining);
     return true;
   }
 

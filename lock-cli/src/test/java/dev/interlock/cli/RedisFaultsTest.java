@@ -17,7 +17,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** A server that fails, is absent, or refuses the command. */
+/** Commands on a Redis server that fails, is absent, or refuses them. */
 class RedisFaultsTest {
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
@@ -35,7 +35,7 @@ class RedisFaultsTest {
 
   @AfterEach
   void endAll() {
-    redis.heal(); // first, for the releases
+    redis.heal(); // first, so that releases succeed
     interlock.close();
   }
 
@@ -66,7 +66,7 @@ class RedisFaultsTest {
   }
 
   @Test
-  void somethingElseUnderTheLocksNameIsAWrongSetting() throws Exception {
+  void aForeignKeyUnderTheLocksNameIsAWrongSetting() throws Exception {
     redis.call("LPUSH", "interlock:{list}", "value");
     String uri = Interlock.patient(redis.uri());
     interlock.run("exec", uri, "list", "--", "true").assertFailed(2, "list");
@@ -82,7 +82,7 @@ class RedisFaultsTest {
   }
 
   @Test
-  void theChildIsEndedWhenTheServerStaysAway() throws Exception {
+  void theChildIsEndedWhenTheServerDoesNotComeBackInTime() throws Exception {
     Run run = interlock.start(exec("echo in; read go", "--ttl", "6s"));
     run.out().await("in");
     redis.kill();
@@ -106,7 +106,7 @@ class RedisFaultsTest {
   }
 
   @Test
-  void aReleaseThatIsNotConfirmedIsToldAndExitsAsTheChildDoes() throws Exception {
+  void anUnconfirmedReleaseIsReportedAndKeepsTheExitCodeOfTheChild() throws Exception {
     Run run = interlock.start(exec("echo in; read go; exit 5", "--ttl", "10m"));
     run.out().await("in");
     redis.kill();
@@ -120,7 +120,7 @@ class RedisFaultsTest {
   void anOutageThatEndsAWaitDoesNotEndACampaign() throws Exception {
     Run leader = interlock.start(exec("echo in; read go", "--ttl", "10m"));
     leader.out().await("in");
-    // A killed server refuses at once; a busy one may take its time to answer.
+    // A killed server refuses at once, but a busy one may take long to answer.
     String patient = Interlock.patient(redis.uri());
     Run candidate =
         interlock.start(

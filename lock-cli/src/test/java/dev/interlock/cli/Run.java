@@ -21,7 +21,7 @@ abstract class Run {
     return err;
   }
 
-  /** The process that the command runs in. */
+  /** {@return the identifier of the process that the command runs in} */
   abstract long pid();
 
   abstract boolean isAlive();
@@ -29,7 +29,7 @@ abstract class Run {
   /** Sends a signal, by its name without SIG. */
   abstract void signal(String name) throws IOException, InterruptedException;
 
-  /** The standard input, which the child inherits. */
+  /** {@return the standard input, which the child inherits} */
   abstract OutputStream input();
 
   /** Waits for the exit code. */
@@ -47,7 +47,10 @@ abstract class Run {
   final Result await() throws InterruptedException {
     int exitCode =
         exitCode(Duration.ofMinutes(2))
-            .orElseThrow(() -> new AssertionError("still running; err so far: " + err.soFar()));
+            .orElseThrow(
+                () ->
+                    new AssertionError(
+                        "the command is still running; stderr so far: " + err.soFar()));
     return new Result(exitCode, out.all(), err.all());
   }
 

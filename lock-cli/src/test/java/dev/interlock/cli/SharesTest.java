@@ -13,13 +13,13 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Several shells that share a name: {@code exec} as reader, writer and with permits. */
+/** Several commands that share a name: {@code exec} as reader, writer and with permits. */
 class SharesTest extends CommandsOnRedis {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
   @Test
-  void readersAreInTogetherWhileTheWriterWaits() throws Exception {
+  void readersRunTogetherWhileTheWriterWaits() throws Exception {
     Run first = hold("--shared");
     long firstToken = token(first);
     Run second = hold("--shared");
@@ -45,7 +45,7 @@ class SharesTest extends CommandsOnRedis {
   }
 
   @Test
-  void whenAReaderIsKilledTheWriterIsInAfterItsTtl() throws Exception {
+  void whenAReaderIsKilledTheWriterRunsAfterItsTtl() throws Exception {
     Run reader = interlock.launch(exec(HOLD, "--shared", "--ttl", "4s"));
     token(reader);
     Run writer = interlock.start(exec(HOLD, "--exclusive", "--verbose"));
@@ -57,7 +57,7 @@ class SharesTest extends CommandsOnRedis {
   }
 
   @Test
-  void ofThreeShellsTwoHaveAPermit() throws Exception {
+  void onlyTwoOfThreeShellsHaveAPermit() throws Exception {
     Run first = hold("--permits", "1/2");
     Run second = hold("--permits", "1/2");
     assertTrue(token(first) != token(second));
@@ -77,7 +77,7 @@ class SharesTest extends CommandsOnRedis {
   }
 
   @Test
-  void severalPermitsAreAllOrNone() throws Exception {
+  void severalPermitsAreAcquiredAllOrNone() throws Exception {
     Run two = hold("--permits", "2/3");
     token(two);
     interlock

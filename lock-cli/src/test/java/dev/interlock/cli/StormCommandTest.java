@@ -15,7 +15,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The command runs storms; their findings are tested in lock-storm. */
+/** The command runs storms; {@code lab/storm} tests their verdicts. */
 class StormCommandTest {
   @TempDir private Path directory;
 
@@ -38,7 +38,7 @@ class StormCommandTest {
     assertTrue(json.get("passed").getAsBoolean());
     JsonObject storm = json.getAsJsonArray("storms").get(0).getAsJsonObject();
     assertTrue(storm.getAsJsonObject("operations").get("grants").getAsLong() > 0, storm::toString);
-    assertFalse(storm.getAsJsonArray("faults").isEmpty(), "nothing was done at all");
+    assertFalse(storm.getAsJsonArray("faults").isEmpty(), "no fault was injected");
     storm
         .getAsJsonArray("faults")
         .forEach(
@@ -47,13 +47,13 @@ class StormCommandTest {
                     fault.getAsJsonObject().get("target").getAsString().startsWith("client-"),
                     fault::toString));
     String page = Files.readString(directory.resolve("index.html"));
-    assertTrue(page.contains("<svg class=\"storm\""), "no picture");
-    assertFalse(page.contains("<script"), "a script");
+    assertTrue(page.contains("<svg class=\"storm\""), "the page has no picture");
+    assertFalse(page.contains("<script"), "the page has a script");
     assertTrue(Files.exists(directory.resolve("results.md")));
   }
 
   @Test
-  void controlCEndsItWithAVerdictOnWhatThereWas() throws Exception {
+  void controlCEndsTheStormWithAVerdict() throws Exception {
     Run run = interlock.start("storm", "memory:storm", "--for", "1h", "--report", directory + "");
     run.err().await("the storm begins");
     run.signal("INT");
@@ -64,7 +64,7 @@ class StormCommandTest {
   }
 
   @Test
-  void aStoreThatDoesNotAnswerIsOneLine() throws Exception {
+  void anUnreachableStoreIsReportedInOneLine() throws Exception {
     int port = Testbed.freePort();
     String uri = "redis://:s3cret@127.0.0.1:" + port;
     Result result = interlock.run("storm", uri, "--for", "5s");
@@ -74,7 +74,7 @@ class StormCommandTest {
   }
 
   @Test
-  void whatCannotWorkIsOneLine() throws Exception {
+  void wrongUsageIsReportedInOneLine() throws Exception {
     interlock.run("storm", "nosuch:x").assertFailed(2, "memory");
     interlock.run("storm", "memory:x?tern=1s", "--for", "5s").assertFailed(2, "tern");
     interlock.run("storm", "--backends", "nosuch").assertFailed(2, "the backends are memory");
@@ -83,7 +83,7 @@ class StormCommandTest {
     interlock.run("storm", "memory:x", "--for", "1s").assertFailed(2, "lasts from 5s");
     interlock.run("storm", "memory:x", "--for", "soon").assertFailed(2, "soon");
     interlock.run("storm", "memory:x", "--seed", "x").assertFailed(2, "--seed");
-    interlock.run("storm", "memory:x", "--at-once", "0").assertFailed(2, "must be 1 to 64");
+    interlock.run("storm", "memory:x", "--at-once", "0").assertFailed(2, "must be from 1 to 64");
     Path file = Files.writeString(directory.resolve("file"), "");
     interlock
         .run("storm", "memory:x", "--report", file.resolve("below").toString())

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.AutoClose;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** The command runs the kit; its verdicts are tested in lock-tck. */
+/** The command runs the kit; {@code lock-tck} tests its verdicts. */
 class TckCommandTest {
   @TempDir private Path directory;
 
@@ -51,7 +51,7 @@ class TckCommandTest {
   }
 
   @Test
-  void whatCannotRunIsOneLine() throws Exception {
+  void whatCannotRunIsReportedInOneLine() throws Exception {
     interlock.run("tck").assertFailed(2, "URI");
     interlock.run("tck", "nosuch:x").assertFailed(2, "memory:demo");
     interlock.run("tck", "memory:x", "--rules", "EXCL-99").assertFailed(2, "EXCL-99");
@@ -60,7 +60,7 @@ class TckCommandTest {
   }
 
   @Test
-  void aJarThatCannotServeIsOneLine() throws Exception {
+  void anUnusableJarIsReportedInOneLine() throws Exception {
     interlock
         .run("tck", "--classpath", ExtraJar.in(directory, null).toString(), "tiny:x")
         .assertFailed(2, "META-INF/services");
@@ -74,7 +74,7 @@ class TckCommandTest {
   }
 
   @Test
-  void theHelpTellsTheExitCodes() throws Exception {
+  void theHelpListsTheExitCodes() throws Exception {
     String help = interlock.run("tck", "--help").assertDone().out();
     for (String expected : List.of("at least one rule failed", "could not run")) {
       assertTrue(help.contains(expected), help);

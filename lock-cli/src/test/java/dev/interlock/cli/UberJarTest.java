@@ -18,10 +18,10 @@ import java.util.Enumeration;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** All backends in one jar that kept only one of the files of each service, or none. */
+/** All backends merged into one jar in which the service files were lost. */
 class UberJarTest {
 
-  /** Has classes of its own, and finds no more service files than such a jar has. */
+  /** Loads its own copy of all classes, and finds no service files. */
   private static final class UberJar extends URLClassLoader {
     UberJar() throws MalformedURLException {
       super(classPath(), ClassLoader.getPlatformClassLoader());
@@ -43,7 +43,7 @@ class UberJarTest {
           : super.findResources(name);
     }
 
-    /** Opens a client by this jar's classes, and returns what they throw. */
+    /** Opens a client of this jar's classes, and returns the exception. */
     Throwable failureToOpen(String uri) throws Exception {
       Thread thread = Thread.currentThread();
       ClassLoader before = thread.getContextClassLoader();
@@ -61,7 +61,7 @@ class UberJarTest {
   }
 
   @Test
-  void theMessageNamesTheFilesToJoin() throws Exception {
+  void theMessageNamesTheServiceFilesToMerge() throws Exception {
     Map<String, String> artifacts =
         Map.of(
             "redis://localhost", "lock-redis",

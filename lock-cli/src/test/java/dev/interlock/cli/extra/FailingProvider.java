@@ -7,7 +7,7 @@ import dev.interlock.spi.LockProvider;
 import dev.interlock.spi.LockUri;
 import java.util.Set;
 
-/** A provider that fails as soon as it is made. */
+/** A provider whose constructor fails. */
 public final class FailingProvider implements LockProvider {
   public FailingProvider() {
     throw new IllegalStateException("half installed");

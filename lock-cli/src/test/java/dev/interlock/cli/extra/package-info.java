@@ -1,2 +1,2 @@
-/** Backends of third parties, for the user to put on the class path. */
+/** Third-party backends that a user puts on the class path. */
 package dev.interlock.cli.extra;
