@@ -25,53 +25,52 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.xml.sax.InputSource;
 
-/** Storms over every backend, side by side. */
+/** Runs a storm over each backend, side by side. */
 class StormsTest {
   private static final List<String> BACKENDS =
       List.of("memory", "redis", "redlock", "zookeeper", "etcd", "postgresql", "mariadb");
 
-  /** Of each of these a sample has one. */
-  private static final List<List<String>> ALIKE =
+  /** Groups of similar backends; a sample has one of each group. */
+  private static final List<List<String>> GROUPS =
       List.of(
           List.of("memory"),
           List.of("redis", "redlock"),
           List.of("zookeeper", "etcd"),
           List.of("postgresql", "mariadb"));
 
-  /** Those with readers, or permits. */
-  private static final Set<String> SHARED = Set.of("memory", "zookeeper");
+  /** The backends with read-write locks or semaphores. */
+  private static final Set<String> WITH_SHARES = Set.of("memory", "zookeeper");
 
-  /** Every lane of the plan has its turn, within the failure model and beyond. */
+  /** Every lane of the plan has faults, inside the failure model and beyond it. */
   @Test
   void everyBackendKeepsTheContractInAShortStorm(@TempDir Path directory) throws Exception {
     Optional<Sample> sample = Sample.ofRun();
-    List<String> backends = sample.map(StormsTest::drawn).orElse(BACKENDS);
-    long seed = sample.map(drawn -> drawn.draw("storms")).orElseGet(System::nanoTime);
-    assertKept(backends, Duration.ofSeconds(12), seed, /* fewestFaults= */ 1, directory);
+    List<String> backends = sample.map(StormsTest::draw).orElse(BACKENDS);
+    long seed = sample.map(s -> s.draw("storms")).orElseGet(System::nanoTime);
+    assertKept(backends, Duration.ofSeconds(12), seed, /* minFaults= */ 1, directory);
   }
 
-  private static List<String> drawn(Sample sample) {
-    return ALIKE.stream()
-        .map(alike -> alike.get((int) (sample.draw(alike.toString()) % alike.size())))
+  private static List<String> draw(Sample sample) {
+    return GROUPS.stream()
+        .map(group -> group.get((int) (sample.draw(group.toString()) % group.size())))
         .toList();
   }
 
-  /** Two rounds with a calm in each. */
+  /** Two rounds, each of which ends with a time without faults. */
   @Test
   @Tag("extended")
   void everyBackendKeepsTheContractInAStorm(@TempDir Path directory) throws Exception {
-    assertKept(
-        BACKENDS, Duration.ofSeconds(65), System.nanoTime(), /* fewestFaults= */ 10, directory);
+    assertKept(BACKENDS, Duration.ofSeconds(65), System.nanoTime(), /* minFaults= */ 10, directory);
   }
 
   /**
-   * Has the storms, and looks at what is reported of them.
+   * Runs the storms, and checks their reports.
    *
    * @param seed any number
-   * @param fewestFaults so many must have taken effect on every backend that has servers
+   * @param minFaults how many faults must have taken effect on every backend that has servers
    */
   private static void assertKept(
-      List<String> backends, Duration lasting, long seed, int fewestFaults, Path directory)
+      List<String> backends, Duration lasting, long seed, int minFaults, Path directory)
       throws Exception {
     StringWriter out = new StringWriter();
     StringWriter err = new StringWriter();
@@ -105,10 +104,9 @@ class StormsTest {
       assertTrue(storm.get("lastedSeconds").getAsDouble() >= lasting.toSeconds(), name);
       JsonObject operations = storm.getAsJsonObject("operations");
       assertTrue(operations.get("grants").getAsLong() > 0, name);
-      assertTrue(!SHARED.contains(name) || operations.get("shared").getAsLong() > 0, name);
+      assertTrue(!WITH_SHARES.contains(name) || operations.get("shared").getAsLong() > 0, name);
       assertTrue(
-          name.equals("memory") || tookEffect(storm) >= fewestFaults,
-          name + ": " + tookEffect(storm));
+          name.equals("memory") || tookEffect(storm) >= minFaults, name + ": " + tookEffect(storm));
     }
     assertEquals(Set.copyOf(backends), Set.copyOf(names));
     String page = Files.readString(directory.resolve("index.html"));
@@ -120,7 +118,7 @@ class StormsTest {
     }
     String markdown = Files.readString(directory.resolve("results.md"));
     backends.forEach(name -> assertTrue(markdown.contains("\n## " + name + "\n"), name));
-    assertFalse(page.contains("<script"), "the page brings a script");
+    assertFalse(page.contains("<script"), "the page has a script");
   }
 
   private static long tookEffect(JsonObject storm) {

@@ -46,26 +46,25 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One storm over one backend: several processes use a few locks while a nemesis injects faults into
- * them, their networks and, if these are ours, the servers.
+ * Runs one storm over one backend: several processes use a few locks while a nemesis injects faults
+ * into them, their networks and, if the storm has started them, the servers.
  *
  * <p>See {@link Verdict} for the rules that are checked.
  */
 public final class StormRun {
-  private static final int LOCKS = 5;
-  private static final int OTHER_KINDS = 2;
+  private static final int EXCLUSIVE_LOCKS = 5;
+  private static final int OTHER_NAMES = 2;
 
-  /** The client that is farther away from the store than the others; the first is a process. */
-  private static final int DISTANT = 0;
+  /** The client with a longer way to the store than the others; it is a process. */
+  private static final int DISTANT_CLIENT = 0;
 
-  /** How long a message takes in each direction. */
-  private static final Duration DISTANCE = Duration.ofMillis(5);
+  private static final Duration MESSAGE_DELAY = Duration.ofMillis(5);
 
-  /** The client whose log and listeners block; a process if there are two. */
-  private static final int BLOCKED = 1;
+  /** The client whose log and listeners block; it is a process if there are two. */
+  private static final int BLOCKED_CLIENT = 1;
 
   private static final Duration SLACK = Duration.ofSeconds(4);
-  private static final Duration FIRST_ANSWER = Duration.ofSeconds(60);
+  private static final Duration FIRST_ANSWER_TIMEOUT = Duration.ofSeconds(60);
 
   private final StormSettings settings;
   private final String uri;
@@ -87,7 +86,7 @@ public final class StormRun {
    *
    * @param settings the target and kind of the storm
    * @return the result; a broken rule is a finding there, not an exception
-   * @throws Exception if the storm could not take place
+   * @throws Exception if the storm could not run
    */
   public static StormResult run(StormSettings settings) throws Exception {
     Deployment deployment = settings.start() == null ? null : settings.start().get();
@@ -103,14 +102,14 @@ public final class StormRun {
     }
   }
 
-  /** Retries while servers of the storm start: a driver that was just loaded may be slow. */
-  private static Kit start(String uri, boolean ours) throws Exception {
+  /** Retries while the storm's own servers start: a driver that was just loaded may be slow. */
+  private static Kit start(String uri, boolean ownServers) throws Exception {
     RunningTime time = new RunningTime();
     while (true) {
       try {
         return Kit.start(Harness.at(uri));
       } catch (LockUnavailableException e) {
-        if (!ours || !time.isWithin(FIRST_ANSWER)) {
+        if (!ownServers || !time.isWithin(FIRST_ANSWER_TIMEOUT)) {
           throw e;
         }
       }
@@ -118,8 +117,8 @@ public final class StormRun {
   }
 
   private Harness harness() {
-    Harness given = settings.harness();
-    return given == null ? Harness.at(uri) : given;
+    Harness harness = settings.harness();
+    return harness == null ? Harness.at(uri) : harness;
   }
 
   private boolean behindProxies() throws Exception {
@@ -127,14 +126,14 @@ public final class StormRun {
         && kit.staysBehindProxies();
   }
 
-  /** Whether other processes see the same locks. */
+  /** Whether clients of other processes see the same locks. */
   private boolean isShared() {
     return kit.info().failureModel().under(Fault.CLIENT_KILLED) != Guarantee.NOT_APPLICABLE;
   }
 
   private StormResult run() throws Exception {
     Files.createDirectories(settings.folder());
-    List<UsedName> used = UsedName.of(newNames(LOCKS), newNames(OTHER_KINDS), kit.info());
+    List<UsedName> used = UsedName.of(newNames(EXCLUSIVE_LOCKS), newNames(OTHER_NAMES), kit.info());
     List<String> names = used.stream().map(UsedName::name).toList();
     try (GuardedStore store = GuardedStore.start();
         Clients clients = new Clients();
@@ -155,21 +154,21 @@ public final class StormRun {
       List<InjectedFault> faults =
           new Nemesis(target, plan, origin).run(settings.duration(), settings.stopped());
       Duration lasted = Duration.ofNanos(System.nanoTime() - origin);
-      List<String> mayLeave = new ArrayList<>(names);
+      List<String> residueNames = new ArrayList<>(names);
       if (holder != null && killed != null) {
         holder.close();
         faults.add(killed.get());
         faults.sort(Comparator.comparing(InjectedFault::from));
-        mayLeave.addAll(holder.names());
+        residueNames.addAll(holder.names());
       }
 
-      progress("all faults have ended; every client has to get every lock");
+      progress("all faults have ended; now every client must acquire every lock");
       clients.perform(Phase.STOP);
       clients.perform(Phase.PROBE);
-      clients.outliveAbandonedLeases();
+      clients.acquireAbandonedLocks();
       clients.perform(Phase.CLOSE);
       progress("looking for residue");
-      List<String> residue = residue(mayLeave);
+      List<String> residue = residue(residueNames);
       RecordedHistory records = RecordedHistory.read(clients.all());
       Verdict verdict =
           new Verdict(records, faults, timing.bound(), origin)
@@ -178,7 +177,7 @@ public final class StormRun {
                   store.writes(),
                   residue);
       boolean passed = verdict.findings().isEmpty();
-      progress(passed ? "no violation" : "violated: " + verdict.findings());
+      progress(passed ? "no violation" : "rules broken: " + verdict.findings());
       return new StormResult(
           settings.name(),
           kit.info().name(),
@@ -200,7 +199,7 @@ public final class StormRun {
           records.resources,
           faults,
           plan,
-          verdict.held());
+          verdict.heldLeases());
     }
   }
 
@@ -220,8 +219,8 @@ public final class StormRun {
         .build();
   }
 
-  private void progress(String what) {
-    settings.progress().accept(what);
+  private void progress(String line) {
+    settings.progress().accept(line);
   }
 
   private List<String> newNames(int count) {
@@ -245,21 +244,21 @@ public final class StormRun {
               timing.ttl().toMillis(),
               timing.requestTimeout().toMillis(),
               timing.bound().toMillis(),
-              c == BLOCKED,
+              c == BLOCKED_CLIENT,
               storePort,
               journal.toString());
       Network network = proxied ? kit.network(uri).orElse(null) : null;
-      if (network != null && c == DISTANT) {
+      if (network != null && c == DISTANT_CLIENT) {
         for (Direction direction : Direction.values()) {
-          Disturbance unused = network.delay(direction, DISTANCE);
+          Disturbance unused = network.delay(direction, MESSAGE_DELAY);
         }
       }
-      String way = network == null ? uri : network.uri();
+      String clientUri = network == null ? uri : network.uri();
       clients.add(
           c < processes
               ? new ClientProcess(assignment, harness(), uri, network)
               : new ClientThreads(
-                  assignment, network, () -> harness().open(way, assignment.options())));
+                  assignment, network, () -> harness().open(clientUri, assignment.options())));
     }
   }
 

@@ -30,34 +30,34 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Storms over several backends side by side, and the report on them.
+ * Runs storms over several backends side by side, and reports on them.
  *
  * <p>Without URIs it starts disposable servers for every backend on the class path, and injects
- * faults into them. With URIs the stores are left alone: faults hit the storm's own clients only,
+ * faults into them. With URIs it leaves the stores alone: faults hit only the storm's own clients
  * and the proxies between them and the store.
  *
- * <p>A backend over which no storm is possible is reported in one line; the others go on.
+ * <p>A storm that cannot run is reported in one line; the others go on.
  *
  * @param uris stores to use, so that no servers are started; empty to start servers
  * @param backends the backends to start servers for; empty for all
- * @param clusters whether to start larger deployments, too
- * @param lasting for how long faults are injected
- * @param seed makes the schedule; the same seed repeats it
+ * @param clusters whether to start clusters as well as single servers
+ * @param duration how long faults are injected
+ * @param seed determines the schedule; the same seed repeats it
  * @param withinModel whether to leave out faults that the failure models do not cover
  * @param atOnce how many storms run at the same time
- * @param directory gets {@code index.html}, {@code results.json} and {@code results.md}; null for
- *     no report
+ * @param directory where to write {@code index.html}, {@code results.json} and {@code results.md};
+ *     null for no report
  * @param terminal whether to show progress as a bar
  * @param version the version of the program, for the report
- * @param stopped ends the storms early, with a verdict on what has happened, once it is true
- * @param out gets the verdicts
- * @param err gets progress and failures
+ * @param stopped ends the storms early once it is true, with a verdict on what has happened
+ * @param out receives the verdicts
+ * @param err receives progress and failures
  */
 public record Storms(
     List<String> uris,
     List<String> backends,
     boolean clusters,
-    Duration lasting,
+    Duration duration,
     long seed,
     boolean withinModel,
     int atOnce,
@@ -74,23 +74,23 @@ public record Storms(
     KEPT,
     /** A rule was broken; the report says which. */
     BROKEN,
-    /** Some storms could not take place; no rule was broken in the others. */
+    /** Some storms could not run; no rule was broken in the others. */
     PARTIAL,
-    /** No storm took place. */
+    /** No storm could run. */
     NOTHING
   }
 
-  private static final Duration SHORTEST = Duration.ofSeconds(5);
-  private static final Duration LONGEST = Duration.ofDays(7);
-  private static final int MOST_AT_ONCE = 64;
+  private static final Duration MIN_DURATION = Duration.ofSeconds(5);
+  private static final Duration MAX_DURATION = Duration.ofDays(7);
+  private static final int MAX_AT_ONCE = 64;
 
-  /** Beside the clients inside this process. */
-  private static final int PROCESSES = 2;
+  /** How many clients have a process of their own; one more client is in this process. */
+  private static final int CLIENT_PROCESSES = 2;
 
-  private static final int THREADS = 4;
+  private static final int THREADS_PER_CLIENT = 4;
 
-  /** For starting servers and processes, the calm at the end, and the checks. */
-  private static final Duration AROUND = Duration.ofSeconds(30);
+  /** The time for starting servers and processes, the quiet at the end, and the checks. */
+  private static final Duration OVERHEAD = Duration.ofSeconds(30);
 
   /**
    * Runs the storms, writes the report, and stops the servers that it started.
@@ -99,8 +99,8 @@ public record Storms(
    * @throws IllegalArgumentException if a setting or the name of a backend is wrong, or the
    *     directory cannot be written to
    * @throws LockConfigurationException if a URI is wrong
-   * @throws InterruptedException if the thread is interrupted; to end early there is {@code
-   *     stopped}
+   * @throws InterruptedException if the thread is interrupted; {@code stopped} ends the storms with
+   *     a verdict instead
    */
   public Outcome run() throws InterruptedException {
     List<Contender> contenders = contenders();
@@ -125,19 +125,19 @@ public record Storms(
 
   private List<Contender> contenders() {
     if (!uris.isEmpty() && !backends.isEmpty()) {
-      throw new IllegalArgumentException("give either URIs, or --backends to start servers for");
+      throw new IllegalArgumentException("give either URIs or --backends, not both");
     }
     if (!uris.isEmpty() && clusters) {
       throw new IllegalArgumentException(
-          "URIs start no servers; leave --clusters out, or the URIs");
+          "a storm over URIs starts no servers; leave --clusters out, or the URIs");
     }
-    if (lasting.compareTo(SHORTEST) < 0 || lasting.compareTo(LONGEST) > 0) {
+    if (duration.compareTo(MIN_DURATION) < 0 || duration.compareTo(MAX_DURATION) > 0) {
       throw new IllegalArgumentException(
-          "a storm lasts from " + SHORTEST.toSeconds() + "s to " + LONGEST.toDays() + "d");
+          "a storm lasts from " + MIN_DURATION.toSeconds() + "s to " + MAX_DURATION.toDays() + "d");
     }
-    if (atOnce < 1 || atOnce > MOST_AT_ONCE) {
+    if (atOnce < 1 || atOnce > MAX_AT_ONCE) {
       throw new IllegalArgumentException(
-          "--at-once must be 1 to " + MOST_AT_ONCE + ", was " + atOnce);
+          "--at-once must be from 1 to " + MAX_AT_ONCE + ", not " + atOnce);
     }
     return uris.isEmpty() ? Contender.found(clusters, backends) : Contender.at(uris);
   }
@@ -148,30 +148,30 @@ public record Storms(
     List<StormResult> results = new ArrayList<>();
     List<StormReport.Gap> gaps = new ArrayList<>();
     ExecutorService storms = Executors.newFixedThreadPool(atOnce, DaemonThreads.factory("storm"));
-    int turns = (contenders.size() + atOnce - 1) / atOnce;
+    int batches = (contenders.size() + atOnce - 1) / atOnce;
     Progress.Step step =
         new Progress.Step(
             "storms over " + names(contenders, ", ") + " with seed " + seed,
-            lasting.plus(AROUND).multipliedBy(turns));
+            duration.plus(OVERHEAD).multipliedBy(batches));
     try (Progress progress = new Progress(err, terminal, List.of(step))) {
       progress.next();
-      List<Future<StormResult>> running = new ArrayList<>();
+      List<Future<StormResult>> futures = new ArrayList<>();
       for (Contender contender : contenders) {
-        running.add(storms.submit(() -> one(contender, progress)));
+        futures.add(storms.submit(() -> runStorm(contender, progress)));
       }
       for (int i = 0; i < contenders.size(); i++) {
         try {
-          StormResult result = running.get(i).get();
+          StormResult result = futures.get(i).get();
           results.add(result);
           progress.say(StormReport.verdict(result));
         } catch (ExecutionException e) {
           Throwable cause = e.getCause() == null ? e : e.getCause();
-          if (!uris.isEmpty() && cause instanceof LockConfigurationException wrong) {
-            throw wrong;
+          if (!uris.isEmpty() && cause instanceof LockConfigurationException wrongUri) {
+            throw wrongUri;
           }
           String why = Failures.describe(cause);
           gaps.add(new StormReport.Gap(contenders.get(i).name(), why));
-          progress.say("no storm over " + contenders.get(i).name() + ": " + why);
+          progress.say("the storm over " + contenders.get(i).name() + " could not run: " + why);
         }
       }
     } finally {
@@ -183,7 +183,7 @@ public record Storms(
         started,
         Duration.ofNanos(System.nanoTime() - begin),
         seed,
-        lasting,
+        duration,
         command(contenders),
         stopped.getAsBoolean(),
         results.stream().allMatch(StormResult::passed),
@@ -197,17 +197,17 @@ public record Storms(
   }
 
   private String command(List<Contender> contenders) {
-    String what =
+    String stores =
         uris.isEmpty()
             ? "--backends " + names(contenders, ",")
             : String.join(" ", contenders.stream().map(one -> one.scheme() + ":…").toList());
     String time =
-        lasting.toMillis() % 1_000 == 0 ? lasting.toSeconds() + "s" : lasting.toMillis() + "ms";
+        duration.toMillis() % 1_000 == 0 ? duration.toSeconds() + "s" : duration.toMillis() + "ms";
     return "interlock storm %s --for %s --seed %s%s"
-        .formatted(what, time, seed, withinModel ? " --within-model" : "");
+        .formatted(stores, time, seed, withinModel ? " --within-model" : "");
   }
 
-  private StormResult one(Contender contender, Progress progress) throws Exception {
+  private StormResult runStorm(Contender contender, Progress progress) throws Exception {
     Path histories = Files.createTempDirectory("interlock-storm-");
     StormSettings settings =
         new StormSettings(
@@ -215,18 +215,18 @@ public record Storms(
             contender.uri(),
             contender.startForFaults(),
             /* harness= */ null,
-            lasting,
+            duration,
             seed,
             !withinModel,
-            PROCESSES,
-            THREADS,
+            CLIENT_PROCESSES,
+            THREADS_PER_CLIENT,
             histories,
             stopped,
             line -> progress.say(contender.name() + ": " + line));
     try {
       StormResult result = StormRun.run(settings);
       if (!result.passed() && directory != null) {
-        keep(histories, directory.resolve("histories-" + contender.name()));
+        copyHistories(histories, directory.resolve("histories-" + contender.name()));
       }
       return result;
     } finally {
@@ -234,8 +234,8 @@ public record Storms(
     }
   }
 
-  /** Keeps the histories, which explain a violation. */
-  private static void keep(Path from, Path to) throws IOException {
+  /** Copies the histories, which explain a violation. */
+  private static void copyHistories(Path from, Path to) throws IOException {
     try (Stream<Path> files = Files.walk(from)) {
       for (Path file : files.toList()) {
         Path copy = to.resolve(from.relativize(file).toString());
@@ -248,12 +248,12 @@ public record Storms(
     }
   }
 
-  /** Refuses a URI that can never work before anything is started. */
+  /** Refuses an invalid URI before anything is started. */
   private static void requireValid(String uri) {
     try {
       LockClient.open(uri).close();
     } catch (LockUnavailableException e) {
-      // That may pass; if not, the storm over it reports it.
+      // The outage may pass; if it does not, the storm over this store reports it.
     }
   }
 }

@@ -3,9 +3,9 @@
  * network and the servers; a checker then decides which rules held.
  *
  * <p>{@link dev.interlock.storm.Storms} runs storms over several backends, and {@link
- * dev.interlock.storm.StormRun} runs one of them. Its parts have packages of their own: {@code
- * nemesis} has the faults ({@link dev.interlock.storm.nemesis.FaultKind} lists them), {@code
- * workers} the clients, {@code verdict} the rules that are checked, and {@code report} the report.
+ * dev.interlock.storm.StormRun} runs one storm. The package {@code nemesis} has the faults ({@link
+ * dev.interlock.storm.nemesis.FaultKind} lists them), {@code workers} the clients, {@code verdict}
+ * the rules that are checked, and {@code report} the report.
  */
 @NullMarked
 package dev.interlock.storm;

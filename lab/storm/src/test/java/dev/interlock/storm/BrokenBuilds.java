@@ -23,15 +23,15 @@ import java.util.List;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** Locks on Redis with one mistake each, that a storm has to find. */
+/** Locks on Redis with one mistake each, which a storm must find. */
 final class BrokenBuilds {
   private static final String NAMESPACE = "interlock";
 
   private BrokenBuilds() {}
 
-  /** Opens clients with a mistake, here and in other processes. */
+  /** Opens clients with a mistake, in this process and in others. */
   abstract static class Build implements Harness {
-    abstract LockBackend broken(String uri, LockBackend right);
+    abstract LockBackend breakBackend(String uri, LockBackend correct);
 
     LockOptions options(LockOptions options) {
       return options;
@@ -44,58 +44,60 @@ final class BrokenBuilds {
 
     @Override
     public LockClient open(String uri, LockOptions options) {
-      return LockClient.using(context -> broken(uri, right(uri, context)), options(options));
+      return LockClient.using(
+          context -> breakBackend(uri, correct(uri, context)), options(options));
     }
 
-    private static LockBackend right(String uri, BackendContext context) {
+    private static LockBackend correct(String uri, BackendContext context) {
       return new RedisProvider().open(LockUri.parse(uri), context);
     }
   }
 
-  /** Validity is counted from when the reply came, and not from when the request was sent. */
+  /**
+   * Validity is counted from the arrival of the reply instead of from the sending of the request.
+   */
   static final class CountedFromReply extends Build {
-    /** No answer is waited for longer than that. */
-    private static final Duration MOST = Duration.ofSeconds(2);
+    private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
 
     @Override
-    LockBackend broken(String uri, LockBackend right) {
-      return new ForwardingBackend(right) {
+    LockBackend breakBackend(String uri, LockBackend correct) {
+      return new ForwardingBackend(correct) {
         @Override
         public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
           Attempt attempt = super.tryAcquire(claim, deadline);
           return attempt instanceof Attempt.Granted granted
-              ? new Attempt.Granted(believed(granted.grant()))
+              ? new Attempt.Granted(overstated(granted.grant()))
               : attempt;
         }
 
         @Override
         public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
-          return counted(grant, super.renew(grant, deadline));
+          return countFromReply(grant, super.renew(grant, deadline));
         }
 
         @Override
         public List<Renewal> renewAll(List<Grant> grants, Deadline deadline)
             throws InterruptedException {
-          List<Renewal> right = super.renewAll(grants, deadline);
-          List<Renewal> counted = new ArrayList<>();
+          List<Renewal> correct = super.renewAll(grants, deadline);
+          List<Renewal> countFromReply = new ArrayList<>();
           for (int i = 0; i < grants.size(); i++) {
-            counted.add(counted(grants.get(i), right.get(i)));
+            countFromReply.add(countFromReply(grants.get(i), correct.get(i)));
           }
-          return counted;
+          return countFromReply;
         }
 
-        /** The engine corrects a backend that counts wrongly, unless it promises more, too. */
-        private Grant believed(Grant grant) {
+        /** The engine would correct a wrong count, so the backend also promises too much. */
+        private Grant overstated(Grant grant) {
           return new Grant(
               grant.claim(),
               grant.token(),
               fromNow(grant.claim()),
-              grant.effectiveTtl().plus(MOST),
-              grant.validityPerConfirmation().plus(MOST),
+              grant.effectiveTtl().plus(REQUEST_TIMEOUT),
+              grant.validityPerConfirmation().plus(REQUEST_TIMEOUT),
               grant.expiresOnStore());
         }
 
-        private Renewal counted(Grant grant, Renewal renewal) {
+        private Renewal countFromReply(Grant grant, Renewal renewal) {
           return renewal instanceof Renewal.Confirmed
               ? new Renewal.Renewed(fromNow(grant.claim()))
               : renewal;
@@ -108,11 +110,11 @@ final class BrokenBuilds {
     }
   }
 
-  /** A renewal extends the lock, whichever client holds it. */
-  static final class RenewsAnybodys extends Build {
+  /** A renewal extends the lock of any client. */
+  static final class RenewsAnyOwner extends Build {
     @Override
-    LockBackend broken(String uri, LockBackend right) {
-      return new ForwardingBackend(right) {
+    LockBackend breakBackend(String uri, LockBackend correct) {
+      return new ForwardingBackend(correct) {
         @Override
         public Renewal renew(Grant grant, Deadline deadline) throws InterruptedException {
           byte[] key = LockKeys.of(NAMESPACE, grant.claim().name()).lock();
@@ -138,7 +140,7 @@ final class BrokenBuilds {
     }
   }
 
-  /** A waiter looks again when it is reported of a release, and at no other time. */
+  /** A waiter asks again only after a notification, and never polls. */
   static final class WatchTrusted extends Build {
     private static final Duration NEVER = Duration.ofDays(1);
 
@@ -148,8 +150,8 @@ final class BrokenBuilds {
     }
 
     @Override
-    LockBackend broken(String uri, LockBackend right) {
-      return new ForwardingBackend(right) {
+    LockBackend breakBackend(String uri, LockBackend correct) {
+      return new ForwardingBackend(correct) {
         @Override
         public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
           Attempt attempt = super.tryAcquire(claim, deadline);

@@ -13,9 +13,9 @@ import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.io.TempDir;
 
 /**
- * Locks with a mistake are caught. Each storm is repeated with another seed until it is, for at
- * most the five minutes in which a storm has to find them. Run with {@code
- * -Dinterlock.storm.broken}: it takes minutes, and luck.
+ * Storms catch locks with a mistake. Each storm is repeated with another seed until it does, for at
+ * most five minutes. Runs only with {@code -Dinterlock.storm.broken}, because it takes minutes, and
+ * luck.
  */
 @EnabledIfSystemProperty(named = "interlock.storm.broken", matches = ".*")
 @Timeout(420)
@@ -29,11 +29,11 @@ class BrokenBuildsTest {
     assertCaught("EXCL-01", 60, false, new BrokenBuilds.CountedFromReply());
   }
 
-  /** Only a lock that was lost by force finds another owner while its lease is still renewed. */
+  /** Only after a forced release does a lock get another owner while its lease is still renewed. */
   @Test
   void aRenewalThatDoesNotCheckTheOwnerIsCaught() throws Exception {
-    // The last third is beyond the failure model, and no calm falls into the end of this one.
-    assertCaught("LEASE-04", 80, true, new BrokenBuilds.RenewsAnybodys());
+    // The last third has faults beyond the failure model, and no quiet time falls into its end.
+    assertCaught("LEASE-04", 80, true, new BrokenBuilds.RenewsAnyOwner());
   }
 
   @Test
@@ -43,17 +43,17 @@ class BrokenBuildsTest {
 
   private void assertCaught(String rule, int seconds, boolean beyond, Harness broken)
       throws Exception {
-    Duration one = Duration.ofSeconds(seconds);
+    Duration storm = Duration.ofSeconds(seconds);
     long start = System.nanoTime();
-    StringBuilder seen = new StringBuilder();
-    for (long seed = 1; System.nanoTime() - start < LIMIT.minus(one).toNanos(); seed++) {
-      StormResult result = storm(one, seed, beyond, broken);
-      seen.append("seed ").append(seed).append(": ").append(result.findings()).append('\n');
+    StringBuilder attempts = new StringBuilder();
+    for (long seed = 1; System.nanoTime() - start < LIMIT.minus(storm).toNanos(); seed++) {
+      StormResult result = storm(storm, seed, beyond, broken);
+      attempts.append("seed ").append(seed).append(": ").append(result.findings()).append('\n');
       if (result.findings().stream().anyMatch(finding -> finding.rule().equals(rule))) {
         return;
       }
     }
-    fail("not caught: " + seen);
+    fail("not caught: " + attempts);
   }
 
   private StormResult storm(Duration duration, long seed, boolean beyond, Harness broken)
@@ -71,6 +71,6 @@ class BrokenBuildsTest {
             4,
             folder,
             () -> false,
-            what -> {}));
+            line -> {}));
   }
 }

@@ -14,15 +14,15 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** One storm at a time; those over all backends are in the command's StormsTest. */
+/** Single storms; {@code StormsTest} of lock-cli has those over all backends. */
 class StormRunTest {
-  private static final Duration LONG = Duration.ofMinutes(10);
+  private static final Duration UNREACHED_DURATION = Duration.ofMinutes(10);
 
   @TempDir private Path folder;
 
-  /** Every client has acquired a lease when it begins. */
+  /** A storm begins when every client has acquired a lease. */
   @Test
-  void aStormThatIsToldToStopEndsWithAVerdictOnWhatThereWas() throws Exception {
+  void aStormThatIsStoppedEndsWithAVerdict() throws Exception {
     List<String> reported = new ArrayList<>();
     AtomicBoolean begun = new AtomicBoolean();
     StormResult result =
@@ -32,36 +32,38 @@ class StormRunTest {
                 null,
                 () -> Testbed.redis().start(),
                 null,
-                LONG,
+                UNREACHED_DURATION,
                 7,
                 true,
                 1,
                 2,
                 folder,
                 begun::get,
-                what -> {
-                  reported.add(what);
-                  if (what.startsWith("the storm begins")) {
+                line -> {
+                  reported.add(line);
+                  if (line.startsWith("the storm begins")) {
                     begun.set(true);
                   }
                 }));
     assertEquals(List.of(), result.findings());
-    assertTrue(result.lasted().compareTo(LONG) < 0, () -> "it lasted " + result.lasted());
+    assertTrue(
+        result.lasted().compareTo(UNREACHED_DURATION) < 0,
+        () -> "the storm lasted " + result.lasted());
     assertEquals(List.of("client-1", "client-2"), result.clients());
     assertTrue(result.operations().grants() > 0, () -> "no lease: " + result.operations());
     assertEquals(result.leases().size(), result.operations().grants());
     assertTrue(
         result.faults().stream().anyMatch(fault -> fault.target().equals("client-with-many")),
-        () -> "nobody held many: " + result.faults());
+        () -> "no client held many locks: " + result.faults());
     assertEquals(0, result.writes().guardedLost());
     assertEquals(0, result.overlapsOutside());
     assertTrue(
-        reported.get(reported.size() - 1).equals("no violation"), () -> "reported: " + reported);
+        reported.get(reported.size() - 1).equals("no violation"), () -> "progress: " + reported);
   }
 
-  /** Nothing can be done to the memory backend's network, servers or processes. */
+  /** The memory backend has no network, servers or processes that faults could hit. */
   @Test
-  void theSeedMakesThePlan() throws Exception {
+  void theSeedDeterminesThePlan() throws Exception {
     assertEquals(plan(3), plan(3));
   }
 
@@ -72,14 +74,14 @@ class StormRunTest {
                 "memory:plan",
                 null,
                 null,
-                LONG,
+                UNREACHED_DURATION,
                 seed,
                 true,
                 1,
                 1,
                 folder,
                 () -> true,
-                what -> {}))
+                line -> {}))
         .plan();
   }
 }

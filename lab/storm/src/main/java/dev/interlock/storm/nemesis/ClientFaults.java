@@ -38,7 +38,7 @@ final class ClientFaults {
       case HOLD_REPLIES -> disturb(client, p -> p.hold(Direction.SERVER_TO_CLIENT));
       case OVERTAKE -> disturb(client, p -> p.holdOpenConnections(Direction.CLIENT_TO_SERVER));
       case DELAY -> disturb(client, p -> p.delay(Direction.SERVER_TO_CLIENT, LATENCY));
-      default -> throw new IllegalArgumentException(kind + " does not hit clients");
+      default -> throw new IllegalArgumentException(kind + " is not a fault of clients");
     };
   }
 
@@ -49,25 +49,25 @@ final class ClientFaults {
   }
 
   private static Injection disturb(Client client, Function<FaultProxy, NetworkFault> fault) {
-    return disturbed(client, network(client).everywhere(fault), "");
+    return injection(client, network(client).everywhere(fault), "");
   }
 
   private static Injection move(Client client, int choice) {
     List<FaultProxy> proxies = network(client).proxies();
     int server = choice % proxies.size();
-    int moved = 1 + choice / proxies.size() % (proxies.size() - 1);
+    int movedAddresses = 1 + choice / proxies.size() % (proxies.size() - 1);
     List<NetworkFault> faults = new ArrayList<>();
-    for (int i = 1; i <= moved; i++) {
+    for (int i = 1; i <= movedAddresses; i++) {
       FaultProxy proxy = proxies.get((server + i) % proxies.size());
       faults.add(proxy.leadTo(proxies.get(server).upstream()));
     }
-    return disturbed(
+    return injection(
         client,
         new Disturbance(faults),
-        "server " + (server + 1) + " has " + (moved + 1) + " addresses");
+        "server " + (server + 1) + " has " + (movedAddresses + 1) + " addresses");
   }
 
-  private static Injection disturbed(Client client, Disturbance disturbance, String note) {
+  private static Injection injection(Client client, Disturbance disturbance, String note) {
     return new Injection(
         client.name(), () -> disturbance.hits() > 0, () -> note, disturbance::close);
   }

@@ -12,8 +12,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Tries once to acquire the lock of each of many long names, and keeps the leases until the process
- * ends. Returns the number of leases, at the latest when a time limit is over.
+ * Acquires the locks of many long names, and keeps the leases until the process ends. It tries each
+ * name once, and returns the number of leases when all are tried or a time limit is over.
  */
 final class HoldMany implements RemoteTask {
   private static final int NAME_LENGTH = 200;
@@ -21,7 +21,7 @@ final class HoldMany implements RemoteTask {
 
   private final AtomicInteger leases = new AtomicInteger();
 
-  /** One of the names, which all begin with the prefix. */
+  /** {@return one of the names, which all begin with the prefix} */
   static String name(String prefix, int number) {
     String start = prefix + "-" + number + "-";
     return start + "x".repeat(NAME_LENGTH - start.length());
@@ -50,7 +50,7 @@ final class HoldMany implements RemoteTask {
       try {
         return worker.client();
       } catch (LockException e) {
-        TimeUnit.MILLISECONDS.sleep(10); // a fault has begun
+        TimeUnit.MILLISECONDS.sleep(10); // a fault has already begun
       }
     }
   }
@@ -60,7 +60,7 @@ final class HoldMany implements RemoteTask {
       worker.keep(name, client.lock(name).acquire());
       leases.incrementAndGet();
     } catch (LockException | InterruptedException e) {
-      // The store is out of reach, and there are many more names; or the time is over.
+      // The store cannot be reached, and there are many more names; or the time is over.
     }
   }
 }

@@ -10,14 +10,14 @@ import java.util.concurrent.Executor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A process that acquires many locks which nobody else uses, and is killed with all of them. What a
- * store keeps for one client then ends at once: a ZooKeeper session, for example, with all of its
- * nodes in one transaction.
+ * A process that acquires many locks that nobody else uses, and is killed with all of them.
+ * Everything that the store keeps for one client then ends at once: a ZooKeeper session, for
+ * example, ends with all of its nodes in one transaction.
  */
 public final class HolderOfMany implements AutoCloseable {
   private static final String NAME = "client-with-many";
-  private static final Duration START = Duration.ofSeconds(60);
-  private static final int PER_SECOND = 20;
+  private static final Duration START_TIMEOUT = Duration.ofSeconds(60);
+  private static final int LEASES_PER_SECOND = 20;
   private static final int MAX_LEASES = 10_000;
 
   private final OtherProcess process;
@@ -27,16 +27,16 @@ public final class HolderOfMany implements AutoCloseable {
   private final CompletableFuture<String> acquisition;
 
   /**
-   * Starts the process, which acquires its locks from then on, at most for half of the duration.
+   * Starts the process, which acquires locks for at most half of the duration.
    *
-   * @param prefix the beginning of its names
-   * @param duration the storm's
+   * @param prefix the prefix of the locks' names
+   * @param duration the duration of the storm
    */
   public HolderOfMany(OtherProcess.Settings settings, String prefix, Duration duration)
       throws IOException, InterruptedException {
     this.process = OtherProcess.start(settings);
     this.prefix = prefix;
-    this.names = (int) Math.min(MAX_LEASES, PER_SECOND * duration.toSeconds());
+    this.names = (int) Math.min(MAX_LEASES, LEASES_PER_SECOND * duration.toSeconds());
     Duration ttl = settings.options().ttl();
     Duration quarter = duration.dividedBy(4);
     this.hold = ttl.compareTo(quarter) < 0 ? ttl : quarter;
@@ -47,7 +47,7 @@ public final class HolderOfMany implements AutoCloseable {
                 DaemonThreads.factory("interlock-storm-holder-of-many").newThread(task).start());
   }
 
-  /** Names that show what is left of its locks on the store: the prefix of all, and two of them. */
+  /** {@return names by which residue of its locks is found: the prefix of all, and two of them} */
   public List<String> names() {
     return List.of(prefix, HoldMany.name(prefix, 0), HoldMany.name(prefix, names - 1));
   }
@@ -56,20 +56,20 @@ public final class HolderOfMany implements AutoCloseable {
     String limit = duration.dividedBy(2).toString();
     try {
       return process.call(
-          START.plus(duration), HoldMany.class, prefix, Integer.toString(names), limit);
+          START_TIMEOUT.plus(duration), HoldMany.class, prefix, Integer.toString(names), limit);
     } catch (IOException | InterruptedException e) {
-      return "an unknown number"; // it was killed before, since the storm is over
+      return "an unknown number"; // the storm is over and has killed the process
     }
   }
 
   /**
-   * Kills the process once it has acquired what it can, and has held it for a TTL of the storm.
+   * Kills the process when it has acquired all the locks that it can, and has held them for a TTL.
    *
    * @param origin {@link System#nanoTime()} at the beginning of the storm
    * @param inside whether exclusion survives the death of a client
    */
   public CompletableFuture<InjectedFault> kill(long origin, boolean inside) {
-    Executor later = CompletableFuture.delayedExecutor(hold.toNanos(), TimeUnit.NANOSECONDS);
+    Executor afterHold = CompletableFuture.delayedExecutor(hold.toNanos(), TimeUnit.NANOSECONDS);
     return acquisition.thenApplyAsync(
         leases -> {
           Duration from = Duration.ofNanos(System.nanoTime() - origin);
@@ -83,7 +83,7 @@ public final class HolderOfMany implements AutoCloseable {
               leases.matches("[1-9]\\d*"),
               "with " + leases + " of " + names + " leases");
         },
-        later);
+        afterHold);
   }
 
   @Override

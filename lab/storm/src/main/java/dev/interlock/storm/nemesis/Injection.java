@@ -8,10 +8,10 @@ import java.util.function.Supplier;
  *
  * @param target the client or servers that it hits, for example {@code client-1} or {@code
  *     redlock-3}
- * @param effect whether it was seen to take effect: a byte swallowed, a connection reset, a process
- *     seen to stand still; asked before it is closed
+ * @param effect whether it had a visible effect, such as a lost byte, a reset connection or a
+ *     stopped process; called before the fault is closed
  * @param details further details; may be empty
- * @param undo ends it, and returns when that can be seen
+ * @param undo ends the fault, and returns when its end is visible
  */
 record Injection(String target, BooleanSupplier effect, Supplier<String> details, Undo undo)
     implements AutoCloseable {
@@ -21,7 +21,7 @@ record Injection(String target, BooleanSupplier effect, Supplier<String> details
     void run() throws Exception;
   }
 
-  /** A fault that was seen to take effect when it was injected. */
+  /** A fault whose effect was visible when it was injected. */
   Injection(String target, String note, Undo undo) {
     this(target, () -> true, () -> note, undo);
   }

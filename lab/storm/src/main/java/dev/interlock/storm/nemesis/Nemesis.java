@@ -21,13 +21,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * Executes a plan: a thread for the store, and one for each client, injects the faults of its lane
- * one after the other and ends each. A fault is left out if it would be late because ending the one
- * before it took long; so there is time to recover, and calms stay calm.
+ * Executes a plan. One thread for the store and one for each client inject the faults of their lane
+ * one after the other. If it takes so long to end a fault that the next one would be late, the next
+ * one is left out. So there is always time to recover, and quiet times stay quiet.
  */
 public final class Nemesis {
   private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(2);
-  private static final Duration LATEST = Duration.ofMillis(500);
+  private static final Duration MAX_LATENESS = Duration.ofMillis(500);
 
   private final Target target;
   private final Plan plan;
@@ -46,28 +46,27 @@ public final class Nemesis {
     this.origin = origin;
   }
 
-  /** The plan for this target. */
+  /** {@return the plan for this target} */
   public static Plan plan(long seed, Duration duration, Target target, boolean beyond) {
-    PossibleFaults catalog =
+    PossibleFaults possible =
         PossibleFaults.of(
             target.info().failureModel(),
             Optional.ofNullable(target.deployment()),
-            isOurs(target),
+            ownsStore(target),
             target.clients());
-    return Plan.of(seed, duration, beyond ? catalog : catalog.withinModel());
+    return Plan.of(seed, duration, beyond ? possible : possible.withinModel());
   }
 
-  /** Whether no other program can have locks on the store. */
-  private static boolean isOurs(Target target) {
+  /** {@return whether no other program can have locks on the store} */
+  private static boolean ownsStore(Target target) {
     return target.deployment() != null
         || target.info().failureModel().under(Fault.CLIENT_KILLED) == Guarantee.NOT_APPLICABLE;
   }
 
   /**
-   * Injects faults until the duration is over or it is stopped; then heals everything that they
-   * hit.
+   * Injects faults until the duration is over or the storm is stopped, and then heals everything.
    *
-   * @return what happened, in order of time
+   * @return the faults, in order of time
    * @throws IllegalStateException if something could not be healed, with the reason
    */
   public List<InjectedFault> run(Duration duration, BooleanSupplier stopped)
@@ -77,29 +76,29 @@ public final class Nemesis {
         LockOptions.builder().ttl(target.ttl()).requestTimeout(REQUEST_TIMEOUT).build();
     ExecutorService lanes = Executors.newCachedThreadPool(DaemonThreads.factory("nemesis"));
     List<InjectedFault> faults = new ArrayList<>();
-    try (LockClient past = target.kit().open(target.uri(), options)) {
+    try (LockClient directClient = target.kit().open(target.uri(), options)) {
       long start = System.nanoTime();
-      StoreFaults store = new StoreFaults(target.deployment(), past, target.names());
-      List<Future<List<InjectedFault>>> working = new ArrayList<>();
+      StoreFaults store = new StoreFaults(target.deployment(), directClient, target.names());
+      List<Future<List<InjectedFault>>> lanesRunning = new ArrayList<>();
       for (int lane = Plan.STORE; lane < target.clients().size(); lane++) {
         Lane work = new Lane(lane, store, over, start);
-        working.add(lanes.submit(work::run));
+        lanesRunning.add(lanes.submit(work::run));
       }
       long end = start + duration.toNanos();
       while (System.nanoTime() - end < 0
           && !stopped.getAsBoolean()
-          && working.stream().noneMatch(Nemesis::hasFailed)) {
+          && lanesRunning.stream().noneMatch(Nemesis::hasFailed)) {
         TimeUnit.MILLISECONDS.sleep(20);
       }
       over.countDown();
-      for (Future<List<InjectedFault>> lane : working) {
+      for (Future<List<InjectedFault>> lane : lanesRunning) {
         faults.addAll(lane.get());
       }
       store.heal(); // clients and networks are healed at the end of each fault
     } catch (ExecutionException e) {
       throw new IllegalStateException("the nemesis failed: " + e.getCause(), e.getCause());
     } catch (TestbedException e) {
-      throw new IllegalStateException("the store was not healed: " + e.getMessage(), e);
+      throw new IllegalStateException("the store could not be healed: " + e.getMessage(), e);
     } finally {
       over.countDown();
       lanes.shutdown();
@@ -120,7 +119,7 @@ public final class Nemesis {
     }
   }
 
-  /** The faults of one lane, which follow each other. */
+  /** Injects the faults of one lane one after the other. */
   private final class Lane {
     private final int number;
     private final StoreFaults store;
@@ -144,10 +143,11 @@ public final class Nemesis {
       return faults;
     }
 
-    /** Waits for the time of a fault; false if that has passed, or the storm is over. */
+    /** Waits for the time of a fault; returns false if it has passed or the storm is over. */
     private boolean awaitTurn(PlannedFault fault) throws InterruptedException {
-      long left = start + fault.at().toNanos() - System.nanoTime();
-      return left > -LATEST.toNanos() && !over.await(Math.max(0, left), TimeUnit.NANOSECONDS);
+      long delay = start + fault.at().toNanos() - System.nanoTime();
+      return delay > -MAX_LATENESS.toNanos()
+          && !over.await(Math.max(0, delay), TimeUnit.NANOSECONDS);
     }
 
     private void perform(PlannedFault fault) throws Exception {
@@ -159,18 +159,18 @@ public final class Nemesis {
         if (number != Plan.STORE) {
           throw e;
         }
-        store.heal(); // partly injected, or the store was unreachable
-        note(fault, "", from, /* tookEffect= */ false, String.valueOf(e.getMessage()));
+        store.heal(); // the fault may be in force in part, or the store was unreachable
+        record(fault, "", from, /* tookEffect= */ false, String.valueOf(e.getMessage()));
         return;
       }
       boolean tookEffect;
       String note;
       try (injection) {
-        boolean cutShort = over.await(fault.lasting().toNanos(), TimeUnit.NANOSECONDS);
+        boolean cutShort = over.await(fault.duration().toNanos(), TimeUnit.NANOSECONDS);
         tookEffect = injection.tookEffect();
         note = cutShort ? (injection.note() + " cut short").strip() : injection.note();
       }
-      note(fault, injection.target(), from, tookEffect, note);
+      record(fault, injection.target(), from, tookEffect, note);
     }
 
     private Duration now() {
@@ -183,7 +183,7 @@ public final class Nemesis {
           : ClientFaults.inject(fault.kind(), target.clients().get(number), fault.choice());
     }
 
-    private void note(
+    private void record(
         PlannedFault fault, String target, Duration from, boolean tookEffect, String note) {
       boolean inside = model.keepsExclusion(fault.kind().fault());
       faults.add(

@@ -16,42 +16,45 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * The faults that can hit one store and its clients, and which of them the failure model covers.
- * Faults under which not even the order of tokens is promised are left out: nothing could be
- * checked after them.
+ * The faults that can hit a store and its clients. A fault under which the failure model does not
+ * even promise the order of tokens is left out, because nothing could be checked after it.
  *
- * @param model what the backend promises
- * @param store the faults of the store; none if other programs use it
- * @param lanes the faults of each client
+ * @param model the failure model of the backend
+ * @param store the possible faults of the store; none if other programs use it
+ * @param lanes the possible faults of each client
  */
 record PossibleFaults(FailureModel model, List<FaultKind> store, List<List<FaultKind>> lanes) {
 
-  /** The possible faults, in the order of {@link FaultKind}. */
+  /** Lists the possible faults, in the order of {@link FaultKind}. */
   static PossibleFaults of(
-      FailureModel model, Optional<Deployment> servers, boolean ours, List<Client> clients) {
-    List<FaultKind> toStore = possible(model, Scope.STORE, kind -> can(kind, model, servers, ours));
+      FailureModel model, Optional<Deployment> servers, boolean ownsStore, List<Client> clients) {
+    List<FaultKind> storeFaults =
+        possible(model, Scope.STORE, kind -> isPossible(kind, model, servers, ownsStore));
     List<List<FaultKind>> lanes = new ArrayList<>();
     for (Client client : clients) {
       List<FaultKind> lane = new ArrayList<>();
-      boolean process = client.isProcess() && ProcessSignals.supported();
-      lane.addAll(possible(model, Scope.PROCESS, kind -> process));
-      int ways = client.network().map(network -> network.proxies().size()).orElse(0);
+      boolean hasProcess = client.isProcess() && ProcessSignals.supported();
+      lane.addAll(possible(model, Scope.PROCESS, kind -> hasProcess));
+      int addresses = client.network().map(network -> network.proxies().size()).orElse(0);
       lane.addAll(
           possible(
               model,
               Scope.NETWORK,
-              kind -> kind == FaultKind.MOVE_ADDRESSES ? canMove(model, ways) : ways > 0));
+              kind ->
+                  kind == FaultKind.MOVE_ADDRESSES
+                      ? canMoveAddresses(model, addresses)
+                      : addresses > 0));
       lanes.add(List.copyOf(lane));
     }
-    return new PossibleFaults(model, toStore, List.copyOf(lanes));
+    return new PossibleFaults(model, storeFaults, List.copyOf(lanes));
   }
 
-  /** Addresses may lead to another server only where all servers are equivalent. */
-  private static boolean canMove(FailureModel model, int ways) {
-    return ways > 1 && isByVote(model);
+  /** {@return whether all servers are equivalent, so that addresses may lead to another one} */
+  private static boolean canMoveAddresses(FailureModel model, int addresses) {
+    return addresses > 1 && isByVote(model);
   }
 
-  /** Whether every write of the store is known to a majority of its servers. */
+  /** {@return whether a majority of the servers knows every write} */
   private static boolean isByVote(FailureModel model) {
     return model.under(Fault.ASYNC_FAILOVER) == Guarantee.NOT_APPLICABLE;
   }
@@ -66,12 +69,12 @@ record PossibleFaults(FailureModel model, List<FaultKind> store, List<List<Fault
         .toList();
   }
 
-  private static boolean can(
-      FaultKind kind, FailureModel model, Optional<Deployment> deployment, boolean ours) {
+  private static boolean isPossible(
+      FaultKind kind, FailureModel model, Optional<Deployment> deployment, boolean ownsStore) {
     if (kind == FaultKind.DELETE) {
-      return ours;
+      return ownsStore;
     }
-    if (!ours || deployment.isEmpty() || !acceptsFaults(deployment.get())) {
+    if (!ownsStore || deployment.isEmpty() || !acceptsFaults(deployment.get())) {
       return false;
     }
     Deployment servers = deployment.get();
@@ -94,7 +97,7 @@ record PossibleFaults(FailureModel model, List<FaultKind> store, List<List<Fault
         && servers.members().stream().allMatch(DisposableServer::acceptsFaults);
   }
 
-  /** How many of the members can be missing with a majority left. */
+  /** {@return the size of the largest minority of the members} */
   static int minority(int members) {
     return (members - 1) / 2;
   }
@@ -103,12 +106,12 @@ record PossibleFaults(FailureModel model, List<FaultKind> store, List<List<Fault
     return lanes.size();
   }
 
-  /** The faults of a lane that the failure model covers. */
+  /** {@return the faults of a lane that the failure model covers} */
   List<FaultKind> within(int lane) {
     return all(lane).stream().filter(this::covers).toList();
   }
 
-  /** The faults of a lane after which exclusion is no longer promised. */
+  /** {@return the faults of a lane after which exclusion is not promised} */
   List<FaultKind> beyond(int lane) {
     return all(lane).stream().filter(kind -> !covers(kind)).toList();
   }
@@ -125,15 +128,15 @@ record PossibleFaults(FailureModel model, List<FaultKind> store, List<List<Fault
     return everything().anyMatch(kind -> !covers(kind));
   }
 
-  /** The same with the faults that the failure model covers only. */
+  /** {@return only the faults that the failure model covers} */
   PossibleFaults withinModel() {
     return new PossibleFaults(
         model, within(Plan.STORE), IntStream.range(0, clients()).mapToObj(this::within).toList());
   }
 
-  /** The same without a kind that hits the store. */
+  /** {@return the faults without one kind of the store's} */
   PossibleFaults without(FaultKind kind) {
-    return new PossibleFaults(model, store.stream().filter(one -> one != kind).toList(), lanes);
+    return new PossibleFaults(model, store.stream().filter(other -> other != kind).toList(), lanes);
   }
 
   private List<FaultKind> all(int lane) {

@@ -19,36 +19,36 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Faults of the store. An injection is closed when the store is whole again, and only then comes
- * the next one, so that never more than a minority of its servers is missing.
+ * Injects faults into the store. Closing an injection waits until the store is whole again, and the
+ * next one begins only then, so never more than a minority of the servers is missing.
  */
 final class StoreFaults {
-  /** More than the accuracy of a check of a server's clock. */
-  private static final int SHORTEST_STEP_SECONDS = 3;
+  /** The minimum exceeds the accuracy of reading a server's clock. */
+  private static final int MIN_STEP_SECONDS = 3;
 
-  private static final int STEPS = 3;
-  private static final Duration ADMISSION = Duration.ofMinutes(2);
-  private static final Duration SUCCESSION = Duration.ofSeconds(30);
-  private static final Duration BETWEEN_DELETIONS = Duration.ofMillis(300);
+  private static final int STEP_SIZES = 3;
+  private static final Duration ADMISSION_TIMEOUT = Duration.ofMinutes(2);
+  private static final Duration SUCCESSION_TIMEOUT = Duration.ofSeconds(30);
+  private static final Duration DELETION_INTERVAL = Duration.ofMillis(300);
 
   private final @Nullable Deployment deployment;
-  private final LockClient past;
+  private final LockClient directClient;
   private final List<String> names;
 
   /**
-   * The store.
+   * Prepares faults of a store.
    *
-   * @param deployment its servers, if the storm may hit them
-   * @param past a client that bypasses all proxies
+   * @param deployment the servers; null if the storm must not hit them
+   * @param directClient a client that bypasses all proxies
    * @param names the names of the locks that may be deleted
    */
-  StoreFaults(@Nullable Deployment deployment, LockClient past, List<String> names) {
+  StoreFaults(@Nullable Deployment deployment, LockClient directClient, List<String> names) {
     this.deployment = deployment;
-    this.past = past;
+    this.directClient = directClient;
     this.names = names;
   }
 
-  /** Whether all servers are Redis, and nothing fails over to a replica when one is demoted. */
+  /** {@return whether all servers are Redis, and nothing fails over when one is demoted} */
   static boolean canBeDemoted(Deployment servers) {
     return !servers.canChangeLeader()
         && servers.members().stream().allMatch(RedisServer.class::isInstance);
@@ -66,9 +66,9 @@ final class StoreFaults {
       case EMPTY_SERVER -> hit(member(choice), DisposableServer::restartEmpty);
       case CUT_OFF_SERVER -> hit(member(choice), servers()::cutOff);
       case LOSE_MINORITY -> {
-        List<DisposableServer> lost = minority(choice);
-        lost.forEach(DisposableServer::kill);
-        yield untilHealed(names(lost), "");
+        List<DisposableServer> minority = minority(choice);
+        minority.forEach(DisposableServer::kill);
+        yield untilHealed(names(minority), "");
       }
       case CUT_OFF_PRIMARY -> {
         DisposableServer primary = leader(choice);
@@ -79,7 +79,7 @@ final class StoreFaults {
       case LOSE_LEADER, FAIL_OVER -> {
         DisposableServer leader = leader(choice);
         leader.kill();
-        // Waits until there is another leader.
+        // leaders() waits until there is another leader.
         yield untilHealed(leader.name(), "led by " + leaders());
       }
       case CHANGE_LEADER -> {
@@ -97,15 +97,15 @@ final class StoreFaults {
             () -> "",
             () -> {});
       }
-      default -> throw new IllegalArgumentException(kind + " does not hit the store");
+      default -> throw new IllegalArgumentException(kind + " is not a fault of the store");
     };
   }
 
-  private interface Action {
+  private interface ServerAction {
     void on(DisposableServer server) throws Exception;
   }
 
-  private Injection hit(DisposableServer server, Action action) throws Exception {
+  private Injection hit(DisposableServer server, ServerAction action) throws Exception {
     action.on(server);
     return untilHealed(server.name(), "");
   }
@@ -114,7 +114,7 @@ final class StoreFaults {
     return new Injection(target, note, this::heal);
   }
 
-  /** Heals the servers from all faults. */
+  /** Ends all faults of the servers. */
   void heal() {
     if (deployment == null) {
       return;
@@ -127,19 +127,18 @@ final class StoreFaults {
 
   private void awaitSuccessor(DisposableServer primary) {
     Waiting.demandThat(
-        SUCCESSION,
-        primary.name() + " was not replaced",
+        SUCCESSION_TIMEOUT,
+        "no server has replaced " + primary.name(),
         () -> !servers().leaders().contains(primary));
   }
 
   /**
-   * A restarted node does not vote until every lock that it may have forgotten has ended; until
-   * then it is missing as if it were dead.
+   * Waits until all nodes vote. A restarted node does not vote, and is as good as dead, until every
+   * lock that it may have forgotten has ended.
    */
   private static void awaitVotes(RedlockNodes redlock) {
     for (RedisServer node : redlock.members()) {
-      Waiting.demandThat(
-          ADMISSION, node.name() + " was not admitted to the vote", () -> votes(node));
+      Waiting.demandThat(ADMISSION_TIMEOUT, node.name() + " does not vote", () -> votes(node));
     }
   }
 
@@ -149,14 +148,14 @@ final class StoreFaults {
   }
 
   /**
-   * Steps a clock. Keys that were set while it was ahead expire later by the step, so the effects
-   * last for that long.
+   * Steps a clock. The fault lasts longer by the size of the step, because keys that were set while
+   * the clock was ahead expire that much later.
    */
   private Injection step(int choice) throws Exception {
-    List<? extends DisposableServer> movable =
+    List<? extends DisposableServer> candidates =
         servers().members().stream().filter(DisposableServer::canSetClock).toList();
-    DisposableServer server = movable.get(choice % movable.size());
-    int seconds = SHORTEST_STEP_SECONDS + choice / 2 % STEPS;
+    DisposableServer server = candidates.get(choice % candidates.size());
+    int seconds = MIN_STEP_SECONDS + choice / 2 % STEP_SIZES;
     boolean back = choice % 2 == 1;
     Duration before = server.clockAhead();
     server.setClock(before.plusSeconds(back ? -seconds : seconds));
@@ -170,8 +169,8 @@ final class StoreFaults {
   }
 
   /**
-   * Deletes all locks repeatedly: which of them clients hold for long, and would lose to another
-   * client, is not known here.
+   * Deletes all locks repeatedly, because the nemesis does not know which locks are held for long
+   * enough that another client acquires them.
    */
   private Injection delete() {
     AtomicInteger deleted = new AtomicInteger();
@@ -182,13 +181,13 @@ final class StoreFaults {
                 () -> {
                   try {
                     while (true) {
-                      TimeUnit.NANOSECONDS.sleep(BETWEEN_DELETIONS.toNanos());
+                      TimeUnit.NANOSECONDS.sleep(DELETION_INTERVAL.toNanos());
                       deleteAll(deleted);
                     }
                   } catch (InterruptedException e) {
                     // The fault is over.
                   } catch (LockException e) {
-                    // The store is out of reach, as for clients; what was deleted is enough.
+                    // The store cannot be reached, and enough was deleted.
                   }
                 });
     thread.start();
@@ -204,7 +203,7 @@ final class StoreFaults {
 
   private void deleteAll(AtomicInteger deleted) {
     for (String name : names) {
-      if (past.admin().forceRelease(name)) {
+      if (directClient.admin().forceRelease(name)) {
         deleted.incrementAndGet();
       }
     }
@@ -232,11 +231,11 @@ final class StoreFaults {
   }
 
   private List<DisposableServer> minority(int choice) {
-    List<DisposableServer> lost = new ArrayList<>();
+    List<DisposableServer> minority = new ArrayList<>();
     for (int i = 0; i < PossibleFaults.minority(servers().members().size()); i++) {
-      lost.add(member(choice + i));
+      minority.add(member(choice + i));
     }
-    return lost;
+    return minority;
   }
 
   private static String names(List<? extends DisposableServer> servers) {

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
  * The target of a storm.
  *
  * @param kit opens clients
- * @param uri where the store is, past all proxies; passwords included, not for messages
- * @param deployment its servers; null if they are not the storm's, so that no fault may hit them
+ * @param uri the URI of the store without proxies; may contain passwords, so not for messages
+ * @param deployment the servers; null if the storm has not started them, so no fault may hit them
  * @param clients the storm's own clients
  * @param names the names of their locks
  * @param ttl the TTL of their leases
@@ -26,7 +26,7 @@ public record Target(
     List<String> names,
     Duration ttl) {
 
-  /** What the backend declares. */
+  /** {@return the backend's declarations} */
   BackendInfo info() {
     return kit.info();
   }

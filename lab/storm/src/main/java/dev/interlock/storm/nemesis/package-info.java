@@ -1,4 +1,4 @@
-/** The faults of a storm: which there are, when each one comes, and how it is injected. */
+/** The faults of a storm, their schedule, and their injection. */
 @NullMarked
 package dev.interlock.storm.nemesis;
 

@@ -19,19 +19,19 @@ import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
- * A report in every form. Its components are {@code results.json}, as {@code docs/storm.md}
- * describes it.
+ * A report on storms in every format. Its components are the fields of {@code results.json}; see
+ * {@code docs/storm.md}.
  *
  * @param format the version of {@code results.json}
- * @param version of the program
- * @param took all in all
- * @param duration for how long faults were to be injected
- * @param seed from which the plans were made
+ * @param version the version of the program
+ * @param took how long all storms took
+ * @param duration how long each storm was to last
+ * @param seed the seed of the plans
  * @param command the command that repeats these storms
  * @param stopped whether they were ended early
  * @param passed whether no rule was broken
- * @param machine where they took place
- * @param gaps contenders whose storm could not take place
+ * @param machine the machine that ran the storms
+ * @param gaps the storms that could not run
  */
 public record StormReport(
     int format,
@@ -48,10 +48,9 @@ public record StormReport(
     List<Gap> gaps) {
   public static final int FORMAT = 1;
 
-  /** Recoveries in a report for people. */
-  private static final int SHOWN = 8;
+  private static final int MAX_RECOVERIES_SHOWN = 8;
 
-  /** A backend over which there was no storm, and why. */
+  /** A storm that could not run, and the reason. */
   public record Gap(String backend, String why) {}
 
   /** {@return the report for a terminal} */
@@ -94,7 +93,7 @@ public record StormReport(
     return text.toString();
   }
 
-  /** What {@code storm.mustache} shows. */
+  /** The values for {@code storm.mustache}. */
   private record Page(
       String sentence, Table verdicts, Table writes, List<Section> storms, Table machine) {}
 
@@ -131,7 +130,7 @@ public record StormReport(
             .toList());
   }
 
-  /** {@return how a storm ended, in a line} */
+  /** {@return the result of a storm in one line} */
   public static String verdict(StormResult storm) {
     String verdict = storm.passed() ? "the contract was kept" : "BROKEN: " + storm.rules();
     return "%s: %s (%d faults, %d leases)"
@@ -159,19 +158,19 @@ public record StormReport(
                 one -> one.slowest().isEmpty() ? "–" : seconds(one.slowest().get(0).took()))));
   }
 
-  /** A column of a table: its head, and its cell in the row of a thing. */
+  /** A column of a table: its heading, and its cell in the row of an item. */
   private record Column<T>(String head, Function<T, String> cell) {}
 
-  private static <T> Table table(List<T> things, List<String> notes, List<Column<T>> columns) {
+  private static <T> Table table(List<T> items, List<String> notes, List<Column<T>> columns) {
     return new Table(
         columns.stream().map(Column::head).toList(),
-        things.stream()
-            .map(thing -> columns.stream().map(column -> column.cell.apply(thing)).toList())
+        items.stream()
+            .map(item -> columns.stream().map(column -> column.cell.apply(item)).toList())
             .toList(),
         notes);
   }
 
-  /** How many writes the token has saved. */
+  /** Shows how many writes the token has saved. */
   private Table writes() {
     return table(
         storms,
@@ -185,7 +184,7 @@ public record StormReport(
             new Column<>("lost without a token", one -> count(one.writes().unguardedLost()))));
   }
 
-  /** How often each kind of fault was injected, and how often it was seen to take effect. */
+  /** Shows how often each kind of fault was injected, and how often it had a visible effect. */
   private static Table faults(StormResult storm) {
     Map<String, List<InjectedFault>> byKind = new TreeMap<>();
     for (InjectedFault fault : storm.faults()) {
@@ -204,10 +203,10 @@ public record StormReport(
                 faults -> "" + faults.stream().filter(InjectedFault::tookEffect).count())));
   }
 
-  /** The faults after which the next lease took longest. */
+  /** Shows the faults after which the next lease took longest. */
   private static Table recoveries(StormResult storm) {
     return table(
-        storm.slowest().stream().limit(SHOWN).toList(),
+        storm.slowest().stream().limit(MAX_RECOVERIES_SHOWN).toList(),
         List.of(),
         List.of(
             new Column<>(
@@ -229,7 +228,7 @@ public record StormReport(
                 "connections", one -> one.connectionsBefore() + " → " + one.connectionsAfter())));
   }
 
-  /** A sentence on duration, seed and machine. */
+  /** {@return a sentence about duration, seed and machine} */
   private String sentence() {
     return String.format(
         Locale.ROOT,

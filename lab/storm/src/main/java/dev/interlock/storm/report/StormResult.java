@@ -21,23 +21,22 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The result of a storm over one backend, as {@code results.json} has it. Durations that are points
- * in time are counted from the beginning of the storm.
+ * The result of a storm over one backend, as written to {@code results.json}. Points in time are
+ * durations from the beginning of the storm.
  *
- * @param name what the backend is called in the report
+ * @param name the backend's name in the report
  * @param backend the backend's own name
- * @param endpoint where the store was, without passwords
- * @param servers how the servers were started, with their version; empty if they were there
- * @param started when
- * @param lasted for how long faults were made
+ * @param endpoint the endpoint of the store, without passwords
+ * @param servers how the servers were started, and their version; empty if they were not
+ * @param started when the storm began
+ * @param lasted how long faults were injected
  * @param beyondAt when faults outside the failure model were to begin
  * @param passed whether no rule was broken
  * @param clients names of the clients
  * @param names names of the locks, of the read-write lock and of the semaphore
- * @param operations what the clients did
- * @param writes how many writes under the locks were accepted and lost
- * @param overlapsOutside pairs of leases that were valid at once because of a fault outside the
- *     failure model
+ * @param operations the numbers of the clients' operations
+ * @param writes the numbers of writes that were accepted and lost
+ * @param overlapsOutside how many leases overlapped because of a fault outside the failure model
  * @param overlapsExposed how many of these the tokens expose
  * @param findings violations of the contract; empty if there are none
  * @param counterExample the shortest counter-example to exclusion or the order of tokens
@@ -70,7 +69,7 @@ public record StormResult(
     @JsonAdapter(Hidden.class) Plan plan,
     @JsonAdapter(Hidden.class) List<HeldLease> leases) {
 
-  /** {@return the servers, or the endpoint of a store that was there} */
+  /** {@return the servers, or the endpoint if the storm has not started them} */
   String where() {
     return servers.isEmpty() ? endpoint : servers;
   }
@@ -80,12 +79,12 @@ public record StormResult(
     return String.join(", ", findings.stream().map(Finding::rule).distinct().sorted().toList());
   }
 
-  /** {@return how many findings are of overlaps within the failure model} */
+  /** {@return the number of findings about overlaps within the failure model} */
   long overlapsWithin() {
     return findings.stream().filter(finding -> finding.rule().startsWith("EXCL")).count();
   }
 
-  /** {@return how many faults were seen to take effect} */
+  /** {@return the number of faults that had a visible effect} */
   long faultsThatTookEffect() {
     return faults.stream().filter(InjectedFault::tookEffect).count();
   }

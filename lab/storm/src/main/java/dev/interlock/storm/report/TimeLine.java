@@ -11,8 +11,8 @@ import java.util.Locale;
 import java.util.stream.LongStream;
 
 /**
- * A storm as a picture, in SVG: above, the faults of the store and of each client; below, who held
- * which lock. A mark shows where two clients held it at once.
+ * Draws a storm as SVG: above, the faults of the store and of each client; below, the holders of
+ * each lock. A mark shows where two clients held a lock at once.
  */
 final class TimeLine {
   private static final int LEFT = 84;
@@ -38,7 +38,7 @@ final class TimeLine {
         Math.max(storm.lasted().toNanos(), LongStream.concat(faults, leases).max().orElse(0));
   }
 
-  /** The picture, in SVG. */
+  /** {@return the picture in SVG} */
   String picture() {
     List<String> rows = new ArrayList<>();
     rows.add(STORE);
@@ -65,7 +65,7 @@ final class TimeLine {
     return svg.append("</svg>\n").toString();
   }
 
-  /** What the colours mean: a shape in SVG, 14 wide and high, and a text. */
+  /** An entry of the legend: a shape in SVG, 14 wide and high, and its meaning. */
   record Key(String shape, String meaning) {}
 
   List<Key> legend() {
@@ -94,7 +94,7 @@ final class TimeLine {
     svg.append(String.format(Locale.ROOT, format, values));
   }
 
-  /** Shades the part in which faults beyond the failure model are injected. */
+  /** Shades the time in which faults beyond the failure model are injected. */
   private void beyond(int height) {
     long from = storm.beyondAt().toNanos();
     long until = storm.lasted().toNanos();
@@ -123,14 +123,14 @@ final class TimeLine {
     }
   }
 
-  /** The smallest usual step that is not below the given one, in seconds. */
-  private static double step(double least) {
+  /** {@return the smallest usual step that is not below the minimum, in seconds} */
+  private static double step(double min) {
     for (double step : new double[] {1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600}) {
-      if (step >= least) {
+      if (step >= min) {
         return step;
       }
     }
-    return 3_600 * Math.ceil(least / 3_600);
+    return 3_600 * Math.ceil(min / 3_600);
   }
 
   private void label(int row, String text) {
@@ -150,10 +150,10 @@ final class TimeLine {
         TOP + row * ROW,
         Math.max(2, x(fault.until().toNanos()) - x),
         BAR,
-        Html.text(says(fault)));
+        Html.text(describe(fault)));
   }
 
-  private static String says(InjectedFault fault) {
+  private static String describe(InjectedFault fault) {
     String time = StormReport.at(fault.from()) + " to " + StormReport.at(fault.until());
     String note = fault.note().isEmpty() ? "" : " (" + fault.note() + ")";
     String effect = fault.tookEffect() ? "" : "; no effect seen";
@@ -162,12 +162,12 @@ final class TimeLine {
   }
 
   /**
-   * There are far more leases than can be reported apart: each column shows the client that held
-   * the lock for most of that time, the paler the less of it.
+   * Draws the holders of a lock. There are far more leases than columns, so each column shows the
+   * client that held the lock for most of that time; the less time, the paler the colour.
    */
   private void leases(int row, String name) {
     int columns = WIDTH - LEFT - RIGHT;
-    long[][] held = new long[columns][storm.clients().size()];
+    long[][] heldNanos = new long[columns][storm.clients().size()];
     List<HeldLease> leases =
         storm.leases().stream()
             .filter(one -> one.name().equals(name) && one.until() > one.from())
@@ -180,15 +180,15 @@ final class TimeLine {
         int index = (int) Math.min(columns - 1, at / column);
         long next =
             index == columns - 1 ? one.until() : Math.min(one.until(), (index + 1) * column);
-        held[index][client] += next - at;
+        heldNanos[index][client] += next - at;
         at = next;
       }
     }
     int y = TOP + row * ROW;
     for (int from = 0, until; from < columns; from = until) {
-      int look = look(held[from], column);
-      for (until = from + 1; until < columns && look(held[until], column) == look; until++) {}
-      if (look >= 0) {
+      int tint = tint(heldNanos[from], column);
+      for (until = from + 1; until < columns && tint(heldNanos[until], column) == tint; until++) {}
+      if (tint >= 0) {
         draw(
             "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"%s\""
                 + " opacity=\"%.2f\"/>%n",
@@ -196,23 +196,23 @@ final class TimeLine {
             y,
             until - from,
             BAR,
-            colour(look / SHADES),
-            (look % SHADES + 1.0) / SHADES);
+            colour(tint / SHADES),
+            (tint % SHADES + 1.0) / SHADES);
       }
     }
     marks(y, leases);
   }
 
-  /** Client and shade of a column as one number; -1 if no client held the lock. */
-  private static int look(long[] held, long column) {
-    int most = 0;
+  /** {@return client and shade of a column as one number; -1 if no client held the lock} */
+  private static int tint(long[] held, long column) {
+    int mainClient = 0;
     long sum = 0;
     for (int client = 0; client < held.length; client++) {
       sum += held[client];
-      most = held[client] > held[most] ? client : most;
+      mainClient = held[client] > held[mainClient] ? client : mainClient;
     }
     int shade = (int) Math.min(SHADES - 1, sum * SHADES / column);
-    return sum == 0 ? -1 : most * SHADES + shade;
+    return sum == 0 ? -1 : mainClient * SHADES + shade;
   }
 
   private void marks(int y, List<HeldLease> inOrder) {

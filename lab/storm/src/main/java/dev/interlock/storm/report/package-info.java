@@ -1,4 +1,4 @@
-/** The report on storms: for a terminal, as Markdown, as JSON, and as a page with time lines. */
+/** The report on storms: text for a terminal, Markdown, JSON, and an HTML page with time lines. */
 @NullMarked
 package dev.interlock.storm.report;
 

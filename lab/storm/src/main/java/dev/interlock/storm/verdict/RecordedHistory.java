@@ -14,34 +14,34 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** All that the clients of a storm have recorded: events, leases and other entries. */
+/** Everything that the clients of a storm have recorded: events, leases and other entries. */
 public final class RecordedHistory {
-  /** How much later than it was given up a place may be recorded as given up. */
-  private static final long LATE = Duration.ofSeconds(2).toNanos();
+  /** The longest time between the withdrawal of a place and its record. */
+  private static final long MAX_RECORDING_DELAY_NANOS = Duration.ofSeconds(2).toNanos();
 
-  private static final Set<String> RELEASED = Set.of("RELEASED", "HANDED_OFF");
+  private static final Set<String> RELEASE_OUTCOMES = Set.of("RELEASED", "HANDED_OFF");
 
-  /** For the history checker. */
+  /** The events for the history checker. */
   final List<Event> events = new ArrayList<>();
 
   /**
-   * The same, but each lease was requested as early as the place in the queue may have been entered
-   * in which it was granted. A thread may continue in the place of another one of its client that
-   * has given up, and the store may have granted the lock to that place already.
+   * The events with earlier requests: each lease counts as requested when its place in the queue
+   * may have been entered. A thread may take over the place of another thread of its client that
+   * has stopped waiting, and the store may already have granted the lock to that place.
    */
   final List<Event> eventsFromPlaces = new ArrayList<>();
 
-  /** In order of their grants. */
+  /** The leases in the order of their grants. */
   final List<Lease> leases = new ArrayList<>();
 
   public final List<ResourceUse> resources = new ArrayList<>();
 
-  /** For how long the store keeps a lease without renewal, in nanoseconds. */
+  /** The time for which the store keeps a lease without renewal, in nanoseconds. */
   long effectiveTtl;
 
-  private final List<Object> others = new ArrayList<>();
+  private final List<Object> entries = new ArrayList<>();
 
-  /** Threads and sockets of one client, after the first calm moment and after the last. */
+  /** Threads and connections of one client, after its first leases and in the end. */
   public record ResourceUse(
       String client,
       int threadsBefore,
@@ -49,22 +49,22 @@ public final class RecordedHistory {
       int connectionsBefore,
       int connectionsAfter) {}
 
-  /** What is known of one lease. */
+  /** The records of one lease. */
   static final class Lease {
     /** The client, without the number of its incarnation. */
     final String client;
 
     final Event.Granted grant;
 
-    /** Until when it was valid at least, whether or not it ended before. */
+    /** The end of its validity, whether or not it ended before. */
     long validUntil;
 
     private long ended = Long.MAX_VALUE;
 
-    /** When its loss was reported. */
+    /** The time at which its loss was reported. */
     long reported = Long.MAX_VALUE;
 
-    /** How its release ended; empty if it was not released, or its process was killed meanwhile. */
+    /** The outcome of its release; empty if there was none, or the process was killed meanwhile. */
     private String outcome = "";
 
     private Lease(String client, Event.Granted grant) {
@@ -81,12 +81,12 @@ public final class RecordedHistory {
       return grant.at();
     }
 
-    /** Whether it excludes all others. */
+    /** {@return whether the lease excludes all others} */
     boolean isWhole() {
       return grant.weight() == grant.capacity();
     }
 
-    /** Until when its holder relied on it. */
+    /** {@return the time until which the holder relied on the lease} */
     long until() {
       return Math.min(validUntil, ended);
     }
@@ -96,7 +96,7 @@ public final class RecordedHistory {
     }
 
     boolean isReleased() {
-      return RELEASED.contains(outcome);
+      return RELEASE_OUTCOMES.contains(outcome);
     }
   }
 
@@ -113,7 +113,7 @@ public final class RecordedHistory {
     return records;
   }
 
-  /** Brings the leases into the order of their grants, after the last journal was added. */
+  /** Sorts the leases by their grants. Must be called after the last journal was added. */
   void sort() {
     leases.sort(Comparator.comparingLong(Lease::from));
   }
@@ -134,23 +134,23 @@ public final class RecordedHistory {
         eventsFromPlaces.add(
             event instanceof Event.Granted grant ? fromPlace(grant, lastFirst) : event);
       } else {
-        others.add(entry);
+        entries.add(entry);
       }
       if (entry instanceof Event.Granted granted) {
         Lease lease = new Lease(client, granted);
         byId.put(granted.lease(), lease);
         leases.add(lease);
       } else if (entry instanceof Event.Extended extended) {
-        Lease lease = known(byId, extended.lease());
+        Lease lease = leaseOf(byId, extended.lease());
         lease.validUntil = Math.max(lease.validUntil, extended.validUntil());
       } else if (entry instanceof Event.Ended end) {
-        Lease lease = known(byId, end.lease());
+        Lease lease = leaseOf(byId, end.lease());
         lease.ended = Math.min(lease.ended, end.at());
       } else if (entry instanceof Entry.LossReported reported) {
-        Lease lease = known(byId, reported.lease());
+        Lease lease = leaseOf(byId, reported.lease());
         lease.reported = Math.min(lease.reported, reported.at());
       } else if (entry instanceof Entry.Released released) {
-        known(byId, released.lease()).outcome = released.outcome();
+        leaseOf(byId, released.lease()).outcome = released.outcome();
       } else if (entry instanceof Entry.EffectiveTtl ttl) {
         effectiveTtl = Math.max(effectiveTtl, ttl.nanos());
       } else if (entry instanceof Entry.Size size) {
@@ -170,14 +170,14 @@ public final class RecordedHistory {
     }
   }
 
-  /** A grant with the request that may have entered its place in the queue. */
+  /** {@return the grant with the time of the request that may have entered its place} */
   private static Event.Granted fromPlace(Event.Granted grant, List<Entry.NoLease> lastFirst) {
     long requestedAt = grant.requestedAt();
-    for (Entry.NoLease givenUp : lastFirst) {
-      if (givenUp.name().equals(grant.name())
-          && givenUp.at() >= requestedAt
-          && givenUp.at() - LATE <= grant.at()) {
-        requestedAt = Math.min(requestedAt, givenUp.requestedAt());
+    for (Entry.NoLease attempt : lastFirst) {
+      if (attempt.name().equals(grant.name())
+          && attempt.at() >= requestedAt
+          && attempt.at() - MAX_RECORDING_DELAY_NANOS <= grant.at()) {
+        requestedAt = Math.min(requestedAt, attempt.requestedAt());
       }
     }
     return new Event.Granted(
@@ -192,16 +192,17 @@ public final class RecordedHistory {
         grant.capacity());
   }
 
-  private static Lease known(Map<String, Lease> byId, String id) {
+  private static Lease leaseOf(Map<String, Lease> byId, String id) {
     Lease lease = byId.get(id);
     if (lease == null) {
-      throw new IllegalArgumentException("no grant of " + id + " before what happened to it");
+      throw new IllegalArgumentException(
+          "the journal has an event of lease " + id + " before its grant");
     }
     return lease;
   }
 
-  /** The entries of one kind. */
+  /** {@return the entries of one kind} */
   <E extends Entry> List<E> entries(Class<E> kind) {
-    return others.stream().filter(kind::isInstance).map(kind::cast).toList();
+    return entries.stream().filter(kind::isInstance).map(kind::cast).toList();
   }
 }

@@ -16,39 +16,39 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What remains of a storm's locks on the store once no client holds or waits for them, as a client
- * shows it, and as the storm's own servers show it. The counters behind fencing tokens may remain.
+ * Finds what remains of a storm's locks on the store when no client holds or waits for them. It
+ * asks a client, and the storm's own servers. The counters for fencing tokens may remain.
  */
 public final class Residue {
-  private static final Duration LOOK = Duration.ofMillis(50);
+  private static final Duration POLL_INTERVAL = Duration.ofMillis(50);
 
   private Residue() {}
 
-  /** Waits until nothing is left, at most for the limit; returns what is left. */
+  /** Waits until there is no residue, or the limit is over; returns the residue. */
   public static List<String> await(
       LockClient client, @Nullable Deployment deployment, List<String> names, Duration limit)
       throws InterruptedException {
     RunningTime time = new RunningTime();
     while (true) {
-      List<String> left = look(client, deployment, names);
-      if (left.isEmpty() || !time.isWithin(limit)) {
-        return left;
+      List<String> residue = find(client, deployment, names);
+      if (residue.isEmpty() || !time.isWithin(limit)) {
+        return residue;
       }
-      Thread.sleep(LOOK.toMillis());
+      Thread.sleep(POLL_INTERVAL.toMillis());
     }
   }
 
-  private static List<String> look(
+  private static List<String> find(
       LockClient client, @Nullable Deployment deployment, List<String> names) {
-    List<String> left = new ArrayList<>();
+    List<String> residue = new ArrayList<>();
     for (String name : names) {
       try {
         LockState state = client.admin().inspect(name);
         if (state.isHeld() || !state.waiters().isEmpty()) {
-          left.add(state.toString());
+          residue.add(state.toString());
         }
       } catch (LockException e) {
-        left.add("lock " + name + " cannot be inspected: " + e.getMessage());
+        residue.add("lock " + name + " cannot be inspected: " + e.getMessage());
       }
     }
     if (deployment != null) {
@@ -56,22 +56,22 @@ public final class Residue {
         try {
           for (String entry : entries(server)) {
             if (names.stream().anyMatch(entry::contains)) {
-              left.add(server.name() + ": " + entry);
+              residue.add(server.name() + ": " + entry);
             }
           }
         } catch (IOException e) {
-          left.add(server.name() + " cannot be inspected: " + e.getMessage());
+          residue.add(server.name() + " cannot be inspected: " + e.getMessage());
         }
       }
     }
-    return left;
+    return residue;
   }
 
-  /** Keys, nodes, watches and subscriptions, but for fences. */
+  /** Lists keys, nodes, watches and subscriptions, without fences. */
   private static List<String> entries(DisposableServer server) throws IOException {
     List<String> entries = new ArrayList<>();
     if (server instanceof RedisServer redis) {
-      if (redis.call("KEYS", "*") instanceof List<?> keys) { // a replica answers that, too
+      if (redis.call("KEYS", "*") instanceof List<?> keys) { // a replica answers this as well
         keys.stream()
             .filter(key -> !key.toString().endsWith(":fence"))
             .forEach(key -> entries.add("key " + key));
@@ -82,13 +82,13 @@ public final class Residue {
     } else if (server instanceof EtcdServer etcd) {
       etcd.keys().keySet().forEach(key -> entries.add("key " + key));
     } else if (server instanceof ZooKeeperServer zookeeper) {
-      for (String word : List.of("wchp", "dump")) {
+      for (String command : List.of("wchp", "dump")) {
         zookeeper
-            .ask(word)
+            .ask(command)
             .lines()
             .map(String::strip)
             .filter(line -> line.startsWith("/"))
-            .forEach(line -> entries.add(word + " " + line));
+            .forEach(line -> entries.add(command + " " + line));
       }
     }
     return entries;

@@ -30,28 +30,28 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Decides what held in a storm.
+ * Decides which rules held in a storm.
  *
  * <ul>
- *   <li>EXCL-01: at no moment more of a name was held than there is, except for what a fault
- *       outside the failure model explains; see {@link #mayBeFrom}. Two leases of a lock are too
- *       much, as are a writer and a reader, or more permits than the semaphore has.
- *   <li>FENCE-01: tokens are unique and rise, under every fault, and expose every overlap. After a
- *       fault outside the failure model a lease counts as requested when its place in the queue may
- *       have been entered.
- *   <li>LEASE-04: no renewal was confirmed that was sent after a successor had been granted. A
- *       confirmed renewal makes a lease valid for an effective TTL, at most, from when it was sent;
- *       so a lease that is valid for longer than an effective TTL after its successor's grant was
- *       renewed after that grant. That is borne while a fault outside the failure model may make
- *       two primaries at once, of which neither knows of the other's grants.
- *   <li>LOSS-02 and LOSS-03: losses were reported by the end of validity plus bound, not counting
- *       times in which the client's process was stopped; nothing but losses was reported.
+ *   <li>EXCL-01: what was held of a name never exceeded its capacity, unless a fault outside the
+ *       failure model explains it; see {@link #mayExplain}. Two leases of a lock exceed it, as do a
+ *       writer and a reader, or more permits than the semaphore has.
+ *   <li>FENCE-01: tokens are unique and rise under every fault, and expose every overlap. After a
+ *       fault outside the failure model, a lease counts as requested when its place in the queue
+ *       may have been entered.
+ *   <li>LEASE-04: no renewal was confirmed that was sent after a successor's grant. A confirmed
+ *       renewal makes a lease valid for at most an effective TTL from when it was sent. So a lease
+ *       that is valid for longer than an effective TTL after its successor's grant was renewed
+ *       after that grant. This is tolerated while a fault outside the failure model may make two
+ *       primaries at once, because neither knows of the other's grants.
+ *   <li>LOSS-02 and LOSS-03: losses were reported by the end of validity plus the bound, not
+ *       counting times in which the client's process was stopped. Nothing but losses was reported.
  *   <li>FENCE-04: no guarded write was lost.
- *   <li>The rules that clients saw broken themselves, and the residue.
+ *   <li>The rules that clients themselves saw broken, and REL-03: there is no residue.
  * </ul>
  */
 public final class Verdict {
-  private static final int SLOWEST = 20;
+  private static final int MAX_RECOVERIES = 20;
 
   private static final Set<String> LEADER_FAULTS =
       Stream.of(FaultKind.values())
@@ -60,23 +60,22 @@ public final class Verdict {
           .map(FaultKind::label)
           .collect(Collectors.toUnmodifiableSet());
 
-  /** More findings of one rule add nothing. */
-  private static final int MOST_OF_A_RULE = 5;
+  private static final int MAX_FINDINGS_PER_RULE = 5;
 
   /**
    * A violation of the contract.
    *
    * @param rule the rule of the contract that was broken
-   * @param what what was seen; may have several lines
+   * @param what the observation; may have several lines
    */
   public record Finding(String rule, String what) {}
 
   /**
-   * How often the clients did what, by their histories.
+   * The numbers of operations in the histories of the clients.
    *
    * @param grants leases that were acquired
-   * @param handedOver how many of these by a handoff inside a process
-   * @param shared how many did not exclude all others: those of readers, and of some permits
+   * @param handedOver how many of these came by a handoff inside a process
+   * @param shared how many did not exclude all others, such as those of readers
    * @param released leases that were released
    * @param renewals explicit renewals that were confirmed
    * @param abandoned leases left to expire on purpose
@@ -100,14 +99,14 @@ public final class Verdict {
       long reported) {}
 
   /**
-   * How long after a fault a lock was acquired again.
+   * The time from the end of a fault until a lock was acquired again.
    *
    * @param fault the kind of fault
-   * @param target what it hit
-   * @param overAt when it ended
+   * @param target the target of the fault
+   * @param overAt the end of the fault
    * @param name the lock's name
-   * @param client which client acquired it
-   * @param took from the end of the fault until the grant
+   * @param client the client that acquired the lock
+   * @param took the time from the end of the fault until the grant
    */
   public record Recovery(
       String fault,
@@ -140,9 +139,9 @@ public final class Verdict {
   /**
    * Prepares a verdict.
    *
-   * @param records what the clients recorded
-   * @param faults what was done to them
-   * @param bound by how much anything may be late
+   * @param records the records of the clients
+   * @param faults the injected faults
+   * @param bound how late anything may be
    * @param origin {@link System#nanoTime()} at the beginning of the storm
    */
   public Verdict(RecordedHistory records, List<InjectedFault> faults, Duration bound, long origin) {
@@ -153,28 +152,28 @@ public final class Verdict {
     this.outside = faults.stream().filter(fault -> !fault.insideModel()).toList();
   }
 
-  /** Looks at everything, once. */
+  /** Checks all rules. Must be called once. */
   public Verdict decide(Map<String, List<Stop>> stops, Writes writes, List<String> residue) {
     checkExclusion();
     checkTokens();
     checkRenewals();
     checkLosses(stops);
     if (writes.guardedLost() != 0) {
-      find("FENCE-04", writes.guardedLost() + " writes guarded by tokens were lost");
+      addFinding("FENCE-04", writes.guardedLost() + " writes guarded by tokens were lost");
     }
-    for (Entry.Broken broken : records.entries(Entry.Broken.class)) {
-      find(broken.rule(), broken.what());
+    for (Entry.RuleBroken broken : records.entries(Entry.RuleBroken.class)) {
+      addFinding(broken.rule(), broken.what());
     }
     if (!residue.isEmpty()) {
-      find(
+      addFinding(
           "REL-03",
-          "%d entries are left on the store: %s"
+          "%d entries remain on the store: %s"
               .formatted(
                   residue.size(),
-                  residue.stream().limit(MOST_OF_A_RULE).collect(Collectors.joining("; "))));
+                  residue.stream().limit(MAX_FINDINGS_PER_RULE).collect(Collectors.joining("; "))));
     }
     if (records.leases.isEmpty()) {
-      find("FAULT-01", "no client ever got a lock");
+      addFinding("FAULT-01", "no client acquired a lock");
     }
     return this;
   }
@@ -183,29 +182,29 @@ public final class Verdict {
     return List.copyOf(findings);
   }
 
-  /** Pairs of leases that were valid at once because of a fault outside the failure model. */
+  /** {@return how many leases overlapped because of a fault outside the failure model} */
   public long overlapsOutside() {
     return overlapsOutside;
   }
 
-  /** How many of these overlaps the tokens expose. */
+  /** {@return how many of these overlaps the tokens expose} */
   public long overlapsExposed() {
     return overlapsExposed;
   }
 
-  /** The shortest counter-example to exclusion or the order of tokens, as the checker prints it. */
+  /** {@return the shortest counter-example to exclusion or the order of tokens, as text} */
   public @Nullable String counterExample() {
     return counterExample == null ? null : counterExample.toString();
   }
 
-  private void find(String rule, String what) {
-    if (findings.stream().filter(one -> one.rule().equals(rule)).count() < MOST_OF_A_RULE) {
+  private void addFinding(String rule, String what) {
+    if (findings.stream().filter(one -> one.rule().equals(rule)).count() < MAX_FINDINGS_PER_RULE) {
       findings.add(new Finding(rule, what));
     }
   }
 
-  private void found(String rule, Violation violation) {
-    find(rule, violation.toString());
+  private void addViolation(String rule, Violation violation) {
+    addFinding(rule, violation.toString());
     if (counterExample == null || distance(violation) < distance(counterExample)) {
       counterExample = violation;
     }
@@ -221,7 +220,7 @@ public final class Verdict {
             Collectors.groupingBy(lease -> lease.grant.name(), TreeMap::new, Collectors.toList()));
   }
 
-  /** The beginning of a fault, by the clock of the leases. */
+  /** {@return the beginning of a fault, by the clock of the leases} */
   private long from(InjectedFault fault) {
     return origin + fault.from().toNanos();
   }
@@ -230,12 +229,12 @@ public final class Verdict {
     return origin + fault.until().toNanos();
   }
 
-  /** Each lease together with those before it that are still valid. */
+  /** Compares each lease with the earlier ones that are still valid. */
   private void checkExclusion() {
     List<Violation> violations = new ArrayList<>();
     for (List<Lease> leases : byName().values()) {
       PriorityQueue<Lease> valid = new PriorityQueue<>(Comparator.comparingLong(Lease::until));
-      long held = 0;
+      long heldWeight = 0;
       for (Lease lease : leases) {
         if (lease.until() <= lease.from()) {
           continue;
@@ -244,48 +243,48 @@ public final class Verdict {
             first != null && first.until() <= lease.from();
             first = valid.peek()) {
           valid.remove();
-          held -= first.grant.weight();
+          heldWeight -= first.grant.weight();
         }
-        if (!valid.isEmpty() && held + lease.grant.weight() > lease.grant.capacity()) {
+        if (!valid.isEmpty() && heldWeight + lease.grant.weight() > lease.grant.capacity()) {
           Lease longest = Collections.max(valid, Comparator.comparingLong(Lease::until));
           Violation overlap =
               new Violation(Violation.Kind.OVERLAP, longest.grant, longest.until(), lease.grant);
-          if (outsideExplains(longest, lease)) {
+          if (isExplained(longest, lease)) {
             overlapsOutside++;
             if (lease.token() != longest.token()) {
               overlapsExposed++;
             } else {
-              found("FENCE-01", overlap);
+              addViolation("FENCE-01", overlap);
             }
           } else {
             violations.add(overlap);
           }
         }
         valid.add(lease);
-        held += lease.grant.weight();
+        heldWeight += lease.grant.weight();
       }
     }
     violations.sort(Comparator.comparingLong(Verdict::distance));
-    violations.forEach(violation -> found("EXCL-01", violation));
+    violations.forEach(violation -> addViolation("EXCL-01", violation));
   }
 
-  private boolean outsideExplains(Lease first, Lease second) {
-    return outside.stream().anyMatch(fault -> mayBeFrom(fault, first, second));
+  private boolean isExplained(Lease first, Lease second) {
+    return outside.stream().anyMatch(fault -> mayExplain(fault, first, second));
   }
 
   /**
-   * Whether a fault may be why the second lease was granted while the first was valid. The second
-   * was granted after the fault began and before every client that lost a lease by it must have
-   * noticed, and the first was acquired before the fault had ended.
+   * {@return whether a fault may be the reason that the second lease was granted while the first
+   * was valid} If so, the second was granted after the fault began and before clients must have
+   * noticed all losses from it, and the first was requested before the fault ended.
    */
-  private boolean mayBeFrom(InjectedFault fault, Lease first, Lease second) {
-    long noticed = until(fault) + records.effectiveTtl + bound;
+  private boolean mayExplain(InjectedFault fault, Lease first, Lease second) {
+    long lossesNoticed = until(fault) + records.effectiveTtl + bound;
     return second.from() >= from(fault)
-        && second.from() <= noticed
+        && second.from() <= lossesNoticed
         && first.grant.requestedAt() <= until(fault) + bound;
   }
 
-  /** Checks what was granted before the first fault outside the model as strictly as possible. */
+  /** Checks grants before the first fault outside the model as strictly as possible. */
   private void checkTokens() {
     long first = outside.stream().mapToLong(this::from).min().orElse(Long.MAX_VALUE);
     Set<String> before =
@@ -304,33 +303,37 @@ public final class Verdict {
   private void checkTokens(HistoryChecker checker, List<Event> events) {
     for (Violation violation : checker.check(events)) {
       if (violation.kind() != Violation.Kind.OVERLAP) {
-        found("FENCE-01", violation);
+        addViolation("FENCE-01", violation);
       }
     }
   }
 
   private void checkRenewals() {
     for (List<Lease> leases : byName().values()) {
-      List<Lease> falling =
+      List<Lease> byTokenDescending =
           leases.stream()
               .filter(lease -> lease.token() != 0)
               .sorted(Comparator.comparingLong(Lease::token).reversed())
               .toList();
-      // The earliest grants among those of later turns, and among these of all of the name.
-      Lease any = null;
-      Lease whole = null;
-      Lease ofThisTurn = null;
+      // The earliest grants of later turns: of all leases, of those that are whole, of this turn.
+      Lease earliest = null;
+      Lease earliestWhole = null;
+      Lease earliestOfTurn = null;
       long turn = -1;
-      for (Lease lease : falling) {
+      for (Lease lease : byTokenDescending) {
         if (lease.token() / Grant.LEASES_PER_GRANT != turn) {
           turn = lease.token() / Grant.LEASES_PER_GRANT;
-          any = earlier(any, ofThisTurn);
-          whole = ofThisTurn != null && ofThisTurn.isWhole() ? earlier(whole, ofThisTurn) : whole;
-          ofThisTurn = null;
+          earliest = earlier(earliest, earliestOfTurn);
+          earliestWhole =
+              earliestOfTurn != null && earliestOfTurn.isWhole()
+                  ? earlier(earliestWhole, earliestOfTurn)
+                  : earliestWhole;
+          earliestOfTurn = null;
         }
-        ofThisTurn = mayBeOfAnotherPrimary(lease) ? ofThisTurn : earlier(ofThisTurn, lease);
-        // Those that hold together renew their leases side by side.
-        Lease successor = lease.isWhole() ? any : whole;
+        earliestOfTurn =
+            mayHaveAnotherPrimary(lease) ? earliestOfTurn : earlier(earliestOfTurn, lease);
+        // Leases that are held together are renewed side by side.
+        Lease successor = lease.isWhole() ? earliest : earliestWhole;
         if (successor != null
             && successor.from() > lease.from()
             && lease.validUntil - records.effectiveTtl > successor.from()) {
@@ -339,15 +342,15 @@ public final class Verdict {
           if (counterExample == null) {
             counterExample = violation;
           }
-          find(
+          addFinding(
               "LEASE-04", "a lease was renewed after its successor had been granted: " + violation);
         }
       }
     }
   }
 
-  /** Whether there may have been two primaries at once, neither of which knows of the other. */
-  private boolean mayBeOfAnotherPrimary(Lease lease) {
+  /** {@return whether there may have been two primaries at the time of the grant} */
+  private boolean mayHaveAnotherPrimary(Lease lease) {
     return outside.stream()
         .filter(fault -> LEADER_FAULTS.contains(fault.kind()))
         .anyMatch(fault -> lease.from() >= from(fault) && lease.from() <= until(fault) + bound);
@@ -366,7 +369,7 @@ public final class Verdict {
         continue;
       }
       if (lease.isReleased()) {
-        find("LOSS-03", lease.grant + " was released, and reported as lost");
+        addFinding("LOSS-03", lease.grant + " was released but also reported as lost");
       }
       long late = lease.reported - lease.validUntil;
       for (Stop stop : stops.getOrDefault(lease.client, List.of())) {
@@ -374,22 +377,27 @@ public final class Verdict {
         late -= Math.max(0, Math.min(stop.until(), lease.reported) - from);
       }
       if (late > bound) {
-        find(
+        addFinding(
             "LOSS-02",
-            lease.grant + " was reported as lost " + late / 1_000_000 + " ms after its end");
+            lease.grant
+                + " was reported as lost "
+                + late / 1_000_000
+                + " ms after its validity ended");
       }
     }
-    for (Entry.LossNotReported silent : records.entries(Entry.LossNotReported.class)) {
+    for (Entry.LossNotReported unreported : records.entries(Entry.LossNotReported.class)) {
       Duration limit = Duration.ofNanos(bound);
-      find("LOSS-02", "the loss of lease " + silent.lease() + " was not reported within " + limit);
+      addFinding(
+          "LOSS-02",
+          "the loss of lease " + unreported.lease() + " was not reported within " + limit);
     }
   }
 
-  /** What the clients did. */
+  /** {@return the numbers of operations} */
   public Operations operations() {
-    Map<Entry.Why, Long> without = new LinkedHashMap<>();
+    Map<Entry.Why, Long> byReason = new LinkedHashMap<>();
     for (Entry.NoLease none : records.entries(Entry.NoLease.class)) {
-      without.merge(none.why(), 1L, Long::sum);
+      byReason.merge(none.why(), 1L, Long::sum);
     }
     return new Operations(
         records.leases.size(),
@@ -398,9 +406,9 @@ public final class Verdict {
         count(Lease::isReleased),
         records.entries(Entry.Renewed.class).size(),
         records.entries(Entry.Abandoned.class).size(),
-        without.getOrDefault(Entry.Why.CANCELLED, 0L),
-        without.getOrDefault(Entry.Why.BUSY, 0L),
-        without.getOrDefault(Entry.Why.UNAVAILABLE, 0L),
+        byReason.getOrDefault(Entry.Why.CANCELLED, 0L),
+        byReason.getOrDefault(Entry.Why.BUSY, 0L),
+        byReason.getOrDefault(Entry.Why.UNAVAILABLE, 0L),
         count(Lease::isLost) + records.entries(Entry.LossNotReported.class).size(),
         count(Lease::isLost));
   }
@@ -409,8 +417,8 @@ public final class Verdict {
     return records.leases.stream().filter(condition).count();
   }
 
-  /** All leases, in order of their grants. */
-  public List<HeldLease> held() {
+  /** {@return all leases, in the order of their grants} */
+  public List<HeldLease> heldLeases() {
     return records.leases.stream()
         .map(
             lease ->
@@ -423,8 +431,8 @@ public final class Verdict {
   }
 
   /**
-   * The slowest recoveries: for each fault that took effect, from its end to the next grant of each
-   * name, and to the next grant that the client got which was hit.
+   * Returns the slowest recoveries. A recovery lasts from the end of a fault that took effect to
+   * the next grant of a name, or to the next grant to the client that the fault hit.
    */
   public List<Recovery> slowest() {
     List<Recovery> recoveries = new ArrayList<>();
@@ -439,11 +447,11 @@ public final class Verdict {
     return recoveries.stream()
         .distinct()
         .sorted(Comparator.comparing(Recovery::took).reversed())
-        .limit(SLOWEST)
+        .limit(MAX_RECOVERIES)
         .toList();
   }
 
-  /** The leases by a property, and of each value by their grants. */
+  /** Groups the leases by a property, and maps those of each group by the time of their grant. */
   private Map<String, NavigableMap<Long, Lease>> byTime(Function<Lease, String> property) {
     return records.leases.stream()
         .collect(

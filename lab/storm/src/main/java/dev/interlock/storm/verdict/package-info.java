@@ -1,4 +1,4 @@
-/** The verdict on a storm: what its clients recorded, and the rules that this breaks. */
+/** The verdict on a storm: the history that its clients recorded, and the rules that it breaks. */
 @NullMarked
 package dev.interlock.storm.verdict;
 

@@ -7,19 +7,19 @@ import java.time.Duration;
 import java.util.List;
 
 /**
- * What one client is to do.
+ * The settings of one client.
  *
- * @param client its name, and the beginning of its leases' identities
- * @param seed makes its choices
- * @param threads how many threads it has
- * @param names what it competes for; the first is held for long
+ * @param client the client's name, with which the identities of its leases begin
+ * @param seed determines its random choices
+ * @param threads the number of its threads
+ * @param names the names that it competes for; the first is held for long
  * @param ttlMillis the TTL of leases that are renewed
  * @param shortTtlMillis the TTL of leases that are left to expire
- * @param requestTimeoutMillis how long a request may take
- * @param boundMillis by how much anything may be late
- * @param blocked whether its log and its listeners block
- * @param storePort where the store that the locks protect listens
- * @param file where it records what it does
+ * @param requestTimeoutMillis the request time-out
+ * @param boundMillis how late anything may be
+ * @param blocked whether its log and listeners block
+ * @param storePort the port of the store that the locks protect
+ * @param file the path of its journal
  */
 public record Assignment(
     String client,
@@ -46,7 +46,7 @@ public record Assignment(
     return Path.of(file);
   }
 
-  /** The client's options: its leases are renewed. */
+  /** {@return the options of the lock client, which renews its leases} */
   public LockOptions options() {
     return LockOptions.builder()
         .ttl(ttl())
@@ -54,20 +54,20 @@ public record Assignment(
         .build();
   }
 
-  /** The options of leases that the client renews: its own. */
-  static void renewed(LockOptions.Builder options) {}
+  /** Changes nothing: the client renews the lease. */
+  static void autoRenewed(LockOptions.Builder options) {}
 
-  /** The options of leases that only the program renews. */
-  static void fixed(LockOptions.Builder options) {
+  /** Sets the options of a lease that only the program renews. */
+  static void manuallyRenewed(LockOptions.Builder options) {
     options.autoRenew(false);
   }
 
-  /** The options of leases that are left to expire. */
-  void passing(LockOptions.Builder options) {
+  /** Sets the options of a lease that is left to expire. */
+  void expiring(LockOptions.Builder options) {
     options.autoRenew(false).ttl(Duration.ofMillis(shortTtlMillis));
   }
 
-  /** The same for a later incarnation of the client. */
+  /** {@return the settings of a later incarnation of the client} */
   Assignment incarnation(int number) {
     return new Assignment(
         client + "." + number,
@@ -83,8 +83,8 @@ public record Assignment(
         journal().resolveSibling(client + "-" + number + ".journal").toString());
   }
 
-  /** How long it takes at most until a lock of a dead client is acquired again, and used. */
-  Duration patience() {
+  /** {@return the longest time until the lock of a dead client is acquired and used again} */
+  Duration recoveryLimit() {
     return ttl().plus(bound()).multipliedBy(2);
   }
 

@@ -9,33 +9,33 @@ import java.util.Optional;
 
 /** A client of the storm, in the storm's process or in another. */
 public interface Client extends AutoCloseable {
-  /** Its name in faults and leases, such as {@code client-2}. */
+  /** {@return the name in faults and leases, such as {@code client-2}} */
   String name();
 
-  /** The network between it and the store; empty if no faults can be put on it. */
+  /** {@return the network between the client and the store; empty if it can have no faults} */
   Optional<Network> network();
 
   /** Carries out one phase of the work. */
   void perform(Phase phase) throws IOException, InterruptedException;
 
-  /** The journals of its incarnations, the last one last. */
+  /** {@return the journals of all incarnations, the last one last} */
   List<Path> journals();
 
-  /** Whether it runs in a separate process, which can be stopped and killed. */
+  /** {@return whether the client runs in a separate process, which can be stopped and killed} */
   default boolean isProcess() {
     return false;
   }
 
   /**
-   * Its process.
+   * {@return the client's separate process}
    *
-   * @throws IllegalArgumentException if it runs in the storm's process
+   * @throws IllegalArgumentException if the client runs in the storm's process
    */
   default ClientProcess process() {
     throw new IllegalArgumentException(name() + " has no separate process");
   }
 
-  /** The times in which its process was stopped. */
+  /** {@return the times in which the process was stopped} */
   default List<Stop> stops() {
     return List.of();
   }
@@ -48,7 +48,7 @@ public interface Client extends AutoCloseable {
    */
   record Stop(long from, long until) {}
 
-  /** Ends the client, whatever its state. */
+  /** Ends the client in any state. */
   @Override
   void close();
 }

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A client in a process of its own, which can be stopped, killed and started again. */
 public final class ClientProcess implements Client {
-  private static final Duration ANSWER = Duration.ofSeconds(60);
+  private static final Duration ANSWER_TIMEOUT = Duration.ofSeconds(60);
 
   private final Assignment first;
   private final Harness harness;
@@ -29,8 +29,9 @@ public final class ClientProcess implements Client {
   /**
    * Starts the process.
    *
-   * @param first its assignment; later incarnations get names, seeds and journals of their own
-   * @param uri where the store is, past all proxies
+   * @param first the first assignment; later incarnations get names, seeds and journals of their
+   *     own
+   * @param uri the URI of the store without proxies
    */
   public ClientProcess(Assignment first, Harness harness, String uri, @Nullable Network network)
       throws IOException, InterruptedException {
@@ -61,7 +62,7 @@ public final class ClientProcess implements Client {
     return this;
   }
 
-  /** Stops the process (SIGSTOP); returns when the operating system shows that. */
+  /** Stops the process (SIGSTOP), and returns when the operating system shows that. */
   public synchronized void stop() throws IOException, InterruptedException {
     if (process != null && !stopped) {
       stoppedAt = System.nanoTime();
@@ -70,7 +71,7 @@ public final class ClientProcess implements Client {
     }
   }
 
-  /** Resumes the process (SIGCONT); returns when the operating system shows that. */
+  /** Resumes the process (SIGCONT), and returns when the operating system shows that. */
   public synchronized void resume() throws IOException, InterruptedException {
     if (process != null && stopped) {
       process.resume();
@@ -104,7 +105,7 @@ public final class ClientProcess implements Client {
                 false));
     process = started;
     journals.add(assignment.journal());
-    started.call(ANSWER, ClientTasks.Begin.class, assignment.encode());
+    started.call(ANSWER_TIMEOUT, ClientTasks.Begin.class, assignment.encode());
   }
 
   @Override
@@ -116,9 +117,11 @@ public final class ClientProcess implements Client {
     if (running == null) {
       throw new IOException(name() + " was killed and not started again");
     }
-    // Each phase has its own limits; this one is for a process that does not answer at all.
+    // Each phase has limits of its own; this limit is for a process that does not answer at all.
     running.call(
-        ANSWER.plus(first.patience().multipliedBy(4)), ClientTasks.Perform.class, phase.name());
+        ANSWER_TIMEOUT.plus(first.recoveryLimit().multipliedBy(4)),
+        ClientTasks.Perform.class,
+        phase.name());
   }
 
   @Override

@@ -7,12 +7,11 @@ import java.util.concurrent.atomic.AtomicReference;
 
 /** The tasks of a client process. */
 final class ClientTasks {
-  /** The workers of this process. */
   private static final AtomicReference<ClientWorkers> WORKERS = new AtomicReference<>();
 
   private ClientTasks() {}
 
-  /** Starts to work on an {@link Assignment}. */
+  /** Starts the workers with the {@link Assignment} that is the argument. */
   static final class Begin implements RemoteTask {
     @Override
     public String run(Worker worker, List<String> arguments) throws Exception {
@@ -27,7 +26,7 @@ final class ClientTasks {
     public String run(Worker worker, List<String> arguments) throws Exception {
       ClientWorkers workers = WORKERS.get();
       if (workers == null) {
-        throw new IllegalStateException("a phase before the client has begun");
+        throw new IllegalStateException("a phase was requested before the client has begun");
       }
       workers.perform(ClientWorkers.Phase.valueOf(arguments.get(0)));
       return "";

@@ -26,22 +26,21 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One client of the storm: some threads that use locks until they are stopped. It opens its lock
- * client, and tries again while the store is out of reach.
+ * One client of the storm: some threads that use locks until they are stopped. It opens a lock
+ * client, and tries again while the store cannot be reached.
  */
 public final class ClientWorkers implements AutoCloseable {
-  /** After so many leases a client is taken to have started all that it starts lazily. */
-  private static final int WARMED_UP = 30;
+  /** After so many leases, a client has started everything that it starts lazily. */
+  private static final int WARM_UP_LEASES = 30;
 
-  /** The time in which each client must get a first lease. */
-  private static final Duration FIRST_LEASE = Duration.ofSeconds(60);
+  private static final Duration FIRST_LEASE_TIMEOUT = Duration.ofSeconds(60);
 
-  /** A pool closes a connection that has been idle for a minute, and looks twice a minute. */
-  private static final Duration LONGEST_REST = Duration.ofSeconds(100);
+  /** A pool closes a connection that has been idle for a minute, and checks twice a minute. */
+  private static final Duration MAX_IDLE_TIME = Duration.ofSeconds(100);
 
-  private static final Duration LOOK = Duration.ofMillis(10);
-  private static final int MORE_THREADS = 10;
-  private static final int MORE_CONNECTIONS = 6;
+  private static final Duration POLL_INTERVAL = Duration.ofMillis(10);
+  private static final int THREAD_TOLERANCE = 10;
+  private static final int CONNECTION_TOLERANCE = 6;
 
   /** The phases of a client's work, in order. */
   public enum Phase {
@@ -53,7 +52,7 @@ public final class ClientWorkers implements AutoCloseable {
     PROBE,
     /** Acquires every lock, and neither renews nor releases it. */
     ABANDON,
-    /** Waits for locks that another client has abandoned. */
+    /** Acquires every lock after another client has abandoned it. */
     AWAIT_ABANDONED,
     /** Closes the lock client. */
     CLOSE
@@ -66,13 +65,13 @@ public final class ClientWorkers implements AutoCloseable {
   private final CompletableFuture<LockClient> client = new CompletableFuture<>();
   private final List<WorkerThread> threads = new ArrayList<>();
   private final AtomicLong leases = new AtomicLong();
-  private final LeaseJournal recorder;
-  private volatile boolean over;
+  private final LeaseJournal leaseJournal;
+  private volatile boolean stopped;
   private volatile boolean closed;
-  private volatile Entry.@Nullable Size calm;
+  private volatile Entry.@Nullable Size sizeAtStart;
 
-  /** Why the last attempt to open the lock client failed. */
-  private volatile @Nullable LockException unreachable;
+  /** The failure of the last attempt to open the lock client. */
+  private volatile @Nullable LockException lastFailure;
 
   private ClientWorkers(
       Assignment assignment, Supplier<LockClient> opener, boolean ownProcess, Journal journal) {
@@ -80,40 +79,42 @@ public final class ClientWorkers implements AutoCloseable {
     this.opener = opener;
     this.ownProcess = ownProcess;
     this.journal = journal;
-    this.recorder = new LeaseJournal(assignment.client(), journal, assignment.blocked());
+    this.leaseJournal = new LeaseJournal(assignment.client(), journal, assignment.blocked());
   }
 
-  /** Starts to work. Does not wait until the store is reached. */
+  /** Starts the client. Does not wait until the store is reached. */
   static ClientWorkers start(Assignment assignment, Supplier<LockClient> opener, boolean ownProcess)
       throws IOException {
     ClientWorkers work =
         new ClientWorkers(assignment, opener, ownProcess, Journal.create(assignment.journal()));
-    DaemonThreads.factory(assignment.client()).newThread(work::begin).start();
+    DaemonThreads.factory(assignment.client()).newThread(work::openAndWork).start();
     return work;
   }
 
-  private void begin() {
+  private void openAndWork() {
     LockClient opened = null;
-    // Even when the work is over: the probe checks whether the client reaches the store.
+    // Goes on when the threads are stopped: the probe checks whether the client reaches the store.
     while (opened == null && !closed) {
       try {
         opened = opener.get();
       } catch (LockException e) {
-        unreachable = e;
-        pause(LOOK);
+        lastFailure = e;
+        pause(POLL_INTERVAL);
       } catch (RuntimeException | Error e) {
-        broken("FAULT-01", "a client could not be opened: " + e);
+        recordBroken("FAULT-01", "the lock client could not be opened: " + e);
         client.completeExceptionally(e);
         return;
       }
     }
     if (opened == null) {
-      client.completeExceptionally(new IllegalStateException("closed before it was opened"));
+      client.completeExceptionally(
+          new IllegalStateException("the client was closed before its lock client was opened"));
       return;
     }
     if (closed) {
       opened.close();
-      client.completeExceptionally(new IllegalStateException("opened after it was closed"));
+      client.completeExceptionally(
+          new IllegalStateException("the lock client was opened after the client had been closed"));
       return;
     }
     Random random = new Random(assignment.seed());
@@ -123,9 +124,9 @@ public final class ClientWorkers implements AutoCloseable {
             new WorkerThread(
                 assignment,
                 opened,
-                recorder,
+                leaseJournal,
                 journal,
-                () -> over,
+                () -> stopped,
                 this::countLease,
                 new Random(random.nextLong()));
         threads.add(thread);
@@ -136,8 +137,8 @@ public final class ClientWorkers implements AutoCloseable {
   }
 
   private void countLease() {
-    if (leases.incrementAndGet() == WARMED_UP && ownProcess) {
-      calm = size();
+    if (leases.incrementAndGet() == WARM_UP_LEASES && ownProcess) {
+      sizeAtStart = size();
     }
   }
 
@@ -159,7 +160,7 @@ public final class ClientWorkers implements AutoCloseable {
     return new Entry.Size(Thread.getAllStackTraces().size(), sockets);
   }
 
-  /** Carries out one phase; returns when it is over. */
+  /** Carries out one phase, and returns when it is over. */
   void perform(Phase phase) throws IOException, InterruptedException {
     switch (phase) {
       case AWAIT_WORKING -> awaitWorking();
@@ -174,143 +175,153 @@ public final class ClientWorkers implements AutoCloseable {
   private void awaitWorking() throws InterruptedException, IOException {
     RunningTime time = new RunningTime();
     while (leases.get() == 0) {
-      if (client.isCompletedExceptionally() || !time.isWithin(FIRST_LEASE)) {
-        throw new IOException(assignment.client() + " got no lock within " + FIRST_LEASE);
+      if (client.isCompletedExceptionally() || !time.isWithin(FIRST_LEASE_TIMEOUT)) {
+        throw new IOException(assignment.client() + " got no lock within " + FIRST_LEASE_TIMEOUT);
       }
-      TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
+      TimeUnit.NANOSECONDS.sleep(POLL_INTERVAL.toNanos());
     }
   }
 
   private void stop() throws InterruptedException {
-    over = true;
+    stopped = true;
     RunningTime time = new RunningTime();
-    List<WorkerThread> left;
+    List<WorkerThread> alive;
     synchronized (threads) {
-      left = new ArrayList<>(threads);
+      alive = new ArrayList<>(threads);
     }
-    left.removeIf(thread -> !thread.isAlive());
-    while (!left.isEmpty() && time.isWithin(assignment.patience())) {
-      pause(LOOK);
-      left.removeIf(thread -> !thread.isAlive());
+    alive.removeIf(thread -> !thread.isAlive());
+    while (!alive.isEmpty() && time.isWithin(assignment.recoveryLimit())) {
+      pause(POLL_INTERVAL);
+      alive.removeIf(thread -> !thread.isAlive());
     }
-    for (WorkerThread stuck : left) {
-      broken(
+    for (WorkerThread stuck : alive) {
+      recordBroken(
           "WAIT-06",
           "%s still waits for \"%s\" %s after all faults had ended: %s"
               .formatted(
                   stuck.getName(),
                   stuck.lockName(),
-                  assignment.patience(),
+                  assignment.recoveryLimit(),
                   List.of(stuck.getStackTrace())));
       stuck.interrupt();
     }
   }
 
   private void probe() throws InterruptedException {
-    Optional<LockClient> open = opened();
-    if (open.isEmpty()) {
-      broken(
+    Optional<LockClient> lockClient = awaitOpen();
+    if (lockClient.isEmpty()) {
+      recordBroken(
           "FAULT-01",
           "%s did not reach the store within %s after all faults had ended: %s"
-              .formatted(assignment.client(), assignment.patience(), unreachable));
+              .formatted(assignment.client(), assignment.recoveryLimit(), lastFailure));
       return;
     }
     for (UsedName name : assignment.names()) {
       long requestedAt = System.nanoTime();
       try {
         Optional<Lease> lease =
-            name.whole(open.get(), Assignment::renewed).tryAcquire(assignment.patience());
+            name.whole(lockClient.get(), Assignment::autoRenewed)
+                .tryAcquire(assignment.recoveryLimit());
         if (lease.isPresent()) {
-          recorder.granted(lease.get(), name.whole(), requestedAt).release(lease.get());
+          leaseJournal.recordGrant(lease.get(), name.whole(), requestedAt).release(lease.get());
         } else {
-          unserved(
-              "WAIT-03", name.name(), "it is held: " + open.get().admin().inspect(name.name()));
+          recordUnserved(
+              "WAIT-03",
+              name.name(),
+              "the lock is held: " + lockClient.get().admin().inspect(name.name()));
         }
       } catch (LockException e) {
-        unserved("FAULT-01", name.name(), e.toString());
+        recordUnserved("FAULT-01", name.name(), e.toString());
       }
     }
   }
 
   private void abandon() throws InterruptedException {
-    Optional<LockClient> open = opened();
-    if (open.isEmpty()) {
+    Optional<LockClient> lockClient = awaitOpen();
+    if (lockClient.isEmpty()) {
       return; // the probe has recorded that
     }
     for (UsedName name : assignment.names()) {
       long requestedAt = System.nanoTime();
       try {
-        name.whole(open.get(), assignment::passing)
-            .tryAcquire(assignment.patience())
-            .ifPresent(lease -> recorder.granted(lease, name.whole(), requestedAt).abandoned());
+        name.whole(lockClient.get(), assignment::expiring)
+            .tryAcquire(assignment.recoveryLimit())
+            .ifPresent(
+                lease ->
+                    leaseJournal.recordGrant(lease, name.whole(), requestedAt).recordAbandonment());
       } catch (LockException e) {
-        unserved("FAULT-01", name.name(), e.toString());
+        recordUnserved("FAULT-01", name.name(), e.toString());
       }
     }
   }
 
   private void awaitAbandoned() throws InterruptedException {
-    Optional<LockClient> open = opened();
-    if (open.isEmpty()) {
+    Optional<LockClient> lockClient = awaitOpen();
+    if (lockClient.isEmpty()) {
       return; // the probe has recorded that
     }
-    Map<UsedName, CompletableFuture<Lease>> waiting = new LinkedHashMap<>();
+    Map<UsedName, CompletableFuture<Lease>> acquisitions = new LinkedHashMap<>();
     long requestedAt = System.nanoTime();
     for (UsedName name : assignment.names()) {
-      waiting.put(name, name.whole(open.get(), Assignment::renewed).acquireAsync());
+      acquisitions.put(name, name.whole(lockClient.get(), Assignment::autoRenewed).acquireAsync());
     }
-    for (Map.Entry<UsedName, CompletableFuture<Lease>> each : waiting.entrySet()) {
+    for (Map.Entry<UsedName, CompletableFuture<Lease>> each : acquisitions.entrySet()) {
       try {
-        Lease lease = each.getValue().get(assignment.patience().toMillis(), TimeUnit.MILLISECONDS);
-        recorder.granted(lease, each.getKey().whole(), requestedAt).release(lease);
+        Lease lease =
+            each.getValue().get(assignment.recoveryLimit().toMillis(), TimeUnit.MILLISECONDS);
+        leaseJournal.recordGrant(lease, each.getKey().whole(), requestedAt).release(lease);
       } catch (TimeoutException e) {
         each.getValue().cancel(true);
-        unserved("WAIT-05", each.getKey().name(), "its holder let it expire meanwhile");
+        recordUnserved("WAIT-05", each.getKey().name(), "its holder let the lease expire");
       } catch (ExecutionException e) {
-        unserved("WAIT-05", each.getKey().name(), String.valueOf(e.getCause()));
+        recordUnserved("WAIT-05", each.getKey().name(), String.valueOf(e.getCause()));
       }
     }
   }
 
-  /** As long as no attempt has failed, a new process may still be loading its classes. */
-  private Optional<LockClient> opened() throws InterruptedException {
+  /** Waits longer if no attempt has failed yet: a new process may still be loading its classes. */
+  private Optional<LockClient> awaitOpen() throws InterruptedException {
     RunningTime time = new RunningTime();
     while (!client.isDone()
-        && time.isWithin(unreachable == null ? FIRST_LEASE : assignment.patience())) {
-      TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
+        && time.isWithin(lastFailure == null ? FIRST_LEASE_TIMEOUT : assignment.recoveryLimit())) {
+      TimeUnit.NANOSECONDS.sleep(POLL_INTERVAL.toNanos());
     }
     return client.isDone() && !client.isCompletedExceptionally()
         ? Optional.of(client.join())
         : Optional.empty();
   }
 
-  private void broken(String rule, String what) {
-    journal.record(new Entry.Broken(rule, what));
+  private void recordBroken(String rule, String what) {
+    journal.record(new Entry.RuleBroken(rule, what));
   }
 
-  private void unserved(String rule, String name, String why) {
-    broken(
+  private void recordUnserved(String rule, String name, String why) {
+    recordBroken(
         rule,
         "%s did not get \"%s\" within %s after all faults had ended: %s"
-            .formatted(assignment.client(), name, assignment.patience(), why));
+            .formatted(assignment.client(), name, assignment.recoveryLimit(), why));
   }
 
-  /** Compares threads and connections with those at the start, then closes the client. */
+  /**
+   * Compares the numbers of threads and connections with the first ones, then closes the client.
+   */
   @Override
   public void close() throws IOException {
     closed = true;
-    Entry.Size before = calm;
+    Entry.Size before = sizeAtStart;
     if (before != null) {
       RunningTime time = new RunningTime();
       Entry.Size after = size();
-      while (hasGrown(before, after) && time.isWithin(LONGEST_REST)) {
-        pause(LOOK);
+      while (hasGrown(before, after) && time.isWithin(MAX_IDLE_TIME)) {
+        pause(POLL_INTERVAL);
         after = size();
       }
       journal.record(before);
       journal.record(after);
       if (hasGrown(before, after)) {
-        broken("REL-04", assignment.client() + " has grown from " + before + " to " + after);
+        recordBroken(
+            "REL-04",
+            assignment.client() + " had " + before + " at first and " + after + " in the end");
       }
     }
     if (client.isDone() && !client.isCompletedExceptionally()) {
@@ -320,8 +331,8 @@ public final class ClientWorkers implements AutoCloseable {
   }
 
   private boolean hasGrown(Entry.Size before, Entry.Size after) {
-    return after.threads() > before.threads() + MORE_THREADS
-        || after.connections() > before.connections() + assignment.threads() + MORE_CONNECTIONS;
+    return after.threads() > before.threads() + THREAD_TOLERANCE
+        || after.connections() > before.connections() + assignment.threads() + CONNECTION_TOLERANCE;
   }
 
   private static void pause(Duration duration) {

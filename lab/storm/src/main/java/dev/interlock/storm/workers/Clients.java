@@ -20,13 +20,13 @@ public final class Clients implements AutoCloseable {
     return List.copyOf(clients);
   }
 
-  /** Waiters must acquire locks whose leases expired. */
-  public void outliveAbandonedLeases() throws Exception {
+  /** Abandons the leases of all locks; another client must acquire the locks when they expire. */
+  public void acquireAbandonedLocks() throws Exception {
     clients.get(0).perform(Phase.ABANDON);
     clients.get(clients.size() - 1).perform(Phase.AWAIT_ABANDONED);
   }
 
-  /** Has all clients carry out a phase at once, and waits until all have done so. */
+  /** Carries out a phase on all clients at once, and waits until all are done. */
   public void perform(Phase phase) throws Exception {
     ExecutorService executor = Executors.newCachedThreadPool();
     try {

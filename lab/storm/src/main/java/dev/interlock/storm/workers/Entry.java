@@ -3,7 +3,7 @@ package dev.interlock.storm.workers;
 import dev.interlock.tck.history.Event;
 
 /**
- * What a client records beside the {@link Event}s of its leases. Times are those of {@link
+ * An entry that a client records beside the {@link Event}s of its leases. Times are those of {@link
  * System#nanoTime()}.
  */
 public sealed interface Entry {
@@ -11,7 +11,7 @@ public sealed interface Entry {
   /** The loss of a lease was reported. */
   record LossReported(String lease, long at, String reason) implements Entry {}
 
-  /** The loss of a lease was not reported within bound, although it says that it is not held. */
+  /** A lease was no longer held, but its loss was not reported within the bound. */
   record LossNotReported(String lease, long unheldAt) implements Entry {}
 
   /** A lease was released. */
@@ -26,7 +26,7 @@ public sealed interface Entry {
   /** An attempt ended without a lease. */
   record NoLease(Why why, String name, long requestedAt, long at) implements Entry {}
 
-  /** Why there was no lease. */
+  /** The reason for an attempt without a lease. */
   enum Why {
     /** Another client held the lock for the whole time. */
     BUSY,
@@ -36,12 +36,12 @@ public sealed interface Entry {
     CANCELLED
   }
 
-  /** How long the store keeps a lease without renewal. */
+  /** The time for which the store keeps a lease without renewal. */
   record EffectiveTtl(long nanos) implements Entry {}
 
-  /** Threads and connections of this process at a calm moment. */
+  /** The number of threads and connections of this process. */
   record Size(int threads, int connections) implements Entry {}
 
-  /** The client itself saw that a rule was broken. */
-  record Broken(String rule, String what) implements Entry {}
+  /** The client itself noticed that a rule was broken. */
+  record RuleBroken(String rule, String what) implements Entry {}
 }

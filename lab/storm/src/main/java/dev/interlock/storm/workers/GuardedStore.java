@@ -19,13 +19,14 @@ import java.util.concurrent.ThreadFactory;
 import java.util.function.ToLongFunction;
 
 /**
- * What the locks protect: two counters for each name, to which every lease adds one by reading,
- * thinking and writing back. The guarded one is a store that keeps the highest token which it has
- * seen and refuses lower ones, with a read as with a write: a lease claims its token by reading, so
- * that no earlier one can write between its read and its write. The other accepts every write.
+ * The store that the locks protect: two counters for each name, to which every lease adds one by
+ * reading, waiting and writing back. The guarded counter remembers the highest token that it has
+ * seen, and refuses reads and writes with a lower one. A lease claims its token by reading, so no
+ * earlier lease can write between its read and its write. The unguarded counter accepts every
+ * write.
  *
- * <p>It runs in the storm's own process and serves clients over TCP. A client that is stopped or
- * killed thus disturbs no other, and its late writes arrive as late as at any store.
+ * <p>It runs in the storm's own process and serves clients over TCP. So a client that is stopped or
+ * killed disturbs no other, and its late writes arrive as late as at any store.
  */
 public final class GuardedStore implements Closeable {
   private static final String REFUSED = "refused";
@@ -36,30 +37,30 @@ public final class GuardedStore implements Closeable {
   private final Map<String, Counter> unguarded = new HashMap<>();
 
   /**
-   * How many writes under the locks were accepted and lost, with and without the token.
+   * The numbers of writes that were accepted and lost, with and without tokens.
    *
-   * @param guarded writes that the store took because their token was the highest
-   * @param refused writes that it refused because it had seen a higher token
+   * @param guarded guarded writes that were accepted
+   * @param refused guarded reads and writes that were refused because of a higher token
    * @param guardedLost guarded writes that were lost; must be 0
-   * @param unguarded writes that were made without looking at the token
-   * @param unguardedLost how many of these a stale holder overwrote: what the token is worth
+   * @param unguarded writes that were made without checking the token
+   * @param unguardedLost how many of these were lost because a stale holder overwrote them
    */
   public record Writes(
       long guarded, long refused, long guardedLost, long unguarded, long unguardedLost) {}
 
-  /** A counter of one name. The unguarded one is always used with the token 0. */
+  /** A counter of one name. The unguarded counter is always used with the token 0. */
   private static final class Counter {
-    private long highest;
+    private long highestToken;
     private long value;
     private long writes;
     private long refused;
 
-    /** Whether no higher token has been seen. */
-    private boolean claims(long token) {
-      boolean claims = token >= highest;
-      highest = Math.max(highest, token);
-      refused += claims ? 0 : 1;
-      return claims;
+    /** {@return whether the token is accepted, because no higher one has been seen} */
+    private boolean claim(long token) {
+      boolean accepted = token >= highestToken;
+      highestToken = Math.max(highestToken, token);
+      refused += accepted ? 0 : 1;
+      return accepted;
     }
 
     private long lost() {
@@ -89,7 +90,7 @@ public final class GuardedStore implements Closeable {
         Socket client = socket.accept();
         THREADS.newThread(() -> serve(client)).start();
       } catch (IOException e) {
-        // Closed, or the client has gone again.
+        // The store was closed, or the client has disconnected.
       }
     }
   }
@@ -111,7 +112,7 @@ public final class GuardedStore implements Closeable {
   private synchronized String answer(String[] request) {
     Map<String, Counter> counters = request[1].equals("guarded") ? guarded : unguarded;
     Counter counter = counters.computeIfAbsent(request[2], name -> new Counter());
-    if (!counter.claims(Long.parseLong(request[3]))) {
+    if (!counter.claim(Long.parseLong(request[3]))) {
       return REFUSED;
     }
     if (request[0].equals("write")) {
@@ -121,7 +122,7 @@ public final class GuardedStore implements Closeable {
     return Long.toString(counter.value);
   }
 
-  /** The counts of all writes so far. */
+  /** {@return the counts of all writes so far} */
   public synchronized Writes writes() {
     return new Writes(
         sum(guarded, counter -> counter.writes),
@@ -140,7 +141,7 @@ public final class GuardedStore implements Closeable {
     socket.close();
   }
 
-  /** One thread's connection. Names must be of letters, digits and hyphens. Not thread-safe. */
+  /** One thread's connection. Names must consist of letters, digits and hyphens. */
   static final class Connection implements Closeable {
     private final Socket socket;
     private final BufferedReader in;
@@ -154,12 +155,12 @@ public final class GuardedStore implements Closeable {
       out = socket.getOutputStream();
     }
 
-    /** The guarded value; empty if a higher token has been seen. */
+    /** {@return the guarded value; empty if a higher token has been seen} */
     OptionalLong read(String name, long token) throws IOException {
       return ask("read guarded " + name + " " + token);
     }
 
-    /** Writes the guarded value unless a higher token has been seen; returns whether it did. */
+    /** Writes the guarded value unless a higher token has been seen, and returns whether it did. */
     boolean write(String name, long token, long value) throws IOException {
       return ask("write guarded " + name + " " + token + " " + value).isPresent();
     }
@@ -172,12 +173,12 @@ public final class GuardedStore implements Closeable {
       ask("write unguarded " + name + " 0 " + value);
     }
 
-    /** Sends a request; returns the value, or empty if it was refused. */
+    /** Sends a request, and returns the value; empty if the request was refused. */
     private OptionalLong ask(String request) throws IOException {
       out.write((request + "\n").getBytes(US_ASCII));
       String answer = in.readLine();
       if (answer == null) {
-        throw new IOException("the store that the locks protect has gone");
+        throw new IOException("the guarded store has closed the connection");
       }
       return answer.equals(REFUSED)
           ? OptionalLong.empty()

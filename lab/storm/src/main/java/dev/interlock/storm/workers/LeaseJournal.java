@@ -11,23 +11,23 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.LockSupport;
 
 /**
- * Records one client's leases so that none seems to be held for longer than it was: see {@link
- * Event} on which clock is read when. Thread-safe.
+ * Records one client's leases. No lease seems to be held for longer than it was, because of the
+ * order in which clocks are read; see {@link Event}. Thread-safe.
  */
 final class LeaseJournal {
-  private static final Duration BLOCK = Duration.ofSeconds(3);
+  private static final Duration BLOCK_TIME = Duration.ofSeconds(3);
 
   private final String client;
   private final Journal journal;
   private final boolean blocked;
   private final AtomicLong leases = new AtomicLong();
-  private volatile boolean slow;
-  private final AtomicLong longestTtl = new AtomicLong();
+  private volatile boolean lastAnswerLate;
+  private final AtomicLong maxTtl = new AtomicLong();
 
   /**
-   * Records what one client does.
+   * Creates the journal of one client.
    *
-   * @param blocked whether each loss meets listeners that block before ours
+   * @param blocked whether listeners that block are registered before the one that records losses
    */
   LeaseJournal(String client, Journal journal, boolean blocked) {
     this.client = client;
@@ -35,18 +35,16 @@ final class LeaseJournal {
     this.blocked = blocked;
   }
 
-  /** Sets whether the last answer was late. */
-  void answered(boolean late) {
-    slow = late;
+  void setLastAnswerLate(boolean late) {
+    lastAnswerLate = late;
   }
 
-  /** Whether the last answer to the client was late. */
-  boolean isSlow() {
-    return slow;
+  boolean wasLastAnswerLate() {
+    return lastAnswerLate;
   }
 
-  /** Records a lease; call it as soon as the acquisition has returned. */
-  Recorded granted(Lease lease, Share share, long requestedAt) {
+  /** Records a lease. Must be called as soon as the acquisition has returned. */
+  RecordedLease recordGrant(Lease lease, Share share, long requestedAt) {
     String id = client + "/" + leases.incrementAndGet();
     long now = System.nanoTime();
     long validUntil = now + lease.remainingValidity().toNanos();
@@ -62,10 +60,10 @@ final class LeaseJournal {
             share.weight(),
             share.capacity()));
     long ttl = lease.effectiveTtl().toNanos();
-    if (longestTtl.getAndAccumulate(ttl, Math::max) < ttl) {
+    if (maxTtl.getAndAccumulate(ttl, Math::max) < ttl) {
       journal.record(new Entry.EffectiveTtl(ttl));
     }
-    Recorded recorded = new Recorded(this, id);
+    RecordedLease recorded = new RecordedLease(this, id);
     if (blocked) {
       lease.onEvent(
           event -> {
@@ -78,22 +76,22 @@ final class LeaseJournal {
     lease.onEvent(
         event -> {
           if (event instanceof LockEvent.Renewed) {
-            recorded.extend(lease);
+            recorded.recordValidity(lease);
           } else if (event instanceof LockEvent.Lost lost) {
-            recorded.lossReported(String.valueOf(lost.loss().reason()));
+            recorded.recordLoss(String.valueOf(lost.loss().reason()));
           }
         });
     return recorded;
   }
 
   private static void block() {
-    long until = System.nanoTime() + BLOCK.toNanos();
+    long until = System.nanoTime() + BLOCK_TIME.toNanos();
     while (System.nanoTime() - until < 0) {
-      LockSupport.parkNanos(BLOCK.toNanos());
+      LockSupport.parkNanos(BLOCK_TIME.toNanos());
     }
   }
 
-  /** The token, or 0 where the backend has none. */
+  /** {@return the token, or 0 if the backend has none} */
   static long tokenOf(Lease lease) {
     try {
       return lease.fencingToken();
@@ -102,48 +100,48 @@ final class LeaseJournal {
     }
   }
 
-  /** The identity under which a lease was recorded. */
-  record Recorded(LeaseJournal recorder, String id) {
+  /** A lease under the identity that the journal gave it. */
+  record RecordedLease(LeaseJournal leaseJournal, String id) {
 
-    /** Records until when the lease is valid now. */
-    void extend(Lease lease) {
+    /** Records how long the lease is now valid. */
+    void recordValidity(Lease lease) {
       long now = System.nanoTime();
-      Duration left = lease.remainingValidity();
-      if (!left.isZero()) {
-        recorder.journal.record(new Event.Extended(id, now, now + left.toNanos()));
+      Duration remaining = lease.remainingValidity();
+      if (!remaining.isZero()) {
+        leaseJournal.journal.record(new Event.Extended(id, now, now + remaining.toNanos()));
       }
     }
 
-    private void lossReported(String reason) {
+    private void recordLoss(String reason) {
       long now = System.nanoTime();
-      recorder.journal.record(new Entry.LossReported(id, now, reason));
-      recorder.journal.record(new Event.Ended(id, now));
+      leaseJournal.journal.record(new Entry.LossReported(id, now, reason));
+      leaseJournal.journal.record(new Event.Ended(id, now));
     }
 
-    void abandoned() {
-      recorder.journal.record(new Entry.Abandoned(id));
+    void recordAbandonment() {
+      leaseJournal.journal.record(new Entry.Abandoned(id));
     }
 
-    void renewed(Lease lease) {
-      recorder.journal.record(new Entry.Renewed(id));
-      extend(lease);
+    void recordRenewal(Lease lease) {
+      leaseJournal.journal.record(new Entry.Renewed(id));
+      recordValidity(lease);
     }
 
     /** Releases the lease, and records the outcome. */
     ReleaseOutcome release(Lease lease) {
-      recorder.journal.record(new Event.Ended(id, System.nanoTime()));
+      leaseJournal.journal.record(new Event.Ended(id, System.nanoTime()));
       ReleaseOutcome outcome = lease.release();
-      recorder.journal.record(new Entry.Released(id, outcome.name()));
+      leaseJournal.journal.record(new Entry.Released(id, outcome.name()));
       return outcome;
     }
 
-    /** Requires that a lease that is neither held nor released is reported as lost. */
-    void assertReported(Lease lease, Duration bound) {
+    /** Waits until the lease is reported as lost, or records that it was not within the bound. */
+    void awaitLossReport(Lease lease, Duration bound) {
       long unheldAt = System.nanoTime();
       RunningTime time = new RunningTime();
       while (!lease.onLoss().isDone()) {
         if (!time.isWithin(bound)) {
-          recorder.journal.record(new Entry.LossNotReported(id, unheldAt));
+          leaseJournal.journal.record(new Entry.LossNotReported(id, unheldAt));
           return;
         }
         LockSupport.parkNanos(2_000_000);

@@ -17,18 +17,16 @@ import java.util.function.Consumer;
  * A name that the clients of a storm compete for.
  *
  * @param name the lock's name
- * @param kind what all of them use it as
- * @param limit a semaphore's limit; otherwise 1
+ * @param kind the kind of lock that they use it as
+ * @param limit the limit of a semaphore; otherwise 1
  */
 public record UsedName(String name, LockKind kind, int limit) {
-  private static final int PERMITS = 3;
-
-  /** Of ten who use a read-write lock, so many write. */
-  private static final int WRITERS = 3;
+  private static final int SEMAPHORE_LIMIT = 3;
+  private static final int WRITERS_PER_TEN = 3;
 
   /**
-   * The kinds of some names: exclusive locks, and in the end a read-write lock and a semaphore,
-   * where the backend has them.
+   * Returns the names with their kinds: exclusive locks first, then a read-write lock and a
+   * semaphore if the backend has them.
    */
   public static List<UsedName> of(List<String> locks, List<String> others, BackendInfo backend) {
     List<UsedName> used = new ArrayList<>();
@@ -37,22 +35,22 @@ public record UsedName(String name, LockKind kind, int limit) {
       used.add(new UsedName(others.get(0), LockKind.READ_WRITE, 1));
     }
     if (backend.has(Capability.SEMAPHORE)) {
-      used.add(new UsedName(others.get(1), LockKind.SEMAPHORE, PERMITS));
+      used.add(new UsedName(others.get(1), LockKind.SEMAPHORE, SEMAPHORE_LIMIT));
     }
     return used;
   }
 
-  /** Any way to use the name: readers more often than writers, one permit more often than all. */
-  Share anyShare(Random random) {
+  /** Draws a share: readers more often than writers, one permit more often than several. */
+  Share drawShare(Random random) {
     return switch (kind) {
       case EXCLUSIVE -> Share.EXCLUSIVE;
-      case READ_WRITE -> random.nextInt(10) < WRITERS ? Share.WRITE : Share.READ;
+      case READ_WRITE -> random.nextInt(10) < WRITERS_PER_TEN ? Share.WRITE : Share.READ;
       case SEMAPHORE ->
           Share.ofSemaphore(random.nextBoolean() ? 1 : 1 + random.nextInt(limit), limit);
     };
   }
 
-  /** All of it. */
+  /** {@return the share that is all of the name} */
   Share whole() {
     return switch (kind) {
       case EXCLUSIVE -> Share.EXCLUSIVE;
@@ -61,7 +59,7 @@ public record UsedName(String name, LockKind kind, int limit) {
     };
   }
 
-  /** What acquires a share of the name. */
+  /** {@return the lock or permits that acquire the share} */
   Acquirable<Lease> share(
       Share share, LockClient client, Consumer<? super LockOptions.Builder> options) {
     return switch (kind) {
@@ -74,7 +72,7 @@ public record UsedName(String name, LockKind kind, int limit) {
     };
   }
 
-  /** What acquires all of the name. */
+  /** {@return the lock or permits that acquire all of the name} */
   Acquirable<Lease> whole(LockClient client, Consumer<? super LockOptions.Builder> options) {
     return share(whole(), client, options);
   }

@@ -28,79 +28,77 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Acquires locks in every way that the API offers, and uses them as programs do, careful or not:
- * for a short or a long time, with and without renewal, released by another thread, abandoned, or
- * cancelled before they are granted.
+ * Acquires locks in every way that the API offers, and uses them as careful and careless programs
+ * do: for a short or a long time, with and without renewal, with a release by another thread,
+ * abandoned, or cancelled before the grant.
  */
 final class WorkerThread extends Thread {
   private static final AtomicInteger NUMBERS = new AtomicInteger();
-  private static final Duration LOOK = Duration.ofMillis(20);
+  private static final Duration POLL_INTERVAL = Duration.ofMillis(20);
 
-  /** An answer that takes longer is a sign of a fault. */
-  private static final Duration LATE = Duration.ofMillis(150);
+  /** A later answer suggests a fault. */
+  private static final Duration LATE_ANSWER = Duration.ofMillis(150);
 
-  private static final int MOST_ABANDONED = 15;
+  private static final int MAX_ABANDONED_PER_THOUSAND = 15;
 
-  /** While answers are late: leases that expire then show a client that miscounts validity. */
-  private static final int ABANDONED_IF_SLOW = 700;
+  /** High, because a lease that expires while answers are late exposes a wrong validity. */
+  private static final int ABANDONED_PER_THOUSAND_IF_LATE = 700;
 
-  /** Of a thousand leases, so many are of the lock that is held for long. */
-  private static final int TO_THE_SLOW = 30;
+  private static final int FIRST_LOCK_PER_THOUSAND = 30;
 
-  /** How much time per lease may go to leases that expire, on average. */
-  private static final Duration LOST_TO_ABANDONED = Duration.ofMillis(30);
+  /** The average time per lease that may be spent on waiting for abandoned leases to expire. */
+  private static final Duration ABANDONED_TIME_PER_LEASE = Duration.ofMillis(30);
 
-  /** How a lease is used. */
+  /** The use of a lease. */
   private enum Use {
-    /** Used for a moment, as by an ordinary program. */
+    /** Held for some milliseconds, as by an ordinary program. */
     SHORT,
-    /** Held for a while. */
-    HELD,
-    /** Held for TTLs. */
+    /** Held for less than a second. */
+    MEDIUM,
+    /** Held for up to two TTLs. */
     LONG,
-    /** Neither used nor released. */
+    /** Left to expire. */
     ABANDONED
   }
 
   private final Assignment assignment;
   private final LockClient client;
-  private final LeaseJournal recorder;
+  private final LeaseJournal leaseJournal;
   private final Journal journal;
-  private final BooleanSupplier over;
+  private final BooleanSupplier stopped;
   private final Random random;
   private final Runnable onLease;
 
-  /** Of a thousand leases, so many are left to expire. */
-  private int abandoned = MOST_ABANDONED;
+  private int abandonedPerThousand = MAX_ABANDONED_PER_THOUSAND;
 
   private volatile String lockName = "";
 
   /**
    * Prepares a thread.
    *
-   * @param over whether the work is over
-   * @param onLease called after every lease that was acquired
+   * @param stopped whether the thread must end
+   * @param onLease called after each acquisition of a lease
    */
   WorkerThread(
       Assignment assignment,
       LockClient client,
-      LeaseJournal recorder,
+      LeaseJournal leaseJournal,
       Journal journal,
-      BooleanSupplier over,
+      BooleanSupplier stopped,
       Runnable onLease,
       Random random) {
     super("worker-" + NUMBERS.incrementAndGet());
     setDaemon(true);
     this.assignment = assignment;
     this.client = client;
-    this.recorder = recorder;
+    this.leaseJournal = leaseJournal;
     this.journal = journal;
-    this.over = over;
+    this.stopped = stopped;
     this.random = random;
     this.onLease = onLease;
   }
 
-  /** The name of the lock that it waits for or uses. */
+  /** {@return the name of the lock that this thread waits for or uses} */
   String lockName() {
     return lockName;
   }
@@ -108,109 +106,113 @@ final class WorkerThread extends Thread {
   @Override
   public void run() {
     try (GuardedStore.Connection store = new GuardedStore.Connection(assignment.storePort())) {
-      while (!over.getAsBoolean()) {
+      while (!stopped.getAsBoolean()) {
         UsedName name = assignment.names().get(nextName());
         lockName = name.name();
-        takeAndUse(name, store);
+        acquireAndUse(name, store);
         TimeUnit.MICROSECONDS.sleep(random.nextInt(20_000));
       }
     } catch (InterruptedException e) {
-      // The work is over.
+      // The thread must end.
     } catch (Exception | Error e) {
-      if (!over.getAsBoolean() || !(e instanceof IllegalStateException)) {
-        journal.record(new Entry.Broken("FAULT-01", getName() + " failed: " + stackOf(e)));
+      if (!stopped.getAsBoolean() || !(e instanceof IllegalStateException)) {
+        journal.record(new Entry.RuleBroken("FAULT-01", getName() + " failed: " + describe(e)));
       }
     }
   }
 
   /**
-   * The first lock is held for long and always waited for, so a holder that loses it has a
-   * successor at once. The threads spend as much time on it as on all others.
+   * Draws the next name. The first lock is held for long and always has waiters, so a holder that
+   * loses it has a successor at once. The threads spend as much time on it as on all others.
    */
   private int nextName() {
     int others = assignment.names().size() - 1;
-    return random.nextInt(1_000) < TO_THE_SLOW ? 0 : 1 + random.nextInt(others);
+    return random.nextInt(1_000) < FIRST_LOCK_PER_THOUSAND ? 0 : 1 + random.nextInt(others);
   }
 
   private Use use(UsedName name) {
-    int what = random.nextInt(1_000);
-    if (what < (recorder.isSlow() ? ABANDONED_IF_SLOW : abandoned)) {
+    int draw = random.nextInt(1_000);
+    if (draw
+        < (leaseJournal.wasLastAnswerLate()
+            ? ABANDONED_PER_THOUSAND_IF_LATE
+            : abandonedPerThousand)) {
       return Use.ABANDONED;
     }
     if (name.equals(assignment.names().get(0))) {
-      return what >= 300 ? Use.LONG : Use.HELD;
+      return draw >= 300 ? Use.LONG : Use.MEDIUM;
     }
-    return what >= 960 ? (what >= 985 ? Use.LONG : Use.HELD) : Use.SHORT;
+    return draw >= 960 ? (draw >= 985 ? Use.LONG : Use.MEDIUM) : Use.SHORT;
   }
 
-  private static String stackOf(Throwable e) {
+  private static String describe(Throwable e) {
     return Stream.concat(Stream.of(e), Stream.of(e.getStackTrace()))
         .map(String::valueOf)
         .collect(Collectors.joining(" at "));
   }
 
-  private void takeAndUse(UsedName name, GuardedStore.Connection store)
+  private void acquireAndUse(UsedName name, GuardedStore.Connection store)
       throws InterruptedException, IOException {
     Use use = use(name);
-    boolean isFixed = random.nextInt(4) == 0;
-    Share share = name.anyShare(random);
+    boolean isManual = random.nextInt(4) == 0;
+    Share share = name.drawShare(random);
     Consumer<LockOptions.Builder> options =
         use == Use.ABANDONED
-            ? assignment::passing
-            : isFixed ? Assignment::fixed : Assignment::renewed;
+            ? assignment::expiring
+            : isManual ? Assignment::manuallyRenewed : Assignment::autoRenewed;
     Acquirable<Lease> lock = name.share(share, client, options);
     long requestedAt = System.nanoTime();
     try {
-      Optional<Lease> had = take(lock);
-      if (had.isPresent()) {
-        LeaseJournal.Recorded recorded = recorder.granted(had.get(), share, requestedAt);
+      Optional<Lease> lease = acquire(lock);
+      if (lease.isPresent()) {
+        LeaseJournal.RecordedLease recorded =
+            leaseJournal.recordGrant(lease.get(), share, requestedAt);
         onLease.run();
         try {
           if (share.isWhole()) {
-            useAlone(had.get(), recorded, use, isFixed, store);
+            useAlone(lease.get(), recorded, use, isManual, store);
           } else {
-            use(had.get(), recorded, use, isFixed);
+            use(lease.get(), recorded, use, isManual);
           }
           if (use != Use.ABANDONED) {
-            giveBack(had.get(), recorded);
+            release(lease.get(), recorded);
           }
         } catch (InterruptedException | IOException | RuntimeException e) {
-          recorded.release(had.get()); // so that it is not renewed for ever
+          recorded.release(lease.get()); // or it would be renewed for ever
           throw e;
         }
       } else {
-        none(Entry.Why.BUSY, requestedAt);
+        recordNoLease(Entry.Why.BUSY, requestedAt);
       }
     } catch (CancellationException e) {
-      none(Entry.Why.CANCELLED, requestedAt);
+      recordNoLease(Entry.Why.CANCELLED, requestedAt);
     } catch (LockException e) {
-      none(Entry.Why.UNAVAILABLE, requestedAt);
+      recordNoLease(Entry.Why.UNAVAILABLE, requestedAt);
       TimeUnit.MILLISECONDS.sleep(10);
     }
   }
 
-  private void none(Entry.Why why, long requestedAt) {
+  private void recordNoLease(Entry.Why why, long requestedAt) {
     journal.record(new Entry.NoLease(why, lockName, requestedAt, System.nanoTime()));
   }
 
-  private Optional<Lease> take(Acquirable<Lease> lock) throws InterruptedException {
+  private Optional<Lease> acquire(Acquirable<Lease> lock) throws InterruptedException {
     return switch (random.nextInt(10)) {
       case 0, 1 -> Optional.of(lock.acquire());
       case 2 -> lock.tryAcquire();
-      case 3 -> changeOfMind(lock.acquireAsync());
+      case 3 -> waitThenCancel(lock.acquireAsync());
       default -> lock.tryAcquire(Duration.ofMillis(200 + random.nextInt(1_000)));
     };
   }
 
-  /** Waits for a while, then cancels. */
-  private Optional<Lease> changeOfMind(CompletableFuture<Lease> attempt)
+  /** Waits for some time, then cancels. */
+  private Optional<Lease> waitThenCancel(CompletableFuture<Lease> attempt)
       throws InterruptedException {
     try {
       try {
         return Optional.of(attempt.get(random.nextInt(200_000), TimeUnit.MICROSECONDS));
       } catch (TimeoutException e) {
         attempt.cancel(true);
-        return Optional.of(attempt.get()); // or it has been cancelled
+        return Optional.of(attempt.get()); // fails if it has been cancelled
       }
     } catch (ExecutionException e) {
       if (e.getCause() instanceof LockException failure) {
@@ -220,34 +222,34 @@ final class WorkerThread extends Thread {
     }
   }
 
-  /** Uses what nobody else holds: reads the stores that it protects, and writes to them. */
+  /** Uses an exclusive lease: reads from the stores that it protects, and writes to them. */
   private void useAlone(
       Lease lease,
-      LeaseJournal.Recorded recorded,
+      LeaseJournal.RecordedLease recorded,
       Use use,
-      boolean isFixed,
+      boolean isManual,
       GuardedStore.Connection store)
       throws InterruptedException, IOException {
     long token = LeaseJournal.tokenOf(lease);
     String name = lease.name();
     OptionalLong guarded = token == 0 ? OptionalLong.empty() : store.read(name, token);
     long unguarded = store.readUnguarded(name);
-    use(lease, recorded, use, isFixed);
-    // Without checking the lease, as careless programs do: the token has to suffice.
+    use(lease, recorded, use, isManual);
+    // Like a careless program, this does not check the lease: the token must protect the store.
     if (guarded.isPresent()) {
       store.write(name, token, guarded.getAsLong() + 1);
     }
     store.writeUnguarded(name, unguarded + 1);
   }
 
-  private void use(Lease lease, LeaseJournal.Recorded recorded, Use use, boolean isFixed)
+  private void use(Lease lease, LeaseJournal.RecordedLease recorded, Use use, boolean isManual)
       throws InterruptedException {
     switch (use) {
       case SHORT -> TimeUnit.MICROSECONDS.sleep(random.nextInt(8_000));
-      case HELD -> hold(lease, recorded, atMost(Duration.ofMillis(800)), isFixed);
-      case LONG -> hold(lease, recorded, atMost(assignment.ttl().multipliedBy(2)), isFixed);
+      case MEDIUM -> hold(lease, recorded, atMost(Duration.ofMillis(800)), isManual);
+      case LONG -> hold(lease, recorded, atMost(assignment.ttl().multipliedBy(2)), isManual);
       case ABANDONED -> {
-        recorded.abandoned();
+        recorded.recordAbandonment();
         abandon(lease, recorded);
       }
     }
@@ -257,57 +259,64 @@ final class WorkerThread extends Thread {
     return Duration.ofMillis(1 + random.nextInt((int) limit.toMillis()));
   }
 
-  /** Waits until it has expired. The longer that takes, the less often it is done. */
-  private void abandon(Lease lease, LeaseJournal.Recorded recorded) throws InterruptedException {
-    long dear = lease.effectiveTtl().toMillis();
-    abandoned = (int) Math.min(MOST_ABANDONED, 1 + LOST_TO_ABANDONED.toMillis() * 1_000 / dear);
+  /** Waits until the lease has expired. The longer that takes, the fewer leases are abandoned. */
+  private void abandon(Lease lease, LeaseJournal.RecordedLease recorded)
+      throws InterruptedException {
+    long ttlMillis = lease.effectiveTtl().toMillis();
+    abandonedPerThousand =
+        (int)
+            Math.min(
+                MAX_ABANDONED_PER_THOUSAND,
+                1 + ABANDONED_TIME_PER_LEASE.toMillis() * 1_000 / ttlMillis);
     while (lease.isHeld()) {
-      TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
+      TimeUnit.NANOSECONDS.sleep(POLL_INTERVAL.toNanos());
     }
-    recorded.assertReported(lease, assignment.bound());
+    recorded.awaitLossReport(lease, assignment.bound());
   }
 
-  /** Uses the lease while it is held, at most for the given time. */
-  private void hold(Lease lease, LeaseJournal.Recorded recorded, Duration time, boolean isFixed)
+  /** Uses the lease for the given time, or until it is lost. */
+  private void hold(
+      Lease lease, LeaseJournal.RecordedLease recorded, Duration time, boolean isManual)
       throws InterruptedException {
     long until = System.nanoTime() + time.toNanos();
     long third = lease.effectiveTtl().toNanos() / 3;
     long renewAt = System.nanoTime() + third;
-    while (lease.isHeld() && System.nanoTime() - until < 0 && !over.getAsBoolean()) {
-      recorded.extend(lease);
-      if (isFixed && System.nanoTime() - renewAt > 0) {
+    while (lease.isHeld() && System.nanoTime() - until < 0 && !stopped.getAsBoolean()) {
+      recorded.recordValidity(lease);
+      if (isManual && System.nanoTime() - renewAt > 0) {
         renewAt += third;
         renew(lease, recorded);
       }
-      TimeUnit.NANOSECONDS.sleep(LOOK.toNanos());
+      TimeUnit.NANOSECONDS.sleep(POLL_INTERVAL.toNanos());
     }
     if (!lease.isHeld()) {
-      recorded.assertReported(lease, assignment.bound());
+      recorded.awaitLossReport(lease, assignment.bound());
     }
   }
 
-  private static void renew(Lease lease, LeaseJournal.Recorded recorded)
+  private static void renew(Lease lease, LeaseJournal.RecordedLease recorded)
       throws InterruptedException {
     try {
       lease.renew();
-      recorded.renewed(lease);
+      recorded.recordRenewal(lease);
     } catch (LeaseLostException | LockUnavailableException e) {
-      // The next check of the lease shows it.
+      // The next check of the lease notices a loss.
     }
   }
 
-  /** By this thread, or by another. */
-  private void giveBack(Lease lease, LeaseJournal.Recorded recorded) throws InterruptedException {
-    long asked = System.nanoTime();
+  /** Releases the lease on this thread or another. */
+  private void release(Lease lease, LeaseJournal.RecordedLease recorded)
+      throws InterruptedException {
+    long start = System.nanoTime();
     ReleaseOutcome outcome =
         random.nextInt(10) == 0 ? releaseElsewhere(lease, recorded) : recorded.release(lease);
-    recorder.answered(System.nanoTime() - asked > LATE.toNanos());
+    leaseJournal.setLastAnswerLate(System.nanoTime() - start > LATE_ANSWER.toNanos());
     if (outcome == ReleaseOutcome.ALREADY_LOST) {
-      recorded.assertReported(lease, assignment.bound());
+      recorded.awaitLossReport(lease, assignment.bound());
     }
   }
 
-  private static ReleaseOutcome releaseElsewhere(Lease lease, LeaseJournal.Recorded recorded)
+  private static ReleaseOutcome releaseElsewhere(Lease lease, LeaseJournal.RecordedLease recorded)
       throws InterruptedException {
     try {
       return CompletableFuture.supplyAsync(

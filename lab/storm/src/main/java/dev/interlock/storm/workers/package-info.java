@@ -1,4 +1,4 @@
-/** The clients of a storm: threads and processes that use locks, and record what they saw. */
+/** The clients of a storm: threads and processes that use locks and record what they see. */
 @NullMarked
 package dev.interlock.storm.workers;
 

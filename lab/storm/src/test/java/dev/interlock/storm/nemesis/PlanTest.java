@@ -17,11 +17,11 @@ import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
-/** The schedule follows from its arguments, and keeps to what the failure model covers. */
+/** The schedule follows from its arguments, and respects the failure model. */
 class PlanTest {
   private static final Duration WHOLE = Duration.ofMinutes(10);
 
-  /** As a single Redis declares it. */
+  /** The failure model of a single Redis. */
   private static final FailureModel MODEL =
       BackendInfoBuilder.of("test", "")
           .promise(
@@ -61,14 +61,14 @@ class PlanTest {
   }
 
   @Test
-  void everythingThatCanBeDoneIsDoneSomeTime() {
-    Set<FaultKind> done = EnumSet.noneOf(FaultKind.class);
+  void everyPossibleFaultIsPlanned() {
+    Set<FaultKind> planned = EnumSet.noneOf(FaultKind.class);
     for (long seed = 0; seed < 2; seed++) {
-      done.addAll(kinds(Plan.of(seed, WHOLE, EVERYTHING).faults()));
+      planned.addAll(kinds(Plan.of(seed, WHOLE, EVERYTHING).faults()));
     }
     Set<FaultKind> available = EnumSet.copyOf(EVERYTHING.store());
     EVERYTHING.lanes().forEach(available::addAll);
-    assertEquals(available, done);
+    assertEquals(available, planned);
   }
 
   @Test
@@ -85,7 +85,7 @@ class PlanTest {
   }
 
   @Test
-  void withinTheModelNothingElseIsDone() {
+  void aPlanWithinTheModelHasNoOtherFaults() {
     for (long seed = 0; seed < 50; seed++) {
       Plan plan = Plan.of(seed, WHOLE, EVERYTHING.withinModel());
       assertTrue(plan.faults().stream().allMatch(fault -> EVERYTHING.covers(fault.kind())));
@@ -94,7 +94,7 @@ class PlanTest {
   }
 
   @Test
-  void onlyFaultsOfDifferentLanesCoincide() {
+  void onlyFaultsOfDifferentLanesOverlap() {
     for (long seed = 0; seed < 50; seed++) {
       List<PlannedFault> faults = Plan.of(seed, WHOLE, EVERYTHING).faults();
       for (int lane = Plan.STORE; lane < EVERYTHING.clients(); lane++) {
@@ -102,7 +102,7 @@ class PlanTest {
         for (PlannedFault fault : faults) {
           if (fault.client() == lane) {
             assertTrue(fault.at().compareTo(free) > 0, fault + " begins before " + free);
-            free = fault.at().plus(fault.lasting());
+            free = fault.at().plus(fault.duration());
           }
         }
         assertTrue(free.compareTo(WHOLE) <= 0, "the last fault ends at " + free);
@@ -111,7 +111,7 @@ class PlanTest {
   }
 
   @Test
-  void aClientSuffersOnlyWhatCanBeDoneToIt() {
+  void aClientHasOnlyItsPossibleFaults() {
     for (PlannedFault fault : Plan.of(7, WHOLE, EVERYTHING).faults()) {
       List<FaultKind> lane =
           fault.client() == Plan.STORE
@@ -122,43 +122,44 @@ class PlanTest {
   }
 
   @Test
-  void countersAreNotLostInAStormThatStepsClocks() {
+  void aPlanThatStepsClocksEmptiesNoServers() {
     for (long seed = 0; seed < 50; seed++) {
-      Set<FaultKind> done = kinds(Plan.of(seed, WHOLE, EVERYTHING).faults());
+      Set<FaultKind> planned = kinds(Plan.of(seed, WHOLE, EVERYTHING).faults());
       assertFalse(
-          done.contains(FaultKind.STEP_CLOCK) && done.contains(FaultKind.EMPTY_SERVER), "" + seed);
+          planned.contains(FaultKind.STEP_CLOCK) && planned.contains(FaultKind.EMPTY_SERVER),
+          "" + seed);
     }
   }
 
   @Test
-  void noFaultIsInjectedInCalms() {
+  void noFaultIsPlannedInQuietTimes() {
     List<PlannedFault> faults = Plan.of(3, WHOLE, EVERYTHING).faults();
     for (long second = 25; second < WHOLE.toSeconds(); second += 30) {
-      Duration calm = Duration.ofSeconds(second);
+      Duration quiet = Duration.ofSeconds(second);
       assertTrue(
           faults.stream()
               .noneMatch(
                   fault ->
-                      fault.at().compareTo(calm) < 0
-                          && fault.at().plus(fault.lasting()).compareTo(calm) > 0),
-          () -> "no calm at " + calm);
+                      fault.at().compareTo(quiet) < 0
+                          && fault.at().plus(fault.duration()).compareTo(quiet) > 0),
+          () -> "not quiet at " + quiet);
     }
   }
 
   @Test
-  void everyKindLastsNoLongerThanItMay() {
+  void everyDurationIsWithinTheLimitsOfItsKind() {
     for (FaultKind kind : FaultKind.values()) {
-      assertTrue(kind.shortest().compareTo(kind.longest()) <= 0, kind::name);
+      assertTrue(kind.minDuration().compareTo(kind.maxDuration()) <= 0, kind::name);
       assertTrue(kind.weight() > 0, kind::name);
     }
     for (PlannedFault fault : Plan.of(5, WHOLE, EVERYTHING).faults()) {
-      assertTrue(fault.lasting().compareTo(fault.kind().shortest()) >= 0, fault::toString);
-      assertTrue(fault.lasting().compareTo(fault.kind().longest()) <= 0, fault::toString);
+      assertTrue(fault.duration().compareTo(fault.kind().minDuration()) >= 0, fault::toString);
+      assertTrue(fault.duration().compareTo(fault.kind().maxDuration()) <= 0, fault::toString);
     }
   }
 
   @Test
-  void nothingAvailableMeansNothingPlanned() {
+  void aPlanWithoutPossibleFaultsIsEmpty() {
     PossibleFaults nothing = new PossibleFaults(MODEL, List.of(), List.of(List.of()));
     assertEquals(List.of(), Plan.of(1, WHOLE, nothing).faults());
   }

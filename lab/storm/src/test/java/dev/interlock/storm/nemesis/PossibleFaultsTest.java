@@ -24,7 +24,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
-/** What can be done follows from the deployment, and what of it is fair from the failure model. */
+/** The deployment determines the possible faults, and the failure model those that it covers. */
 class PossibleFaultsTest {
   private static final FailureModel EVERYTHING_SURVIVES =
       BackendInfoBuilder.of("test", "")
@@ -32,12 +32,12 @@ class PossibleFaultsTest {
           .build()
           .failureModel();
 
-  /** Only its properties are asked for. */
+  /** A client of which only the properties are used. */
   private record FakeClient(String name, boolean isProcess, Optional<Network> network)
       implements Client {
     @Override
     public void perform(ClientWorkers.Phase phase) {
-      throw new AssertionError(phase + " of a client that does not work");
+      throw new AssertionError(phase + " of a fake client");
     }
 
     @Override
@@ -74,14 +74,14 @@ class PossibleFaultsTest {
   }
 
   @Test
-  void nothingIsDoneToAStoreThatIsNotOurs() throws Exception {
+  void aStoreThatTheStormDoesNotOwnHasNoFaults() throws Exception {
     try (TwoClients clients = new TwoClients()) {
-      PossibleFaults catalog =
+      PossibleFaults faults =
           PossibleFaults.of(EVERYTHING_SURVIVES, Optional.empty(), false, clients.all());
-      assertEquals(List.of(), catalog.store());
-      assertTrue(catalog.within(0).contains(FaultKind.KILL_CLIENT));
-      assertTrue(catalog.within(0).contains(FaultKind.PARTITION));
-      assertEquals(List.of(), catalog.within(1));
+      assertEquals(List.of(), faults.store());
+      assertTrue(faults.within(0).contains(FaultKind.KILL_CLIENT));
+      assertTrue(faults.within(0).contains(FaultKind.PARTITION));
+      assertEquals(List.of(), faults.within(1));
     }
   }
 
@@ -103,7 +103,7 @@ class PossibleFaultsTest {
   }
 
   @Test
-  void ofThreeNodesOneMayDie() throws Exception {
+  void oneOfThreeNodesMayBeLost() throws Exception {
     try (TwoClients clients = new TwoClients();
         RedlockNodes redlock = Testbed.redlockNodes().forFaults().nodes(3).start()) {
       FailureModel model =
@@ -112,15 +112,15 @@ class PossibleFaultsTest {
               .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER, Fault.LEADER_CHANGED)
               .build()
               .failureModel();
-      PossibleFaults catalog = PossibleFaults.of(model, Optional.of(redlock), true, clients.all());
-      assertEquals(List.of(FaultKind.LOSE_MINORITY), catalog.store());
+      PossibleFaults faults = PossibleFaults.of(model, Optional.of(redlock), true, clients.all());
+      assertEquals(List.of(FaultKind.LOSE_MINORITY), faults.store());
       assertEquals(1, PossibleFaults.minority(3));
       assertEquals(2, PossibleFaults.minority(5));
     }
   }
 
   @Test
-  void onlyAMasterWithReplicasIsCutOffFromThemBeyondTheModel() throws Exception {
+  void aPrimaryWithReplicasIsCutOffBeyondTheModel() throws Exception {
     try (TwoClients clients = new TwoClients();
         RedisSentinels redis = Testbed.redisSentinels().forFaults().separable().start()) {
       FailureModel model =
@@ -128,16 +128,16 @@ class PossibleFaultsTest {
               .promise(Guarantee.TOKENS_ONLY, Fault.MINORITY_LOST, Fault.ASYNC_FAILOVER)
               .build()
               .failureModel();
-      PossibleFaults catalog = PossibleFaults.of(model, Optional.of(redis), true, clients.all());
+      PossibleFaults faults = PossibleFaults.of(model, Optional.of(redis), true, clients.all());
       assertEquals(
-          List.of(FaultKind.FAIL_OVER, FaultKind.CUT_OFF_PRIMARY), catalog.beyond(Plan.STORE));
-      assertEquals(List.of(), catalog.within(Plan.STORE));
+          List.of(FaultKind.FAIL_OVER, FaultKind.CUT_OFF_PRIMARY), faults.beyond(Plan.STORE));
+      assertEquals(List.of(), faults.within(Plan.STORE));
     }
   }
 
   @Test
-  void addressesAreMovedToAnotherServerWhereThatIsAsGood() throws Exception {
-    FailureModel equals =
+  void addressesAreMovedOnlyBetweenEquivalentServers() throws Exception {
+    FailureModel equivalent =
         BackendInfoBuilder.of("test", "")
             .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.CONNECTION_LOST)
             .promise(Guarantee.NOT_APPLICABLE, Fault.ASYNC_FAILOVER)
@@ -145,9 +145,9 @@ class PossibleFaultsTest {
             .failureModel();
     try (TwoClients one = new TwoClients();
         TwoClients three = new TwoClients("redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")) {
-      assertTrue(canMove(equals, three));
-      assertFalse(canMove(equals, one), "there is no other");
-      assertFalse(canMove(EVERYTHING_SURVIVES, three), "another may be a replica");
+      assertTrue(canMove(equivalent, three));
+      assertFalse(canMove(equivalent, one), "there is no other server");
+      assertFalse(canMove(EVERYTHING_SURVIVES, three), "the other server may be a replica");
       Set<String> moves = new TreeSet<>();
       for (int choice = 0; choice < 100; choice++) {
         try (Injection injection =
@@ -175,7 +175,8 @@ class PossibleFaultsTest {
   }
 
   @Test
-  void whatNothingSurvivesIsLeftOutAndWhatOnlyTokensSurviveIsBeyond() throws Exception {
+  void faultsThatNothingSurvivesAreLeftOutAndThoseThatOnlyTokensSurviveAreBeyond()
+      throws Exception {
     FailureModel model =
         BackendInfoBuilder.of("test", "")
             .promise(Guarantee.EXCLUSION_AND_TOKENS, Fault.SERVER_STOPPED)
@@ -184,12 +185,12 @@ class PossibleFaultsTest {
             .failureModel();
     try (TwoClients clients = new TwoClients();
         RedisServer redis = Testbed.redis().forFaults().start()) {
-      PossibleFaults catalog = PossibleFaults.of(model, Optional.of(redis), true, clients.all());
+      PossibleFaults faults = PossibleFaults.of(model, Optional.of(redis), true, clients.all());
       assertEquals(
-          List.of(FaultKind.STOP_SERVER, FaultKind.DEMOTE_SERVER), catalog.within(Plan.STORE));
-      assertEquals(List.of(FaultKind.DELETE), catalog.beyond(Plan.STORE));
-      assertEquals(List.of(), catalog.lanes().get(0), "nothing is promised there");
-      assertFalse(catalog.withinModel().hasBeyond());
+          List.of(FaultKind.STOP_SERVER, FaultKind.DEMOTE_SERVER), faults.within(Plan.STORE));
+      assertEquals(List.of(FaultKind.DELETE), faults.beyond(Plan.STORE));
+      assertEquals(List.of(), faults.lanes().get(0), "nothing is promised under faults of clients");
+      assertFalse(faults.withinModel().hasBeyond());
     }
   }
 }

@@ -56,26 +56,26 @@ class VerdictTest {
     return id;
   }
 
-  private String released(long token, long from, long until) {
+  private String releasedLease(long token, long from, long until) {
     String id = lease(token, from, from + 4_000);
-    ends(id, until);
+    end(id, until);
     journal.add(new Entry.Released(id, "RELEASED"));
     return id;
   }
 
-  private void ends(String id, long at) {
+  private void end(String id, long at) {
     journal.add(new Event.Ended(id, nanos(at)));
   }
 
-  private void extended(String id, long at, long validUntil) {
+  private void extend(String id, long at, long validUntil) {
     journal.add(new Event.Extended(id, nanos(at), nanos(validUntil)));
   }
 
-  private void reported(String id, long at) {
+  private void report(String id, long at) {
     journal.add(new Entry.LossReported(id, nanos(at), "EXPIRED"));
   }
 
-  private void gaveUp(long from, long until) {
+  private void withdraw(long from, long until) {
     journal.add(new Entry.NoLease(Entry.Why.BUSY, "a", nanos(from), nanos(until)));
   }
 
@@ -105,9 +105,9 @@ class VerdictTest {
   }
 
   @Test
-  void leasesOneAfterTheOtherAreRight() {
-    released(64, 10, 20);
-    released(128, 21, 30);
+  void leasesOneAfterTheOtherAreNoViolation() {
+    releasedLease(64, 10, 20);
+    releasedLease(128, 21, 30);
     Verdict verdict = verdict();
     assertEquals(List.of(), verdict.findings());
     assertNull(verdict.counterExample());
@@ -116,9 +116,9 @@ class VerdictTest {
   }
 
   @Test
-  void twoValidLeasesAreFoundAndShown() {
+  void twoValidLeasesAreFoundWithACounterExample() {
     lease(64, 10, 4_010);
-    released(128, 3_000, 3_001);
+    releasedLease(128, 3_000, 3_001);
     Verdict verdict = verdict();
     assertEquals(List.of("EXCL-01"), rules(verdict));
     assertNotNull(verdict.counterExample());
@@ -126,11 +126,11 @@ class VerdictTest {
   }
 
   @Test
-  void readersMayHoldTogetherAndRenewBesideEachOther() {
+  void readersMayHoldAndRenewTogether() {
     String first = lease(Share.READ, 64, 10, 4_010);
     lease(Share.READ, 128, 20, 4_020);
     lease(Share.READ, 65, 30, 4_010);
-    extended(first, 1_000, 9_000);
+    extend(first, 1_000, 9_000);
     Verdict verdict = verdict();
     assertEquals(List.of(), verdict.findings());
     assertEquals(3, verdict.operations().shared());
@@ -139,7 +139,7 @@ class VerdictTest {
   @Test
   void aReaderBesideAWriterIsFoundBehindOtherReaders() {
     lease(Share.READ, 64, 10, 4_010);
-    ends(lease(Share.READ, 128, 20, 4_020), 30);
+    end(lease(Share.READ, 128, 20, 4_020), 30);
     lease(Share.WRITE, 192, 3_000, 3_001);
     assertEquals(List.of("EXCL-01"), rules(verdict()));
   }
@@ -147,9 +147,9 @@ class VerdictTest {
   @Test
   void aWriterThatRenewsAfterAReaderWasGrantedIsFound() {
     String writer = lease(Share.WRITE, 64, 10, 4_010);
-    ends(writer, 20);
+    end(writer, 20);
     lease(Share.READ, 128, 3_000, 3_001);
-    extended(writer, 3_100, 7_100);
+    extend(writer, 3_100, 7_100);
     assertEquals(List.of("LEASE-04"), rules(verdict()));
   }
 
@@ -165,18 +165,18 @@ class VerdictTest {
   }
 
   @Test
-  void permitsThatHaveBeenReleasedLeaveRoom() {
-    ends(lease(Share.ofSemaphore(2, 3), 64, 10, 4_010), 20);
+  void releasedPermitsAreFree() {
+    end(lease(Share.ofSemaphore(2, 3), 64, 10, 4_010), 20);
     lease(Share.ofSemaphore(1, 3), 128, 15, 4_015);
     lease(Share.ofSemaphore(2, 3), 192, 20, 4_020);
     assertEquals(List.of(), rules(verdict()));
   }
 
   @Test
-  void aFaultWithinTheModelExplainsNothing() {
+  void aFaultWithinTheModelExplainsNoOverlap() {
     fault(true, 2_000, 2_500);
     lease(64, 10, 4_010);
-    released(128, 3_000, 3_001);
+    releasedLease(128, 3_000, 3_001);
     assertEquals(List.of("EXCL-01"), rules(verdict()));
   }
 
@@ -184,7 +184,7 @@ class VerdictTest {
   void anOverlapAfterAFaultOutsideTheModelIsCountedIfTheTokensExposeIt() {
     fault(false, 2_000, 2_500);
     lease(64, 10, 4_010);
-    released(128, 3_000, 3_001);
+    releasedLease(128, 3_000, 3_001);
     Verdict verdict = verdict();
     assertEquals(List.of(), verdict.findings());
     assertEquals(1, verdict.overlapsOutside());
@@ -195,7 +195,7 @@ class VerdictTest {
   void anOverlapThatTheTokensDoNotExposeIsFound() {
     fault(false, 2_000, 2_500);
     lease(64, 10, 4_010);
-    released(64, 3_000, 3_001);
+    releasedLease(64, 3_000, 3_001);
     Verdict verdict = verdict();
     assertTrue(rules(verdict).contains("FENCE-01"), () -> "" + verdict.findings());
     assertEquals(0, verdict.overlapsExposed());
@@ -205,100 +205,100 @@ class VerdictTest {
   void anOverlapBeforeTheFaultIsFound() {
     fault(false, 3_500, 3_600);
     lease(64, 10, 4_010);
-    released(128, 3_000, 3_001);
+    releasedLease(128, 3_000, 3_001);
     assertEquals(List.of("EXCL-01"), rules(verdict()));
   }
 
   @Test
   void anOverlapLongAfterTheFaultIsFound() {
     fault(false, 1_000, 2_000);
-    String held = lease(64, 10, 4_010);
-    extended(held, 9_000, 12_500);
-    released(128, 9_000, 9_001);
+    String holder = lease(64, 10, 4_010);
+    extend(holder, 9_000, 12_500);
+    releasedLease(128, 9_000, 9_001);
     assertTrue(rules(verdict()).contains("EXCL-01"));
   }
 
   @Test
-  void aTokenThatWentBackIsFoundWhateverTheFault() {
+  void aFallingTokenIsFoundUnderAnyFault() {
     fault(false, 15, 5_000);
-    released(128, 10, 20);
-    released(64, 30, 40);
+    releasedLease(128, 10, 20);
+    releasedLease(64, 30, 40);
     assertEquals(List.of("FENCE-01"), rules(verdict()));
   }
 
   @Test
-  void aGrantIsAsOldAsThePlaceInTheQueueThatItsThreadContinued() {
+  void aGrantIsAsOldAsThePlaceThatItsThreadTookOver() {
     fault(false, 6, 8);
-    gaveUp(5, 25);
-    released(128, 10, 20);
-    gaveUp(24, 35);
-    released(64, 36, 40);
+    withdraw(5, 25);
+    releasedLease(128, 10, 20);
+    withdraw(24, 35);
+    releasedLease(64, 36, 40);
     assertEquals(List.of(), verdict().findings());
   }
 
   @Test
-  void aPlaceThatWasGivenUpBeforeTheRequestExplainsNothing() {
+  void aPlaceWithdrawnBeforeTheRequestExplainsNothing() {
     fault(false, 6, 8);
-    gaveUp(5, 25);
-    released(128, 10, 20);
-    released(64, 36, 40);
+    withdraw(5, 25);
+    releasedLease(128, 10, 20);
+    releasedLease(64, 36, 40);
     assertEquals(List.of("FENCE-01"), rules(verdict()));
   }
 
   @Test
-  void aPlaceThatWasGivenUpLongAfterTheGrantExplainsNothing() {
+  void aPlaceWithdrawnLongAfterTheGrantExplainsNothing() {
     fault(false, 6, 8);
-    gaveUp(5, 10_000);
-    released(128, 10, 20);
-    released(64, 36, 40);
+    withdraw(5, 10_000);
+    releasedLease(128, 10, 20);
+    releasedLease(64, 36, 40);
     assertEquals(List.of("FENCE-01"), rules(verdict()));
   }
 
   @Test
-  void aRenewalAfterTheSuccessorsGrantIsFoundWhateverTheFault() {
+  void aRenewalAfterTheSuccessorsGrantIsFoundUnderAnyFault() {
     fault(false, 100, 200);
-    String held = lease(64, 10, 4_010);
-    released(128, 300, 310);
-    extended(held, 1_000, 4_301);
+    String holder = lease(64, 10, 4_010);
+    releasedLease(128, 300, 310);
+    extend(holder, 1_000, 4_301);
     assertEquals(List.of("LEASE-04"), rules(verdict()));
   }
 
   @Test
-  void ofTwoPrimariesEachRenewsWhatItHasGranted() {
+  void twoPrimariesMayEachRenewTheirOwnGrants() {
     fault("fail over", false, 100, 1_000);
-    String held = lease(64, 10, 4_010);
-    released(128, 2_900, 2_910);
-    extended(held, 3_500, 7_100);
+    String holder = lease(64, 10, 4_010);
+    releasedLease(128, 2_900, 2_910);
+    extend(holder, 3_500, 7_100);
     assertEquals(List.of(), verdict().findings());
-    released(192, 3_050, 3_060);
-    extended(held, 3_600, 7_200);
+    releasedLease(192, 3_050, 3_060);
+    extend(holder, 3_600, 7_200);
     assertEquals(List.of("LEASE-04"), rules(verdict()));
   }
 
   @Test
-  void aRenewalBeforeTheSuccessorsGrantIsRight() {
+  void aRenewalBeforeTheSuccessorsGrantIsNoViolation() {
     fault(false, 100, 200);
-    String held = lease(64, 10, 4_010);
-    extended(held, 90, 4_085);
-    released(128, 300, 310);
+    String holder = lease(64, 10, 4_010);
+    extend(holder, 90, 4_085);
+    releasedLease(128, 300, 310);
     assertEquals(List.of(), verdict().findings());
   }
 
   @Test
-  void leasesOfOneTurnDoNotSucceedEachOtherAtTheStore() {
+  void leasesOfOneTurnAreNotSuccessorsOfEachOther() {
     String first = lease(64, 10, 4_010);
-    ends(first, 20);
+    end(first, 20);
     String second = lease(65, 30, 4_010);
-    extended(second, 100, 4_090);
-    ends(second, 100);
-    extended(first, 100, 4_090);
+    extend(second, 100, 4_090);
+    end(second, 100);
+    extend(first, 100, 4_090);
     assertEquals(List.of(), verdict().findings());
     assertEquals(1, verdict().operations().handedOver());
   }
 
   @Test
-  void aLossThatIsToldInTimeIsRight() {
-    reported(lease(64, 10, 2_000), 3_900);
+  void aLossReportedInTimeIsNoViolation() {
+    report(lease(64, 10, 2_000), 3_900);
     Verdict verdict = verdict();
     assertEquals(List.of(), verdict.findings());
     assertEquals(1, verdict.operations().lost());
@@ -306,19 +306,19 @@ class VerdictTest {
   }
 
   @Test
-  void aLossThatIsToldLateIsFound() {
-    reported(lease(64, 10, 2_000), 4_100);
+  void aLossReportedLateIsFound() {
+    report(lease(64, 10, 2_000), 4_100);
     assertEquals(List.of("LOSS-02"), rules(verdict()));
   }
 
   @Test
-  void aStoppedProcessTellsItsLossesWhenItRunsAgain() {
-    reported(lease(64, 3_000, 7_000), 21_000);
+  void aStoppedProcessMayReportLossesWhenItRunsAgain() {
+    report(lease(64, 3_000, 7_000), 21_000);
     assertEquals(List.of(), verdict().findings());
   }
 
   @Test
-  void aLossThatIsNeverToldIsFound() {
+  void aLossThatIsNotReportedIsFound() {
     journal.add(new Entry.LossNotReported(lease(64, 10, 2_000), nanos(2_000)));
     Verdict verdict = verdict();
     assertEquals(List.of("LOSS-02"), rules(verdict));
@@ -327,26 +327,26 @@ class VerdictTest {
   }
 
   @Test
-  void aReleasedLeaseIsNotLost() {
-    reported(released(64, 10, 20), 30);
+  void aReleasedLeaseThatIsReportedAsLostIsFound() {
+    report(releasedLease(64, 10, 20), 30);
     assertEquals(List.of("LOSS-03"), rules(verdict()));
   }
 
   @Test
   void lostGuardedWritesAndResidueAreFound() {
-    released(64, 10, 20);
+    releasedLease(64, 10, 20);
     Verdict verdict = verdict(new Writes(5, 0, 1, 5, 0), List.of("key a"));
     assertEquals(List.of("FENCE-04", "REL-03"), rules(verdict));
   }
 
   @Test
-  void lostUnguardedWritesAreWhatTokensAreFor() {
-    released(64, 10, 20);
+  void lostUnguardedWritesAreNoViolation() {
+    releasedLease(64, 10, 20);
     assertEquals(List.of(), verdict(new Writes(5, 2, 0, 5, 3), List.of()).findings());
   }
 
   @Test
-  void aStormInWhichNobodyGetsALockIsNone() {
+  void aStormWithoutALeaseIsFound() {
     assertEquals(List.of("FAULT-01"), rules(verdict()));
   }
 
@@ -354,8 +354,8 @@ class VerdictTest {
   void theSlowestRecoveriesComeFirst() {
     fault(true, 100, 200);
     fault(true, 1_000, 1_500);
-    released(64, 210, 220);
-    released(128, 2_000, 2_010);
+    releasedLease(64, 210, 220);
+    releasedLease(128, 2_000, 2_010);
     List<Duration> took = verdict().slowest().stream().map(Recovery::took).toList();
     assertEquals(List.of(Duration.ofMillis(500), Duration.ofMillis(10)), took);
   }

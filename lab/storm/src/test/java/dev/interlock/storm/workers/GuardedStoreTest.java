@@ -11,7 +11,7 @@ import org.junit.jupiter.api.Test;
 class GuardedStoreTest {
 
   @Test
-  void aStaleWriteIsRefusedByItsTokenAndDoesDamageWithoutIt() throws Exception {
+  void aStaleWriteIsRefusedByItsTokenAndDoesDamageWithoutOne() throws Exception {
     try (GuardedStore store = GuardedStore.start();
         GuardedStore.Connection stale = new GuardedStore.Connection(store.port());
         GuardedStore.Connection current = new GuardedStore.Connection(store.port())) {
@@ -53,7 +53,7 @@ class GuardedStoreTest {
     }
   }
 
-  /** A repeated token is no protection, and the store shows it. */
+  /** A token that is used twice does not protect. */
   @Test
   void lostGuardedWritesAreCounted() throws Exception {
     try (GuardedStore store = GuardedStore.start();
