@@ -9,10 +9,10 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Finds a smaller plan that fails by the same rule. */
+/** Finds a smaller plan that breaks the same rule. */
 final class Shrinking {
 
-  /** The time limit. It is shorter than JUnit's, whose message would hide the failure found. */
+  /** Less than the time-out of JUnit, whose message would hide the failure. */
   private static final long MAX_NANOS = TimeUnit.MINUTES.toNanos(2);
 
   private final Failure failure;
@@ -28,12 +28,12 @@ final class Shrinking {
 
   static Plan shrink(Plan plan, Failure failure, World.@Nullable ClientOpener opener) {
     Shrinking shrinking = new Shrinking(plan, failure, opener);
-    int before;
+    int previousSize;
     do {
-      before = shrinking.size();
-      shrinking.faults();
-      shrinking.operations();
-    } while (shrinking.size() < before && shrinking.hasTime());
+      previousSize = shrinking.size();
+      shrinking.shrinkFaults();
+      shrinking.shrinkOperations();
+    } while (shrinking.size() < previousSize && shrinking.hasTime());
     return shrinking.best;
   }
 
@@ -45,7 +45,7 @@ final class Shrinking {
     return System.nanoTime() - startedAt < MAX_NANOS;
   }
 
-  private void tryOut(Plan plan) {
+  private void keepIfFailing(Plan plan) {
     if (hasTime()) {
       Failure found = World.run(plan, opener, false).failure();
       if (found != null && found.rule().equals(failure.rule())) {
@@ -54,16 +54,16 @@ final class Shrinking {
     }
   }
 
-  private void faults() {
-    fewer(() -> best.faults(), fewer -> with(best.programs(), fewer));
+  private void shrinkFaults() {
+    shrinkList(() -> best.faults(), shorter -> with(best.programs(), shorter));
   }
 
-  private void operations() {
+  private void shrinkOperations() {
     for (int client = 0; client < best.clients(); client++) {
       for (int thread = 0; thread < best.programs().get(client).size(); thread++) {
         int c = client;
         int t = thread;
-        fewer(
+        shrinkList(
             () -> best.programs().get(c).get(t),
             ops -> {
               List<List<List<Plan.Op>>> programs = new ArrayList<>();
@@ -75,14 +75,14 @@ final class Shrinking {
     }
   }
 
-  /** Leaves out parts of a list of the best plan, long ones first, while the world still fails. */
-  private <T> void fewer(Supplier<List<T>> list, Function<List<T>, Plan> with) {
+  /** Leaves out parts of a list, long ones first, as long as the world still fails. */
+  private <T> void shrinkList(Supplier<List<T>> list, Function<List<T>, Plan> with) {
     for (int length = list.get().size(); length > 0; length /= 2) {
       for (int from = list.get().size() - length; from >= 0; from -= length) {
         if (from + length <= list.get().size()) {
-          List<T> fewer = new ArrayList<>(list.get());
-          fewer.subList(from, from + length).clear();
-          tryOut(with.apply(fewer));
+          List<T> shorter = new ArrayList<>(list.get());
+          shorter.subList(from, from + length).clear();
+          keepIfFailing(with.apply(shorter));
         }
       }
     }

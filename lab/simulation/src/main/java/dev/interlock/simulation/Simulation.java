@@ -10,14 +10,14 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Runs worlds, and reports failures so that they can be reproduced. */
+/** Runs worlds, and reports failures with the seed that reproduces them. */
 final class Simulation {
 
-  private static final int MOST_LINES = 150;
+  private static final int MAX_LINES = 150;
 
   private Simulation() {}
 
-  /** Runs a world; returns a report of its failure, or null. */
+  /** Runs a world, and returns a report of its failure; null if there is none. */
   static @Nullable String failureOf(Plan plan) {
     Failure failure = World.run(plan, null, false).failure();
     return failure == null ? null : report(plan, failure, null);
@@ -25,10 +25,10 @@ final class Simulation {
 
   /** Finds a smaller world that breaks the same rule, and describes both. */
   static String report(Plan plan, Failure failure, World.@Nullable ClientOpener opener) {
-    // It takes a minute to detect a hang: too long to look for a smaller world.
-    Plan small =
+    // Detecting a hang takes a minute, which is too long for shrinking.
+    Plan shrunk =
         failure.rule().equals(Scheduler.HANG) ? plan : Shrinking.shrink(plan, failure, opener);
-    World.Result shown = World.run(small, opener, true);
+    World.Result traced = World.run(shrunk, opener, true);
     String test =
         plan.store() == Plan.Store.MEMORY
             ? "MutantsTest#theReferenceItselfIsWell"
@@ -45,25 +45,26 @@ final class Simulation {
                 test,
                 plan.seed(),
                 commit(),
-                small.operations(),
-                small.faults().size(),
-                small.store(),
-                shown.failure());
-    return shown.lines().stream()
-        .skip(Math.max(0, shown.lines().size() - MOST_LINES))
+                shrunk.operations(),
+                shrunk.faults().size(),
+                shrunk.store(),
+                traced.failure());
+    return traced.lines().stream()
+        .skip(Math.max(0, traced.lines().size() - MAX_LINES))
         .map(line -> "  " + line + "\n")
         .collect(Collectors.joining("", head, ""));
   }
 
-  /** The commit of the sources; empty outside of a checkout. */
+  /** {@return a note about the commit of the sources; empty outside of a checkout} */
   private static String commit() {
     try {
       Process git =
           new ProcessBuilder("git", "describe", "--always", "--dirty", "--exclude=*")
               .redirectError(ProcessBuilder.Redirect.DISCARD)
               .start();
-      String said = new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-      return said.isEmpty() ? "" : " # at commit " + said;
+      String description =
+          new String(git.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+      return description.isEmpty() ? "" : " # at commit " + description;
     } catch (IOException e) {
       return "";
     }
@@ -74,15 +75,15 @@ final class Simulation {
   }
 
   /**
-   * Command line: {@code FIRST COUNT [shrink|trace|first]}.
+   * Runs worlds from the command line: {@code FIRST COUNT [shrink|trace|first]}.
    *
-   * @param args the first seed, how many, and what to show of those that fail, or to end with the
-   *     first of them
+   * @param args the first seed, the number of worlds, and how to treat failures: shrink them, trace
+   *     all worlds, or end with the first failure
    */
   public static void main(String[] args) {
     long first = Long.parseLong(args[0]);
     long count = Long.parseLong(args[1]);
-    String how = args.length > 2 ? args[2] : "";
+    String mode = args.length > 2 ? args[2] : "";
     boolean onMemory = Boolean.getBoolean("memory");
     long start = System.nanoTime();
     int failed = 0;
@@ -94,7 +95,7 @@ final class Simulation {
     for (long seed = first; seed < first + count; seed++) {
       World.ClientOpener opener = onMemory ? onMemory(seed) : null;
       Plan plan = onMemory ? Plan.of(seed, Plan.Store.MEMORY) : Plan.of(seed);
-      World.Result result = World.run(plan, opener, how.equals("trace"));
+      World.Result result = World.run(plan, opener, mode.equals("trace"));
       result.lines().forEach(System.out::println);
       leases += result.leases();
       operations += plan.operations();
@@ -105,10 +106,10 @@ final class Simulation {
       if (failure != null) {
         failed++;
         System.out.println(
-            how.equals("shrink")
+            mode.equals("shrink")
                 ? report(plan, failure, opener)
                 : seed + " " + plan.store() + " " + failure.toString().split("\n", 2)[0]);
-        if (how.equals("first")) {
+        if (mode.equals("first")) {
           System.out.println("found in world " + (seed - first + 1));
           return;
         }

@@ -18,14 +18,14 @@ import dev.interlock.simulation.model.QueueServer;
 import dev.interlock.simulation.model.Server;
 import dev.interlock.simulation.model.TtlBackend;
 import dev.interlock.simulation.model.TtlServer;
-import dev.interlock.simulation.oracle.Held;
 import dev.interlock.simulation.oracle.Journal;
+import dev.interlock.simulation.oracle.ObservedLease;
 import dev.interlock.simulation.workload.Observer;
 import dev.interlock.simulation.workload.Plan;
 import dev.interlock.simulation.workload.Plan.Op;
 import dev.interlock.simulation.workload.Plan.PlannedFault;
 import dev.interlock.simulation.workload.Program;
-import dev.interlock.simulation.workload.Surroundings;
+import dev.interlock.simulation.workload.ProgramContext;
 import dev.interlock.spi.BackendContext;
 import dev.interlock.spi.ClientsWithTimeSource;
 import dev.interlock.spi.Grant;
@@ -42,13 +42,13 @@ import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** Builds what a plan describes, runs it, and checks the outcome. */
-final class World implements Surroundings {
+/** Builds the world of a plan, runs it, and checks the outcome. */
+final class World implements ProgramContext {
 
   private static final long MS = 1_000_000;
-  private static final long SLOW_CLOSE = 3; // request time-outs
-  private static final long MOST_LISTENING = TimeUnit.MINUTES.toNanos(1);
-  private static final long MOST_TIME = TimeUnit.MINUTES.toNanos(40);
+  private static final long SLOW_CLOSE_IN_REQUEST_TIMEOUTS = 3;
+  private static final long MAX_LISTENER_TIME = TimeUnit.MINUTES.toNanos(1);
+  private static final long MAX_WORLD_TIME = TimeUnit.MINUTES.toNanos(40);
 
   /** The outcome of a world. */
   record Result(
@@ -74,15 +74,15 @@ final class World implements Surroundings {
   private final List<Machine> machines = new ArrayList<>();
   private final List<Host> hosts = new ArrayList<>();
   private final Machine observer;
-  private final long began;
+  private final long startedAt;
 
   private World(Plan plan, @Nullable ClientOpener opener, boolean traced) {
     this.plan = plan;
     this.setting = plan.setting();
     this.opener = opener;
     SplittableRandom random = new SplittableRandom(plan.seed());
-    this.scheduler = new Scheduler(random.split(), MOST_TIME);
-    this.began = scheduler.now();
+    this.scheduler = new Scheduler(random.split(), MAX_WORLD_TIME);
+    this.startedAt = scheduler.now();
     this.network = new Network(scheduler, setting.delay());
     this.journal =
         new Journal(
@@ -100,7 +100,7 @@ final class World implements Surroundings {
               : new TtlServer(scheduler, "server-" + i));
     }
     for (int i = 0; i < plan.clients(); i++) {
-      // Clients of the memory backend compare times with each other.
+      // All clients of the memory backend must read the same clock.
       boolean sameClock = plan.store() == Plan.Store.MEMORY;
       double rate = sameClock ? 1 : 1 + (random.nextInt(5) - 2) * 0.001;
       machines.add(
@@ -115,20 +115,20 @@ final class World implements Surroundings {
     }
   }
 
-  /** Runs the world of a plan, on the models of stores unless there is an opener. */
+  /** Runs the world of a plan, on model stores if there is no opener. */
   static Result run(Plan plan, @Nullable ClientOpener opener, boolean traced) {
     World world = new World(plan, opener, traced);
     if (plan.hasElections()) {
       world.scheduler.atTheEnd(world::endCandidacies);
     }
-    world.observer.run("order", world::order);
+    world.observer.run("order", world::orchestrate);
     world.scheduler.run();
     return new Result(
         world.scheduler.failure(),
         world.scheduler.fingerprint(),
         world.scheduler.steps(),
         world.journal.leases(),
-        world.scheduler.now() - world.began,
+        world.scheduler.now() - world.startedAt,
         world.journal.lines());
   }
 
@@ -154,12 +154,12 @@ final class World implements Surroundings {
     scheduler.fail(rule, what);
   }
 
-  /** Until when the store keeps a lease without renewal; for ever if that is unknown. */
-  private long keptUntil(Held held) {
-    if (servers.size() != 1 || held.token == 0) {
+  /** {@return the time until which the store keeps a lease without renewal; NEVER if unknown} */
+  private long keptUntil(ObservedLease lease) {
+    if (servers.size() != 1 || lease.token == 0) {
       return Journal.NEVER;
     }
-    long until = servers.get(0).keptUntil(held.name, held.token / Grant.LEASES_PER_GRANT);
+    long until = servers.get(0).keptUntil(lease.name, lease.token / Grant.LEASES_PER_GRANT);
     return until == 0 && setting.outside() ? Journal.NEVER : until;
   }
 
@@ -174,12 +174,12 @@ final class World implements Surroundings {
   }
 
   @Override
-  public boolean isStoreThere() {
+  public boolean isStoreAvailable() {
     return servers.isEmpty() || plan.faults().isEmpty();
   }
 
   @Override
-  public void refused(Op op, LockException e) {
+  public void checkRefusal(Op op, LockException e) {
     boolean mayBeRefused =
         plan.disagrees()
             || plan.faults().stream()
@@ -190,26 +190,26 @@ final class World implements Surroundings {
   }
 
   @Override
-  public void unavailable(Op op, LockException e) {
-    // An operation that waits for a thread may be left with too little time for any store.
-    // So may one that waits behind it.
-    boolean late =
+  public void checkUnavailability(Op op, LockException e) {
+    // An operation that waits for a thread, or behind another that does, may have too little time
+    // left for any store.
+    boolean mayLackThread =
         !setting.virtualThreads()
             && (op.kind().isAsync()
                 || (plan.hasAsyncOps()
                     && String.valueOf(e.getMessage()).contains("could not be asked in time")));
-    // So may a set of many names.
-    boolean hasty =
+    // A set of many names may have too little time as well.
+    boolean mayLackTime =
         op.kind().isOfSet()
             && op.kind().name().endsWith("TIMED")
             && op.patience() < setting.requestTimeout();
-    if (!late
-        && !hasty
+    if (!mayLackThread
+        && !mayLackTime
         && plan.faults().isEmpty()
         && !plan.takesAway()
         && e instanceof LockUnavailableException
         && !String.valueOf(e.getMessage()).matches(".*(no thread was free|split vote).*")) {
-      fail("WAIT-04", "the store was there, but " + Failure.describe(e));
+      fail("WAIT-04", "the store was available, but " + Failure.describe(e));
     }
   }
 
@@ -223,14 +223,14 @@ final class World implements Surroundings {
     return new TtlBackend(machine, network, ttls, journal, setting.countsFromReply());
   }
 
-  /** A machine with its programs, and the client that they share. */
+  /** A machine, its programs, and the client that they share. */
   private final class Host implements Program.Clients {
     private final Machine machine;
     private final List<Program> programs = new ArrayList<>();
     private final List<SimThread> threads = new ArrayList<>();
     private final List<Observer> observers = new ArrayList<>();
     private @Nullable LockClient client;
-    private int replacing;
+    private int replacements;
 
     Host(Machine machine, List<List<Op>> plans) {
       this.machine = machine;
@@ -300,23 +300,23 @@ final class World implements Surroundings {
     }
 
     @Override
-    public boolean isOpen(LockClient one) {
-      return client == one;
+    public boolean isOpen(LockClient other) {
+      return client == other;
     }
 
-    /** The client in the end; null if the machine has died. */
+    /** {@return the last client; null if the machine has died} */
     @Nullable LockClient lastClient() {
       return machine.isDead() ? null : client;
     }
 
     boolean isDone() {
-      return machine.isDead() || (replacing == 0 && programs.stream().allMatch(Program::isDone));
+      return machine.isDead() || (replacements == 0 && programs.stream().allMatch(Program::isDone));
     }
 
-    /** Closes the client under its programs, and opens another. */
+    /** Closes the client while programs use it, and opens another. */
     void replace(long after) {
-      // From now on, as a stopped machine begins with it only when it resumes.
-      replacing++;
+      // Counted from now on, because a stopped machine runs the task only when it resumes.
+      replacements++;
       machine.run(
           "replacer",
           () -> {
@@ -327,13 +327,13 @@ final class World implements Surroundings {
               machine.block(after);
               open();
             }
-            replacing--;
+            replacements--;
           });
     }
 
     /**
-     * Closes a client that has many locks. The store works, but slowly: releasing them one after
-     * the other would take longer than a client may take to close.
+     * Closes a client that has many locks. The store is so slow that releasing them one after the
+     * other would take longer than a client may take to close.
      */
     void closeWithManyLocks(LockClient last) {
       // A release takes a twentieth of a request time-out: on a session two round trips.
@@ -350,24 +350,26 @@ final class World implements Surroundings {
                   .orElseThrow());
         }
       } catch (LockException e) {
-        fail("WAIT-04", "the store was there, but " + Failure.describe(e));
+        fail("WAIT-04", "the store was available, but " + Failure.describe(e));
       }
-      long held = leases.stream().filter(Lease::isHeld).count();
+      long heldAtFirst = leases.stream().filter(Lease::isHeld).count();
       if (count > 0) {
-        network.slow(extra, true, SLOW_CLOSE * setting.requestTimeout());
+        network.slow(extra, true, SLOW_CLOSE_IN_REQUEST_TIMEOUTS * setting.requestTimeout());
       }
       close(last);
       // A minority of servers may still be releasing.
-      long left =
-          left().stream()
+      long remaining =
+          remainingLocks().stream()
               .filter(lock -> lock.startsWith(prefix))
               .collect(Collectors.groupingBy(lock -> lock, Collectors.counting()))
               .values()
               .stream()
               .filter(places -> places > servers.size() / 2)
               .count();
-      if (left > 0) {
-        fail("REL-05", left + " of " + held + " locks of a client that was closed are still held");
+      if (remaining > 0) {
+        fail(
+            "REL-05",
+            remaining + " of " + heldAtFirst + " locks of a client that was closed are still held");
       }
     }
 
@@ -377,21 +379,21 @@ final class World implements Surroundings {
           client.close();
         }
       } catch (SimThread.Killed e) {
-        // It has begun, which is enough.
+        // It is enough that the close has begun.
       }
     }
 
     void close(LockClient old) {
       long from = now();
-      List<Observer> closing = List.copyOf(observers);
+      List<Observer> closingObservers = List.copyOf(observers);
       observers.clear();
-      journal.closing(machine);
+      journal.recordClosing(machine);
       old.close();
-      closing.forEach(Observer::close);
+      closingObservers.forEach(Observer::close);
       journal.note(machine, "closed");
-      long shortage = machine.shortOfThreads(from, now());
-      // Without threads a closed client's listeners are called by the one that closes it.
-      long listeners = shortage == 0 ? 0 : MOST_LISTENING;
+      long shortage = machine.threadShortage(from, now());
+      // Without threads, the caller of close() also calls the listeners.
+      long listeners = shortage == 0 ? 0 : MAX_LISTENER_TIME;
       long bound = 2 * setting.requestTimeout() + shortage + listeners;
       machine.requireInTime("REL-05", "close()", from, bound);
     }
@@ -399,7 +401,7 @@ final class World implements Surroundings {
 
   // --- the run --------------------------------------------------------------------------------
 
-  private void order() {
+  private void orchestrate() {
     try {
       for (int i = 0; i < machines.size(); i++) {
         Host host = new Host(machines.get(i), plan.programs().get(i));
@@ -412,27 +414,27 @@ final class World implements Surroundings {
       }
       awaitPrograms(start);
       healMachines();
-      checkThatAllAreServed();
+      checkService();
       for (Host host : hosts) {
         if (!host.machine.isDead()) {
           runOn(host.machine, "observer", MS, () -> host.observers.forEach(Observer::close));
         }
       }
-      checkThatNothingIsLeft();
+      checkResidue();
       for (Host host : hosts) {
         LockClient client = host.lastClient();
         if (client != null) {
           runOn(host.machine, "closer", 100 * MS, () -> host.closeWithManyLocks(client));
           if (setting.locksAtClose() > 0) {
-            observer.pause(SLOW_CLOSE * setting.requestTimeout());
+            observer.pause(SLOW_CLOSE_IN_REQUEST_TIMEOUTS * setting.requestTimeout());
           }
         }
       }
       journal.end();
       awaitThreads();
-      // A single unanswered request must not cost a lease.
-      boolean calm = plan.faults().isEmpty() || setting.silent();
-      journal.check(setting.outside(), calm && !plan.takesAway());
+      // A single request without an answer must not cost a lease.
+      boolean undisturbed = plan.faults().isEmpty() || setting.silent();
+      journal.check(setting.outside(), undisturbed && !plan.takesAway());
       scheduler.finish();
     } catch (InterruptedException e) {
       throw new IllegalStateException("interrupted", e);
@@ -463,15 +465,15 @@ final class World implements Surroundings {
 
   private void awaitPrograms(long start) throws InterruptedException {
     long healed =
-        start + plan.faults().stream().mapToLong(f -> f.at() + f.lasting()).max().orElse(0);
-    // Long enough even if every operation has to wait for all others.
+        start + plan.faults().stream().mapToLong(f -> f.at() + f.duration()).max().orElse(0);
+    // The limit suffices even if every operation has to wait for all others.
     long each = 4 * setting.ttl() + setting.sessionTimeout();
     long limit = healed - start + plan.operations() * each + TimeUnit.MINUTES.toNanos(1);
     await(
         500 * MS,
         limit,
         () -> hosts.stream().allMatch(Host::isDone),
-        () -> fail("WAIT-05", "programs are stuck: " + stuck()));
+        () -> fail("WAIT-05", "programs are stuck: " + describeStuckPrograms()));
     while (now() < healed) {
       observer.pause(Math.max(MS, healed - now()));
     }
@@ -484,12 +486,12 @@ final class World implements Surroundings {
         observer.pause(100 * MS);
       }
     }
-    while (hosts.stream().anyMatch(host -> host.replacing > 0 && !host.machine.isDead())) {
+    while (hosts.stream().anyMatch(host -> host.replacements > 0 && !host.machine.isDead())) {
       observer.pause(100 * MS);
     }
   }
 
-  private String stuck() {
+  private String describeStuckPrograms() {
     String text = "";
     for (Host host : hosts) {
       for (Program program : host.programs) {
@@ -501,11 +503,11 @@ final class World implements Surroundings {
   }
 
   /**
-   * Checks that every lock can be acquired, after those that were dropped or left by a dead machine
-   * have expired, and that observers learn of it.
+   * Checks that every lock can be acquired once abandoned leases and those of dead machines have
+   * expired, and that observers are told.
    */
-  private void checkThatAllAreServed() throws InterruptedException {
-    long patience = 3 * setting.ttl() + 3 * setting.sessionTimeout() + 6 * setting.requestTimeout();
+  private void checkService() throws InterruptedException {
+    long limit = 3 * setting.ttl() + 3 * setting.sessionTimeout() + 6 * setting.requestTimeout();
     for (Host host : hosts) {
       LockClient client = host.lastClient();
       if (client == null) {
@@ -513,15 +515,15 @@ final class World implements Surroundings {
       }
       for (int i = 0; i < setting.names(); i++) {
         String name = Plan.name(i);
-        Acquirable<? extends Lease> whole = whole(client, name, setting.uses().get(i));
+        Acquirable<? extends Lease> whole = wholeOf(client, name, setting.uses().get(i));
         Machine machine = host.machine;
-        runOn(machine, "last", 20 * MS, () -> requireServed(machine, name, whole, patience));
+        runOn(machine, "last", 20 * MS, () -> requireServed(machine, name, whole, limit));
       }
     }
   }
 
-  /** What excludes every other holder of a name. */
-  private static Acquirable<? extends Lease> whole(LockClient client, String name, Share use) {
+  /** {@return the lock or permits that exclude every other holder of the name} */
+  private static Acquirable<? extends Lease> wholeOf(LockClient client, String name, Share use) {
     return switch (use.kind()) {
       case EXCLUSIVE -> client.lock(name, options -> options.maxHold(null));
       case READ_WRITE -> client.readWriteLock(name).writeLock();
@@ -530,21 +532,21 @@ final class World implements Surroundings {
   }
 
   private void requireServed(
-      Machine machine, String name, Acquirable<? extends Lease> whole, long patience) {
-    long until = now() + patience;
+      Machine machine, String name, Acquirable<? extends Lease> whole, long limit) {
+    long until = now() + limit;
     while (true) {
       try {
-        Optional<? extends Lease> acquired = whole.tryAcquire(Duration.ofNanos(patience));
+        Optional<? extends Lease> acquired = whole.tryAcquire(Duration.ofNanos(limit));
         if (acquired.isEmpty()) {
-          fail("WAIT-05", "\"" + name + "\" was never freed: " + left());
+          fail("WAIT-05", "\"" + name + "\" was never freed: " + remainingLocks());
         } else {
-          requireReported(machine, name, acquired.get().fencingToken(), now() + patience);
+          requireReported(machine, name, acquired.get().fencingToken(), now() + limit);
           acquired.get().close();
-          requireReported(machine, name, 0, now() + patience);
+          requireReported(machine, name, 0, now() + limit);
         }
         return;
       } catch (LockConfigurationException e) {
-        // What was dropped or left by a dead machine may be of another kind.
+        // An abandoned lease, or one of a dead machine, may be of another kind.
         if (now() - until > 0 || !plan.disagrees()) {
           fail("WAIT-05", "\"" + name + "\" is refused at the end: " + Failure.describe(e));
           return;
@@ -562,7 +564,7 @@ final class World implements Surroundings {
       throws InterruptedException {
     for (Host host : hosts) {
       for (Observer observer : List.copyOf(host.observers)) {
-        while (!observer.knows(name, token) && !host.machine.isDead()) {
+        while (!observer.isInformedOf(name, token) && !host.machine.isDead()) {
           if (now() - until > 0) {
             fail(
                 "ELECT-03",
@@ -575,19 +577,19 @@ final class World implements Surroundings {
     }
   }
 
-  private List<String> left() {
-    return servers.stream().flatMap(server -> server.held().stream()).toList();
+  private List<String> remainingLocks() {
+    return servers.stream().flatMap(server -> server.locks().stream()).toList();
   }
 
-  private void checkThatNothingIsLeft() throws InterruptedException {
+  private void checkResidue() throws InterruptedException {
     await(
         250 * MS,
         3 * setting.ttl()
             + 2 * setting.sessionTimeout()
             + 8 * setting.requestTimeout()
             + 5_000 * MS,
-        () -> residue().isEmpty() && left().isEmpty(),
-        () -> fail("REL-03", "in the end " + residue() + "on the store: " + left()));
+        () -> residue().isEmpty() && remainingLocks().isEmpty(),
+        () -> fail("REL-03", "in the end " + residue() + "on the store: " + remainingLocks()));
   }
 
   private String residue() {
@@ -595,9 +597,13 @@ final class World implements Surroundings {
     for (Host host : hosts) {
       LockClient client = host.lastClient();
       if (client != null) {
-        // This must not wait for a monitor that a stopped thread holds.
-        String kept = host.machine.isStoppedInside() ? "what it holds" : Residue.of(client);
-        residue += kept.isEmpty() ? "" : host.machine.name() + " keeps " + kept + "; ";
+        // Looking for residue must not wait for a monitor that a stopped thread holds.
+        String residueOfClient =
+            host.machine.isStoppedInside() ? "what it holds" : Residue.of(client);
+        residue +=
+            residueOfClient.isEmpty()
+                ? ""
+                : host.machine.name() + " keeps " + residueOfClient + "; ";
       }
     }
     return residue;
@@ -617,7 +623,7 @@ final class World implements Surroundings {
                 "threads go on after their client was closed: " + scheduler.threadsAlive()));
   }
 
-  /** A candidate survives any error; only the end of its client ends it. */
+  /** Closes the clients, because a candidate survives any error and ends only with its client. */
   private void endCandidacies() {
     new SimThread(observer, scheduler.nextThreadNumber(), "end", () -> hosts.forEach(Host::end)) {
       @Override
@@ -635,37 +641,37 @@ final class World implements Surroundings {
     if (machine.isDead()) {
       return;
     }
-    long lasting = fault.lasting();
+    long duration = fault.duration();
     String where = servers.size() > 1 ? ", " + servers.get(fault.server()).name : "";
-    journal.note(machine, "*** " + fault.kind() + " for " + lasting / MS + " ms" + where);
+    journal.note(machine, "*** " + fault.kind() + " for " + duration / MS + " ms" + where);
     switch (fault.kind()) {
-      case STOP -> machine.stop(lasting);
-      case STOPS -> {
-        machine.stopAtRandom(0.01, lasting);
-        scheduler.after(10 * lasting, () -> machine.stopAtRandom(0, 1));
+      case STOP -> machine.stop(duration);
+      case RANDOM_STOPS -> {
+        machine.stopAtRandom(0.01, duration);
+        scheduler.after(10 * duration, () -> machine.stopAtRandom(0, 1));
       }
-      case SLEEP -> machine.sleep(lasting);
-      case NAPS -> {
-        long nap = lasting * 2 / 25;
+      case SLEEP -> machine.sleep(duration);
+      case SHORT_SLEEPS -> {
+        long nap = duration * 2 / 25;
         for (int i = 0; i < 7; i++) {
-          // Between the naps the session gets heartbeats.
-          scheduler.after(i * lasting * 3 / 20, () -> machine.sleep(nap));
+          // Between the sleeps the session gets heartbeats.
+          scheduler.after(i * duration * 3 / 20, () -> machine.sleep(nap));
         }
       }
-      case LATE -> machine.beLate(lasting);
+      case LATE_GRANTS -> machine.delayGrants(duration);
       case DIE -> {
         machine.die();
         network.disconnect(machine, servers);
       }
       case NO_THREADS -> {
         machine.refuseThreads(true);
-        scheduler.after(lasting, () -> machine.refuseThreads(false));
+        scheduler.after(duration, () -> machine.refuseThreads(false));
       }
       case CLOSE -> {
-        if (lasting % 3 == 0) {
-          hosts.forEach(one -> one.replace(lasting));
+        if (duration % 3 == 0) {
+          hosts.forEach(each -> each.replace(duration));
         } else {
-          host.replace(lasting);
+          host.replace(duration);
         }
       }
       case INTERRUPT -> {
@@ -674,11 +680,11 @@ final class World implements Surroundings {
           interrupt(machine, thread, host.programs.get(fault.thread()));
         }
       }
-      default -> inject(fault.kind(), lasting, machine, servers.get(fault.server()));
+      default -> inject(fault.kind(), duration, machine, servers.get(fault.server()));
     }
   }
 
-  /** Interrupts a thread of a program, and checks that it does not wait on. */
+  /** Interrupts a thread of a program, and checks that it stops waiting. */
   private void interrupt(Machine machine, SimThread thread, Program program) {
     thread.interrupt();
     int waiting = program.waiting();
@@ -692,34 +698,36 @@ final class World implements Surroundings {
               && machine.lateness(from, now()) >= bound
               && machine.runs()
               && !machine.isStoppedInside()) {
-            fail("WAIT-07", thread.getName() + " waits on, though it was interrupted" + stuck());
+            fail(
+                "WAIT-07",
+                thread.getName() + " still waits after an interrupt" + describeStuckPrograms());
           }
         });
   }
 
-  private void inject(Plan.FaultKind kind, long lasting, Machine machine, Server server) {
+  private void inject(Plan.FaultKind kind, long duration, Machine machine, Server server) {
     switch (kind) {
-      case CUT -> network.cut(machine, server, lasting);
+      case CUT -> network.cut(machine, server, duration);
       case FALL_SILENT -> network.fallSilent(machine, server);
-      case HOLD_REQUESTS -> network.hold(machine, server, true, false, lasting);
-      case HOLD_REPLIES -> network.hold(machine, server, false, true, lasting);
-      case SILENCE -> network.hold(machine, server, true, true, lasting);
+      case HOLD_REQUESTS -> network.hold(machine, server, true, false, duration);
+      case HOLD_REPLIES -> network.hold(machine, server, false, true, duration);
+      case SILENCE -> network.hold(machine, server, true, true, duration);
       case SLOW -> {
-        // Some requests take too long, or all take almost too long.
-        boolean steady = lasting % 2 == 0;
-        long most = setting.requestTimeout() / (server instanceof QueueServer ? 4 : 2);
-        network.slow(steady ? most - most / 8 : most, steady, lasting);
+        // Either some requests take too long, or all take almost too long.
+        boolean steady = duration % 2 == 0;
+        long maxExtra = setting.requestTimeout() / (server instanceof QueueServer ? 4 : 2);
+        network.slow(steady ? maxExtra - maxExtra / 8 : maxExtra, steady, duration);
       }
-      case SERVER_STOP -> server.stop(lasting);
-      case SERVER_RESTART -> server.restart(lasting, false);
-      case SERVER_EMPTY -> server.restart(lasting, true);
-      case SERVER_REFUSE -> server.refuse(lasting);
+      case SERVER_STOP -> server.stop(duration);
+      case SERVER_RESTART -> server.restart(duration, false);
+      case SERVER_EMPTY -> server.restart(duration, true);
+      case SERVER_REFUSE -> server.refuse(duration);
       case LEADER -> {
         if (server instanceof QueueServer queue) {
-          queue.loseLeader(lasting);
+          queue.loseLeader(duration);
         }
       }
-      default -> throw new IllegalStateException(kind + " does not hit a server");
+      default -> throw new IllegalStateException(kind + " is not a fault of a server");
     }
   }
 }

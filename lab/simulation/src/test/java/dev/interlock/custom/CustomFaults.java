@@ -27,8 +27,8 @@ import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
 /**
- * What can go wrong in a backend over one Redis: each fault is written once, and put into the plain
- * backend and into the one with a queue, where it makes a difference there.
+ * The faults of a backend over one Redis. Each fault is written once. It is built into the plain
+ * backend, and into the one with a queue if it makes a difference there.
  */
 final class CustomFaults {
 
@@ -45,9 +45,9 @@ final class CustomFaults {
   /**
    * A wrong backend.
    *
-   * @param name in a few words
-   * @param sentence what it does
-   * @param fault makes its fault, for each client
+   * @param name a short name
+   * @param sentence a description
+   * @param fault creates its fault for each client
    */
   record Wrong(String name, String sentence, Supplier<Fault> fault) {}
 
@@ -72,30 +72,30 @@ final class CustomFaults {
     return () ->
         new Fault() {
           @Override
-          String script(Op op, String right) {
-            return List.of(ops).contains(op) ? edit.apply(right) : right;
+          String script(Op op, String correct) {
+            return List.of(ops).contains(op) ? edit.apply(correct) : correct;
           }
         };
   }
 
   private static Supplier<Fault> replacing(String part, String other, Op... ops) {
-    return script(right -> Fault.replace(right, part, other), ops);
+    return script(correct -> Fault.replace(correct, part, other), ops);
   }
 
   private static Supplier<Fault> adding(String line, Op... ops) {
-    return script(right -> Fault.replace(right, "local time =", line + "\nlocal time ="), ops);
+    return script(correct -> Fault.replace(correct, "local time =", line + "\nlocal time ="), ops);
   }
 
   private interface Asking {
-    Object ask(Op op, Claim claim, Store store, Supplier<Object> right);
+    Object ask(Op op, Claim claim, Store store, Supplier<Object> correct);
   }
 
   private static Supplier<Fault> asking(Asking how) {
     return () ->
         new Fault() {
           @Override
-          Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
-            return how.ask(op, claim, store, right);
+          Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
+            return how.ask(op, claim, store, correct);
           }
         };
   }
@@ -114,8 +114,8 @@ final class CustomFaults {
     return () ->
         new Fault() {
           @Override
-          LockState shown(LockState right) {
-            return right.isHeld() ? how.apply(right) : right;
+          LockState shown(LockState correct) {
+            return correct.isHeld() ? how.apply(correct) : correct;
           }
         };
   }
@@ -176,8 +176,8 @@ final class CustomFaults {
                   }
 
                   @Override
-                  String script(Op op, String right) {
-                    return grants(op) ? replace(right, DRAW, "tonumber(ARGV[6])") : right;
+                  String script(Op op, String correct) {
+                    return grants(op) ? replace(correct, DRAW, "tonumber(ARGV[6])") : correct;
                   }
                 }),
         new Wrong(
@@ -186,8 +186,8 @@ final class CustomFaults {
             () ->
                 new Fault() {
                   @Override
-                  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
-                    Object answer = right.get();
+                  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
+                    Object answer = correct.get();
                     if (!grants(op) || (Long) answer <= 0) {
                       return answer;
                     }
@@ -197,8 +197,8 @@ final class CustomFaults {
                   }
 
                   @Override
-                  String script(Op op, String right) {
-                    return grants(op) ? replace(right, DRAW, "1") : right;
+                  String script(Op op, String correct) {
+                    return grants(op) ? replace(correct, DRAW, "1") : correct;
                   }
                 }),
         new Wrong(
@@ -213,11 +213,11 @@ final class CustomFaults {
                   }
 
                   @Override
-                  String script(Op op, String right) {
+                  String script(Op op, String correct) {
                     return grants(op)
                         ? replace(
-                            right, DRAW, "tonumber(ARGV[6])\nredis.call('SET', KEYS[2], ARGV[6])")
-                        : right;
+                            correct, DRAW, "tonumber(ARGV[6])\nredis.call('SET', KEYS[2], ARGV[6])")
+                        : correct;
                   }
                 }),
         new Wrong(
@@ -244,8 +244,8 @@ final class CustomFaults {
                   }
 
                   @Override
-                  String script(Op op, String right) {
-                    return grants(op) ? replace(right, DRAW, "tonumber(ARGV[6])") : right;
+                  String script(Op op, String correct) {
+                    return grants(op) ? replace(correct, DRAW, "tonumber(ARGV[6])") : correct;
                   }
                 }),
         new Wrong(
@@ -259,10 +259,10 @@ final class CustomFaults {
                   }
 
                   @Override
-                  String script(Op op, String right) {
+                  String script(Op op, String correct) {
                     return grants(op)
-                        ? replace(right, KEEP, KEEP + "\nredis.call('PEXPIRE', KEYS[2], ARGV[3])")
-                        : right;
+                        ? replace(correct, KEEP, KEEP + "\nredis.call('PEXPIRE', KEYS[2], ARGV[3])")
+                        : correct;
                   }
                 }),
         new Wrong(
@@ -276,10 +276,12 @@ final class CustomFaults {
                   }
 
                   @Override
-                  String script(Op op, String right) {
+                  String script(Op op, String correct) {
                     String expiring =
                         replace(
-                            right, DRAW + "\n", DRAW + " redis.call('PEXPIRE', KEYS[2], 600000)\n");
+                            correct,
+                            DRAW + "\n",
+                            DRAW + " redis.call('PEXPIRE', KEYS[2], 600000)\n");
                     return op == Op.FORCE
                         ? replace(expiring, "return", "redis.call('DEL', KEYS[2]) return")
                         : expiring;
@@ -385,7 +387,7 @@ final class CustomFaults {
                   private final Map<String, Long> asked = new ConcurrentHashMap<>();
 
                   @Override
-                  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
+                  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
                     long now = store.time().nanoTime();
                     Long last = asked.get(claim.id());
                     if (op == Op.RENEW && last != null && now - last < 1_000_000_000) {
@@ -394,7 +396,7 @@ final class CustomFaults {
                     if (op == Op.RENEW) {
                       asked.put(claim.id(), now);
                     }
-                    return right.get();
+                    return correct.get();
                   }
 
                   @Override
@@ -408,8 +410,8 @@ final class CustomFaults {
             () ->
                 new Fault() {
                   @Override
-                  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
-                    Object answer = right.get();
+                  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
+                    Object answer = correct.get();
                     if (grants(op) && (Long) answer > 0) {
                       store.redis().pexpire(lockKey(claim), claim.ttl().toMillis());
                     }
@@ -417,18 +419,18 @@ final class CustomFaults {
                   }
 
                   @Override
-                  String script(Op op, String right) {
-                    return grants(op) ? replace(right, KEEP, "") : right;
+                  String script(Op op, String correct) {
+                    return grants(op) ? replace(correct, KEEP, "") : correct;
                   }
                 }),
         new Wrong(
             "expiry by the client's clock",
             "A lock ends when the wall clock of a client that wants it says so.",
             script(
-                right ->
+                correct ->
                     Fault.replace(
                         Fault.replace(
-                            right,
+                            correct,
                             TAKEN,
                             "if tonumber(redis.call('HGET', KEYS[1], 'until') or 0) >"
                                 + " tonumber(ARGV[5]) then return 0 end"),
@@ -459,10 +461,10 @@ final class CustomFaults {
             "renewal in two steps",
             "A renewal reads the holder, and extends the lock with another request.",
             asking(
-                (op, claim, store, right) ->
+                (op, claim, store, correct) ->
                     op == Op.RENEW && claim.id().equals(store.redis().hget(lockKey(claim), "claim"))
                         ? (Object) store.redis().pexpire(lockKey(claim), claim.ttl().toMillis())
-                        : right.get())),
+                        : correct.get())),
         new Wrong(
             "one loss loses all",
             "After one renewal was refused, all of the client's are reported as losses.",
@@ -471,8 +473,8 @@ final class CustomFaults {
                   private volatile boolean lost;
 
                   @Override
-                  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
-                    Object answer = right.get();
+                  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
+                    Object answer = correct.get();
                     lost |= op == Op.RENEW && answer.equals(0L);
                     return op == Op.RENEW && lost ? (Object) 0L : answer;
                   }
@@ -489,9 +491,9 @@ final class CustomFaults {
             "renewal without an answer is a loss",
             "A renewal that gets no answer is reported as a loss.",
             asking(
-                (op, claim, store, right) -> {
+                (op, claim, store, correct) -> {
                   try {
-                    return right.get();
+                    return correct.get();
                   } catch (JedisConnectionException e) {
                     if (op == Op.RENEW) {
                       return 0L;
@@ -503,9 +505,9 @@ final class CustomFaults {
             "renewal that is refused is a loss",
             "A renewal that the server answers with an error is reported as a loss.",
             asking(
-                (op, claim, store, right) -> {
+                (op, claim, store, correct) -> {
                   try {
-                    return right.get();
+                    return correct.get();
                   } catch (JedisDataException e) {
                     if (op == Op.RENEW) {
                       return 0L;
@@ -517,9 +519,9 @@ final class CustomFaults {
             "renewal confirmed without an answer",
             "A renewal that gets no answer counts as confirmed.",
             asking(
-                (op, claim, store, right) -> {
+                (op, claim, store, correct) -> {
                   try {
-                    return right.get();
+                    return correct.get();
                   } catch (JedisConnectionException e) {
                     if (op == Op.RENEW) {
                       return 1L;
@@ -545,12 +547,12 @@ final class CustomFaults {
             "release in two steps",
             "A release reads the holder, and deletes the lock with another request.",
             asking(
-                (op, claim, store, right) ->
+                (op, claim, store, correct) ->
                     op != Op.RELEASE
-                        ? right.get()
+                        ? correct.get()
                         : claim.id().equals(store.redis().hget(lockKey(claim), "claim"))
                             ? (Object) store.redis().del(lockKey(claim))
-                            : right.get())),
+                            : correct.get())),
         new Wrong(
             "release that shortens",
             "A release lets the lock expire a second later.",
@@ -559,25 +561,25 @@ final class CustomFaults {
             "release always confirmed",
             "A release is confirmed, even if the lock was gone.",
             asking(
-                (op, claim, store, right) -> {
-                  Object answer = right.get();
+                (op, claim, store, correct) -> {
+                  Object answer = correct.get();
                   return op == Op.RELEASE ? (Object) 1L : answer;
                 })),
         new Wrong(
             "release never confirmed",
             "A release is reported as that of a lock that was gone.",
             asking(
-                (op, claim, store, right) -> {
-                  Object answer = right.get();
+                (op, claim, store, correct) -> {
+                  Object answer = correct.get();
                   return op == Op.RELEASE ? (Object) 0L : answer;
                 })),
         new Wrong(
             "release confirmed without an answer",
             "A release that gets no answer counts as done.",
             asking(
-                (op, claim, store, right) -> {
+                (op, claim, store, correct) -> {
                   try {
-                    return right.get();
+                    return correct.get();
                   } catch (JedisConnectionException e) {
                     if (op == Op.RELEASE) {
                       return 1L;
@@ -589,12 +591,12 @@ final class CustomFaults {
             "release repeated and believed",
             "A release without an answer is sent again, and the second answer counts.",
             asking(
-                (op, claim, store, right) -> {
+                (op, claim, store, correct) -> {
                   try {
-                    return right.get();
+                    return correct.get();
                   } catch (JedisConnectionException e) {
                     if (op == Op.RELEASE) {
-                      return right.get();
+                      return correct.get();
                     }
                     throw e;
                   }
@@ -607,11 +609,11 @@ final class CustomFaults {
                   private final Set<String> granted = ConcurrentHashMap.newKeySet();
 
                   @Override
-                  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
+                  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
                     if (op == Op.RELEASE && !granted.contains(claim.id())) {
                       return 0L;
                     }
-                    Object answer = right.get();
+                    Object answer = correct.get();
                     if (grants(op) && (Long) answer > 0) {
                       granted.add(claim.id());
                     }
@@ -629,25 +631,25 @@ final class CustomFaults {
             () ->
                 new Fault() {
                   @Override
-                  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
+                  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
                     try {
-                      return right.get();
+                      return correct.get();
                     } catch (JedisConnectionException e) {
                       if (grants(op)) {
-                        return right.get();
+                        return correct.get();
                       }
                       throw e;
                     }
                   }
 
                   @Override
-                  String script(Op op, String right) {
+                  String script(Op op, String correct) {
                     return grants(op)
                         ? replace(
-                            right,
+                            correct,
                             "if redis.call('HGET', KEYS[1], 'claim') == ARGV[1] then",
                             "if false then")
-                        : right;
+                        : correct;
                   }
                 }),
         new Wrong(
@@ -680,8 +682,8 @@ final class CustomFaults {
     return () ->
         new Fault() {
           @Override
-          LockException explained(Op op, LockException right) {
-            return how.apply(right);
+          LockException explained(Op op, LockException correct) {
+            return how.apply(correct);
           }
         };
   }
@@ -692,30 +694,31 @@ final class CustomFaults {
             "time-out declared as not sent",
             "Of whatever gets no answer the backend says that nothing was sent.",
             explained(
-                right ->
-                    right instanceof LockUnavailableException e
+                correct ->
+                    correct instanceof LockUnavailableException e
                         ? LockUnavailableException.notSent(
                             "custom", e.endpoint(), "not sent", e.getCause())
-                        : right)),
+                        : correct)),
         new Wrong(
             "every failure is one of configuration",
             "A store that does not answer at the moment looks like one that never will.",
-            explained(right -> new LockConfigurationException("" + right.getMessage(), right))),
+            explained(
+                correct -> new LockConfigurationException("" + correct.getMessage(), correct))),
         new Wrong(
             "every error is one of configuration",
             "An error that passes, such as LOADING, looks like one that stays.",
             explained(
-                right ->
-                    right.getCause() instanceof JedisDataException
-                        ? new LockConfigurationException("" + right.getMessage(), right)
-                        : right)),
+                correct ->
+                    correct.getCause() instanceof JedisDataException
+                        ? new LockConfigurationException("" + correct.getMessage(), correct)
+                        : correct)),
         new Wrong(
             "failure taken for a busy lock",
             "A store that does not answer looks like a lock that is held.",
             asking(
-                (op, claim, store, right) -> {
+                (op, claim, store, correct) -> {
                   try {
-                    return right.get();
+                    return correct.get();
                   } catch (JedisConnectionException e) {
                     if (grants(op)) {
                       return 0L;
@@ -727,9 +730,9 @@ final class CustomFaults {
             "error taken for a busy lock",
             "An attempt that the server answers with an error looks like one on a held lock.",
             asking(
-                (op, claim, store, right) -> {
+                (op, claim, store, correct) -> {
                   try {
-                    return right.get();
+                    return correct.get();
                   } catch (JedisDataException e) {
                     if (grants(op)) {
                       return 0L;
@@ -741,9 +744,9 @@ final class CustomFaults {
             "failure taken for a free lock",
             "A lock is shown as free while the store does not answer.",
             asking(
-                (op, claim, store, right) -> {
+                (op, claim, store, correct) -> {
                   try {
-                    return right.get();
+                    return correct.get();
                   } catch (JedisConnectionException e) {
                     if (op == Op.INSPECT) {
                       return Collections.nCopies(3, null);
@@ -791,11 +794,11 @@ final class CustomFaults {
                   private volatile String holder = "";
 
                   @Override
-                  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
+                  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
                     if (!claim.label().isEmpty()) {
                       holder = claim.label();
                     }
-                    return right.get();
+                    return correct.get();
                   }
 
                   @Override
@@ -838,14 +841,14 @@ final class CustomFaults {
                   private final Map<String, Long> seenAt = new ConcurrentHashMap<>();
 
                   @Override
-                  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
+                  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
                     if (op != Op.INSPECT) {
-                      return right.get();
+                      return correct.get();
                     }
                     long now = store.time().nanoTime();
                     Long last = seenAt.get(claim.name());
                     if (last == null || now - last > 2_000_000_000L) {
-                      seen.put(claim.name(), right.get());
+                      seen.put(claim.name(), correct.get());
                       seenAt.put(claim.name(), now);
                     }
                     return seen.getOrDefault(claim.name(), List.of());
@@ -855,10 +858,10 @@ final class CustomFaults {
             "first holder shown for ever",
             "The label of a name's first holder is never replaced.",
             script(
-                right ->
+                correct ->
                     Fault.replace(
                         Fault.replace(
-                            right,
+                            correct,
                             "'holder', ARGV[2], ",
                             "'holder', redis.call('GET', 'custom:tokens:first:' .. KEYS[1]) or"
                                 + " ARGV[2], "),
@@ -889,30 +892,30 @@ final class CustomFaults {
             "force always true",
             "A forced release says that the lock was held.",
             asking(
-                (op, claim, store, right) -> {
-                  Object answer = right.get();
+                (op, claim, store, correct) -> {
+                  Object answer = correct.get();
                   return op == Op.FORCE ? (Object) 1L : answer;
                 })),
         new Wrong(
             "force always false",
             "A forced release says that the lock was free.",
             asking(
-                (op, claim, store, right) -> {
-                  Object answer = right.get();
+                (op, claim, store, correct) -> {
+                  Object answer = correct.get();
                   return op == Op.FORCE ? (Object) 0L : answer;
                 })),
         new Wrong(
             "force by prefix",
             "A forced release frees all names that begin like this one.",
             asking(
-                (op, claim, store, right) -> {
+                (op, claim, store, correct) -> {
                   if (op == Op.FORCE) {
                     store
                         .redis()
                         .keys(lockKey(claim) + "?*")
                         .forEach(key -> store.redis().del(key));
                   }
-                  return right.get();
+                  return correct.get();
                 })),
         new Wrong(
             "force that leaves a mark",
@@ -1030,9 +1033,9 @@ final class CustomFaults {
                   private final Map<String, Claim> claims = new ConcurrentHashMap<>();
 
                   @Override
-                  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
+                  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
                     claims.put(claim.id(), claim);
-                    return right.get();
+                    return correct.get();
                   }
                 }),
         new Wrong(
@@ -1043,11 +1046,11 @@ final class CustomFaults {
                   private final Map<String, Claim> claims = new ConcurrentHashMap<>();
 
                   @Override
-                  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
+                  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
                     if (op == Op.RENEW) {
                       claims.put(claim.id(), claim);
                     }
-                    return right.get();
+                    return correct.get();
                   }
                 }));
   }

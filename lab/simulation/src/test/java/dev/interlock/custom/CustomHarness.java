@@ -15,21 +15,22 @@ import dev.interlock.testbed.redis.RedisServer;
 import java.time.Duration;
 
 /**
- * Gives the kit a right or a wrong backend. The URI's path says which, for other processes, too.
+ * Gives the kit a correct or a wrong backend. The path of the URI selects it, in other processes as
+ * well.
  */
 public class CustomHarness implements Harness {
 
   private final String path;
 
-  /** For other processes, which are told the URI. */
+  /** Creates the harness in other processes, which get the URI from the kit. */
   public CustomHarness() {
     this("/plain/");
   }
 
   /**
-   * Chooses a backend.
+   * Selects a backend.
    *
-   * @param path whether it is {@code plain} or has a {@code queue}, and the name of its fault
+   * @param path {@code plain} or {@code queue}, and the name of the fault
    */
   CustomHarness(String path) {
     this.path = path;
@@ -64,7 +65,7 @@ public class CustomHarness implements Harness {
         time);
   }
 
-  /** No TTL is a whole number of seconds, so that rounding is seen. */
+  /** Uses no TTL of whole seconds, so that rounding is noticed. */
   @Override
   public Timing timing(BackendInfo info) {
     Timing usual = Harness.super.timing(info);
@@ -76,7 +77,7 @@ public class CustomHarness implements Harness {
         usual.bound());
   }
 
-  /** Under the names that these backends give to keys. */
+  /** A Redis with the key names of these backends. */
   private static final class CustomServer extends RedisStore {
     CustomServer(RedisServer redis, String path) {
       super(
@@ -86,7 +87,7 @@ public class CustomHarness implements Harness {
           new Keys(name -> "custom:lock:" + name, key -> key.startsWith("custom:tokens")));
     }
 
-    /** Leaves it to the backend, whose faults may be there. */
+    /** Leaves deletions to the backend, whose fault may be in them. */
     @Override
     public boolean delete(String name) {
       return false;

@@ -32,7 +32,7 @@ import redis.clients.jedis.RedisClient;
 import redis.clients.jedis.exceptions.JedisDataException;
 import redis.clients.jedis.exceptions.JedisException;
 
-/** A lock is a hash that expires, and tokens come from one counter. */
+/** A backend in which a lock is a hash that expires, and one counter makes the tokens. */
 class CustomLock implements LockBackend {
 
   private static final String TRANSIENT =
@@ -111,7 +111,7 @@ class CustomLock implements LockBackend {
   public Renewal renew(Grant grant, Deadline deadline) {
     return number(Op.RENEW, grant.claim()) == 1
         ? new Renewal.Confirmed()
-        : new Renewal.Gone(LossReason.TAKEN, "the key is gone or another's");
+        : new Renewal.Gone(LossReason.TAKEN, "the key is gone, or belongs to another claim");
   }
 
   @Override
@@ -121,24 +121,24 @@ class CustomLock implements LockBackend {
 
   @Override
   public LockState inspect(String name, Deadline deadline) {
-    List<?> seen = (List<?>) asked(Op.INSPECT, name);
+    List<?> reply = (List<?>) ask(Op.INSPECT, name);
     List<String> waiters =
-        seen.stream().skip(3).map(String::valueOf).collect(Collectors.toUnmodifiableList());
-    Object token = seen.get(1);
+        reply.stream().skip(3).map(String::valueOf).collect(Collectors.toUnmodifiableList());
+    Object token = reply.get(1);
     return fault.shown(
         token == null
             ? LockStates.free(name)
             : LockStates.held(
                 name,
-                String.valueOf(seen.get(0)),
+                String.valueOf(reply.get(0)),
                 Long.valueOf(token.toString()),
-                Duration.ofMillis(Math.max(0, (Long) seen.get(2))),
+                Duration.ofMillis(Math.max(0, (Long) reply.get(2))),
                 waiters));
   }
 
   @Override
   public boolean forceRelease(String name, Deadline deadline) {
-    return asked(Op.FORCE, name).equals(1L);
+    return ask(Op.FORCE, name).equals(1L);
   }
 
   @Override
@@ -152,15 +152,15 @@ class CustomLock implements LockBackend {
   }
 
   final long number(Op op, Claim claim) {
-    return (Long) asked(op, claim);
+    return (Long) ask(op, claim);
   }
 
-  private Object asked(Op op, String name) {
-    return asked(op, new Claim(name, "", Duration.ZERO, false, "", 0));
+  private Object ask(Op op, String name) {
+    return ask(op, new Claim(name, "", Duration.ZERO, false, "", 0));
   }
 
-  private Object asked(Op op, Claim claim) {
-    return guarded(op, () -> fault.ask(op, claim, store, () -> run(op, claim)));
+  private Object ask(Op op, Claim claim) {
+    return translateFailures(op, () -> fault.ask(op, claim, store, () -> run(op, claim)));
   }
 
   private Object run(Op op, Claim claim) {
@@ -177,7 +177,7 @@ class CustomLock implements LockBackend {
             fault.argument(op, claim, store)));
   }
 
-  private Object guarded(Op op, Supplier<Object> question) {
+  private Object translateFailures(Op op, Supplier<Object> question) {
     try {
       return question.get();
     } catch (JedisDataException e) {

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 
-/** The kit refuses a plain backend over one Redis, for what is wrong with it. */
+/** The kit refuses each plain backend over one Redis because of its fault. */
 @Tag("extended")
 class CustomLockSpecimensTest extends SpecimenSuite {
 

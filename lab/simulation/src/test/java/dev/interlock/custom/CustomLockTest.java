@@ -4,7 +4,7 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import org.junit.jupiter.api.Tag;
 
-/** The plain backend is right: what is refused below has its fault, and nothing else. */
+/** The plain backend is correct, so the specimens made from it have only their own fault. */
 @Tag("extended")
 class CustomLockTest extends LockTck {
 

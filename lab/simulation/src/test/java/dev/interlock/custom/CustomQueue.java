@@ -15,8 +15,8 @@ import java.time.Duration;
 import java.util.Set;
 
 /**
- * The same with waiters in line, who have to ask again and again or lose their place. The first
- * asks more often.
+ * A backend with a queue of waiters, who must ask regularly or lose their place. The first one asks
+ * more often.
  */
 final class CustomQueue extends CustomLock implements QueueingBackend {
 
@@ -34,14 +34,14 @@ final class CustomQueue extends CustomLock implements QueueingBackend {
   @Override
   public Place join(Claim claim, Deadline deadline) {
     number(Op.JOIN, claim);
-    return new PlaceInLine(claim);
+    return new QueuePlace(claim);
   }
 
-  private final class PlaceInLine implements Place {
+  private final class QueuePlace implements Place {
     private final Claim claim;
-    private final WakeUp closed = new WakeUp(store.time());
+    private final WakeUp onClose = new WakeUp(store.time());
 
-    PlaceInLine(Claim claim) {
+    QueuePlace(Claim claim) {
       this.claim = claim;
     }
 
@@ -52,17 +52,17 @@ final class CustomQueue extends CustomLock implements QueueingBackend {
         long sentAt = time.nanoTime();
         long token = number(Op.TAKE, claim);
         if (token > 0) {
-          Grant usual = Grant.forTtl(claim, token);
+          Grant grant = Grant.forTtl(claim, token);
           return new Attempt.Granted(
-              usual.validUntil(sentAt + usual.validityPerConfirmation().toNanos()));
+              grant.validUntil(sentAt + grant.validityPerConfirmation().toNanos()));
         }
         if (token == -1) {
           throw new LockUnavailableException(
-              info().name(), endpoint(), "the place in line was lost", null);
+              info().name(), endpoint(), "the place in the queue was lost", null);
         }
         Deadline pause =
             deadline.orIn(Duration.ofMillis(fault.pauseMillis() / (token == 0 ? 10 : 1)));
-        if (closed.await(pause) || deadline.hasPassed()) {
+        if (onClose.await(pause) || deadline.hasPassed()) {
           return new Attempt.Busy();
         }
       }
@@ -70,7 +70,7 @@ final class CustomQueue extends CustomLock implements QueueingBackend {
 
     @Override
     public void close() {
-      closed.signal();
+      onClose.signal();
     }
   }
 }

@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 
-/** The kit refuses a backend with a queue over one Redis, for what is wrong with it. */
+/** The kit refuses each backend with a queue over one Redis because of its fault. */
 @Tag("extended")
 class CustomQueueSpecimensTest extends SpecimenSuite {
 

@@ -4,7 +4,7 @@ import dev.interlock.tck.Harness;
 import dev.interlock.tck.LockTck;
 import org.junit.jupiter.api.Tag;
 
-/** The backend with a queue is right: what is refused below has its fault, and nothing else. */
+/** The backend with a queue is correct, so the specimens made from it have only their own fault. */
 @Tag("extended")
 class CustomQueueTest extends LockTck {
 

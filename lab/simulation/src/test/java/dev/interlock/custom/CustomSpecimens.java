@@ -5,7 +5,7 @@ import dev.interlock.tck.specimen.Specimen;
 import java.util.ArrayList;
 import java.util.List;
 
-/** Which rule refuses which fault, and with what words. */
+/** The rules that refuse each fault, with a part of the message. */
 final class CustomSpecimens {
 
   private static final String REFUSED =

@@ -9,21 +9,21 @@ import java.util.function.Supplier;
 import redis.clients.jedis.RedisClient;
 
 /**
- * What a backend may get wrong: a subclass overrides one method. As it is, all is right.
+ * A fault of a backend: a subclass overrides one method. This class itself has no fault.
  *
- * <p>There is one for each client.
+ * <p>Each client has an instance of its own.
  */
 class Fault {
 
   /** The client's connections and clocks. */
   record Store(RedisClient redis, TimeSource time) {}
 
-  /** The text of a script. */
-  String script(Op op, String right) {
-    return right;
+  /** {@return the text of a script} */
+  String script(Op op, String correct) {
+    return correct;
   }
 
-  /** Replaces a part of a script, which has to be there. */
+  /** Replaces a part of a script, and fails if the script does not contain it. */
   static String replace(String script, String part, String other) {
     if (!script.contains(part)) {
       throw new IllegalStateException("not in the script: " + part);
@@ -31,12 +31,12 @@ class Fault {
     return script.replace(part, other);
   }
 
-  /** What locks are called on the store. */
+  /** {@return the name of a lock on the store} */
   String stored(String name) {
     return name;
   }
 
-  /** The keys of a lock, as {@link Op} lists them. */
+  /** {@return the keys of a lock, in the order of {@link Op}} */
   List<String> keys(String stored) {
     return List.of(
         "custom:lock:" + stored,
@@ -45,17 +45,17 @@ class Fault {
         "custom:waiters:" + stored);
   }
 
-  /** The identity of an attempt on the store. */
+  /** {@return the identity of an attempt on the store} */
   String id(Claim claim) {
     return claim.id();
   }
 
-  /** How long the store keeps a grant. */
+  /** {@return the time for which the store keeps a grant} */
   long millis(Op op, Claim claim) {
     return claim.ttl().toMillis();
   }
 
-  /** One more argument of every script, looked up before it is sent. */
+  /** {@return one more argument of every script, which is looked up before the script is sent} */
   String argument(Op op, Claim claim, Store store) {
     return "";
   }
@@ -65,35 +65,35 @@ class Fault {
     return store.redis().eval(script, keys, arguments);
   }
 
-  /** Asks the store once. Where there is no claim, it is one of nobody's. */
-  Object ask(Op op, Claim claim, Store store, Supplier<Object> right) {
-    return right.get();
+  /** Asks the store once. Requests without a claim have an empty one. */
+  Object ask(Op op, Claim claim, Store store, Supplier<Object> correct) {
+    return correct.get();
   }
 
-  /** How a failure is reported. */
-  LockException explained(Op op, LockException right) {
-    return right;
+  /** {@return the failure to report} */
+  LockException explained(Op op, LockException correct) {
+    return correct;
   }
 
-  /** What is shown of a lock. */
-  LockState shown(LockState right) {
-    return right;
+  /** {@return the state of a lock to show} */
+  LockState shown(LockState correct) {
+    return correct;
   }
 
-  /** How long a waiter may be silent. */
+  /** {@return the longest time between two requests of a waiter} */
   long silenceMillis() {
     return CustomQueue.SILENCE.toMillis();
   }
 
-  /** How long a waiter pauses between two questions. */
+  /** {@return the pause of a waiter between two requests} */
   long pauseMillis() {
     return CustomQueue.PAUSE.toMillis();
   }
 
-  /** Drops what is kept for a claim. */
+  /** Drops everything that is kept for a claim. */
   void forget(Claim claim, Store store) {}
 
-  /** Ends what the client has. */
+  /** Closes the connections of the client. */
   void close(Store store) {
     store.redis().close();
   }

@@ -1,13 +1,13 @@
 package dev.interlock.custom;
 
 /**
- * What the backends ask Redis, each as one script. KEYS are the lock, the counter of tokens, the
- * queue and the expiry of its waiters; ARGV are the claim's id, the holder's label, milliseconds,
- * and the milliseconds for which a waiter may be silent.
+ * The requests of the backends to Redis, each of which is a script. KEYS are the lock, the counter
+ * of tokens, the queue and the expiry of its waiters. ARGV are the claim's id, the holder's label,
+ * milliseconds, and the milliseconds for which a waiter may be silent.
  */
 enum Op {
 
-  /** Grants a free lock that nobody waits for. Answers with the token, or 0 or less. */
+  /** Grants a free lock without waiters. Returns the token, or a number below 1. */
   ACQUIRE(
       """
       if redis.call('HGET', KEYS[1], 'claim') == ARGV[1] then
@@ -32,7 +32,7 @@ enum Op {
       return redis.call('DEL', KEYS[1])
       """),
 
-  /** Answers with holder, token and the milliseconds left, followed by the waiters. */
+  /** Returns the holder, the token and the remaining milliseconds, followed by the waiters. */
   INSPECT(
       """
       purge()
@@ -46,7 +46,7 @@ enum Op {
 
   FORCE("return redis.call('DEL', KEYS[1])"),
 
-  /** Gets in line, behind all others. */
+  /** Enters the queue at its end. */
   JOIN(
       """
       purge()
@@ -56,8 +56,8 @@ enum Op {
       """),
 
   /**
-   * Grants a free lock to the first in line. Answers like ACQUIRE, with -1 to one who is not in
-   * line, and -2 to one who is not the first.
+   * Grants a free lock to the first waiter. Returns the same as ACQUIRE, or -1 if the waiter is not
+   * in the queue, or -2 if it is not the first.
    */
   TAKE(
       """
@@ -107,7 +107,7 @@ enum Op {
     this.script = script;
   }
 
-  /** {@return the script, complete} */
+  /** {@return the complete script} */
   String script() {
     return COMMON + script;
   }

@@ -1,6 +1,6 @@
 /**
- * Two right backends over one Redis as somebody outside this project might write them, one plain
- * and one with a queue, and many wrong ones: the kit has to refuse each for what is wrong with it.
+ * Two correct backends over one Redis, one plain and one with a queue, as a third party might write
+ * them, and many wrong ones. The kit must refuse each wrong one because of its fault.
  */
 @NullMarked
 package dev.interlock.custom;

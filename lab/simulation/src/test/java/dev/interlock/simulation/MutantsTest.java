@@ -21,20 +21,19 @@ import org.junit.jupiter.api.TestFactory;
 /** Worlds find the mistakes of the mutants of the kit. */
 class MutantsTest {
 
-  private static final int MOST_WORLDS = 400;
+  private static final int MAX_WORLDS = 400;
 
-  /** The sample of a commit has one in so many. */
-  private static final int MUTANTS_PER_SAMPLED = 30;
+  private static final int SAMPLE_ONE_MUTANT_IN = 30;
 
-  private static final int WORLDS_PER_SAMPLED = 10;
+  private static final int SAMPLE_ONE_WORLD_IN = 10;
 
   private static final String NAMES = "it is about names, of which worlds have seven";
   private static final String ADDRESSES = "it is about how clients are opened by their URI";
   private static final String HEAP = "it is about what stays on the heap";
   private static final String THREADS = "it starts threads that are not the world's";
 
-  /** Those that worlds cannot find, and why. */
-  private static final Map<String, String> OUT_OF_REACH =
+  /** The mutants that worlds cannot find, each with the reason. */
+  private static final Map<String, String> NOT_FOUND =
       Map.ofEntries(
           Map.entry("names case-folded", NAMES),
           Map.entry("long names refused", NAMES),
@@ -49,8 +48,8 @@ class MutantsTest {
           Map.entry("one thread for all listeners", THREADS),
           Map.entry("loss signalled twice", THREADS),
           Map.entry("renewal on the JVM's timer", THREADS),
-          Map.entry("view that keeps a lease for everybody", "only one thread asks each view"),
-          Map.entry("handoff called a release", "both are right to a world"),
+          Map.entry("view that keeps a lease for everybody", "only one thread uses each view"),
+          Map.entry("handoff called a release", "worlds accept both"),
           Map.entry(
               "deferred release ignored",
               "worlds notice a lock that is free early, and this one is mostly kept for too long"),
@@ -62,14 +61,14 @@ class MutantsTest {
   @TestFactory
   Stream<DynamicTest> everyMutantIsFound() {
     return MemorySpecimens.all().stream()
-        .filter(mutant -> !OUT_OF_REACH.containsKey(mutant.name()))
+        .filter(mutant -> !NOT_FOUND.containsKey(mutant.name()))
         .map(
             mutant ->
                 DynamicTest.dynamicTest(
                     mutant.name(),
                     () -> {
                       Sample.require(
-                          sample -> sample.draw(mutant.name()) % MUTANTS_PER_SAMPLED == 0);
+                          sample -> sample.draw(mutant.name()) % SAMPLE_ONE_MUTANT_IN == 0);
                       find(mutant);
                     }));
   }
@@ -83,7 +82,7 @@ class MutantsTest {
                 .filter(
                     seed ->
                         Sample.runs(
-                            sample -> sample.draw("seed " + seed) % WORLDS_PER_SAMPLED == 0))
+                            sample -> sample.draw("seed " + seed) % SAMPLE_ONE_WORLD_IN == 0))
             : LongStream.of(repeated);
     for (long seed : seeds.toArray()) {
       World.ClientOpener opener = Simulation.onMemory(seed);
@@ -96,16 +95,16 @@ class MutantsTest {
   }
 
   private static void find(Specimen mutant) throws Exception {
-    for (long seed = 1; seed <= MOST_WORLDS; seed++) {
+    for (long seed = 1; seed <= MAX_WORLDS; seed++) {
       Failure failure = failure(mutant, seed);
       if (failure != null) {
-        assertNotEquals("hang", failure.rule(), "it waits by other clocks than the world's");
+        assertNotEquals("hang", failure.rule(), "it waits by a clock outside of the world");
         System.out.println(
             mutant.name() + " | " + seed + " | " + failure.toString().split("\n", 2)[0]);
         return;
       }
     }
-    fail("not found in " + MOST_WORLDS + " worlds");
+    fail("not found in " + MAX_WORLDS + " worlds");
   }
 
   private static @Nullable Failure failure(Specimen mutant, long seed) throws Exception {

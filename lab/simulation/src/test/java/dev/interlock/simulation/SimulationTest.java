@@ -18,19 +18,19 @@ import org.junit.jupiter.params.provider.ValueSource;
 class SimulationTest {
 
   private static final long MAX_SEED = 1_000_000_000_000L;
-  private static final int WORLDS_OF_A_SAMPLE = 8;
+  private static final int WORLDS_PER_SAMPLE = 8;
 
-  /** Those of the sample, the one to be repeated, or as many as a minute allows. */
+  /** Runs the worlds of the sample, the world to repeat, or as many as a minute allows. */
   @Test
   void freshSeeds() {
     Long repeated = Long.getLong("interlock.seed");
     Optional<Sample> sample = Sample.ofRun();
     if (repeated != null) {
-      requireWell(repeated);
+      assertNoFailure(repeated);
     } else if (sample.isPresent()) {
       long first = sample.get().draw("worlds") % MAX_SEED;
-      for (long seed = first; seed < first + WORLDS_OF_A_SAMPLE; seed++) {
-        requireWell(seed);
+      for (long seed = first; seed < first + WORLDS_PER_SAMPLE; seed++) {
+        assertNoFailure(seed);
       }
     } else {
       simulate(TimeUnit.MINUTES.toNanos(1));
@@ -44,20 +44,20 @@ class SimulationTest {
     simulate(TimeUnit.MINUTES.toNanos(5));
   }
 
-  /** Seeds are counted from a random one on, so that the last one that ran suffices to continue. */
+  /** Counts seeds from a random one, so that a later run can continue after the last one. */
   private static void simulate(long nanos) {
     long until = System.nanoTime() + nanos;
     long first = Math.floorMod(System.nanoTime() * 7_919, MAX_SEED);
     long seed = first;
     while (System.nanoTime() - until < 0) {
-      requireWell(seed++);
+      assertNoFailure(seed++);
     }
-    System.out.println(seed - first + " worlds, seeds from " + first + " on");
+    System.out.println(seed - first + " worlds, with seeds from " + first);
   }
 
   /**
-   * Seeds of worlds that fail when a particular fix is taken out of the client, with exclusive
-   * locks only.
+   * Worlds with exclusive locks only, each of which fails if a particular fix is removed from the
+   * client.
    */
   @ParameterizedTest
   @ValueSource(
@@ -65,39 +65,40 @@ class SimulationTest {
         50_000, 50_001, 50_007, 50_012, 50_013, 50_016, 50_018, 50_027, 50_035, 50_040, 50_046,
         50_049, 50_055, 50_076, 50_080, 50_081, 50_092, 50_131, 50_803, 8_002_924
       })
-  void seedsThatFindWhatIsMissing(long seed) {
+  void seedsThatFindRemovedFixes(long seed) {
     requireInSample(seed);
-    requireWell(Plan.ofLocks(seed));
+    assertNoFailure(Plan.ofLocks(seed));
   }
 
-  /** The same, with all kinds of locks; the last is of a world that a check refused wrongly. */
+  /** Worlds with all kinds of locks that fail if a fix is removed; the last, one of a check. */
   @ParameterizedTest
   @ValueSource(
       longs = {
         28_616_446_704L, // a late grant to a client that is being closed
-        425_602_189_038L, // a reader that continues in the place of an earlier one
+        425_602_189_038L, // a reader that takes over the place of an earlier one
         290_390_831_537L, // waiters that wake each other while most servers are down
-        748_719_035_621L, // a client that is stopped until what it acquired is over
-        846_326_072_742L, // a waiter that continues the pauses of one with a shorter TTL
-        673_118_871_487L, // an observer that asks anew after a stop, while its last request is late
-        104_127_502_569L, // an outage that meets a waiter who continues in the place of another
-        120_459_244_907L, // a client that is stopped before it has read that the lock is held
+        748_719_035_621L, // a client that is stopped until its new lease has ended
+        846_326_072_742L, // a waiter that takes over the pauses of one with a shorter TTL
+        673_118_871_487L, // an observer that asks again after a stop, while its last request is
+        // late
+        104_127_502_569L, // an outage that meets a waiter who takes over the place of another
+        120_459_244_907L, // a client that is stopped before it reads that the lock is held
         378_667_358_473L // a set that waits for a thread while the store fails
       })
-  void seedsOfAllKindsThatFindWhatIsMissing(long seed) {
+  void seedsOfAllKindsThatFindRemovedFixes(long seed) {
     requireInSample(seed);
-    requireWell(seed);
+    assertNoFailure(seed);
   }
 
   private static void requireInSample(long seed) {
     Sample.require(sample -> sample.draw("seed " + seed) % 6 == 0);
   }
 
-  private static void requireWell(long seed) {
-    requireWell(Plan.of(seed));
+  private static void assertNoFailure(long seed) {
+    assertNoFailure(Plan.of(seed));
   }
 
-  private static void requireWell(Plan plan) {
+  private static void assertNoFailure(Plan plan) {
     String failure = Simulation.failureOf(plan);
     if (failure != null) {
       fail(failure);
@@ -105,7 +106,7 @@ class SimulationTest {
   }
 
   @Test
-  void aSeedDecidesEverything() {
+  void aSeedDeterminesEverything() {
     for (long seed = 1; seed <= 4; seed++) {
       World.Result once = World.run(Plan.of(seed), null, false);
       World.Result again = World.run(Plan.of(seed), null, true);

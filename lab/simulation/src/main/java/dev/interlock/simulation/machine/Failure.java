@@ -6,7 +6,7 @@ import java.util.stream.Stream;
 /**
  * A rule that a world found broken.
  *
- * @param rule the rule of the contract, or what kind of failure it is
+ * @param rule the rule of the contract, or the kind of failure
  * @param what the description
  */
 public record Failure(String rule, String what) {

@@ -21,14 +21,14 @@ import org.jspecify.annotations.Nullable;
  * The machine of one client process: its clocks, its threads and its faults. It may be stopped (its
  * clocks go on), asleep (its monotonic clock stands still), short of threads, or dead.
  *
- * <p>A stop may happen whenever the time is read, also while monitors are held: then the thread
- * that was stopped there is the first of its machine to resume.
+ * <p>A stop may happen whenever a thread reads the time, even while it holds monitors. That thread
+ * is then the first of its machine to resume.
  */
 public final class Machine implements Platform {
 
   private static final long WALL_START_MILLIS = 1_700_000_000_000L;
 
-  /** How late anything that does not depend on the store may be. */
+  /** The lateness that is tolerated for everything that does not depend on the store. */
   public static final long TOLERANCE = TimeUnit.MILLISECONDS.toNanos(200);
 
   private static final long KEEP_ALIVE = TimeUnit.SECONDS.toNanos(10);
@@ -44,20 +44,20 @@ public final class Machine implements Platform {
   private final List<Stop> shortages = new ArrayList<>();
   private final List<Reference<Object>> weak = new ArrayList<>();
 
-  private long asleepSoFar;
+  private long totalSleep;
   private boolean asleep;
   private long asleepSince;
   private int stopped;
   private boolean dead;
-  private boolean noMoreThreads;
-  private long noMoreThreadsSince;
-  private boolean late;
+  private boolean refusesThreads;
+  private long refusesThreadsSince;
+  private boolean delaysGrants;
   private @Nullable SimThread stoppedInside;
   private double stopChance;
-  private long longestStop;
+  private long maxStop;
   private int pooled;
 
-  /** A time in which the machine did not run, or could not start threads. */
+  /** A time in which the machine did not run or could not start threads. */
   record Stop(long from, long until) {}
 
   public Machine(
@@ -87,23 +87,25 @@ public final class Machine implements Platform {
 
   // --- clocks ---------------------------------------------------------------------------------
 
-  private long awake() {
+  private long awakeTime() {
     long now = asleep ? asleepSince : scheduler.now();
-    return now - asleepSoFar;
+    return now - totalSleep;
   }
 
-  /** The monotonic clock, read without the risk of a stop. */
+  /** {@return the time of the monotonic clock, read without the risk of a stop} */
   public long monotonic() {
-    return monotonicStart + (long) (awake() * rate);
+    return monotonicStart + (long) (awakeTime() * rate);
   }
 
-  /** When the monotonic clock will show the given time, if nothing intervenes. */
+  /**
+   * {@return the true time at which the monotonic clock will show this time, if it does not stop}
+   */
   long trueTime(long monotonic) {
-    long left = monotonic - monotonic();
-    return left <= 0 ? scheduler.now() : scheduler.now() + (long) Math.ceil(left / rate);
+    long remaining = monotonic - monotonic();
+    return remaining <= 0 ? scheduler.now() : scheduler.now() + (long) Math.ceil(remaining / rate);
   }
 
-  /** The true duration of a duration by the monotonic clock. */
+  /** {@return the true duration of a duration by the monotonic clock} */
   public long trueNanos(long nanos) {
     return (long) (nanos / rate);
   }
@@ -111,9 +113,9 @@ public final class Machine implements Platform {
   @Override
   public long nanoTime() {
     SimThread self = SimThread.current();
-    if (self != null && self.machine == this && !scheduler.isHappening()) {
+    if (self != null && self.machine == this && !scheduler.isHandlingEvent()) {
       Scheduler.dieIfKilled(self);
-      scheduler.looked();
+      scheduler.countClockReading();
       if (stopChance > 0 && scheduler.chance(stopChance)) {
         stopInside(self);
       }
@@ -150,7 +152,7 @@ public final class Machine implements Platform {
     return self;
   }
 
-  /** Sleeps on this machine; for the simulation's own code. */
+  /** Pauses a thread of this machine; for the simulation's own code. */
   public void pause(long nanos) throws InterruptedException {
     long until = monotonic() + nanos;
     while (until - monotonic() > 0) {
@@ -163,8 +165,8 @@ public final class Machine implements Platform {
 
   // --- faults ---------------------------------------------------------------------------------
 
-  /** Whether the thread may run now. */
-  boolean lets(SimThread thread) {
+  /** {@return whether the thread may run now} */
+  boolean mayRun(SimThread thread) {
     return runs() && (stoppedInside == null || stoppedInside == thread);
   }
 
@@ -172,7 +174,7 @@ public final class Machine implements Platform {
     return !dead && stopped == 0 && !asleep;
   }
 
-  /** Whether a thread was stopped where it may hold monitors. */
+  /** {@return whether a thread was stopped where it may hold monitors} */
   public boolean isStoppedInside() {
     return stoppedInside != null;
   }
@@ -185,17 +187,17 @@ public final class Machine implements Platform {
     return dead;
   }
 
-  /** The thread parks voluntarily, or has ended, so it holds no monitor. */
-  void leaves(SimThread thread) {
+  /** Records that the thread parks or has ended, and so holds no monitor. */
+  void onVoluntaryWait(SimThread thread) {
     if (stoppedInside == thread) {
       stoppedInside = null;
     }
   }
 
-  /** From now on every reading of the clock may be followed by a stop. */
-  public void stopAtRandom(double chance, long longest) {
+  /** Sets the chance that a reading of the clock is followed by a stop. */
+  public void stopAtRandom(double chance, long maxDuration) {
     stopChance = chance;
-    longestStop = longest;
+    maxStop = maxDuration;
   }
 
   private void stopInside(SimThread self) {
@@ -203,7 +205,7 @@ public final class Machine implements Platform {
       return;
     }
     stoppedInside = self;
-    stop(1 + scheduler.random(longestStop));
+    stop(1 + scheduler.random(maxStop));
     scheduler.yieldInside(self);
     stoppedInside = null;
   }
@@ -229,57 +231,57 @@ public final class Machine implements Platform {
         nanos,
         () -> {
           asleep = false;
-          asleepSoFar += scheduler.now() - asleepSince;
+          totalSleep += scheduler.now() - asleepSince;
           stops.add(new Stop(asleepSince, scheduler.now()));
         });
   }
 
   public void refuseThreads(boolean refuse) {
-    if (refuse && !noMoreThreads) {
-      noMoreThreadsSince = scheduler.now();
-    } else if (noMoreThreads && !refuse) {
-      shortages.add(new Stop(noMoreThreadsSince, scheduler.now()));
+    if (refuse && !refusesThreads) {
+      refusesThreadsSince = scheduler.now();
+    } else if (refusesThreads && !refuse) {
+      shortages.add(new Stop(refusesThreadsSince, scheduler.now()));
     }
-    noMoreThreads = refuse;
+    refusesThreads = refuse;
   }
 
-  /** Whether it ever failed to start a thread. */
+  /** {@return whether the machine has ever refused to start threads} */
   public boolean ranOutOfThreads() {
-    return noMoreThreads || !shortages.isEmpty();
+    return refusesThreads || !shortages.isEmpty();
   }
 
-  /** For how much of the given time no thread could be started. */
-  public long shortOfThreads(long from, long until) {
-    return within(shortages, from, until)
-        + (noMoreThreads ? Math.max(0, until - Math.max(from, noMoreThreadsSince)) : 0);
+  /** {@return how much of the given time no thread could be started} */
+  public long threadShortage(long from, long until) {
+    return overlap(shortages, from, until)
+        + (refusesThreads ? Math.max(0, until - Math.max(from, refusesThreadsSince)) : 0);
   }
 
-  /** For how much of the given time it did not run. */
-  public long stopped(long from, long until) {
-    long before = within(stops, from, until);
+  /** {@return how much of the given time the machine did not run} */
+  public long stoppedTime(long from, long until) {
+    long before = overlap(stops, from, until);
     return asleep
-        ? before + within(List.of(new Stop(asleepSince, scheduler.now())), from, until)
+        ? before + overlap(List.of(new Stop(asleepSince, scheduler.now())), from, until)
         : before;
   }
 
-  private static long within(List<Stop> stops, long from, long until) {
+  private static long overlap(List<Stop> stops, long from, long until) {
     return stops.stream()
         .mapToLong(stop -> Math.min(stop.until(), until) - Math.max(stop.from(), from))
         .filter(nanos -> nanos > 0)
         .sum();
   }
 
-  /** For a while every grant arrives after it has ended. */
-  public void beLate(long nanos) {
-    late = true;
-    scheduler.after(nanos, () -> late = false);
+  /** Makes every grant arrive, for some time, only after its validity has ended. */
+  public void delayGrants(long nanos) {
+    delaysGrants = true;
+    scheduler.after(nanos, () -> delaysGrants = false);
   }
 
-  public boolean isLate() {
-    return late;
+  public boolean delaysGrants() {
+    return delaysGrants;
   }
 
-  /** Ends all its threads where they are; nothing that they do has any effect. */
+  /** Ends all threads of the machine where they are. */
   public void die() {
     dead = true;
   }
@@ -287,12 +289,12 @@ public final class Machine implements Platform {
   // --- threads --------------------------------------------------------------------------------
 
   private void requireThreads() {
-    if (noMoreThreads) {
+    if (refusesThreads) {
       throw new OutOfMemoryError("unable to create native thread: possibly out of memory");
     }
   }
 
-  /** A thread of the program, or of a driver. */
+  /** Starts a thread of a program or of a driver. */
   public SimThread run(String threadName, Runnable task) {
     SimThread thread = new SimThread(this, scheduler.nextThreadNumber(), threadName, task);
     thread.start();
@@ -311,11 +313,11 @@ public final class Machine implements Platform {
   }
 
   @Override
-  public ExecutorService pool(String poolName, int most, boolean virtual) {
-    boolean unlimited = most == Integer.MAX_VALUE || (virtual && virtualThreads);
+  public ExecutorService pool(String poolName, int maxWorkers, boolean virtual) {
+    boolean unlimited = maxWorkers == Integer.MAX_VALUE || (virtual && virtualThreads);
     return new Pool(
         poolName,
-        unlimited ? Integer.MAX_VALUE : Math.min(most, Math.max(virtual ? 1 : 2, poolSize)));
+        unlimited ? Integer.MAX_VALUE : Math.min(maxWorkers, Math.max(virtual ? 1 : 2, poolSize)));
   }
 
   @Override
@@ -326,28 +328,29 @@ public final class Machine implements Platform {
   }
 
   /**
-   * As if the program no longer referred to the object, and the garbage had been collected.
+   * Clears the engine's references to the lease, as if the program had dropped it and it had been
+   * collected.
    *
-   * @return false if the client would not notice
+   * @return whether the engine had a reference
    */
   public boolean forget(Lease lease) {
-    boolean noticed = false;
+    boolean cleared = false;
     for (Reference<Object> reference : weak) {
-      if (reference.get() instanceof Lease other && isBehind(other, lease)) {
+      if (reference.get() instanceof Lease other && isSameLease(other, lease)) {
         reference.clear();
-        noticed = true;
+        cleared = true;
       }
     }
-    return noticed;
+    return cleared;
   }
 
-  /** Whether it is the same lease, perhaps in a wrapper. */
-  private static boolean isBehind(Lease lease, Lease seen) {
-    return lease == seen
+  /** {@return whether both are the same lease, perhaps in a wrapper} */
+  private static boolean isSameLease(Lease lease, Lease given) {
+    return lease == given
         || (!(lease instanceof MultiLease)
-            && !(seen instanceof MultiLease)
-            && lease.name().equals(seen.name())
-            && lease.fencingToken() == seen.fencingToken());
+            && !(given instanceof MultiLease)
+            && lease.name().equals(given.name())
+            && lease.fencingToken() == given.fencingToken());
   }
 
   @Override
@@ -364,15 +367,15 @@ public final class Machine implements Platform {
 
   private final class Pool extends AbstractExecutorService {
     private final String poolName;
-    private final int most;
+    private final int maxWorkers;
     private final Queue<Runnable> queue = new ArrayDeque<>();
     private final Deque<Worker> idle = new ArrayDeque<>();
     private int workers;
-    private boolean shut;
+    private boolean isShut;
 
-    Pool(String poolName, int most) {
+    Pool(String poolName, int maxWorkers) {
       this.poolName = poolName;
-      this.most = most;
+      this.maxWorkers = maxWorkers;
     }
 
     @Override
@@ -381,7 +384,7 @@ public final class Machine implements Platform {
       if (self != null) {
         Scheduler.dieIfKilled(self);
       }
-      if (shut) {
+      if (isShut) {
         throw new RejectedExecutionException(poolName + " has been shut down");
       }
       Worker free = idle.pollLast();
@@ -390,7 +393,7 @@ public final class Machine implements Platform {
         if (free.thread != null) {
           scheduler.unpark(free.thread);
         }
-      } else if (workers < most) {
+      } else if (workers < maxWorkers) {
         requireThreads();
         workers++;
         Worker worker = new Worker(task);
@@ -416,12 +419,12 @@ public final class Machine implements Platform {
             next = null;
             task.run();
             next = queue.poll();
-            if (next == null && !shut) {
+            if (next == null && !isShut) {
               idle.addLast(this);
               long until = monotonic() + KEEP_ALIVE;
-              while (next == null && !shut && until - monotonic() > 0) {
+              while (next == null && !isShut && until - monotonic() > 0) {
                 scheduler.park(self(), until);
-                // As in every pool, an interrupt was meant for the task before.
+                // As in every pool, an interrupt was meant for the previous task.
                 var unused = Thread.interrupted();
               }
               idle.remove(this);
@@ -435,7 +438,7 @@ public final class Machine implements Platform {
 
     @Override
     public void shutdown() {
-      shut = true;
+      isShut = true;
       for (Worker worker : idle) {
         if (worker.thread != null) {
           scheduler.unpark(worker.thread);
@@ -445,20 +448,20 @@ public final class Machine implements Platform {
 
     @Override
     public List<Runnable> shutdownNow() {
-      shut = true;
-      List<Runnable> left = new ArrayList<>(queue);
+      isShut = true;
+      List<Runnable> remaining = new ArrayList<>(queue);
       queue.clear();
-      return left;
+      return remaining;
     }
 
     @Override
     public boolean isShutdown() {
-      return shut;
+      return isShut;
     }
 
     @Override
     public boolean isTerminated() {
-      return shut && workers == 0;
+      return isShut && workers == 0;
     }
 
     @Override
@@ -467,29 +470,29 @@ public final class Machine implements Platform {
     }
   }
 
-  // --- what may be expected of it ---------------------------------------------------------------
+  // --- limits -------------------------------------------------------------------------------
 
-  /** How long something took, not counting the time in which the machine could not run it. */
+  /** {@return the time between, without the times in which the machine could not run a task} */
   public long lateness(long from, long until) {
-    return until - from - stopped(from, until) - shortOfThreads(from, until);
+    return until - from - stoppedTime(from, until) - threadShortage(from, until);
   }
 
   /**
-   * How late the signal of a loss may be: a sleep is noticed within a second, and after a stop
-   * several threads resume one after the other.
+   * {@return how late the signal of a loss may be} A sleep is noticed within a second, and after a
+   * stop several threads resume one after the other.
    */
   public long tolerance() {
     return TOLERANCE
-        + (asleepSoFar > 0 ? TimeUnit.SECONDS.toNanos(1) : stops.isEmpty() ? 0 : TOLERANCE);
+        + (totalSleep > 0 ? TimeUnit.SECONDS.toNanos(1) : stops.isEmpty() ? 0 : TOLERANCE);
   }
 
   /** Fails if a call took longer than the bound, not counting stops of the machine. */
   public void requireInTime(String rule, String what, long from, long bound) {
     long until = scheduler.now();
-    long took = until - from - stopped(from, until);
+    long took = until - from - stoppedTime(from, until);
     // After a stop several threads resume one after the other.
     if (took > trueNanos(bound) + tolerance()) {
-      String text = "%s took %d ms, not at most %d";
+      String text = "%s took %d ms, more than %d ms";
       scheduler.fail(rule, text.formatted(what, took / 1_000_000, (bound + TOLERANCE) / 1_000_000));
     }
   }

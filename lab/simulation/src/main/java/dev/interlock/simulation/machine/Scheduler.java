@@ -11,24 +11,24 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Time and threads of one world. One thread runs at a time, until it waits; then the seed chooses
- * among the threads that are ready. When none is, time jumps to the next event.
+ * The time and threads of one world. One thread runs at a time, until it waits; then the seed
+ * chooses among the threads that are ready. If none is ready, time jumps to the next event.
  */
 public final class Scheduler {
 
-  /** The rule that a thread breaks by waiting for something outside of the world. */
+  /** The rule that a thread breaks if it waits for something outside of the world. */
   public static final String HANG = "hang";
 
-  /** Of all clients together in one second. */
-  private static final int MOST_STEPS_IN_A_SECOND = 20_000;
+  /** The limit for all clients together. */
+  private static final int MAX_STEPS_PER_SECOND = 20_000;
 
-  private static final int MOST_LOOKS = 100_000;
+  private static final int MAX_CLOCK_READINGS = 100_000;
 
-  /** Rules whose failures are ignored, so that worlds go on to find others. */
-  private static final Set<String> PASSED_OVER =
+  /** Rules whose failures are ignored, so that worlds continue and find others. */
+  private static final Set<String> IGNORED_RULES =
       Set.copyOf(List.of(System.getProperty("interlock.passedOver", "").split(",")));
 
-  /** An event: a message arrives, a fault begins. */
+  /** An event, such as the arrival of a message or the beginning of a fault. */
   private record Event(long at, long order, Runnable action) {}
 
   private record Wait(long at, long order, SimThread thread, long number) {}
@@ -49,19 +49,19 @@ public final class Scheduler {
   private int steps;
   private long thisSecond;
   private int stepsThisSecond;
-  private int looks;
+  private int clockReadings;
   private long fingerprint = 1;
   private @Nullable SimThread lastEnded;
   private @Nullable Failure failure;
   private boolean over;
-  private boolean happening;
+  private boolean handlingEvent;
   private volatile boolean stopped;
   private @Nullable Thread main;
   private Runnable atTheEnd = () -> {};
 
-  public Scheduler(SplittableRandom random, long mostTime) {
+  public Scheduler(SplittableRandom random, long maxTime) {
     this.random = random;
-    this.endOfTime = now + mostTime;
+    this.endOfTime = now + maxTime;
   }
 
   public long now() {
@@ -80,7 +80,7 @@ public final class Scheduler {
     return steps;
   }
 
-  /** A hash of all events: two runs with the same fingerprint were the same. */
+  /** {@return a hash of all events: two runs with the same fingerprint were the same} */
   public long fingerprint() {
     return fingerprint;
   }
@@ -94,9 +94,9 @@ public final class Scheduler {
     return failure;
   }
 
-  /** Ends the world; the first failure counts. */
+  /** Ends the world with a failure, unless it has ended already. */
   public void fail(String rule, String what) {
-    if (failure == null && !over && !PASSED_OVER.contains(rule)) {
+    if (failure == null && !over && !IGNORED_RULES.contains(rule)) {
       failure = new Failure(rule, what);
     }
   }
@@ -106,14 +106,14 @@ public final class Scheduler {
     over = true;
   }
 
-  /** Does something when the world has ended, before its threads are killed. */
+  /** Sets an action to run when the world has ended, before its threads are killed. */
   public void atTheEnd(Runnable action) {
     atTheEnd = action;
   }
 
-  /** Whether an event happens: the running thread only lends itself to that. */
-  boolean isHappening() {
-    return happening;
+  /** {@return whether the running thread is handling an event, for no machine} */
+  boolean isHandlingEvent() {
+    return handlingEvent;
   }
 
   boolean isOver() {
@@ -131,9 +131,9 @@ public final class Scheduler {
   // --- threads --------------------------------------------------------------------------------
 
   /** Counts readings of the clock, to find a thread that spins on it. */
-  void looked() {
-    if (++looks > MOST_LOOKS) {
-      fail("livelock", "a thread that neither waits nor ends; " + threadsAlive());
+  void countClockReading() {
+    if (++clockReadings > MAX_CLOCK_READINGS) {
+      fail("livelock", "a thread neither waits nor ends: " + threadsAlive());
       throw new SimThread.Killed();
     }
   }
@@ -146,21 +146,21 @@ public final class Scheduler {
     return alive;
   }
 
-  void started(SimThread thread) {
+  void register(SimThread thread) {
     thread.state = SimThread.State.READY;
     alive.add(thread);
     ready.add(thread);
   }
 
-  void ended(SimThread thread) {
+  void onEnd(SimThread thread) {
     thread.state = SimThread.State.ENDED;
     alive.remove(thread);
-    thread.machine.leaves(thread);
+    thread.machine.onVoluntaryWait(thread);
     lastEnded = thread;
     dispatch(null);
   }
 
-  void interrupted(SimThread thread) {
+  void onInterrupt(SimThread thread) {
     if (thread.state == SimThread.State.PARKED) {
       makeReady(thread);
     }
@@ -203,7 +203,7 @@ public final class Scheduler {
     switchFrom(self);
   }
 
-  /** Lets others run, but none of the same machine, as this thread may hold monitors. */
+  /** Lets threads of other machines run. Those of the same machine may need this one's monitors. */
   void yieldInside(SimThread self) {
     self.state = SimThread.State.READY;
     ready.add(self);
@@ -212,22 +212,22 @@ public final class Scheduler {
   }
 
   private void switchFrom(SimThread self) {
-    self.machine.leaves(self);
+    self.machine.onVoluntaryWait(self);
     dispatch(self);
     dieIfKilled(self);
   }
 
   static void dieIfKilled(SimThread self) {
-    // Only once: code that goes on after any error has to get as far as its next wait.
-    if (self.killed && self.survived++ == 0) {
+    // Thrown once only: code that continues after any error must get as far as its next wait.
+    if (self.killed && self.survivals++ == 0) {
       throw new SimThread.Killed();
     }
   }
 
-  /** The same for a thread that holds no monitor: one that has survived lets others die first. */
+  /** Throws if a thread without monitors is killed; one that has survived lets others die first. */
   private void dieOrWaitIfKilled(SimThread self) {
     if (self.killed) {
-      if (self.survived++ > 0) {
+      if (self.survivals++ > 0) {
         dispatch(self);
       }
       throw new SimThread.Killed();
@@ -248,19 +248,19 @@ public final class Scheduler {
         self.awaitBaton();
       }
     } else {
-      self.goOn();
+      self.deliverInterrupt();
     }
     joinEnded(self);
   }
 
-  /** Waits for the thread's end, so that isAlive() is deterministic. */
+  /** Waits until the last ended thread has terminated, so that isAlive() is deterministic. */
   private void joinEnded(@Nullable SimThread self) {
-    SimThread gone = lastEnded;
-    if (self != null && gone != null && gone != self) {
+    SimThread endedThread = lastEnded;
+    if (self != null && endedThread != null && endedThread != self) {
       lastEnded = null;
       boolean interrupted = Thread.interrupted();
       try {
-        gone.join();
+        endedThread.join();
       } catch (InterruptedException e) {
         throw new IllegalStateException("interrupted from outside of the world", e);
       } finally {
@@ -271,13 +271,13 @@ public final class Scheduler {
     }
   }
 
-  /** The thread that runs next; null if the world has ended. */
+  /** {@return the thread that runs next; null if the world and all its threads have ended} */
   private @Nullable SimThread next() {
     while (true) {
       if (isOver()) {
         return nextToKill();
       }
-      happen();
+      handleDueEvents();
       if (isOver()) {
         continue;
       }
@@ -285,7 +285,7 @@ public final class Scheduler {
       if (chosen != null) {
         return chosen;
       }
-      leap();
+      advanceTime();
     }
   }
 
@@ -298,9 +298,9 @@ public final class Scheduler {
     }
     SimThread victim = alive.get(alive.size() - 1);
     for (SimThread thread : alive) {
-      boolean isNext = thread.survived < victim.survived;
-      // Others may need its monitors, even to end.
-      if (isNext || (thread.machine.isStoppedInside(thread) && thread.survived == 0)) {
+      boolean isNext = thread.survivals < victim.survivals;
+      // A thread that was stopped inside comes first: others may need its monitors, even to end.
+      if (isNext || (thread.machine.isStoppedInside(thread) && thread.survivals == 0)) {
         victim = thread;
       }
     }
@@ -309,17 +309,17 @@ public final class Scheduler {
     return victim;
   }
 
-  private void happen() {
+  private void handleDueEvents() {
     Event due;
     while ((due = events.peek()) != null && due.at <= now && !isOver()) {
       events.remove();
-      happening = true;
+      handlingEvent = true;
       try {
         due.action.run();
       } catch (RuntimeException | Error e) {
         fail("world", Failure.describe(e));
       } finally {
-        happening = false;
+        handlingEvent = false;
       }
     }
     Wait wait;
@@ -340,7 +340,7 @@ public final class Scheduler {
   private @Nullable SimThread choose() {
     eligible.clear();
     for (SimThread thread : ready) {
-      if (thread.machine.lets(thread)) {
+      if (thread.machine.mayRun(thread)) {
         eligible.add(thread);
       }
     }
@@ -350,9 +350,9 @@ public final class Scheduler {
     SimThread chosen = eligible.get((int) random(eligible.size()));
     ready.remove(chosen);
     steps++;
-    looks = 0;
+    clockReadings = 0;
     mix(now * 31 + chosen.number);
-    // Work takes time, usually very little.
+    // Each step takes time, usually very little.
     now += random(8) == 0 ? random(200_000) : random(4) == 0 ? random(4_000) : 0;
     countStep();
     return chosen;
@@ -364,22 +364,22 @@ public final class Scheduler {
       thisSecond = second;
       stepsThisSecond = 0;
     }
-    if (++stepsThisSecond > MOST_STEPS_IN_A_SECOND) {
+    if (++stepsThisSecond > MAX_STEPS_PER_SECOND) {
       fail("livelock", stepsThisSecond + " steps in a second: " + threadsAlive());
     }
   }
 
-  private void leap() {
+  private void advanceTime() {
     Event event = events.peek();
     Wait wait = waits.peek();
     if (event == null && wait == null) {
-      fail("deadlock", "nothing will ever happen again; waiting: " + threadsAlive());
+      fail("deadlock", "no event is left; waiting threads: " + threadsAlive());
       return;
     }
     long next = event == null ? wait.at : wait == null ? event.at : Math.min(event.at, wait.at);
     if (next > endOfTime) {
       now = endOfTime;
-      fail("deadlock", "nothing happens before the end of time; waiting: " + threadsAlive());
+      fail("deadlock", "no event is due before the time limit; waiting threads: " + threadsAlive());
       return;
     }
     now = Math.max(now, next);
@@ -412,7 +412,7 @@ public final class Scheduler {
     SimThread first = next();
     if (first != null) {
       first.giveBaton();
-      int seen = steps; // Not synchronized: it suffices to see a change within a minute.
+      int seen = steps; // not synchronized: it is enough to see a change within a minute
       long seenAt = System.nanoTime();
       while (!stopped) {
         LockSupport.parkNanos(this, TimeUnit.SECONDS.toNanos(1));

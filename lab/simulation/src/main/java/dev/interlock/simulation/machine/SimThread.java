@@ -5,20 +5,20 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A thread of a world. It runs only while it has the baton, which the {@link Scheduler} gives to
- * one thread at a time. An interrupt reaches it with the baton.
+ * one thread at a time. An interrupt is delivered with the baton.
  */
 public class SimThread extends Thread {
 
-  /** What a thread is doing, as the scheduler sees it. */
+  /** The state of a thread for the scheduler. */
   public enum State {
-    /** Not started, or started and not yet known to the scheduler. */
+    /** The scheduler does not know the thread yet. */
     NEW,
     READY,
     PARKED,
     ENDED
   }
 
-  /** Unwinds a thread whose machine is dead, or whose world is over. */
+  /** Unwinds a thread whose machine is dead or whose world is over. */
   @SuppressWarnings("serial")
   public static final class Killed extends Error {
     Killed() {
@@ -40,8 +40,8 @@ public class SimThread extends Thread {
 
   boolean killed;
 
-  /** How often it has gone on when it was killed. */
-  int survived;
+  /** The number of times that the thread has continued after it was killed. */
+  int survivals;
 
   private boolean interruptPending;
 
@@ -57,7 +57,7 @@ public class SimThread extends Thread {
 
   @Override
   public synchronized void start() {
-    machine.scheduler().started(this);
+    machine.scheduler().register(this);
     super.start();
   }
 
@@ -73,22 +73,22 @@ public class SimThread extends Thread {
     } catch (Throwable e) {
       machine.scheduler().fail("thread", getName() + " ended with " + Failure.describe(e));
     } finally {
-      machine.scheduler().ended(this);
+      machine.scheduler().onEnd(this);
     }
   }
 
   @Override
   public void interrupt() {
-    // While it chooses the next thread, an interrupt reaches it as it reaches any other.
+    // A parked thread may be choosing the next one; it is interrupted like any other thread.
     if (Thread.currentThread() == this && state != State.PARKED) {
       super.interrupt();
     } else {
       interruptPending = true;
-      machine.scheduler().interrupted(this);
+      machine.scheduler().onInterrupt(this);
     }
   }
 
-  /** Whether it runs although the world has ended, until its first wait. */
+  /** {@return whether the thread runs, until its first wait, even if the world has ended} */
   public boolean runsAtTheEnd() {
     return false;
   }
@@ -97,7 +97,7 @@ public class SimThread extends Thread {
     return interruptPending;
   }
 
-  /** Called by the thread itself, when another has been chosen. */
+  /** Waits for the baton. Called by the thread itself when another one was chosen. */
   void awaitBaton() {
     if (Thread.interrupted()) {
       interruptPending = true;
@@ -106,11 +106,11 @@ public class SimThread extends Thread {
       LockSupport.park(this);
     }
     baton = false;
-    goOn();
+    deliverInterrupt();
   }
 
-  /** Called by the thread itself, when it has been chosen. */
-  void goOn() {
+  /** Delivers a pending interrupt. Called by the thread itself when it was chosen. */
+  void deliverInterrupt() {
     if (interruptPending) {
       interruptPending = false;
       super.interrupt();
@@ -122,7 +122,7 @@ public class SimThread extends Thread {
     LockSupport.unpark(this);
   }
 
-  /** The current thread, if it belongs to a world. */
+  /** {@return the current thread; null if it does not belong to a world} */
   static @Nullable SimThread current() {
     return Thread.currentThread() instanceof SimThread thread ? thread : null;
   }

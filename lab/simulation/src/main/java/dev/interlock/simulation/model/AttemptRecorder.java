@@ -9,7 +9,7 @@ import dev.interlock.simulation.oracle.OutageCheck;
 import dev.interlock.spi.Attempt;
 import dev.interlock.spi.Claim;
 
-/** Tells the checks how each request of a client for a lock has ended. */
+/** Reports the outcome of each request of a client for a lock to the checks. */
 public final class AttemptRecorder {
 
   /** A request for a lock, or for a place in the queue. */
@@ -29,15 +29,16 @@ public final class AttemptRecorder {
 
   /** Sends a request. */
   <R> R ask(Claim claim, Request<R> request) throws InterruptedException {
-    return ended(claim, false, request);
+    return recordOutcome(claim, false, request);
   }
 
-  /** Waits in the queue, which is not a request: if it fails, that begins then. */
+  /** Waits in the queue. This is not a request, so a failure counts from when it is noticed. */
   Attempt await(Claim claim, Request<Attempt> wait) throws InterruptedException {
-    return ended(claim, true, wait);
+    return recordOutcome(claim, true, wait);
   }
 
-  private <R> R ended(Claim claim, boolean waits, Request<R> request) throws InterruptedException {
+  private <R> R recordOutcome(Claim claim, boolean waits, Request<R> request)
+      throws InterruptedException {
     long sentAt = machine.scheduler().now();
     try {
       R answer = request.send();

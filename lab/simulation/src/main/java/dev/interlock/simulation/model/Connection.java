@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * One TCP connection between a machine and a server. Messages on it arrive in order, or not at all
- * once it has broken; messages on others may overtake them. Messages in flight when the client
- * closes it may still arrive.
+ * once it has broken; messages on other connections may overtake them. Messages in flight when the
+ * client closes it may still arrive.
  */
 public final class Connection {
 
@@ -35,10 +35,10 @@ public final class Connection {
     this.server = server;
     this.network = network;
     this.scheduler = server.scheduler;
-    this.number = server.connected(this);
+    this.number = server.register(this);
   }
 
-  /** Later ones have higher numbers. */
+  /** {@return the number of the connection; later connections have higher numbers} */
   int number() {
     return number;
   }
@@ -70,7 +70,7 @@ public final class Connection {
       return done;
     }
 
-    /** The reply, once it has arrived. */
+    /** {@return the reply, which must have arrived} */
     @Nullable R value() {
       if (failure != null) {
         throw failure;
@@ -92,7 +92,7 @@ public final class Connection {
     return new LockUnavailableException("model", server.name, problem, null);
   }
 
-  /** Sends a request; the reply signals the wake-up. */
+  /** Sends a request. The reply signals the wake-up. */
   <R> Reply<R> send(WakeUp wakeUp, Supplier<R> atServer) {
     Reply<R> reply = new Reply<>(wakeUp);
     if (!isOpen()) {
@@ -110,7 +110,7 @@ public final class Connection {
       return;
     }
     if (network.holdsRequests(machine, server)) {
-      // Held messages are delivered in order when the path heals.
+      // Messages that are held back are delivered in order when the path heals.
       network.whenHealed(machine, server, () -> arrive(reply, atServer));
       return;
     }
@@ -118,19 +118,20 @@ public final class Connection {
         () -> {
           try {
             R value = atServer.get();
-            push(() -> answered(reply, value, null));
+            push(() -> completeReply(reply, value, null));
           } catch (RuntimeException e) {
-            push(() -> answered(reply, null, e));
+            push(() -> completeReply(reply, null, e));
           }
         });
   }
 
-  private <R> void answered(Reply<R> reply, @Nullable R value, @Nullable RuntimeException problem) {
+  private <R> void completeReply(
+      Reply<R> reply, @Nullable R value, @Nullable RuntimeException problem) {
     open.remove(reply);
     reply.complete(value, problem);
   }
 
-  /** Has the server send a message; the action runs at the client when it arrives. */
+  /** Sends a message from the server. The action runs at the client when the message arrives. */
   void push(Runnable atClient) {
     if (!isOpen()) {
       return;
@@ -150,34 +151,34 @@ public final class Connection {
     atClient.run();
   }
 
-  /** Drops everything from now on, as if a router had forgotten the connection. */
+  /** Drops all messages from now on, as if a router had forgotten the connection. */
   void fallSilent() {
     silent = true;
   }
 
-  /** Closes it from the client's side. Requests in flight may still arrive. */
+  /** Closes the connection at the client. Requests in flight may still arrive. */
   void close() {
     if (isOpen()) {
       closed = true;
-      disconnected("the connection was closed");
+      disconnect("the connection was closed");
     }
   }
 
-  private void disconnected(String problem) {
-    server.disconnected(this);
+  private void disconnect(String problem) {
+    server.unregister(this);
     for (Reply<?> reply : List.copyOf(open)) {
       reply.complete(null, unavailable(server, problem));
     }
   }
 
-  /** Breaks the connection; what is in flight is lost. */
+  /** Breaks the connection. Replies in flight are lost, and possibly requests. */
   void cut() {
     if (!isOpen()) {
       return;
     }
     broken = true;
     requestsLost = scheduler.random(2) == 0;
-    disconnected("the connection broke");
+    disconnect("the connection broke");
     if (onBreak != null) {
       onBreak.run();
     }

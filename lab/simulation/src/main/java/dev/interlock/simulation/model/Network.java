@@ -10,7 +10,7 @@ import java.util.Map;
 /** The network between machines and servers, and its faults. */
 public final class Network {
 
-  /** A fault of the path from a machine to a server. */
+  /** The path from one machine to one server, with its faults. */
   private static final class Path {
     private int holdsRequests;
     private int holdsReplies;
@@ -53,7 +53,7 @@ public final class Network {
     path(machine, server).whenHealed.add(action);
   }
 
-  /** Delays each message by the extra time, or by up to as much. */
+  /** Delays each message by the extra time, or by a random part of it. */
   public void slow(long extra, boolean always, long nanos) {
     extraDelay = extra;
     steady = always;
@@ -65,7 +65,7 @@ public final class Network {
         });
   }
 
-  /** Holds everything in the given directions until the fault ends, and then delivers all of it. */
+  /** Holds back messages in these directions until the fault ends, and then delivers them. */
   public void hold(Machine machine, Server server, boolean requests, boolean replies, long nanos) {
     Path path = path(machine, server);
     path.holdsRequests += requests ? 1 : 0;
@@ -75,9 +75,9 @@ public final class Network {
         () -> {
           path.holdsRequests -= requests ? 1 : 0;
           path.holdsReplies -= replies ? 1 : 0;
-          List<Runnable> held = List.copyOf(path.whenHealed);
+          List<Runnable> delayed = List.copyOf(path.whenHealed);
           path.whenHealed.clear();
-          held.forEach(Runnable::run);
+          delayed.forEach(Runnable::run);
         });
   }
 
@@ -87,7 +87,7 @@ public final class Network {
         .toList();
   }
 
-  /** All connections break, and new ones are refused for a while. */
+  /** Breaks all connections, and refuses new ones for some time. */
   public void cut(Machine machine, Server server, long nanos) {
     connections(machine, server).forEach(Connection::cut);
     Path path = path(machine, server);
@@ -95,7 +95,7 @@ public final class Network {
     scheduler.after(nanos, () -> path.cut--);
   }
 
-  /** Drops everything on the open connections without a sign. */
+  /** Makes the open connections drop all messages silently. */
   public void fallSilent(Machine machine, Server server) {
     connections(machine, server).forEach(Connection::fallSilent);
   }
@@ -110,7 +110,7 @@ public final class Network {
   }
 
   /**
-   * Connects at once: the time of a handshake is part of the first request.
+   * Connects at once; the first request takes the time of a handshake.
    *
    * @throws dev.interlock.LockUnavailableException if the server refuses
    */

@@ -27,7 +27,7 @@ import java.util.Set;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Locks as queue entries bound to the client's session. */
+/** A backend whose locks are queue entries bound to the client's session. */
 public final class QueueBackend implements QueueingBackend {
 
   private static final BackendInfo INFO =
@@ -46,7 +46,7 @@ public final class QueueBackend implements QueueingBackend {
   private final BackendContext context;
   private final Journal journal;
   private final AttemptRecorder recorder;
-  private final long timeout;
+  private final long sessionTimeout;
   private final Set<Place> places = new LinkedHashSet<>();
   private final Map<String, Grant> granted = new LinkedHashMap<>();
 
@@ -62,7 +62,7 @@ public final class QueueBackend implements QueueingBackend {
       QueueServer server,
       BackendContext context,
       Journal journal,
-      long timeout)
+      long sessionTimeout)
       throws InterruptedException {
     this.journal = journal;
     this.recorder = new AttemptRecorder(machine, journal);
@@ -70,7 +70,7 @@ public final class QueueBackend implements QueueingBackend {
     this.network = network;
     this.server = server;
     this.context = context;
-    this.timeout = timeout;
+    this.sessionTimeout = sessionTimeout;
     ask(() -> true, Deadline.in(machine, context.options().requestTimeout()));
     keepAlive();
   }
@@ -87,8 +87,8 @@ public final class QueueBackend implements QueueingBackend {
 
   // --- the session ----------------------------------------------------------------------------
 
-  private long certain() {
-    return timeout - timeout / 10;
+  private long validity() {
+    return sessionTimeout - sessionTimeout / 10;
   }
 
   private Connection connected() {
@@ -102,10 +102,10 @@ public final class QueueBackend implements QueueingBackend {
   }
 
   private void wakeAll() {
-    List.copyOf(places).forEach(place -> place.news.signal());
+    List.copyOf(places).forEach(place -> place.wakeUp.signal());
   }
 
-  /** Sends a request on the session, which is opened if there is none; every answer confirms it. */
+  /** Sends a request on the session, and opens one if there is none. Every answer confirms it. */
   private <R> R ask(Supplier<R> question, Deadline deadline) throws InterruptedException {
     if (closed) {
       throw Connection.unavailable(server, "closed");
@@ -115,12 +115,12 @@ public final class QueueBackend implements QueueingBackend {
     Connection used = connected();
     long asked = session;
     long answer =
-        answered(
+        awaitReply(
             used.send(
                 wakeUp,
                 () -> {
                   if (asked == 0) {
-                    return server.newSession(timeout);
+                    return server.newSession(sessionTimeout);
                   }
                   server.requireCurrent(asked, used);
                   return server.touch(asked) ? asked : 0L;
@@ -128,11 +128,11 @@ public final class QueueBackend implements QueueingBackend {
             wakeUp,
             deadline);
     if (answer == 0) {
-      sessionEnded(asked);
+      loseSession(asked);
       throw Connection.unavailable(server, "the session has ended");
     }
     if (asked == 0 && session != 0) {
-      // Another thread has opened a session meanwhile; this one is left to expire.
+      // Another thread has opened a session meanwhile; this session is left to expire.
       return ask(question, deadline);
     }
     if (asked == 0) {
@@ -145,7 +145,7 @@ public final class QueueBackend implements QueueingBackend {
       confirmedAt = sentAt;
     }
     long current = session;
-    return answered(
+    return awaitReply(
         used.send(
             wakeUp,
             () -> {
@@ -156,7 +156,7 @@ public final class QueueBackend implements QueueingBackend {
         deadline);
   }
 
-  private <R> R answered(Connection.Reply<R> reply, WakeUp wakeUp, Deadline deadline)
+  private <R> R awaitReply(Connection.Reply<R> reply, WakeUp wakeUp, Deadline deadline)
       throws InterruptedException {
     while (!reply.isDone()) {
       if (!wakeUp.await(deadline) && !reply.isDone()) {
@@ -170,28 +170,28 @@ public final class QueueBackend implements QueueingBackend {
     return Objects.requireNonNull(reply.value());
   }
 
-  /** Any thread has learned that the session expired: all its locks are lost. */
-  private void sessionEnded(long ended) {
+  /** Reports all locks of an expired session as lost. */
+  private void loseSession(long ended) {
     if (session != ended) {
       return;
     }
     session = 0;
     epoch++;
-    List<Grant> gone = new ArrayList<>(granted.values());
+    List<Grant> lostGrants = new ArrayList<>(granted.values());
     granted.clear();
     wakeAll();
-    for (Grant grant : gone) {
-      lost(grant, LossReason.SESSION_ENDED, "the session has ended");
+    for (Grant grant : lostGrants) {
+      reportLoss(grant, LossReason.SESSION_ENDED, "the session has ended");
     }
   }
 
-  private void lost(Grant grant, LossReason reason, String detail) {
-    journal.reportsLoss(machine, grant.claim(), grant.token());
+  private void reportLoss(Grant grant, LossReason reason, String detail) {
+    journal.recordBackendLoss(machine, grant.claim(), grant.token());
     journal.emptyAnswerCheck.recordEnd(machine, grant.claim());
     context.reportLoss(grant.claim(), reason, detail);
   }
 
-  /** The server reports that another client has removed our node. */
+  /** Reports a loss if another client has removed the node of a grant. */
   private void nodeGone(Claim claim) {
     if (granted.containsKey(claim.id()) && !machine.isDead()) {
       machine.run(
@@ -199,13 +199,13 @@ public final class QueueBackend implements QueueingBackend {
           () -> {
             Grant taken = granted.remove(claim.id());
             if (taken != null) {
-              lost(taken, LossReason.TAKEN, "the node is gone");
+              reportLoss(taken, LossReason.TAKEN, "the node is gone");
             }
           });
     }
   }
 
-  /** The next request opens a new connection. */
+  /** Closes the connection. The next request opens a new one. */
   private void disconnect() {
     Connection current = connection;
     if (current != null) {
@@ -214,17 +214,17 @@ public final class QueueBackend implements QueueingBackend {
     }
   }
 
-  /** Keeps an idle session alive. */
+  /** Starts the thread that keeps an idle session alive. */
   private void keepAlive() {
     machine.run(
         "heartbeat",
         () -> {
           try {
             while (!closed) {
-              machine.pause(timeout / 4);
+              machine.pause(sessionTimeout / 4);
               if (!closed && session != 0) {
                 try {
-                  ask(() -> true, Deadline.in(machine, Duration.ofNanos(timeout / 3)));
+                  ask(() -> true, Deadline.in(machine, Duration.ofNanos(sessionTimeout / 3)));
                 } catch (LockUnavailableException e) {
                   disconnect();
                 }
@@ -240,28 +240,28 @@ public final class QueueBackend implements QueueingBackend {
 
   private Grant grant(Claim claim, long number) {
     long asOf = confirmedAt;
-    if (machine.isLate()) {
-      asOf -= timeout;
-      journal.requestCheck.grantedLate(claim);
+    if (machine.delaysGrants()) {
+      asOf -= sessionTimeout;
+      journal.requestCheck.checkLateGrant(claim);
     }
     return Grant.onSession(
-        claim, number, asOf, Duration.ofNanos(certain()), Duration.ofNanos(timeout));
+        claim, number, asOf, Duration.ofNanos(validity()), Duration.ofNanos(sessionTimeout));
   }
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    journal.requestCheck.asks(machine, claim, deadline);
+    journal.requestCheck.checkRequest(machine, claim, deadline);
     return recorder.ask(claim, () -> attempt(claim, deadline));
   }
 
   private Attempt attempt(Claim claim, Deadline deadline) throws InterruptedException {
-    int before = epoch;
-    long mine = session;
+    int epochBefore = epoch;
+    long sessionBefore = session;
     Connection watched = connected();
     long number =
         ask(
             () -> {
-              QueueServer.Node node = server.createHolding(session(mine), claim);
+              QueueServer.Node node = server.createHolding(session(sessionBefore), claim);
               if (node == null) {
                 return -1L;
               }
@@ -270,24 +270,24 @@ public final class QueueBackend implements QueueingBackend {
             },
             deadline);
     if (number < 0) {
-      return new Attempt.Busy(Duration.ofNanos(timeout));
+      return new Attempt.Busy(Duration.ofNanos(sessionTimeout));
     }
-    return granted(claim, number, mine == 0 ? epoch : before);
+    return granted(claim, number, sessionBefore == 0 ? epoch : epochBefore);
   }
 
-  /** The claim's session, even if it was still being opened. */
-  private long session(long known) {
-    return known != 0 ? known : session;
+  /** {@return the claim's session, even if it has been opened since} */
+  private long session(long openedBefore) {
+    return openedBefore != 0 ? openedBefore : session;
   }
 
-  private Attempt granted(Claim claim, long number, int before) throws InterruptedException {
-    if (epoch != before) {
+  private Attempt granted(Claim claim, long number, int epochBefore) throws InterruptedException {
+    if (epoch != epochBefore) {
       throw Connection.unavailable(server, "the session has ended");
     }
     Grant grant = grant(claim, number);
     granted.put(claim.id(), grant);
     if (machine.random(8) == 0) {
-      // In transit from the driver's thread to this one; a loss may overtake it.
+      // The grant is in transit from the driver's thread to this one; a loss may overtake it.
       machine.pause(machine.random(30_000_000));
     }
     return new Attempt.Granted(grant);
@@ -295,7 +295,7 @@ public final class QueueBackend implements QueueingBackend {
 
   @Override
   public Place join(Claim claim, Deadline deadline) throws InterruptedException {
-    journal.requestCheck.asks(machine, claim, deadline);
+    journal.requestCheck.checkRequest(machine, claim, deadline);
     return recorder.ask(claim, () -> enter(claim, deadline));
   }
 
@@ -304,24 +304,24 @@ public final class QueueBackend implements QueueingBackend {
       ask(() -> true, deadline);
     }
     long used = session;
-    int before = epoch;
+    int epochBefore = epoch;
     QueueServer.Node node = ask(() -> server.create(used, claim), deadline);
-    return new Place(claim, node.number(), before);
+    return new Place(claim, node.number(), epochBefore);
   }
 
   private final class Place implements QueueingBackend.Place {
     private final Claim claim;
     private final long number;
-    private final int joined;
-    private final WakeUp news = new WakeUp(machine);
+    private final int joinedEpoch;
+    private final WakeUp wakeUp = new WakeUp(machine);
     private long asked = machine.nanoTime();
-    private boolean left;
-    private boolean gone;
+    private boolean withdrawn;
+    private boolean isGone;
 
-    Place(Claim claim, long number, int joined) {
+    Place(Claim claim, long number, int joinedEpoch) {
       this.claim = claim;
       this.number = number;
-      this.joined = joined;
+      this.joinedEpoch = joinedEpoch;
       places.add(this);
     }
 
@@ -333,32 +333,32 @@ public final class QueueBackend implements QueueingBackend {
     private Attempt awaitTurn(Deadline deadline) throws InterruptedException {
       while (true) {
         requireSession();
-        Deadline look = deadline;
+        Deadline pollDeadline = deadline;
         try {
           if (holds(deadline)) {
             requireSession();
-            return granted(claim, number, joined);
+            return granted(claim, number, joinedEpoch);
           }
           asked = machine.nanoTime();
         } catch (LockUnavailableException e) {
-          // The place remains for as long as the session may live.
+          // The place remains as long as the session may be alive.
           requireSession();
           if (deadline.hasPassed()) {
-            return new Attempt.Busy(Duration.ofNanos(timeout));
+            return new Attempt.Busy(Duration.ofNanos(sessionTimeout));
           }
-          if (gone || machine.nanoTime() - asked > timeout) {
+          if (isGone || machine.nanoTime() - asked > sessionTimeout) {
             throw e;
           }
-          look = deadline.orIn(Duration.ofMillis(100));
+          pollDeadline = deadline.orIn(Duration.ofMillis(100));
         }
-        if (!news.await(look) && deadline.hasPassed()) {
-          return new Attempt.Busy(Duration.ofNanos(timeout));
+        if (!wakeUp.await(pollDeadline) && deadline.hasPassed()) {
+          return new Attempt.Busy(Duration.ofNanos(sessionTimeout));
         }
       }
     }
 
     private void requireSession() {
-      if (left || epoch != joined || closed) {
+      if (withdrawn || epoch != joinedEpoch || closed) {
         throw Connection.unavailable(server, "the place is lost");
       }
     }
@@ -367,26 +367,26 @@ public final class QueueBackend implements QueueingBackend {
       Connection watched = connected();
       return ask(
           () -> {
-            gone = !server.has(number);
-            return server.holdsOrWatches(number, watched, () -> nodeGone(claim), news::signal);
+            isGone = !server.has(number);
+            return server.holdsOrWatches(number, watched, () -> nodeGone(claim), wakeUp::signal);
           },
           deadline.orIn(context.options().requestTimeout()));
     }
 
     @Override
     public void close() {
-      left = true;
+      withdrawn = true;
       places.remove(this);
       if (!granted.containsKey(claim.id())) {
         journal.emptyAnswerCheck.recordEnd(machine, claim);
       }
-      news.signal();
-      failAtTimes(machine);
+      wakeUp.signal();
+      failSometimes(machine);
     }
   }
 
-  /** Fails at times, as backends may that leave a queue they are no longer in. */
-  static void failAtTimes(Machine machine) {
+  /** Fails at times, as a backend may when it ends a wait. */
+  static void failSometimes(Machine machine) {
     if (machine.random(30) == 0) {
       throw new IllegalStateException("a wait could not be ended");
     }
@@ -399,7 +399,7 @@ public final class QueueBackend implements QueueingBackend {
 
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
-    journal.requestCheck.renews(grants.get(0).claim());
+    journal.requestCheck.recordRenewal(grants.get(0).claim());
     return QueueingBackend.super.renewAll(grants, deadline);
   }
 
@@ -410,12 +410,12 @@ public final class QueueBackend implements QueueingBackend {
     if (!granted.containsKey(claim.id())) {
       return new Renewal.Gone(LossReason.SESSION_ENDED, "the session has ended");
     }
-    boolean there = ask(() -> server.has(grant.token()), deadline);
-    if (!there) {
+    boolean exists = ask(() -> server.has(grant.token()), deadline);
+    if (!exists) {
       journal.emptyAnswerCheck.recordEnd(machine, claim);
       return new Renewal.Gone(LossReason.TAKEN, "the node is gone");
     }
-    long until = confirmedAt + certain();
+    long until = confirmedAt + validity();
     journal.renewalCheck.confirm(machine, grant, requestedAt);
     journal.emptyAnswerCheck.recordGrant(machine, grant, until);
     return new Renewal.Renewed(until);
@@ -423,7 +423,7 @@ public final class QueueBackend implements QueueingBackend {
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    journal.requestCheck.releases(claim, deadline);
+    journal.requestCheck.checkRelease(claim, deadline);
     journal.emptyAnswerCheck.recordRelease(machine, claim);
     // The server reports the removal of the node before it answers.
     granted.remove(claim.id());
@@ -436,17 +436,17 @@ public final class QueueBackend implements QueueingBackend {
 
   @Override
   public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
-    if (refusedFor.toNanos() < timeout) {
+    if (refusedFor.toNanos() < sessionTimeout) {
       return true;
     }
     long ended = session;
     if (sendEndOfSession()) {
-      sessionEnded(ended);
+      loseSession(ended);
     }
     return true;
   }
 
-  /** Ends the session without waiting for an answer; false if there is none, or no connection. */
+  /** Ends the session without waiting for a reply; false if there is no session or connection. */
   private boolean sendEndOfSession() {
     long ended = session;
     Connection current = connection;

@@ -14,28 +14,28 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store with sessions, ephemeral nodes in order, and watches: a model of a ZooKeeper ensemble,
- * seen as one server that loses its leader at times.
+ * A store with sessions, sequential ephemeral nodes, and watches: a model of a ZooKeeper ensemble
+ * as one server that loses its leader at times.
  */
 public class QueueServer extends Server {
 
   /**
-   * A node: a place in the queue. It holds the name if its weight and those of all before it fit
-   * into the capacity. So nobody overtakes one who needs more.
+   * A node, which is a place in the queue. It holds the name if its weight and those of all nodes
+   * before it fit into the capacity. So no claim overtakes a heavier one.
    */
   record Node(String name, String claim, String holder, Share share, long session, long number) {}
 
   private static final class Session {
     final long id;
     final long timeout;
-    long heardOf;
+    long lastHeardAt;
     boolean expired;
     @Nullable Connection connection;
 
-    Session(long id, long timeout, long heardOf) {
+    Session(long id, long timeout, long lastHeardAt) {
       this.id = id;
       this.timeout = timeout;
-      this.heardOf = heardOf;
+      this.lastHeardAt = lastHeardAt;
     }
   }
 
@@ -59,28 +59,28 @@ public class QueueServer extends Server {
     watches.clear();
   }
 
-  /** A new leader renews every session for its whole time-out. */
+  /** Renews every session for its whole time-out, as a new leader does. */
   @Override
-  void started() {
+  void onStart() {
     watches.clear();
-    touchAll();
+    touchSessions();
   }
 
-  private void touchAll() {
+  private void touchSessions() {
     for (Session session : sessions.values()) {
-      session.heardOf = scheduler.now();
-      expireLater(session);
+      session.lastHeardAt = scheduler.now();
+      scheduleExpiry(session);
     }
   }
 
-  /** Answers nothing for a while; then renews the sessions. */
+  /** Refuses all requests for some time, and then renews the sessions. */
   public void loseLeader(long nanos) {
     leaderless = true;
     scheduler.after(
         nanos,
         () -> {
           leaderless = false;
-          touchAll();
+          touchSessions();
         });
   }
 
@@ -96,18 +96,18 @@ public class QueueServer extends Server {
     requireLeader();
     Session session = new Session(++lastSession, timeout, scheduler.now());
     sessions.put(session.id, session);
-    expireLater(session);
+    scheduleExpiry(session);
     return session.id;
   }
 
-  private void expireLater(Session session) {
+  private void scheduleExpiry(Session session) {
     scheduler.at(
-        session.heardOf + session.timeout,
+        session.lastHeardAt + session.timeout,
         () -> {
           if (!leaderless
               && isUp()
               && !session.expired
-              && scheduler.now() - session.heardOf >= session.timeout) {
+              && scheduler.now() - session.lastHeardAt >= session.timeout) {
             endSession(session.id);
           }
         });
@@ -127,19 +127,19 @@ public class QueueServer extends Server {
     return true;
   }
 
-  /** Renews the session for its whole time-out; returns whether it lives. */
+  /** Renews the session for its whole time-out, and returns whether it exists. */
   boolean touch(long id) {
     requireLeader();
     Session session = sessions.get(id);
     if (session == null) {
       return false;
     }
-    session.heardOf = scheduler.now();
-    expireLater(session);
+    session.lastHeardAt = scheduler.now();
+    scheduleExpiry(session);
     return true;
   }
 
-  /** Refuses a request on an earlier connection of the session than its current one. */
+  /** Refuses a request on an older connection than the session's current one. */
   void requireCurrent(long id, Connection from) {
     Session session = sessions.get(id);
     if (session == null) {
@@ -165,87 +165,87 @@ public class QueueServer extends Server {
       throw Connection.unavailable(this, "the session has ended");
     }
     requireWilling();
-    ensureAgreement(claim);
+    requireAgreement(claim);
     Node node =
         new Node(claim.name(), claim.id(), claim.label(), claim.share(), session, ++lastNode);
     nodes.put(node.number(), node);
     return node;
   }
 
-  private void ensureAgreement(Claim claim) {
-    for (Node present : line(claim.name())) {
+  private void requireAgreement(Claim claim) {
+    for (Node present : queue(claim.name())) {
       if (!present.share().agreesWith(claim.share())) {
         throw claim.share().disagreement(claim.name(), present.share());
       }
     }
   }
 
-  /** Creates the node of a claim that holds at once; null if it would have to wait. */
+  /** Creates the node of a claim if it holds at once; returns null if it would have to wait. */
   @Nullable Node createHolding(long session, Claim claim) {
-    ensureAgreement(claim);
-    return fits(claim.share(), line(claim.name())) ? create(session, claim) : null;
+    requireAgreement(claim);
+    return fits(claim.share(), queue(claim.name())) ? create(session, claim) : null;
   }
 
-  /** Whether a share fits in behind those that are before it. */
+  /** {@return whether a share fits into the capacity behind these nodes} */
   boolean fits(Share share, List<Node> before) {
     long ahead = before.stream().mapToLong(node -> node.share().weight()).sum();
     return ahead + share.weight() <= share.capacity();
   }
 
-  /** Those before a node in its queue. */
-  private List<Node> before(Node node) {
-    return line(node.name()).stream().takeWhile(other -> other.number() < node.number()).toList();
+  /** {@return the nodes before a node in its queue} */
+  private List<Node> nodesBefore(Node node) {
+    return queue(node.name()).stream().takeWhile(other -> other.number() < node.number()).toList();
   }
 
   private boolean holds(Node node) {
-    return fits(node.share(), before(node));
+    return fits(node.share(), nodesBefore(node));
   }
 
   /**
-   * Whether the node holds; watches it if so, and otherwise all before it. (A real client watches
-   * one of these; which one is the backend's matter.)
+   * Returns whether the node holds. Watches the node if it does, and otherwise all nodes before it.
+   * (A real client watches only one of these.)
    */
-  boolean holdsOrWatches(long number, Connection connection, Runnable gone, Runnable news) {
+  boolean holdsOrWatches(long number, Connection connection, Runnable onGone, Runnable onChange) {
     Node node = nodes.get(number);
     if (node == null) {
       throw Connection.unavailable(this, "the place is gone");
     }
     if (holds(node)) {
-      watch(number, connection, gone);
+      watch(number, connection, onGone);
       return true;
     }
-    before(node).forEach(other -> watch(other.number(), connection, news));
+    nodesBefore(node).forEach(other -> watch(other.number(), connection, onChange));
     return false;
   }
 
-  List<Node> line(String name) {
+  List<Node> queue(String name) {
     return nodes.values().stream().filter(node -> node.name().equals(name)).toList();
   }
 
   /**
-   * Removes the nodes of a claim, more than one if it was repeated; returns whether it held the
-   * lock.
+   * Removes the nodes of a claim, and returns whether it held the lock. There are several nodes if
+   * the claim was repeated.
    */
   boolean release(String name, String claim) {
     requireLeader();
     requireWilling();
-    List<Node> own = line(name).stream().filter(node -> node.claim().equals(claim)).toList();
-    boolean held = own.stream().anyMatch(this::holds);
+    List<Node> own = queue(name).stream().filter(node -> node.claim().equals(claim)).toList();
+    boolean wasHeld = own.stream().anyMatch(this::holds);
     own.forEach(this::remove);
-    return held;
+    return wasHeld;
   }
 
   boolean force(String name) {
     requireLeader();
     requireWilling();
-    List<Node> holders = line(name).stream().filter(this::holds).toList();
+    List<Node> holders = queue(name).stream().filter(this::holds).toList();
     holders.forEach(this::remove);
     return !holders.isEmpty();
   }
 
   LockState inspect(String name) {
-    List<Node> line = line(name);
-    List<Node> holders = line.stream().filter(this::holds).toList();
+    List<Node> queue = queue(name);
+    List<Node> holders = queue.stream().filter(this::holds).toList();
     if (holders.isEmpty()) {
       return LockStates.free(name);
     }
@@ -265,7 +265,7 @@ public class QueueServer extends Server {
                         null,
                         null))
             .toList(),
-        line.stream().skip(holders.size()).map(Node::holder).toList());
+        queue.stream().skip(holders.size()).map(Node::holder).toList());
   }
 
   /** Watches a node, if it exists. */
@@ -279,7 +279,7 @@ public class QueueServer extends Server {
   public long keptUntil(String name, long number) {
     Node node = nodes.get(number);
     Session session = node == null ? null : sessions.get(node.session());
-    return session == null ? 0 : session.heardOf + session.timeout;
+    return session == null ? 0 : session.lastHeardAt + session.timeout;
   }
 
   boolean has(long number) {
@@ -288,14 +288,14 @@ public class QueueServer extends Server {
 
   private void remove(Node node) {
     nodes.remove(node.number());
-    List<Watch> watching = watches.remove(node.number());
-    if (watching != null) {
-      watching.forEach(watch -> watch.connection.push(watch.signal));
+    List<Watch> nodeWatches = watches.remove(node.number());
+    if (nodeWatches != null) {
+      nodeWatches.forEach(watch -> watch.connection.push(watch.signal));
     }
   }
 
   @Override
-  public List<String> held() {
+  public List<String> locks() {
     return nodes.values().stream().map(node -> node.name() + " by " + node.claim()).toList();
   }
 }

@@ -6,14 +6,14 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Queue;
 
-/** A server process of a store; subclasses keep its state. */
+/** A server process of a store. Subclasses keep its state. */
 public abstract class Server {
 
   final Scheduler scheduler;
   public final String name;
   private final List<Connection> connections = new ArrayList<>();
   private final Queue<Runnable> waiting = new ArrayDeque<>();
-  private int made;
+  private int connectionCount;
   private boolean up = true;
   private int stopped;
   private boolean refusing;
@@ -25,7 +25,7 @@ public abstract class Server {
 
   // --- faults ---------------------------------------------------------------------------------
 
-  /** Stops it for a while; requests that arrive meanwhile wait. */
+  /** Stops the server for some time. Requests that arrive meanwhile wait. */
   public void stop(long nanos) {
     stopped++;
     scheduler.after(
@@ -38,7 +38,7 @@ public abstract class Server {
         });
   }
 
-  /** Kills it, and starts it again. */
+  /** Kills the server, and starts it again later. */
   public void restart(long downFor, boolean empty) {
     if (!up) {
       return;
@@ -55,11 +55,11 @@ public abstract class Server {
         downFor,
         () -> {
           up = true;
-          started();
+          onStart();
         });
   }
 
-  /** Has it refuse every request for a while, as a replica does. */
+  /** Makes the server refuse every request for some time, as a replica does. */
   public void refuse(long nanos) {
     refusing = true;
     scheduler.after(nanos, () -> refusing = false);
@@ -75,24 +75,24 @@ public abstract class Server {
 
   abstract void forgetEverything();
 
-  /** All locks, and places in a queue. */
-  public abstract List<String> held();
+  /** {@return all locks, and all places in a queue} */
+  public abstract List<String> locks();
 
-  /** Until when a grant of a name is kept without renewal; 0 if there is none. */
+  /** {@return the time until which a grant is kept without renewal; 0 if there is none} */
   public abstract long keptUntil(String name, long number);
 
-  /** Called when it is running again, with its state intact. */
-  void started() {}
+  /** Called when the server is running again. */
+  void onStart() {}
 
   // --- messages -------------------------------------------------------------------------------
 
-  /** Returns how many there were before. */
-  int connected(Connection connection) {
+  /** Registers a connection, and returns its number. */
+  int register(Connection connection) {
     connections.add(connection);
-    return made++;
+    return connectionCount++;
   }
 
-  void disconnected(Connection connection) {
+  void unregister(Connection connection) {
     connections.remove(connection);
   }
 
@@ -100,7 +100,7 @@ public abstract class Server {
     return List.copyOf(connections);
   }
 
-  /** Executes a request, once the server is not stopped. */
+  /** Executes a request, or keeps it until the server is no longer stopped. */
   void receive(Runnable work) {
     if (!up) {
       return;

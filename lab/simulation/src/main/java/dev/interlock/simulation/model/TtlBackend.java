@@ -31,9 +31,10 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks with TTLs on one server, or on a majority of several. With several servers a token is the
- * highest counter that was seen; it is written to a majority before the lock counts as granted. Two
- * readers may see the same counter on different servers, so the server's number is a part of it.
+ * A backend with TTLs on one server, or on a majority of several. With several servers, a token is
+ * the highest counter among their answers, and is written to a majority before the lock counts as
+ * granted. Two readers may see the same counter on different servers, so the server's number is a
+ * part of the token.
  */
 public final class TtlBackend implements LockBackend {
 
@@ -47,7 +48,7 @@ public final class TtlBackend implements LockBackend {
               Capability.SEMAPHORE,
               Capability.DEFERRED_RELEASE));
 
-  /** Any two majorities have a server in common, but three may have none: no semaphores. */
+  /** Without semaphores: any two majorities have a server in common, but three may have none. */
   private static final BackendInfo MAJORITY_INFO =
       info(
           "a model of a majority of stores with TTLs",
@@ -57,8 +58,8 @@ public final class TtlBackend implements LockBackend {
               Capability.READ_WRITE,
               Capability.DEFERRED_RELEASE));
 
-  /** Allowance for clock drift: this fraction of a TTL (1/100). */
-  private static final int DRIFT = 100;
+  /** The allowance for clock drift is a hundredth of the TTL. */
+  private static final int DRIFT_DIVISOR = 100;
 
   private final Machine machine;
   private final Network network;
@@ -70,17 +71,17 @@ public final class TtlBackend implements LockBackend {
   private final List<Deque<Connection>> idle = new ArrayList<>();
   private final List<@Nullable Connection> subscriptions = new ArrayList<>();
   private final Map<WakeUp, String> watches = new LinkedHashMap<>();
-  private final Set<Integer> subscribing = new TreeSet<>();
+  private final Set<Integer> resubscribing = new TreeSet<>();
 
-  /** The names that are signalled again, because the client was stopped. */
-  private final Set<String> delayed = new TreeSet<>();
+  /** Names whose signal was delayed because the client is stopped. */
+  private final Set<String> delayedSignals = new TreeSet<>();
 
   private boolean closed;
 
   /**
-   * Makes a client of the servers.
+   * Creates a client of the servers.
    *
-   * @param countsFromReply whether it counts validity from the reply, which the client has to
+   * @param countsFromReply whether validity is counted from the reply, which the client must
    *     correct
    */
   public TtlBackend(
@@ -120,9 +121,9 @@ public final class TtlBackend implements LockBackend {
     return servers.get(0).name;
   }
 
-  // --- asking ---------------------------------------------------------------------------------
+  // --- requests ---------------------------------------------------------------------------------
 
-  private record Asked<R>(int index, Connection connection, Connection.Reply<R> reply) {}
+  private record PendingRequest<R>(int index, Connection connection, Connection.Reply<R> reply) {}
 
   private Connection connection(int index) {
     Deque<Connection> free = idle.get(index);
@@ -136,66 +137,69 @@ public final class TtlBackend implements LockBackend {
   }
 
   /**
-   * Asks all servers, and waits until enough of the answers are good, or all have answered, or the
-   * deadline has passed.
+   * Asks all servers, and waits until a majority of the answers is good, all servers have answered,
+   * or the deadline has passed.
    *
-   * @return the answers that came
+   * @return the answers that have arrived
    */
   private <R> List<R> askAll(Function<TtlServer, R> question, Predicate<R> good, Deadline deadline)
       throws InterruptedException {
     WakeUp wakeUp = new WakeUp(machine);
-    List<Asked<R>> asked = new ArrayList<>();
+    List<PendingRequest<R>> pending = new ArrayList<>();
     List<R> answers = new ArrayList<>();
     RuntimeException problem = null;
     for (int i = 0; i < servers.size(); i++) {
       TtlServer server = servers.get(i);
       try {
         Connection connection = connection(i);
-        asked.add(
-            new Asked<>(i, connection, connection.send(wakeUp, () -> question.apply(server))));
+        pending.add(
+            new PendingRequest<>(
+                i, connection, connection.send(wakeUp, () -> question.apply(server))));
       } catch (LockUnavailableException e) {
         problem = e;
       }
     }
-    int enough = 0;
+    int goodAnswers = 0;
     try {
       while (true) {
-        for (int i = asked.size() - 1; i >= 0; i--) {
-          Asked<R> one = asked.get(i);
-          if (!one.reply().isDone()) {
+        for (int i = pending.size() - 1; i >= 0; i--) {
+          PendingRequest<R> request = pending.get(i);
+          if (!request.reply().isDone()) {
             continue;
           }
-          asked.remove(i);
+          pending.remove(i);
           try {
-            R answer = one.reply().value();
-            idle.get(one.index()).push(one.connection());
+            R answer = request.reply().value();
+            idle.get(request.index()).push(request.connection());
             if (answer == null) {
               throw new IllegalStateException("a server sent no answer");
             }
             answers.add(answer);
-            enough += good.test(answer) ? 1 : 0;
+            goodAnswers += good.test(answer) ? 1 : 0;
           } catch (LockConfigurationException e) {
-            idle.get(one.index()).push(one.connection());
+            idle.get(request.index()).push(request.connection());
             problem = e;
           } catch (LockUnavailableException e) {
             problem = problem instanceof LockConfigurationException ? problem : e;
           }
         }
-        if (enough >= majority || asked.isEmpty()) {
+        if (goodAnswers >= majority || pending.isEmpty()) {
           break;
         }
-        if (!wakeUp.await(deadline) && asked.stream().noneMatch(one -> one.reply().isDone())) {
-          problem = Connection.unavailable(servers.get(asked.get(0).index()), "no answer in time");
+        if (!wakeUp.await(deadline)
+            && pending.stream().noneMatch(request -> request.reply().isDone())) {
+          problem =
+              Connection.unavailable(servers.get(pending.get(0).index()), "no answer in time");
           break;
         }
       }
     } finally {
-      // A late answer may still arrive, so the connection is not used again. Others may be as
-      // silent.
-      for (Asked<R> one : asked) {
-        one.connection().close();
-        idle.get(one.index()).forEach(Connection::close);
-        idle.get(one.index()).clear();
+      // A late answer may still arrive, so the connection is not used again. The idle ones may be
+      // as silent.
+      for (PendingRequest<R> request : pending) {
+        request.connection().close();
+        idle.get(request.index()).forEach(Connection::close);
+        idle.get(request.index()).clear();
       }
     }
     if (answers.size() < majority) {
@@ -204,7 +208,7 @@ public final class TtlBackend implements LockBackend {
     return answers;
   }
 
-  private long since(long sentAt) {
+  private long validFrom(long sentAt) {
     return countsFromReply ? machine.nanoTime() : sentAt;
   }
 
@@ -215,19 +219,19 @@ public final class TtlBackend implements LockBackend {
 
   @Override
   public List<Renewal> renewAll(List<Grant> grants, Deadline deadline) throws InterruptedException {
-    journal.requestCheck.renews(grants.get(0).claim());
+    journal.requestCheck.recordRenewal(grants.get(0).claim());
     return LockBackend.super.renewAll(grants, deadline);
   }
 
-  private static long certain(Duration ttl) {
-    return ttl.toNanos() - ttl.toNanos() / DRIFT - 2_000_000;
+  private static long validityOf(Duration ttl) {
+    return ttl.toNanos() - ttl.toNanos() / DRIFT_DIVISOR - 2_000_000;
   }
 
   // --- the locks ------------------------------------------------------------------------------
 
   @Override
   public Attempt tryAcquire(Claim claim, Deadline deadline) throws InterruptedException {
-    journal.requestCheck.asks(machine, claim, deadline);
+    journal.requestCheck.checkRequest(machine, claim, deadline);
     return recorder.ask(claim, () -> attempt(claim, deadline));
   }
 
@@ -237,38 +241,41 @@ public final class TtlBackend implements LockBackend {
         askAll(server -> server.acquire(claim), TtlServer.Answer::granted, deadline);
     List<TtlServer.Answer> granted = answers.stream().filter(TtlServer.Answer::granted).toList();
     if (granted.size() >= majority) {
-      long highest = granted.stream().mapToLong(TtlServer.Answer::token).max().orElseThrow();
+      long highestToken = granted.stream().mapToLong(TtlServer.Answer::token).max().orElseThrow();
       if (servers.size() > 1) {
-        askAll(server -> server.raise(claim.name(), highest), answer -> true, deadline);
+        askAll(server -> server.raise(claim.name(), highestToken), answer -> true, deadline);
       }
-      int last =
+      int highestServer =
           granted.stream()
-              .filter(answer -> answer.token() == highest)
+              .filter(answer -> answer.token() == highestToken)
               .mapToInt(answer -> servers.indexOf(answer.server()))
               .max()
               .orElseThrow();
-      long token = highest * servers.size() + last;
-      Duration certain = Duration.ofNanos(certain(claim.ttl()));
+      long token = highestToken * servers.size() + highestServer;
+      Duration validity = Duration.ofNanos(validityOf(claim.ttl()));
       return new Attempt.Granted(
-          new Grant(claim, token, since(sentAt) + certain.toNanos(), claim.ttl(), certain, true));
+          new Grant(
+              claim, token, validFrom(sentAt) + validity.toNanos(), claim.ttl(), validity, true));
     }
     if (servers.size() > 1) {
-      List<Boolean> given =
+      List<Boolean> withdrawals =
           askAll(server -> server.withdraw(claim.name(), claim.id()), answer -> false, deadline);
-      if (given.size() < servers.size()) {
+      if (withdrawals.size() < servers.size()) {
         throw Connection.unavailable(servers.get(0), "split vote");
       }
     }
-    List<Long> taken =
+    List<Long> busyTimes =
         answers.stream()
             .filter(answer -> !answer.granted())
             .map(TtlServer.Answer::busyFor)
             .sorted()
             .toList();
-    // On a split vote no client gets the lock; they retry at different times.
+    // After a split vote, clients retry at different times.
     return new Attempt.Busy(
         Duration.ofNanos(
-            taken.size() >= majority ? taken.get(majority - 1) : machine.random(200_000_000)));
+            busyTimes.size() >= majority
+                ? busyTimes.get(majority - 1)
+                : machine.random(200_000_000)));
   }
 
   @Override
@@ -281,29 +288,31 @@ public final class TtlBackend implements LockBackend {
             server -> server.renew(claim.name(), claim.id(), claim.ttl().toNanos()),
             String::isEmpty,
             deadline);
-    List<String> wrong = answers.stream().filter(answer -> !answer.isEmpty()).toList();
-    if (answers.size() - wrong.size() >= majority) {
-      long until = since(sentAt) + certain(claim.ttl());
+    List<String> refusals = answers.stream().filter(answer -> !answer.isEmpty()).toList();
+    if (answers.size() - refusals.size() >= majority) {
+      long until = validFrom(sentAt) + validityOf(claim.ttl());
       journal.renewalCheck.confirm(machine, grant, requestedAt);
       journal.emptyAnswerCheck.recordGrant(machine, grant, until);
       return new Renewal.Renewed(until);
     }
-    if (wrong.size() > servers.size() - majority) {
+    if (refusals.size() > servers.size() - majority) {
       journal.emptyAnswerCheck.recordEnd(machine, claim);
-      return new Renewal.Gone(LossReason.TAKEN, wrong.get(0));
+      return new Renewal.Gone(LossReason.TAKEN, refusals.get(0));
     }
-    return new Renewal.Failed(Connection.unavailable(servers.get(0), "too few confirmed it"));
+    return new Renewal.Failed(
+        Connection.unavailable(servers.get(0), "too few servers confirmed it"));
   }
 
   @Override
   public boolean release(Claim claim, Deadline deadline) throws InterruptedException {
-    journal.requestCheck.releases(claim, deadline);
+    journal.requestCheck.checkRelease(claim, deadline);
     journal.emptyAnswerCheck.recordRelease(machine, claim);
     try {
       List<Boolean> answers =
           askAll(
               server -> server.release(claim.name(), claim.id()),
-              // All answers prove that nothing is left; a majority is enough to free the lock.
+              // One server's answer proves the release, whatever it is; of several, a majority must
+              // confirm.
               answer -> servers.size() == 1 || answer,
               deadline);
       return answers.stream().filter(answer -> answer).count() >= majority;
@@ -316,13 +325,13 @@ public final class TtlBackend implements LockBackend {
   public boolean releaseAfter(Claim claim, Duration delay, Deadline deadline)
       throws InterruptedException {
     journal.emptyAnswerCheck.recordRelease(machine, claim);
-    long kept = delay.toNanos() + delay.toNanos() / DRIFT;
+    long kept = delay.toNanos() + delay.toNanos() / DRIFT_DIVISOR;
     try {
       List<Boolean> answers =
           askAll(server -> server.releaseAfter(claim, kept), answer -> answer, deadline);
       long confirmed = answers.stream().filter(answer -> answer).count();
       if (confirmed < majority && answers.size() - confirmed <= servers.size() - majority) {
-        throw Connection.unavailable(servers.get(0), "too few confirmed it");
+        throw Connection.unavailable(servers.get(0), "too few servers confirmed it");
       }
       return confirmed >= majority;
     } finally {
@@ -346,7 +355,8 @@ public final class TtlBackend implements LockBackend {
     return askAll(server -> server.revoke(name), answer -> true, deadline).contains(true);
   }
 
-  // --- news -----------------------------------------------------------------------------------
+  // --- notifications
+  // -----------------------------------------------------------------------------------
 
   @Override
   public Watch watch(String name, WakeUp wakeUp) {
@@ -361,14 +371,14 @@ public final class TtlBackend implements LockBackend {
           unsubscribe(i, name);
         }
       }
-      QueueBackend.failAtTimes(machine);
+      QueueBackend.failSometimes(machine);
     };
   }
 
   private void signal(String name) {
     if (machine.isStoppedInside()) {
       // The client may need monitors that the stopped thread holds.
-      if (!machine.isDead() && delayed.add(name)) {
+      if (!machine.isDead() && delayedSignals.add(name)) {
         machine.scheduler().after(5_000_000, () -> signalDelayed(name));
       }
       return;
@@ -379,7 +389,7 @@ public final class TtlBackend implements LockBackend {
   }
 
   private void signalDelayed(String name) {
-    delayed.remove(name);
+    delayedSignals.remove(name);
     signal(name);
   }
 
@@ -397,11 +407,11 @@ public final class TtlBackend implements LockBackend {
       subscriptions.set(index, connection);
     }
     Connection used = connection;
-    TtlServer.Subscriber me = new TtlServer.Subscriber(used, () -> signal(name));
+    TtlServer.Subscriber subscriber = new TtlServer.Subscriber(used, () -> signal(name));
     used.send(
         new WakeUp(machine),
         () -> {
-          server.subscribe(name, me);
+          server.subscribe(name, subscriber);
           used.push(() -> signal(name));
           return true;
         });
@@ -416,14 +426,14 @@ public final class TtlBackend implements LockBackend {
   }
 
   private void subscribeAgain(int index) {
-    if (!subscribing.add(index)) {
+    if (!resubscribing.add(index)) {
       return;
     }
     Scheduler scheduler = machine.scheduler();
     scheduler.after(
         100_000_000 + scheduler.random(100_000_000),
         () -> {
-          subscribing.remove(index);
+          resubscribing.remove(index);
           Connection connection = subscriptions.get(index);
           if (closed || machine.isDead() || (connection != null && connection.isOpen())) {
             return;

@@ -17,15 +17,15 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A server that keeps locks for a TTL, and notifies subscribers of releases: a model of Redis. It
- * has no queue. A claim that waits reserves the name: lighter ones are refused until it is granted
- * or its reservation expires. When it ends, lighter ones that were refused have a short time in
- * which they come first. So neither readers nor writers starve.
+ * A server that keeps locks for a TTL and notifies subscribers of releases: a model of Redis. It
+ * has no queue. A waiting claim reserves the name: lighter claims are refused until it is granted
+ * or its reservation expires. When its lease ends, lighter claims that were refused come first for
+ * a short time. So neither readers nor writers starve.
  */
 public class TtlServer extends Server {
 
-  /** For how long lighter claims come first after a heavier one has ended. */
-  public static final long WINDOW = 200_000_000;
+  /** The time in which lighter claims come first after a heavier lease, in nanoseconds. */
+  public static final long PRIORITY_WINDOW = 200_000_000;
 
   static final class Entry {
     final String id;
@@ -44,40 +44,40 @@ public class TtlServer extends Server {
     }
   }
 
-  /** A name: its holders in the order of their grants, and the weights that wait. */
-  private static final class Entries {
+  /** The state of a name: its holders in the order of their grants, and the weights that wait. */
+  private static final class NameState {
     final Map<String, Entry> holders = new LinkedHashMap<>();
 
-    /** Until when a claim of this weight counts as waiting. */
+    /** The time until which a claim of each weight counts as waiting. */
     final Map<Integer, Long> waiting = new HashMap<>();
 
-    /** Until when claims lighter than {@link #heaviestEnded} come first. */
+    /** The time until which claims lighter than {@link #heaviestEnded} come first. */
     long lighterFirstUntil;
 
-    /** Zero if none has ended yet. */
+    /** The weight of the last heavy lease that ended; zero if there is none. */
     int heaviestEnded;
 
     boolean isLighterFirst(long now) {
       return heaviestEnded > 0 && lighterFirstUntil - now > 0;
     }
 
-    boolean waits(long now, boolean lighter, int than) {
+    boolean isWaiting(long now, boolean lighter, int than) {
       return waiting.entrySet().stream()
           .anyMatch(
-              mark ->
-                  mark.getValue() - now > 0
-                      && (lighter ? mark.getKey() < than : mark.getKey() > than));
+              reservation ->
+                  reservation.getValue() - now > 0
+                      && (lighter ? reservation.getKey() < than : reservation.getKey() > than));
     }
   }
 
-  /** The outcome of an attempt: the token, or how long the lock is still taken. */
+  /** The answer to an attempt: the token, or how long the lock will still be taken. */
   record Answer(boolean granted, long token, long busyFor, TtlServer server) {}
 
-  private final Map<String, Entries> names = new HashMap<>();
+  private final Map<String, NameState> names = new HashMap<>();
   private final Map<String, Long> counters = new HashMap<>();
   private final Map<String, Set<Subscriber>> subscribers = new HashMap<>();
 
-  /** Is notified of releases. */
+  /** A connection that is notified of releases. */
   record Subscriber(Connection connection, Runnable signal) {}
 
   public TtlServer(Scheduler scheduler, String name) {
@@ -90,7 +90,7 @@ public class TtlServer extends Server {
   }
 
   @Override
-  void started() {
+  void onStart() {
     subscribers.clear();
   }
 
@@ -102,41 +102,41 @@ public class TtlServer extends Server {
 
   @Override
   public long keptUntil(String name, long token) {
-    return live(name).stream()
+    return holdersOf(name).stream()
         .filter(entry -> entry.token == token)
         .mapToLong(entry -> entry.expiresAt)
         .findFirst()
         .orElse(0);
   }
 
-  /** The holders of a name, in the order of their grants. */
-  Collection<Entry> live(String name) {
-    Entries entries = names.get(name);
-    if (entries == null) {
+  /** {@return the holders of a name, in the order of their grants} */
+  Collection<Entry> holdersOf(String name) {
+    NameState state = names.get(name);
+    if (state == null) {
       return List.of();
     }
-    for (Entry entry : List.copyOf(entries.holders.values())) {
+    for (Entry entry : List.copyOf(state.holders.values())) {
       if (entry.expiresAt - scheduler.now() <= 0) {
-        entries.holders.remove(entry.id);
-        ended(entries, entry, entry.expiresAt);
+        state.holders.remove(entry.id);
+        recordEnd(state, entry, entry.expiresAt);
       }
     }
-    return List.copyOf(entries.holders.values());
+    return List.copyOf(state.holders.values());
   }
 
-  private static void ended(Entries entries, Entry entry, long at) {
+  private static void recordEnd(NameState state, Entry entry, long at) {
     int weight = entry.share.weight();
-    if (entries.waits(at, true, weight)) {
-      entries.lighterFirstUntil = at + WINDOW;
-      entries.heaviestEnded = weight;
+    if (state.isWaiting(at, true, weight)) {
+      state.lighterFirstUntil = at + PRIORITY_WINDOW;
+      state.heaviestEnded = weight;
     }
   }
 
   Answer acquire(Claim claim) {
     requireWilling();
     long now = scheduler.now();
-    Collection<Entry> present = live(claim.name());
-    for (Entry entry : present) {
+    Collection<Entry> holders = holdersOf(claim.name());
+    for (Entry entry : holders) {
       if (entry.id.equals(claim.id())) {
         return new Answer(true, entry.token, 0, this);
       }
@@ -144,45 +144,44 @@ public class TtlServer extends Server {
         throw claim.share().disagreement(claim.name(), entry.share);
       }
     }
-    Entries entries = entries(claim.name());
+    NameState state = state(claim.name());
     int weight = claim.share().weight();
     long busyFor = 0;
-    if (!hasRoom(claim, present)) {
-      busyFor = present.stream().mapToLong(entry -> entry.expiresAt - now).min().orElse(1);
-    } else if (entries.isLighterFirst(now)
-        && weight >= entries.heaviestEnded
-        && entries.waits(now, true, weight)) {
-      busyFor = entries.lighterFirstUntil - now;
-    } else if (!entries.isLighterFirst(now) && entries.waits(now, false, weight)) {
+    if (!hasRoom(claim, holders)) {
+      busyFor = holders.stream().mapToLong(entry -> entry.expiresAt - now).min().orElse(1);
+    } else if (state.isLighterFirst(now)
+        && weight >= state.heaviestEnded
+        && state.isWaiting(now, true, weight)) {
+      busyFor = state.lighterFirstUntil - now;
+    } else if (!state.isLighterFirst(now) && state.isWaiting(now, false, weight)) {
       busyFor =
-          entries.waiting.entrySet().stream()
-              .filter(mark -> mark.getKey() > weight)
-              .mapToLong(mark -> mark.getValue() - now)
+          state.waiting.entrySet().stream()
+              .filter(reservation -> reservation.getKey() > weight)
+              .mapToLong(reservation -> reservation.getValue() - now)
               .max()
               .orElse(1);
     }
     if (busyFor > 0) {
       if (!claim.reservation().isZero()) {
-        entries.waiting.merge(weight, now + claim.reservation().toNanos(), Math::max);
+        state.waiting.merge(weight, now + claim.reservation().toNanos(), Math::max);
       }
       return new Answer(false, 0, busyFor, this);
     }
-    entries.waiting.remove(weight);
+    state.waiting.remove(weight);
     long token = counters.merge(claim.name(), 1L, Long::sum);
     long end = now + claim.ttl().toNanos();
-    entries.holders.put(
-        claim.id(), new Entry(claim.id(), claim.label(), claim.share(), token, end));
+    state.holders.put(claim.id(), new Entry(claim.id(), claim.label(), claim.share(), token, end));
     return new Answer(true, token, 0, this);
   }
 
-  private Entries entries(String name) {
-    return names.computeIfAbsent(name, key -> new Entries());
+  private NameState state(String name) {
+    return names.computeIfAbsent(name, key -> new NameState());
   }
 
-  /** Whether a claim fits in beside the holders. */
-  boolean hasRoom(Claim claim, Collection<Entry> present) {
-    long held = present.stream().mapToLong(entry -> entry.share.weight()).sum();
-    return held + claim.share().weight() <= claim.share().capacity();
+  /** {@return whether a claim fits into the capacity beside the holders} */
+  boolean hasRoom(Claim claim, Collection<Entry> holders) {
+    long heldWeight = holders.stream().mapToLong(entry -> entry.share.weight()).sum();
+    return heldWeight + claim.share().weight() <= claim.share().capacity();
   }
 
   /** Raises the counter, so that the next grant gets a higher token. */
@@ -192,7 +191,7 @@ public class TtlServer extends Server {
     return true;
   }
 
-  /** Returns why it was not renewed; empty if it was. */
+  /** Renews a claim, and returns the reason if that is impossible; empty if it was renewed. */
   String renew(String name, String id, long ttl) {
     Entry entry = entryOf(name, id);
     if (entry == null) {
@@ -213,7 +212,7 @@ public class TtlServer extends Server {
     return entry != null;
   }
 
-  /** Keeps an entry for another time, without its claim. */
+  /** Replaces an entry by one without a claim, which is kept for the delay. */
   boolean releaseAfter(Claim claim, long delay) {
     Entry entry = entryOf(claim.name(), claim.id());
     if (entry == null || entry.revoked) {
@@ -222,7 +221,7 @@ public class TtlServer extends Server {
     Entry deferred =
         new Entry(
             claim.deferredId(), entry.holder, entry.share, entry.token, scheduler.now() + delay);
-    Map<String, Entry> holders = entries(claim.name()).holders;
+    Map<String, Entry> holders = state(claim.name()).holders;
     holders.remove(entry.id);
     holders.put(deferred.id, deferred);
     signal(claim.name());
@@ -232,33 +231,33 @@ public class TtlServer extends Server {
   /** Withdraws a minority vote, which cannot have granted the lock. */
   boolean withdraw(String name, String id) {
     Entry entry = entryOf(name, id);
-    return entry != null && entries(name).holders.remove(id) != null;
+    return entry != null && state(name).holders.remove(id) != null;
   }
 
   @Nullable Entry entryOf(String name, String id) {
     requireWilling();
-    return live(name).stream().filter(entry -> entry.id.equals(id)).findFirst().orElse(null);
+    return holdersOf(name).stream().filter(entry -> entry.id.equals(id)).findFirst().orElse(null);
   }
 
   boolean force(String name) {
     requireWilling();
-    Collection<Entry> held = live(name);
-    remove(name, held);
-    return !held.isEmpty();
+    Collection<Entry> holders = holdersOf(name);
+    remove(name, holders);
+    return !holders.isEmpty();
   }
 
   boolean revoke(String name) {
     requireWilling();
-    Collection<Entry> held = live(name);
-    held.forEach(entry -> entry.revoked = true);
-    return !held.isEmpty();
+    Collection<Entry> holders = holdersOf(name);
+    holders.forEach(entry -> entry.revoked = true);
+    return !holders.isEmpty();
   }
 
   LockState inspect(String name) {
     requireWilling();
     List<LockState.Holder> holders = new ArrayList<>();
     Share share = Share.EXCLUSIVE;
-    for (Entry entry : live(name)) {
+    for (Entry entry : holdersOf(name)) {
       share = entry.share;
       holders.add(
           LockStates.holder(share.kind(), share.weight(), entry.holder, entry.token, null, null));
@@ -272,10 +271,10 @@ public class TtlServer extends Server {
     if (removed.isEmpty()) {
       return;
     }
-    Entries entries = entries(name);
+    NameState state = state(name);
     for (Entry entry : removed) {
-      entries.holders.remove(entry.id);
-      ended(entries, entry, scheduler.now());
+      state.holders.remove(entry.id);
+      recordEnd(state, entry, scheduler.now());
     }
     signal(name);
   }
@@ -295,17 +294,17 @@ public class TtlServer extends Server {
   }
 
   boolean unsubscribe(String name, Connection connection) {
-    Set<Subscriber> those = subscribers.get(name);
-    if (those != null) {
-      those.removeIf(subscriber -> subscriber.connection == connection);
+    Set<Subscriber> ofName = subscribers.get(name);
+    if (ofName != null) {
+      ofName.removeIf(subscriber -> subscriber.connection == connection);
     }
     return true;
   }
 
   @Override
-  public List<String> held() {
+  public List<String> locks() {
     return names.keySet().stream()
-        .flatMap(name -> live(name).stream().map(entry -> name + " by " + entry.id))
+        .flatMap(name -> holdersOf(name).stream().map(entry -> name + " by " + entry.id))
         .toList();
   }
 }

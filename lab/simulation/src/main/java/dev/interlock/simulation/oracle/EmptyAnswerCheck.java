@@ -11,39 +11,38 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checks that an attempt that ended with nothing had a reason: the client itself held the name, or
- * waited in the store's queue for it, or the store had told it that the name was held. A failure of
- * the store is none.
+ * Checks that an attempt without a lease had a reason: the client itself held the name or waited in
+ * the store's queue for it, or the store had told the client that the name was held. A failure of
+ * the store is not a reason.
  */
 public final class EmptyAnswerCheck {
 
   private static final long MS = 1_000_000;
 
-  /** The poll interval of a client, and how much is added to it at random. */
   private static final long POLL_INTERVAL = 1_000 * MS;
 
+  /** The most that is added to the poll interval at random. */
   private static final long MAX_POLL_SPREAD = 51 * MS;
 
-  /** How long after the end of the validity a release may begin that was called before it. */
-  private static final long MAX_LAG = 50 * MS;
+  /** The longest time from a call of release() to its request. */
+  private static final long MAX_RELEASE_LAG = 50 * MS;
 
-  /** An end that is not known yet. */
-  private static final long FOR_EVER = Long.MAX_VALUE / 4;
+  private static final long UNKNOWN_END = Long.MAX_VALUE / 4;
 
   /**
-   * A reason why no other lease of a name can be had.
+   * A reason why a name cannot be acquired.
    *
    * @param weight how much of the name is taken
-   * @param until when it is over, by the machine's clock
-   * @param isOwn whether the client itself has that much, or a place in the queue
+   * @param until the end of the reason, by the machine's clock
+   * @param isOwn whether the client itself holds that much, or has a place in the queue
    */
   private record Reason(int weight, long until, boolean isOwn) {}
 
   private final Scheduler scheduler;
   private final long requestTimeout;
 
-  /** By machine and name, then by claim. */
-  private final Map<List<String>, Map<String, Reason>> all = new HashMap<>();
+  /** The reasons by machine and name, then by claim. */
+  private final Map<List<String>, Map<String, Reason>> reasonsByName = new HashMap<>();
 
   EmptyAnswerCheck(Scheduler scheduler, long requestTimeout) {
     this.scheduler = scheduler;
@@ -51,10 +50,10 @@ public final class EmptyAnswerCheck {
   }
 
   private Map<String, Reason> reasons(Machine machine, String name) {
-    return all.computeIfAbsent(List.of(machine.name(), name), key -> new HashMap<>());
+    return reasonsByName.computeIfAbsent(List.of(machine.name(), name), key -> new HashMap<>());
   }
 
-  /** Records that a grant is certain until then, by the machine's clock. */
+  /** Records that a grant is valid until then, by the machine's clock. */
   public void recordGrant(Machine machine, Grant grant, long until) {
     Claim claim = grant.claim();
     reasons(machine, claim.name()).put(claim.id(), new Reason(claim.share().weight(), until, true));
@@ -62,18 +61,18 @@ public final class EmptyAnswerCheck {
 
   /** Records that a client has entered the store's queue. */
   public void recordPlace(Machine machine, Claim claim) {
-    Reason reason = new Reason(Integer.MAX_VALUE, machine.monotonic() + FOR_EVER, true);
+    Reason reason = new Reason(Integer.MAX_VALUE, machine.monotonic() + UNKNOWN_END, true);
     reasons(machine, claim.name()).put(claim.id(), reason);
   }
 
-  /** Records that the name is held. The client relies on that until it has to ask again. */
+  /** Records that the name is held. The client relies on this until it must ask again. */
   public void recordBusy(Machine machine, Claim claim, Attempt.Busy busy) {
     long poll = Math.min(busy.retryAfter().toNanos(), POLL_INTERVAL) + MAX_POLL_SPREAD;
     long until = machine.monotonic() + poll + requestTimeout;
     reasons(machine, claim.name()).put("busy", new Reason(Integer.MAX_VALUE, until, false));
   }
 
-  /** Records that the store fails: what it said before counts no longer. */
+  /** Records a failure of the store, which ends the reasons that it gave before. */
   public void recordFailure(Machine machine, Claim claim) {
     // Several threads of a client may ask for other shares at once.
     if (claim.share().isExclusive()) {
@@ -83,62 +82,62 @@ public final class EmptyAnswerCheck {
   }
 
   /**
-   * Records that what is held is being released, which takes until {@link #recordEnd}. The release
-   * may have begun just before the end of the validity.
+   * Records that a release begins, which takes until {@link #recordEnd}. The release may have begun
+   * just before the end of the validity.
    */
   public void recordRelease(Machine machine, Claim claim) {
     long now = machine.monotonic();
-    change(machine, claim.name(), claim.id(), now - MAX_LAG, now + FOR_EVER);
+    change(machine, claim.name(), claim.id(), now - MAX_RELEASE_LAG, now + UNKNOWN_END);
   }
 
-  /** Records that a claim has neither the lock nor a place any more. */
+  /** Records that a claim no longer has the lock or a place. */
   public void recordEnd(Machine machine, Claim claim) {
     long now = machine.monotonic();
     change(machine, claim.name(), claim.id(), now, now);
   }
 
-  /** Changes when a reason is over, unless it was over at some time before. */
+  /** Changes the end of a reason, unless it ended before the given time. */
   private void change(Machine machine, String name, String key, long before, long until) {
     reasons(machine, name)
         .computeIfPresent(
             key,
-            (same, reason) ->
+            (k, reason) ->
                 reason.until() - before > 0
                     ? new Reason(reason.weight(), until, reason.isOwn())
                     : reason);
   }
 
-  private boolean lasted(Machine machine, Reason reason, long from) {
+  private boolean applied(Machine machine, Reason reason, long from) {
     long before = from - reason.until();
-    // After a stop, the end of what the client itself had may still be under way.
+    // After a stop, the client may not yet have noticed the end of its own lease.
     long now = scheduler.now();
     long stopped =
         before > 0 && reason.isOwn()
-            ? machine.stopped(now - (machine.monotonic() - reason.until()), now)
+            ? machine.stoppedTime(now - (machine.monotonic() - reason.until()), now)
             : 0;
     return before - stopped <= machine.tolerance();
   }
 
   /**
-   * Fails if an attempt ended with nothing, for no reason.
+   * Fails if an attempt ended without a lease and without a reason.
    *
-   * @param names what it wanted; one of them suffices as a reason
-   * @param from when it began, by the machine's clock
+   * @param names the names that it asked for; a reason for one of them is enough
+   * @param from the beginning of the attempt, by the machine's clock
    */
   public void requireReason(Machine machine, List<String> names, Share share, long from) {
     for (String name : names) {
-      long taken =
+      long takenWeight =
           reasons(machine, name).values().stream()
-              .filter(reason -> lasted(machine, reason, from))
+              .filter(reason -> applied(machine, reason, from))
               .mapToLong(Reason::weight)
               .sum();
-      if (taken + share.weight() > share.capacity()) {
+      if (takenWeight + share.weight() > share.capacity()) {
         return;
       }
     }
     scheduler.fail(
         "API-02",
-        "%s got nothing of %s after %d ms, though neither it nor another was known to hold it"
+        "%s acquired none of %s after %d ms, though it knew of no holder"
             .formatted(machine.name(), names, (machine.monotonic() - from) / MS));
   }
 }

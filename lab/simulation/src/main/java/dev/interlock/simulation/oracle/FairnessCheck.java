@@ -13,69 +13,69 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 
-/** Checks the order in which those who wait for a name are served. */
+/** Checks the order in which the waiters of a name are served. */
 public final class FairnessCheck {
 
   private static final long MS = 1_000_000;
 
   private final Scheduler scheduler;
-  private final List<Held> leases;
+  private final List<ObservedLease> leases;
   private final long start;
-  private final Map<String, Map<Machine, Queueing>> queueings = new LinkedHashMap<>();
+  private final Map<String, Map<Machine, LocalWaiters>> waitersByName = new LinkedHashMap<>();
 
-  FairnessCheck(Scheduler scheduler, List<Held> leases) {
+  FairnessCheck(Scheduler scheduler, List<ObservedLease> leases) {
     this.scheduler = scheduler;
     this.leases = leases;
     this.start = scheduler.now();
   }
 
   /** The waiters and holders of one name on one machine. */
-  private static final class Queueing {
+  private static final class LocalWaiters {
     int waiters;
     int holders;
 
-    /** Since when there has always been a waiter here, and no holder. */
+    /** The time since which this machine has had a waiter and no holder. */
     long since;
 
-    /** What the last one waits for, and until when. */
+    /** The share that the last waiter wants, and the end of its wait. */
     Share share = Share.EXCLUSIVE;
 
     long until;
 
-    /** How many writers have been granted since it began to wait. */
+    /** The number of writers that were granted since the last waiter began to wait. */
     int writers;
 
-    /** Those who wait on threads of their own. */
+    /** The waiters with a thread of their own. */
     final Set<Waiter> threads = new LinkedHashSet<>();
   }
 
-  /** A thread that waits. */
+  /** A waiting thread. */
   private record Waiter(
       Thread thread, long since, long until, Share share, AtomicInteger overtaken) {}
 
-  private Queueing queueing(Machine machine, String name) {
-    return queueings
+  private LocalWaiters localWaiters(Machine machine, String name) {
+    return waitersByName
         .computeIfAbsent(name, key -> new LinkedHashMap<>())
-        .computeIfAbsent(machine, key -> new Queueing());
+        .computeIfAbsent(machine, key -> new LocalWaiters());
   }
 
-  void recordGrant(Held held) {
-    queueing(held.machine, held.name).holders++;
+  void recordGrant(ObservedLease observed) {
+    localWaiters(observed.machine, observed.name).holders++;
   }
 
-  void recordRelease(Held held) {
-    Queueing here = queueing(held.machine, held.name);
+  void recordRelease(ObservedLease observed) {
+    LocalWaiters here = localWaiters(observed.machine, observed.name);
     here.holders--;
     here.since = scheduler.now();
   }
 
   /**
-   * Records that a thread waits from now on.
+   * Records that a thread begins to wait.
    *
-   * @param until when it gives up, by the machine's clock; or never
+   * @param until the end of its time, by the machine's clock; or NEVER
    */
-  public void waits(Machine machine, String name, Share share, long until) {
-    Queueing here = queueing(machine, name);
+  public void recordWait(Machine machine, String name, Share share, long until) {
+    LocalWaiters here = localWaiters(machine, name);
     here.until = until;
     here.threads.add(
         new Waiter(Thread.currentThread(), scheduler.now(), until, share, new AtomicInteger()));
@@ -86,54 +86,54 @@ public final class FairnessCheck {
     }
   }
 
-  public void waitsNoMore(Machine machine, String name) {
-    Queueing here = queueing(machine, name);
+  public void recordEndOfWait(Machine machine, String name) {
+    LocalWaiters here = localWaiters(machine, name);
     here.waiters--;
     here.threads.removeIf(waiter -> waiter.thread() == Thread.currentThread());
   }
 
   /** Fails if a client was served before another whose first waiter arrived earlier. */
-  public void checkFairness(Held held, long margin) {
-    if (!held.share.isExclusive()) {
-      checkLine(held, margin);
+  public void checkFairness(ObservedLease observed, long margin) {
+    if (!observed.share.isExclusive()) {
+      checkQueueOrder(observed, margin);
       return;
     }
-    long since = queueing(held.machine, held.name).since;
-    waitersBefore(
-        held,
+    long since = localWaiters(observed.machine, observed.name).since;
+    forWaitersBefore(
+        observed,
         since - margin,
         (machine, there) -> {
-          if (held.token % Grant.LEASES_PER_GRANT == 0
+          if (observed.token % Grant.LEASES_PER_GRANT == 0
               && there.holders == 0
               && !stopsSoonAfter(machine, there.since)
-              && !stopsSoonAfter(held.machine, since)) {
+              && !stopsSoonAfter(observed.machine, since)) {
             scheduler.fail(
                 "FAIR-02",
                 "%s was granted to a client that waited %d ms less than %s"
-                    .formatted(held, (since - there.since) / MS, machine.name()));
+                    .formatted(observed, (since - there.since) / MS, machine.name()));
           }
         });
   }
 
   /**
-   * Fails if another thread of the client, which came before and has been overtaken as often as it
-   * may be, still waits a little later. No machine may have been disturbed.
+   * Fails if another thread of the client came before, has been overtaken more often than allowed,
+   * and still waits after the margin. Only for worlds without faults.
    */
-  public void checkLocalOrder(Held held, long margin, int allowed) {
-    Queueing here = queueing(held.machine, held.name);
+  public void checkLocalOrder(ObservedLease observed, long margin, int allowed) {
+    LocalWaiters here = localWaiters(observed.machine, observed.name);
     for (Waiter waiter : here.threads) {
-      if (held.requestedAt - waiter.since() > margin) {
+      if (observed.requestedAt - waiter.since() > margin) {
         scheduler.after(
             margin,
             () -> {
               boolean timesOut =
                   waiter.until() != Journal.NEVER
-                      && waiter.until() - held.machine.monotonic() < margin;
+                      && waiter.until() - observed.machine.monotonic() < margin;
               if (here.threads.contains(waiter)
                   && !timesOut
                   && waiter.overtaken().incrementAndGet() > allowed) {
-                failAsPassedOver(
-                    "FAIR-01", held, waiter.thread().getName(), waiter.share(), waiter.since());
+                failAsOvertaken(
+                    "FAIR-01", observed, waiter.thread().getName(), waiter.share(), waiter.since());
               }
             });
       }
@@ -141,13 +141,13 @@ public final class FairnessCheck {
   }
 
   /**
-   * Fails if another waiter, whose client came before, still waits a little later: a claim that
-   * fits in beside all before it has left room for them. Each client has one waiter.
+   * Fails if a waiter of another client came before and still waits after the margin: a claim that
+   * fits in beside all claims before it has left room for them. Each client has one waiter.
    */
-  private void checkLine(Held held, long margin) {
-    waitersBefore(
-        held,
-        held.requestedAt - margin,
+  private void checkQueueOrder(ObservedLease observed, long margin) {
+    forWaitersBefore(
+        observed,
+        observed.requestedAt - margin,
         (machine, there) -> {
           long since = there.since;
           scheduler.after(
@@ -155,73 +155,80 @@ public final class FairnessCheck {
               () -> {
                 if (there.waiters > 0
                     && there.since == since
-                    && machine.stopped(since, scheduler.now()) == 0
-                    && held.machine.stopped(held.requestedAt, scheduler.now()) == 0) {
-                  failAsPassedOver("FAIR-02", held, machine.name(), there.share, since);
+                    && machine.stoppedTime(since, scheduler.now()) == 0
+                    && observed.machine.stoppedTime(observed.requestedAt, scheduler.now()) == 0) {
+                  failAsOvertaken("FAIR-02", observed, machine.name(), there.share, since);
                 }
               });
         });
   }
 
-  private void failAsPassedOver(String rule, Held held, String who, Share share, long since) {
+  private void failAsOvertaken(
+      String rule, ObservedLease observed, String who, Share share, long since) {
     scheduler.fail(
         rule,
-        "%s was granted, and not to %s, which waits as %s since %d ms before"
-            .formatted(held, who, Held.use(share), (held.requestedAt - since) / MS));
+        "%s was granted before %s, which waits as %s and came %d ms earlier"
+            .formatted(
+                observed, who, ObservedLease.describe(share), (observed.requestedAt - since) / MS));
   }
 
   /**
-   * Fails if a reader came before a writer that had waited, except for a short time, the window,
-   * after another writer; or if two writers, one after the other, came before a reader that had
-   * waited. Each client has one waiter, and the store no queue.
+   * Fails if a reader was granted before a waiting writer, except within the window after another
+   * writer, or if two writers were granted before a waiting reader. Each client has one waiter, and
+   * the store has no queue.
    */
-  public void checkTurns(Held held, long margin, long window) {
-    if (held.share.kind() != LockKind.READ_WRITE) {
+  public void checkTurns(ObservedLease observed, long margin, long window) {
+    if (observed.share.kind() != LockKind.READ_WRITE) {
       return;
     }
-    boolean writes = held.share.isWhole();
+    boolean isWriter = observed.share.isWhole();
     long lastWriter =
         leases.stream()
-            .filter(other -> other.name.equals(held.name) && other.share.isWhole())
-            .mapToLong(Held::heldUntil)
+            .filter(other -> other.name.equals(observed.name) && other.share.isWhole())
+            .mapToLong(ObservedLease::heldUntil)
             .filter(end -> end <= scheduler.now())
             .max()
             .orElse(start - margin);
-    waitersBefore(
-        held,
-        held.requestedAt - margin,
+    forWaitersBefore(
+        observed,
+        observed.requestedAt - margin,
         (machine, there) -> {
-          if (writes && !there.share.isWhole() && ++there.writers > 1) {
+          if (isWriter && !there.share.isWhole() && ++there.writers > 1) {
             scheduler.fail(
-                "FAIR-02", held + " was granted before a reader at " + machine.name() + " again");
+                "FAIR-02",
+                observed + " was granted before a reader at " + machine.name() + " again");
           }
           long after = scheduler.now() - lastWriter;
-          boolean waits =
+          boolean stillWaits =
               there.until == Journal.NEVER || there.until - machine.monotonic() > margin;
-          if (!writes && there.share.isWhole() && waits && after > window + margin) {
+          if (!isWriter && there.share.isWhole() && stillWaits && after > window + margin) {
             scheduler.fail(
                 "FAIR-02",
                 "%s was granted before a writer at %s that has waited for %d ms, %d ms after the last"
                     .formatted(
-                        held, machine.name(), (scheduler.now() - there.since) / MS, after / MS));
+                        observed,
+                        machine.name(),
+                        (scheduler.now() - there.since) / MS,
+                        after / MS));
           }
         });
   }
 
-  /** Those on other machines that have waited for the name of a lease since before that time. */
-  private void waitersBefore(Held held, long time, BiConsumer<Machine, Queueing> action) {
-    queueings
-        .getOrDefault(held.name, Map.of())
+  /** Calls the action for other machines with waiters for the name that came before the time. */
+  private void forWaitersBefore(
+      ObservedLease observed, long time, BiConsumer<Machine, LocalWaiters> action) {
+    waitersByName
+        .getOrDefault(observed.name, Map.of())
         .forEach(
             (machine, there) -> {
-              if (machine != held.machine && there.waiters > 0 && there.since < time) {
+              if (machine != observed.machine && there.waiters > 0 && there.since < time) {
                 action.accept(machine, there);
               }
             });
   }
 
-  /** Whether a machine was stopped when it should have joined the queue. */
+  /** {@return whether a machine was stopped when it should have joined the queue} */
   private boolean stopsSoonAfter(Machine machine, long time) {
-    return machine.stopped(time, Math.min(scheduler.now(), time + 1_000 * MS)) > 0;
+    return machine.stoppedTime(time, Math.min(scheduler.now(), time + 1_000 * MS)) > 0;
   }
 }

@@ -8,90 +8,93 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 
-/** Checks that what others see of a lease agrees with what its holder was promised. */
+/** Checks that other clients see leases as their holders do. */
 public final class HolderCheck {
 
   private static final long MS = 1_000_000;
 
   private final Scheduler scheduler;
-  private final List<Held> leases;
+  private final List<ObservedLease> leases;
   private final boolean undisturbed;
 
-  HolderCheck(Scheduler scheduler, List<Held> leases, boolean undisturbed) {
+  HolderCheck(Scheduler scheduler, List<ObservedLease> leases, boolean undisturbed) {
     this.scheduler = scheduler;
     this.leases = leases;
     this.undisturbed = undisturbed;
   }
 
-  private List<Held> heldSince(String name, long from) {
+  private List<ObservedLease> openSince(String name, long from) {
     return leases.stream()
-        .filter(held -> held.name.equals(name) && held.grantedAt <= from && held.isOpen())
+        .filter(
+            observed ->
+                observed.name.equals(name) && observed.grantedAt <= from && observed.isOpen())
         .toList();
   }
 
   /**
-   * Fails if a lease that is certainly held is not shown.
+   * Fails if an inspection does not show a lease that is certainly held.
    *
-   * @param tokens whether the tokens shown are those of leases
+   * @param tokens whether the tokens that it shows are those of leases
    */
-  public void inspected(LockState state, long from, boolean tokens) {
+  public void checkInspection(LockState state, long from, boolean tokens) {
     Set<Long> shown = new HashSet<>();
     for (LockState.Holder holder : state.holders()) {
       shown.add(holder.fencingToken().orElse(0) / Grant.LEASES_PER_GRANT);
     }
-    for (Held held : heldSince(state.name(), from)) {
-      boolean isCertain = held.validUntil > scheduler.now() && !held.isView && !held.isOfSet;
+    for (ObservedLease observed : openSince(state.name(), from)) {
+      boolean isCertain =
+          observed.validUntil > scheduler.now() && !observed.isView && !observed.isOfSet;
       boolean isShown =
-          tokens ? shown.contains(held.token / Grant.LEASES_PER_GRANT) : state.isHeld();
-      held.require(!isCertain || isShown, "ADMIN-01", "held, but not shown: " + state);
+          tokens ? shown.contains(observed.token / Grant.LEASES_PER_GRANT) : state.isHeld();
+      observed.require(!isCertain || isShown, "ADMIN-01", "held, but not shown: " + state);
     }
   }
 
-  /** The number of the last grant of a name that a program knows. */
+  /** {@return the number of the last grant of a name that a program has} */
   public long newestGrant(String name) {
     return leases.stream()
-        .filter(held -> held.name.equals(name))
-        .mapToLong(held -> held.token / Grant.LEASES_PER_GRANT)
+        .filter(observed -> observed.name.equals(name))
+        .mapToLong(observed -> observed.token / Grant.LEASES_PER_GRANT)
         .max()
         .orElse(0);
   }
 
-  /** Fails if another leader began before the work of one that has not lost its lease had ended. */
-  public void worked(Held held) {
-    boolean released = held.lossesSignalled > 0 || held.outcome != null;
-    for (Held other : leases) {
-      held.require(
+  /** Fails if another leader was granted before the work of a leader without a loss had ended. */
+  public void checkLeaderWork(ObservedLease observed) {
+    boolean released = observed.lossesSignalled > 0 || observed.outcome != null;
+    for (ObservedLease other : leases) {
+      observed.require(
           !undisturbed
               || released
-              || !held.renews
-              || !other.name.equals(held.name)
-              || other.grantedAt <= held.grantedAt,
+              || !observed.renews
+              || !other.name.equals(observed.name)
+              || other.grantedAt <= observed.grantedAt,
           "ELECT-05",
           other + " was granted before the work had ended");
     }
   }
 
-  /** The holder may rely on its lease for as long as it was promised just before, no longer. */
-  public void forced(String name, long from, long most) {
-    for (Held held : heldSince(name, from)) {
-      held.mustEndBy = Math.min(held.mustEndBy, scheduler.now() + most);
+  /** Records a forced release: leases may be relied on for this long at most. */
+  public void recordForcedRelease(String name, long from, long maxNanos) {
+    for (ObservedLease observed : openSince(name, from)) {
+      observed.mustEndBy = Math.min(observed.mustEndBy, scheduler.now() + maxNanos);
     }
   }
 
-  /** Fails if a waiter got nothing although no client held the lock. */
+  /** Fails if a wait ended without a lease although no client held the lock. */
   public void requireHolder(Machine machine, String name, long from) {
-    long free = from;
-    for (Held held : leases) {
-      if (held.name.equals(name)) {
-        long end = Math.min(held.releaseCalledAt, held.lossSignalledAt);
-        free = Math.max(free, held.isOpen() ? Journal.NEVER : end);
+    long freeSince = from;
+    for (ObservedLease observed : leases) {
+      if (observed.name.equals(name)) {
+        long end = Math.min(observed.releaseCalledAt, observed.lossSignalledAt);
+        freeSince = Math.max(freeSince, observed.isOpen() ? Journal.NEVER : end);
       }
     }
-    if (free != Journal.NEVER && scheduler.now() - free > 500 * MS) {
+    if (freeSince != Journal.NEVER && scheduler.now() - freeSince > 500 * MS) {
       scheduler.fail(
           "WAIT-03",
-          "%s got no \"%s\", which no client held for %d ms"
-              .formatted(machine.name(), name, (scheduler.now() - free) / MS));
+          "%s did not acquire \"%s\", which no client held for %d ms"
+              .formatted(machine.name(), name, (scheduler.now() - freeSince) / MS));
     }
   }
 }

@@ -18,7 +18,7 @@ import java.util.Set;
 import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
-/** What happened in a world, as its programs saw it, with the checks whether that is allowed. */
+/** The record of everything that the programs of a world observe, with the checks of it. */
 public final class Journal {
 
   public static final long NEVER = Long.MAX_VALUE;
@@ -28,11 +28,11 @@ public final class Journal {
   private final boolean traced;
   private boolean over;
   private final List<Event> events = new ArrayList<>();
-  private final List<Held> leases = new ArrayList<>();
+  private final List<ObservedLease> leases = new ArrayList<>();
   private final Map<Machine, Long> closings = new HashMap<>();
   private final Set<String> revoked = new HashSet<>();
-  private final Map<String, Long> reportedByBackend = new HashMap<>();
-  private final ToLongFunction<Held> keptUntil;
+  private final Map<String, Long> lossesReportedByBackend = new HashMap<>();
+  private final ToLongFunction<ObservedLease> keptUntil;
   private final List<String> lines = new ArrayList<>();
   private final long start;
 
@@ -44,16 +44,16 @@ public final class Journal {
   public final EmptyAnswerCheck emptyAnswerCheck;
 
   /**
-   * Makes an empty journal.
+   * Creates an empty journal.
    *
-   * @param keptUntil until when the store keeps a lease without renewal
-   * @param undisturbed whether nothing but its release ends a lease that is renewed
+   * @param keptUntil returns the time until which the store keeps a lease without renewal
+   * @param undisturbed whether only its release ends a lease that is renewed
    */
   public Journal(
       Scheduler scheduler,
       long requestTimeout,
       long ttl,
-      ToLongFunction<Held> keptUntil,
+      ToLongFunction<ObservedLease> keptUntil,
       boolean undisturbed,
       boolean traced) {
     this.undisturbed = undisturbed;
@@ -81,12 +81,12 @@ public final class Journal {
     events.add(event);
   }
 
-  /** Until when the store keeps a lease without renewal. */
-  long keptUntil(Held held) {
-    return keptUntil.applyAsLong(held);
+  /** {@return the time until which the store keeps a lease without renewal} */
+  long keptUntil(ObservedLease observed) {
+    return keptUntil.applyAsLong(observed);
   }
 
-  /** The time since the beginning, in milliseconds. */
+  /** {@return the time since the beginning, in milliseconds} */
   long millis(long time) {
     return (time - start) / 1_000_000;
   }
@@ -112,98 +112,101 @@ public final class Journal {
     }
   }
 
-  /** All clients are closed: listeners that block do so no more, however many events are left. */
+  /** Records that all clients are closed. From now on, listeners no longer block. */
   public void end() {
     over = true;
   }
 
-  /** Records a lease; call it as soon as the acquisition has returned. */
-  public Held granted(
+  /** Records a lease. Must be called as soon as the acquisition has returned. */
+  public ObservedLease recordGrant(
       Machine machine,
       String name,
       Share share,
       long token,
       long requestedAt,
       @Nullable Lease lease) {
-    Held held = new Held(this, machine, name, share, token, requestedAt, lease);
-    for (Held before : leases) {
-      held.require(
+    ObservedLease observed =
+        new ObservedLease(this, machine, name, share, token, requestedAt, lease);
+    for (ObservedLease earlier : leases) {
+      observed.require(
           !undisturbed
-              || before.minHoldUntil <= scheduler.now()
-              || !before.name.equals(name)
-              || !before.excludes(held),
+              || earlier.minHoldUntil <= scheduler.now()
+              || !earlier.name.equals(name)
+              || !earlier.excludes(observed),
           "LEASE-11",
-          "granted before the minimum hold of " + before + " was over");
+          "granted before the minimum hold of " + earlier + " was over");
     }
-    leases.add(held);
-    if (held.leftAtFirst > 0) {
-      held.requireKept(held.validUntil);
+    leases.add(observed);
+    if (observed.initialValidity > 0) {
+      observed.requireStored(observed.validUntil);
     }
-    fairnessCheck.recordGrant(held);
+    fairnessCheck.recordGrant(observed);
     events.add(
         new Event.Granted(
-            held.id,
+            observed.id,
             name,
             token,
             Thread.currentThread().getName(),
             requestedAt,
             scheduler.now(),
-            Math.max(held.validUntil, scheduler.now()),
+            Math.max(observed.validUntil, scheduler.now()),
             share.weight(),
             share.capacity()));
     scheduler.mix(token);
-    note(machine, held + " granted to " + Thread.currentThread().getName());
-    return held;
+    note(machine, observed + " granted to " + Thread.currentThread().getName());
+    return observed;
   }
 
-  /** Records until when a lease and its minimum hold keep others out. */
-  public void staysTaken(Held held, long until, boolean byStore) {
-    if (revoked.contains(held.name)) {
+  /** Records the time until which a lease and its minimum hold keep others out. */
+  public void recordMinimumHold(ObservedLease observed, long until, boolean byStore) {
+    if (revoked.contains(observed.name)) {
       return;
     }
-    Long closing = closings.get(held.machine);
-    if (closing == null || closing < held.requestedAt) {
-      held.minHoldUntil = until;
-      // The client keeps what several readers share.
-      held.keptByStore = byStore && !held.share.equals(Share.READ);
+    Long closedAt = closings.get(observed.machine);
+    if (closedAt == null || closedAt < observed.requestedAt) {
+      observed.minHoldUntil = until;
+      // The client, and not the store, holds a grant that several readers share.
+      observed.isKeptByStore = byStore && !observed.share.equals(Share.READ);
     }
   }
 
-  /** Records that a revocation begins, which may end minimum holds at any time from now on. */
-  public void revokes(String name) {
+  /** Records a revocation, which may end minimum holds at any time from now on. */
+  public void recordRevocation(String name) {
     revoked.add(name);
-    for (Held held : leases) {
-      if (held.name.equals(name)) {
-        held.minHoldUntil = 0;
+    for (ObservedLease observed : leases) {
+      if (observed.name.equals(name)) {
+        observed.minHoldUntil = 0;
       }
     }
   }
 
   /** Records that the program is about to close a client, which ends its leases. */
-  public void closing(Machine machine) {
+  public void recordClosing(Machine machine) {
     note(machine, "closing");
     closings.put(machine, scheduler.now());
-    for (Held held : leases) {
-      if (held.machine == machine
-          && !(held.keptByStore && held.outcome == ReleaseOutcome.DEFERRED)) {
-        held.minHoldUntil = 0;
+    for (ObservedLease observed : leases) {
+      if (observed.machine == machine
+          && !(observed.isKeptByStore && observed.outcome == ReleaseOutcome.DEFERRED)) {
+        observed.minHoldUntil = 0;
       }
-      if (held.machine == machine && held.outcome == null && held.lossesSignalled == 0) {
-        events.add(new Event.Ended(held.id, scheduler.now()));
-        held.closedAt = Math.min(held.closedAt, scheduler.now());
+      if (observed.machine == machine
+          && observed.outcome == null
+          && observed.lossesSignalled == 0) {
+        events.add(new Event.Ended(observed.id, scheduler.now()));
+        observed.closedAt = Math.min(observed.closedAt, scheduler.now());
       }
     }
   }
 
   /** Records that a backend reports a loss to a client. */
-  public void reportsLoss(Machine machine, Claim claim, long number) {
-    reportedByBackend.putIfAbsent(machine.name() + claim.name() + number, scheduler.now());
+  public void recordBackendLoss(Machine machine, Claim claim, long number) {
+    lossesReportedByBackend.putIfAbsent(machine.name() + claim.name() + number, scheduler.now());
     note(machine, claim + " is reported as lost");
   }
 
-  /** When a backend reported the loss of a lease. */
-  long reportedByBackendAt(Held held) {
-    return reportedByBackend.getOrDefault(
-        held.machine.name() + held.name + held.token / Grant.LEASES_PER_GRANT, NEVER);
+  /** {@return the time at which a backend reported the loss of a lease, or NEVER} */
+  long backendReportedLossAt(ObservedLease observed) {
+    return lossesReportedByBackend.getOrDefault(
+        observed.machine.name() + observed.name + observed.token / Grant.LEASES_PER_GRANT, NEVER);
   }
 }

@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Checks when a caller that waits without a limit fails: after the outage time-out, counted from
- * the beginning of the outage, or of the call if that is later. The callers of a name in one client
- * share an outage. Time in which nobody could ask the store does not count.
+ * Checks that a caller without a time limit fails after the outage time-out, counted from the
+ * beginning of the outage, or of the call if that is later. The callers of a name in one client
+ * share an outage. Time in which no thread could ask the store does not count.
  */
 public final class OutageCheck {
 
@@ -18,25 +18,23 @@ public final class OutageCheck {
   private static final long LONG_AGO = Long.MIN_VALUE / 2;
 
   /** The requests for one name by one client. */
-  private static final class Requests {
-    /** When it was last told that the name is held. */
+  private static final class NameRequests {
+    /** The last time at which the store answered that the name is held. */
     long busyAt = LONG_AGO;
 
-    /**
-     * When the first failure since the last answer was requested; if there is none, that answer.
-     */
+    /** The time of the first failed request since the last answer, or of that answer. */
     long outageSince = LONG_AGO;
 
-    boolean fails;
+    boolean isFailing;
     long lastFailureAt;
   }
 
   private final Scheduler scheduler;
-  private final Map<List<String>, Requests> all = new HashMap<>();
+  private final Map<List<String>, NameRequests> requestsByName = new HashMap<>();
 
-  /** How long a client waits at most for a reply, and before it repeats a request that failed. */
   private final long requestTimeout;
 
+  /** The longest pause before a failed request is repeated. */
   private final long maxPause;
 
   OutageCheck(Scheduler scheduler, long requestTimeout, long ttl) {
@@ -45,39 +43,39 @@ public final class OutageCheck {
     this.maxPause = ttl / 10; // LEASE-07
   }
 
-  private Requests requests(Machine machine, String name) {
-    return all.computeIfAbsent(List.of(machine.name(), name), key -> new Requests());
+  private NameRequests requests(Machine machine, String name) {
+    return requestsByName.computeIfAbsent(List.of(machine.name(), name), key -> new NameRequests());
   }
 
   /** Records an answer of the store to a request for a lock. */
   public void recordAnswer(Machine machine, Claim claim, boolean isBusy) {
-    Requests requests = requests(machine, claim.name());
-    requests.fails = false;
+    NameRequests requests = requests(machine, claim.name());
+    requests.isFailing = false;
     requests.outageSince = scheduler.now();
     if (isBusy && claim.share().isExclusive()) {
       requests.busyAt = scheduler.now();
     }
   }
 
-  /** Records that the store has not answered a request that was sent at the given time. */
+  /** Records that the store did not answer a request that was sent at the given time. */
   public void recordFailure(Machine machine, Claim claim, long sentAt) {
-    Requests requests = requests(machine, claim.name());
-    if (!requests.fails) {
+    NameRequests requests = requests(machine, claim.name());
+    if (!requests.isFailing) {
       requests.outageSince = Math.max(requests.outageSince, sentAt);
     } else if (sentAt - requests.lastFailureAt > maxPause) {
       requests.outageSince += sentAt - requests.lastFailureAt;
     }
-    requests.fails = true;
+    requests.isFailing = true;
     requests.lastFailureAt = scheduler.now();
   }
 
   /**
    * Fails if a call without a time limit failed too early.
    *
-   * @param names what it wanted: the outage was one of any of them
-   * @param from when it began
-   * @param timeout its outage time-out
-   * @param blocking whether it fails as soon as that is decided; a future needs a thread
+   * @param names the names that it asked for; the outage may be that of any of them
+   * @param from the beginning of the call
+   * @param timeout the outage time-out
+   * @param blocking whether the call fails at once; a future needs a thread for that
    */
   public void requireNotEarly(
       Machine machine,
@@ -103,10 +101,10 @@ public final class OutageCheck {
     long since =
         names.stream().mapToLong(name -> requests(machine, name).outageSince).max().orElseThrow();
     // A set releases its members before it fails.
-    long most = timeout + maxPause + (names.size() > 1 ? 2 : 1) * requestTimeout;
+    long bound = timeout + maxPause + (names.size() > 1 ? 2 : 1) * requestTimeout;
     long late =
         machine.lateness(Math.max(from, since), scheduler.now())
-            - machine.trueNanos(most)
+            - machine.trueNanos(bound)
             - machine.tolerance();
     if (late > 0) {
       scheduler.fail(

@@ -17,7 +17,7 @@ public final class RenewalCheck {
 
   private final Scheduler scheduler;
 
-  /** When the last confirmed renewal was requested, by machine, name and number of the grant. */
+  /** The time of the last confirmed request, by machine, name and number of the grant. */
   private final Map<List<Object>, Long> confirmedRequests = new HashMap<>();
 
   RenewalCheck(Scheduler scheduler) {
@@ -31,12 +31,13 @@ public final class RenewalCheck {
   }
 
   /** Fails if none of the lease's renewals that were requested since then has been confirmed. */
-  public void requireConfirmed(Held lease, long from) {
+  public void requireConfirmed(ObservedLease lease, long from) {
     Long last =
         confirmedRequests.get(
             List.of(lease.machine.name(), lease.name, lease.token / Grant.LEASES_PER_GRANT));
     if (last == null || last < from) {
-      String none = last == null ? "none" : "none since " + (from - last) / MS + " ms before";
+      String none =
+          last == null ? "none" : "none since " + (from - last) / MS + " ms before the call";
       lease.require(
           false,
           "LEASE-02",

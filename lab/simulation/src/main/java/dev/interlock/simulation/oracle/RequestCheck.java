@@ -8,15 +8,13 @@ import java.util.HashMap;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Checks when and for how long a client asks the store, for the caller and the time that it has.
- */
+/** Checks the time and the deadline of each request to the store against those of its caller. */
 public final class RequestCheck {
 
   private static final long MS = 1_000_000;
 
-  /** How late a thread may send its last request. */
-  private static final long ASKED_LATE = 50 * MS;
+  /** The lateness that is tolerated for the last request of a thread. */
+  private static final long MAX_LATENESS = 50 * MS;
 
   private final Scheduler scheduler;
   private final Map<String, Call> calls = new HashMap<>();
@@ -26,48 +24,47 @@ public final class RequestCheck {
     this.scheduler = scheduler;
   }
 
-  /** An acquisition, which the store knows by its holder's label. */
+  /** An acquisition, identified by its holder's label. */
   private static final class Call {
     final long since;
     final long latest;
-    final long least;
+    final long minRequestTime;
     long endedAt = Journal.NEVER;
 
     /**
-     * The thread that asked last, and the deadline for giving up what it was granted; 0 before
-     * that.
+     * The thread that sent the last request, and its deadline for undoing it; 0 until it undoes it.
      */
-    @Nullable Thread asker;
+    @Nullable Thread lastThread;
 
-    long givenUpUntil;
+    long releaseDeadline;
     int renewals;
     long lateSince;
     int lateGrants;
 
-    Call(long since, long latest, long least) {
+    Call(long since, long latest, long minRequestTime) {
       this.since = since;
       this.latest = latest;
-      this.least = least;
+      this.minRequestTime = minRequestTime;
     }
 
-    /** Whether the current thread performs it. */
+    /** {@return whether the current thread performs the acquisition} */
     boolean isUnderWayHere() {
-      return asker == Thread.currentThread() && endedAt == Journal.NEVER;
+      return lastThread == Thread.currentThread() && endedAt == Journal.NEVER;
     }
   }
 
   /**
-   * Records that an operation begins.
+   * Records the start of an operation.
    *
-   * @param latest when its last request must have ended, by the machine's clock; or never
-   * @param least the least time for each of its requests, if that much is left
+   * @param latest the latest end of its last request, by the machine's clock; or NEVER
+   * @param minRequestTime the least time for each of its requests, if that much time is left
    */
-  public void begins(String label, long latest, long least) {
-    calls.put(label, new Call(scheduler.now(), latest, least));
+  public void recordStart(String label, long latest, long minRequestTime) {
+    calls.put(label, new Call(scheduler.now(), latest, minRequestTime));
   }
 
-  /** Records that it has returned, or that its future was completed. */
-  public void ends(String label) {
+  /** Records that an operation has returned, or that its future was completed. */
+  public void recordEnd(String label) {
     Call call = calls.get(label);
     if (call != null && call.endedAt == Journal.NEVER) {
       call.endedAt = scheduler.now();
@@ -75,84 +72,86 @@ public final class RequestCheck {
   }
 
   /** Checks the time of a request for a lock. */
-  public void asks(Machine machine, Claim claim, Deadline deadline) {
+  public void checkRequest(Machine machine, Claim claim, Deadline deadline) {
     Call call = calls.get(claim.label());
     if (call == null) {
       return;
     }
-    call.asker = Thread.currentThread();
-    call.givenUpUntil = 0;
+    call.lastThread = Thread.currentThread();
+    call.releaseDeadline = 0;
     long now = scheduler.now();
     if (call.latest != Journal.NEVER) {
-      long allowed = call.latest + machine.stopped(call.since, now);
-      long over = machine.monotonic() - allowed;
-      if (over > ASKED_LATE) {
+      long allowed = call.latest + machine.stoppedTime(call.since, now);
+      long overdue = machine.monotonic() - allowed;
+      if (overdue > MAX_LATENESS) {
         scheduler.fail(
-            "WAIT-02", claim + ": asked for " + over / MS + " ms after its caller's time was over");
+            "WAIT-02",
+            claim + ": requested " + overdue / MS + " ms after its caller's time was over");
       }
-      long beyond = deadline.nanos() - allowed;
-      if (beyond > ASKED_LATE) {
+      long excess = deadline.nanos() - allowed;
+      if (excess > MAX_LATENESS) {
         scheduler.fail(
             "budget",
-            claim + ": may be asked for " + beyond / MS + " ms longer than its caller has");
+            claim + ": the request may take " + excess / MS + " ms longer than its caller has");
       }
     }
     long here = machine.monotonic();
-    long left = call.latest == Journal.NEVER ? Journal.NEVER : call.latest - here;
-    long less = Math.min(call.least, left) - (deadline.nanos() - here);
-    if (less > ASKED_LATE && machine.stopped(call.since, now) == 0) {
+    long remaining = call.latest == Journal.NEVER ? Journal.NEVER : call.latest - here;
+    long shortfall = Math.min(call.minRequestTime, remaining) - (deadline.nanos() - here);
+    if (shortfall > MAX_LATENESS && machine.stoppedTime(call.since, now) == 0) {
       scheduler.fail(
-          "budget", claim + ": is asked for " + less / MS + " ms less than its caller may expect");
+          "budget",
+          claim + ": the request has " + shortfall / MS + " ms less than its caller may expect");
     }
     if (call.endedAt != Journal.NEVER
         && machine.lateness(call.endedAt, now) > machine.tolerance()) {
-      scheduler.fail("WAIT-08", claim + ": asked for after its end");
+      scheduler.fail("WAIT-08", claim + ": requested after its call had ended");
     }
   }
 
   /** Counts renewals before the grant of a set. */
-  public void renews(Claim claim) {
+  public void recordRenewal(Claim claim) {
     Call call = calls.get(claim.label());
     if (call != null && call.isUnderWayHere()) {
       call.renewals++;
     }
   }
 
-  /** Checks the time of a release: all of a set share the time of one request. */
-  public void releases(Claim claim, Deadline deadline) {
+  /** Checks the deadline of a release: all members of a set share the time of one request. */
+  public void checkRelease(Claim claim, Deadline deadline) {
     Call call = calls.get(claim.label());
-    boolean givesUp = call != null && call.isUnderWayHere();
-    Call whole = givesUp ? call : releases.get(Thread.currentThread());
-    if (whole == null) {
+    boolean undoes = call != null && call.isUnderWayHere();
+    Call operation = undoes ? call : releases.get(Thread.currentThread());
+    if (operation == null) {
       return;
     }
-    if (whole.givenUpUntil == 0) {
-      whole.givenUpUntil = deadline.nanos();
-    } else if (deadline.nanos() - whole.givenUpUntil > ASKED_LATE) {
+    if (operation.releaseDeadline == 0) {
+      operation.releaseDeadline = deadline.nanos();
+    } else if (deadline.nanos() - operation.releaseDeadline > MAX_LATENESS) {
       scheduler.fail(
-          givesUp ? "WAIT-02" : "REL-02",
-          "%s: all may be given up for %d ms longer than one"
-              .formatted(claim, (deadline.nanos() - whole.givenUpUntil) / MS));
+          undoes ? "WAIT-02" : "REL-02",
+          "%s: the release of all members may take %d ms longer than that of one"
+              .formatted(claim, (deadline.nanos() - operation.releaseDeadline) / MS));
     }
   }
 
-  /** Records that the current thread begins to release a lease. */
-  public void beginsRelease() {
+  /** Records that the current thread begins a release. */
+  public void recordReleaseStart() {
     releases.put(Thread.currentThread(), new Call(scheduler.now(), Journal.NEVER, 0));
   }
 
-  public void endsRelease() {
+  public void recordReleaseEnd() {
     releases.remove(Thread.currentThread());
   }
 
-  /** How often the operation has renewed the members of a set before its grant. */
+  /** {@return how often the operation renewed the members of a set before its grant} */
   public int renewals(String label) {
     Call call = calls.get(label);
     return call == null ? 0 : call.renewals;
   }
 
-  /** Checks that a client whose grants arrive too late asks less and less often. */
-  public void grantedLate(Claim claim) {
+  /** Checks that a client whose grants arrive too late asks more and more rarely. */
+  public void checkLateGrant(Claim claim) {
     Call call = calls.get(claim.label());
     if (call == null) {
       return;
@@ -162,7 +161,8 @@ public final class RequestCheck {
     }
     long pause = Math.min(2_000 * MS, claim.ttl().toNanos() / 10) / 2;
     if (call.lateGrants > 15 + (scheduler.now() - call.lateSince) / pause) {
-      scheduler.fail("backoff", claim + ": asked for again and again, " + call.lateGrants);
+      scheduler.fail(
+          "backoff", claim + ": requested too often, " + call.lateGrants + " late grants");
     }
   }
 }

@@ -1,4 +1,4 @@
-/** What happened in a world, and the checks whether that is allowed. */
+/** The journal of a world, and the checks of what it records. */
 @NullMarked
 package dev.interlock.simulation.oracle;
 

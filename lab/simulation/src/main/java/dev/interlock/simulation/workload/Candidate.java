@@ -4,10 +4,10 @@ import dev.interlock.LeaderElection;
 import dev.interlock.Lease;
 import dev.interlock.LockException;
 import dev.interlock.simulation.machine.Machine;
-import dev.interlock.simulation.oracle.Held;
 import dev.interlock.simulation.oracle.Journal;
+import dev.interlock.simulation.oracle.ObservedLease;
 import dev.interlock.simulation.workload.Plan.Ending;
-import dev.interlock.simulation.workload.Plan.Keeping;
+import dev.interlock.simulation.workload.Plan.LeaseOptions;
 import dev.interlock.simulation.workload.Plan.Op;
 import dev.interlock.simulation.workload.Plan.Treatment;
 import dev.interlock.spi.Share;
@@ -15,17 +15,17 @@ import java.util.List;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
-/** A candidacy of a program: what it does as the leader, and the checks of its guarantees. */
+/** A candidate of an election, with its work as the leader and the checks of its guarantees. */
 public final class Candidate implements LeaderElection.LeaderWork {
 
   private static final long MS = 1_000_000;
 
-  /** Holds a lease as its program does; false if it was lost before the time is over. */
+  /** Holds a lease as its program does; returns false if it was lost before the time was over. */
   interface Holding {
-    boolean hold(Op op, Lease lease, List<Held> held) throws InterruptedException;
+    boolean hold(Op op, Lease lease, List<ObservedLease> current) throws InterruptedException;
   }
 
-  private final Surroundings world;
+  private final ProgramContext world;
   private final Journal journal;
   private final Machine machine;
   private final Op op;
@@ -36,31 +36,31 @@ public final class Candidate implements LeaderElection.LeaderWork {
 
   private LeaderElection.@Nullable Candidacy candidacy;
 
-  /** While the work is in progress. */
-  private @Nullable Held held;
+  /** The leadership whose work is in progress. */
+  private @Nullable ObservedLease current;
 
   private int calls;
 
-  /** Since when it campaigns. */
-  private long since;
+  /** The time since which it campaigns. */
+  private long campaignsSince;
 
-  /** Since when it has been seen to lead without its work being called. */
+  /** The time since which it leads without a call of its work. */
   private long idleSince = Journal.NEVER;
 
   private boolean withdrawn;
 
-  /** When it was closed first; all closes wait until the same time. */
+  /** The time of the first call of close(); all calls wait until the same time. */
   private long closingSince = Journal.NEVER;
 
   private boolean closed;
 
   /**
-   * Makes one that does not stand yet.
+   * Creates a candidate that does not stand yet.
    *
-   * @param maxHold how long it may lead; zero if there is no limit
+   * @param maxHold the longest time that it may lead; zero if there is no limit
    */
   Candidate(
-      Surroundings world,
+      ProgramContext world,
       Machine machine,
       Op op,
       String label,
@@ -83,31 +83,31 @@ public final class Candidate implements LeaderElection.LeaderWork {
 
   /** Stands until the work has been called several times, or the client is closed. */
   void stand(LeaderElection election) throws InterruptedException {
-    since = world.now();
-    LeaderElection.Candidacy standing = election.start(this);
-    candidacy = standing;
-    long most = 1 + op.patience() % 3;
+    campaignsSince = world.now();
+    LeaderElection.Candidacy started = election.start(this);
+    candidacy = started;
+    long maxCalls = 1 + op.patience() % 3;
     try {
-      while (calls < most && !withdrawn && isClientOpen.getAsBoolean()) {
-        look(standing);
+      while (calls < maxCalls && !withdrawn && isClientOpen.getAsBoolean()) {
+        checkProgress(started);
         machine.pause(50 * MS);
       }
     } finally {
       if (op.ending() == Ending.ELSEWHERE) {
-        machine.run("closer", () -> close(standing));
+        machine.run("closer", () -> close(started));
       }
-      close(standing);
+      close(started);
       if (op.ending() == Ending.TWICE) {
-        close(standing);
+        close(started);
       }
     }
   }
 
-  private void look(LeaderElection.Candidacy standing) {
-    if (standing.failure().orElse(null) instanceof LockException problem) {
-      world.unavailable(op, problem);
+  private void checkProgress(LeaderElection.Candidacy started) {
+    if (started.failure().orElse(null) instanceof LockException problem) {
+      world.checkUnavailability(op, problem);
     }
-    if (!standing.isLeader() || held != null) {
+    if (!started.isLeader() || current != null) {
       idleSince = Journal.NEVER;
     } else if (idleSince == Journal.NEVER) {
       idleSince = world.now();
@@ -116,73 +116,75 @@ public final class Candidate implements LeaderElection.LeaderWork {
     }
   }
 
-  private void close(LeaderElection.Candidacy standing) {
+  private void close(LeaderElection.Candidacy started) {
     long from = world.now();
     closingSince = Math.min(closingSince, from);
-    withdraws();
-    standing.close();
+    recordWithdrawal();
+    started.close();
     closed = true;
     long ttl = world.plan().setting().ttl();
-    long patience =
-        (op.keeping() == Plan.Keeping.BRIEF ? ttl / 4 : ttl)
+    long closeLimit =
+        (op.options() == Plan.LeaseOptions.SHORT_TTL ? ttl / 4 : ttl)
             + world.plan().setting().requestTimeout();
-    if (held != null && world.now() - closingSince + MS < machine.trueNanos(patience)) {
+    if (current != null && world.now() - closingSince + MS < machine.trueNanos(closeLimit)) {
       fail("ELECT-05", "closing did not wait for the work");
     }
-    machine.requireInTime("ELECT-05", label + ": close()", Math.max(from, since), patience);
+    machine.requireInTime(
+        "ELECT-05", label + ": close()", Math.max(from, campaignsSince), closeLimit);
   }
 
-  private void withdraws() {
+  private void recordWithdrawal() {
     withdrawn = true;
-    if (held != null) {
-      held.releasing();
+    if (current != null) {
+      current.recordReleaseCall();
     }
   }
 
   @Override
   public void lead(Lease lease) throws InterruptedException {
-    if (held != null) {
+    if (current != null) {
       fail("ELECT-01", "its work is called before the last call has ended");
     }
     if (closed) {
       fail("ELECT-05", "its work is called after it was closed");
     }
     idleSince = Journal.NEVER;
-    Held mine =
-        journal.granted(machine, lease.name(), Share.EXCLUSIVE, lease.fencingToken(), since, lease);
-    held = mine;
-    mine.renews = op.keeping() != Keeping.FIXED;
+    ObservedLease leadership =
+        journal.recordGrant(
+            machine, lease.name(), Share.EXCLUSIVE, lease.fencingToken(), campaignsSince, lease);
+    current = leadership;
+    leadership.renews = op.options() != LeaseOptions.NOT_RENEWED;
     if (maxHold > 0) {
-      mine.mustEndBy = world.now() + machine.trueNanos(maxHold);
+      leadership.mustEndBy = world.now() + machine.trueNanos(maxHold);
     }
-    mine.require(
-        mine.leftAtFirst > 0
+    leadership.require(
+        leadership.initialValidity > 0
             || withdrawn
             || !isClientOpen.getAsBoolean()
-            || machine.stopped(since, world.now()) > 0,
+            || machine.stoppedTime(campaignsSince, world.now()) > 0,
         "ELECT-01",
         "lost when the work is called");
-    mine.listen(lease, op.listener());
+    leadership.addListeners(lease, op.listener());
     try {
-      work(lease, mine);
+      work(lease, leadership);
     } finally {
-      mine.releasing();
-      journal.holderCheck.worked(mine);
-      held = null;
-      since = world.now();
+      leadership.recordReleaseCall();
+      journal.holderCheck.checkLeaderWork(leadership);
+      current = null;
+      campaignsSince = world.now();
       calls++;
     }
   }
 
-  private void work(Lease lease, Held mine) throws InterruptedException {
+  private void work(Lease lease, ObservedLease leadership) throws InterruptedException {
     try {
-      if (!holding.hold(op, lease, List.of(mine))) {
-        awaitInterrupt(mine);
+      if (!holding.hold(op, lease, List.of(leadership))) {
+        awaitInterrupt(leadership);
         return;
       }
     } catch (InterruptedException e) {
-      mine.require(!lease.isHeld(), "ELECT-02", "leads, but its work was interrupted");
-      mine.releasing();
+      leadership.require(!lease.isHeld(), "ELECT-02", "leads, but its work was interrupted");
+      leadership.recordReleaseCall();
       if (op.again()) {
         machine.block(op.patience());
       }
@@ -195,25 +197,25 @@ public final class Candidate implements LeaderElection.LeaderWork {
       case AWAIT, COMPLETE -> {}
       case FAIL -> throw new IllegalArgumentException("work that fails");
       case TIME_OUT -> {
-        mine.releasing();
-        mine.released(lease.release());
+        leadership.recordReleaseCall();
+        leadership.recordRelease(lease.release());
       }
       case CANCEL -> {
-        withdraws();
+        recordWithdrawal();
         if (candidacy != null) {
           candidacy.close();
-          mine.require(!lease.isHeld(), "ELECT-05", "held, though its candidate has withdrawn");
+          leadership.require(!lease.isHeld(), "ELECT-05", "held after its candidate has withdrawn");
         }
       }
     }
   }
 
-  /** Fails unless the work, whose lease is not held, is interrupted. */
-  private void awaitInterrupt(Held mine) throws InterruptedException {
+  /** Waits for the interrupt after a loss, and fails if it does not come. */
+  private void awaitInterrupt(ObservedLease leadership) throws InterruptedException {
     long from = world.now();
     while (machine.lateness(from, world.now()) <= machine.tolerance()) {
       machine.pause(50 * MS);
     }
-    mine.require(false, "ELECT-02", "not held, but its work was not interrupted");
+    leadership.require(false, "ELECT-02", "not held, but its work was not interrupted");
   }
 }

@@ -9,12 +9,12 @@ import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** A listener of an election that checks what is reported to it. */
+/** A listener of an election that checks its calls. */
 public final class Observer implements Consumer<Optional<Leader>> {
 
   private static final long MS = 1_000_000;
 
-  private final Surroundings world;
+  private final ProgramContext world;
   private final Machine machine;
   private final String name;
   private final int behaviour;
@@ -25,8 +25,8 @@ public final class Observer implements Consumer<Optional<Leader>> {
   /** The number of the last leader's grant; 0 if nobody leads, negative before the first call. */
   private long lastGrant = -1;
 
-  /** A leader whose grant has a lower number must not be reported any more. */
-  private long lowestGrant;
+  /** The lowest number of a grant whose leader may still be reported. */
+  private long minGrant;
 
   private boolean calling;
   private boolean closed;
@@ -34,9 +34,9 @@ public final class Observer implements Consumer<Optional<Leader>> {
   /**
    * Creates an observer that does not observe yet.
    *
-   * @param behaviour 1 throws, 2 blocks
+   * @param behaviour 1 for a listener that throws, 2 for one that blocks
    */
-  public Observer(Surroundings world, Machine machine, String name, int behaviour) {
+  public Observer(ProgramContext world, Machine machine, String name, int behaviour) {
     this.world = world;
     this.machine = machine;
     this.name = name;
@@ -44,7 +44,7 @@ public final class Observer implements Consumer<Optional<Leader>> {
   }
 
   public Observer begin(LockClient client) {
-    lowestGrant = world.isTokenOfStore() ? world.journal().holderCheck.newestGrant(name) : 0;
+    minGrant = world.isTokenOfStore() ? world.journal().holderCheck.newestGrant(name) : 0;
     registration = client.election(name).observe(this);
     return this;
   }
@@ -64,7 +64,7 @@ public final class Observer implements Consumer<Optional<Leader>> {
 
   @Override
   public void accept(Optional<Leader> leader) {
-    long now =
+    long grant =
         leader.isEmpty()
             ? 0
             : leader.get().fencingToken().orElse(Grant.LEASES_PER_GRANT) / Grant.LEASES_PER_GRANT;
@@ -72,13 +72,13 @@ public final class Observer implements Consumer<Optional<Leader>> {
     require(!calling, "a listener was called again during a call");
     require(lastGrant < 0 || !leader.equals(last), "a listener was called twice with " + leader);
     require(
-        now == 0 || now >= lowestGrant,
-        "a listener was called with " + now + " after a later leader");
-    if (now != 0 && world.isTokenOfStore()) {
-      lowestGrant = now + 1;
+        grant == 0 || grant >= minGrant,
+        "a listener was called with " + grant + " after a later leader");
+    if (grant != 0 && world.isTokenOfStore()) {
+      minGrant = grant + 1;
     }
     last = leader;
-    lastGrant = now;
+    lastGrant = grant;
     world.journal().note(machine, "call of " + this);
     if (behaviour == 1) {
       throw new IllegalArgumentException("an observer that throws");
@@ -93,8 +93,8 @@ public final class Observer implements Consumer<Optional<Leader>> {
     return lastGrant >= 0;
   }
 
-  /** Whether the last leader reported is the one with this token; 0 for none. */
-  public boolean knows(String election, long token) {
+  /** {@return whether the last reported leader has this token; 0 for no leader} */
+  public boolean isInformedOf(String election, long token) {
     return !election.equals(name)
         || (world.isTokenOfStore()
             ? lastGrant == token / Grant.LEASES_PER_GRANT

@@ -1,7 +1,7 @@
 package dev.interlock.simulation.workload;
 
 import dev.interlock.LockKind;
-import dev.interlock.simulation.oracle.Held;
+import dev.interlock.simulation.oracle.ObservedLease;
 import dev.interlock.spi.Share;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -15,14 +15,14 @@ import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The operations and faults of a world. Made from a seed; parts can be left out to find what a
- * failure needs.
+ * The operations and faults of a world, made from a seed. Parts can be left out to find those that
+ * a failure needs.
  */
 public record Plan(
     long seed,
     Store store,
     Setting setting,
-    List<List<List<Op>>> programs, // by client, then thread
+    List<List<List<Op>>> programs, // by client, then by thread
     List<PlannedFault> faults) {
 
   private boolean has(Predicate<Op> property) {
@@ -45,16 +45,16 @@ public record Plan(
   /**
    * Durations in nanoseconds.
    *
-   * @param uses what each name is used as, by its smallest share
+   * @param uses the smallest share of each name, which tells its kind
    * @param outside whether there are faults outside of the failure model
-   * @param queueing whether each client has single waiters, whose order is checked
-   * @param inTurns whether each client has one thread and there are no faults, so that it is
-   *     checked how long readers and writers wait for each other
+   * @param queueing whether each client has one waiter for a name, so that their order is checked
+   * @param inTurns whether each client has one thread and there are no faults, so that the turns of
+   *     readers and writers are checked
    * @param silent whether the only faults are connections that fall silent
-   * @param countsFromReply whether the backend counts validity from the reply, so that the client
-   *     has to correct it
+   * @param countsFromReply whether the backend counts validity from the reply, which the client
+   *     must correct
    * @param maxHold the maximum hold time of locks without options; 0 if there is none
-   * @param locksAtClose how many locks each client holds when it is closed at the end
+   * @param locksAtClose the number of locks that each client holds when it is closed at the end
    */
   public record Setting(
       List<Share> uses,
@@ -96,7 +96,7 @@ public record Plan(
           length);
     }
 
-    /** The names of exclusive locks, of which sets consist. */
+    /** {@return the names of exclusive locks, of which sets consist} */
     List<String> namesOfLocks() {
       return IntStream.range(0, uses.size())
           .filter(i -> uses.get(i).isExclusive())
@@ -148,8 +148,8 @@ public record Plan(
       return name().contains("ASYNC");
     }
 
-    /** How it acquires what it acquires, be that a lock, a view of a lock, or a set of locks. */
-    Kind way() {
+    /** {@return the kind of acquisition, without regard to views, sets and campaigns} */
+    Kind basicKind() {
       return switch (this) {
         case VIEW, SET, CAMPAIGN -> ACQUIRE;
         case VIEW_TRY, SET_TRY -> TRY;
@@ -161,7 +161,7 @@ public record Plan(
     }
   }
 
-  /** How the program ends a pending future. */
+  /** The way in which the program ends a pending future, or the work of a candidate ends. */
   enum Treatment {
     AWAIT,
     CANCEL,
@@ -170,7 +170,7 @@ public record Plan(
     FAIL
   }
 
-  /** How a lease is released. */
+  /** The way in which a lease ends. */
   enum Ending {
     RELEASE,
     ELSEWHERE,
@@ -178,51 +178,52 @@ public record Plan(
     FORGET
   }
 
-  /** How a lease is kept. */
-  enum Keeping {
+  /** The options of a lease. */
+  enum LeaseOptions {
     RENEWED,
-    FIXED,
-    /** Not renewed, and with a shorter TTL than others. */
-    BRIEF,
+    NOT_RENEWED,
+    /** Not renewed, with a shorter TTL than others. */
+    SHORT_TTL,
     MAX_HOLD,
     MIN_HOLD,
-    IMPATIENT,
-    /** By the options of the client. */
+    WAIT_TIMEOUT,
+    /** The options of the client. */
     DEFAULT
   }
 
-  /** One thing that a thread does. */
+  /** An operation of a thread. */
   public record Op(
       Kind kind,
       int name,
       Share share,
-      Keeping keeping,
+      LeaseOptions options,
       Treatment treatment,
       Ending ending,
       long patience,
       long hold,
       boolean renews,
-      boolean looks, // whether it checks the lease, or waits for the signal of its loss
+      boolean checksValidity, // or else waits for the signal of its loss
       int listener, // 1 throws, 2 blocks
-      boolean again, // tries to acquire again what it holds, or works on when it has lost it
+      boolean again, // tries to acquire the lock again, or works on after a loss
       long pause) {
     /**
-     * The same as a wait of the program's thread, which has released the name before it waits for
-     * it again.
+     * Returns the operation as a blocking wait, whose thread has released the name before it waits
+     * for it again.
      *
-     * @param often whether it soon does
+     * @param often whether the thread waits again soon
      */
     Op inOrder(boolean often) {
       Kind wait = kind == Kind.ACQUIRE || kind.isAsync() ? Kind.ACQUIRE : Kind.TIMED;
-      long rest = often ? Math.min(pause, 50 * MS) : pause;
-      return with(wait, name, share, Keeping.RENEWED, Ending.RELEASE, hold, false, rest);
+      long shorterPause = often ? Math.min(pause, 50 * MS) : pause;
+      return with(
+          wait, name, share, LeaseOptions.RENEWED, Ending.RELEASE, hold, false, shorterPause);
     }
 
     private Op with(
         Kind newKind,
         int newName,
         Share newShare,
-        Keeping newKeeping,
+        LeaseOptions newKeeping,
         Ending newEnding,
         long newHold,
         boolean newAgain,
@@ -237,19 +238,19 @@ public record Plan(
           patience,
           newHold,
           renews,
-          looks,
+          checksValidity,
           listener,
           newAgain,
           newPause);
     }
 
     /**
-     * The same on a name of some kind.
+     * Returns the operation with a share of its name.
      *
-     * @param uses what the names are used as
-     * @param oneInHeavy one in so many is a writer, or takes several permits
-     * @param disagrees whether some use names as what they are not
-     * @param ordered whether the order of waiters is checked, so that leases only end by a release
+     * @param uses the smallest shares of the names
+     * @param oneInHeavy one operation in so many is a writer, or takes several permits
+     * @param disagrees whether some operations use a name as a wrong kind
+     * @param ordered whether the order of waiters is checked, so that leases end only by a release
      */
     Op withShare(
         List<Share> uses,
@@ -258,8 +259,8 @@ public record Plan(
         boolean ordered,
         long ttl,
         SplittableRandom random) {
-      int which = name % uses.size();
-      Share use = uses.get(which);
+      int newName = name % uses.size();
+      Share use = uses.get(newName);
       if (disagrees && random.nextInt(40) == 0) {
         use = uses.get(random.nextInt(uses.size()));
         use = use.isExclusive() ? Share.READ : Share.EXCLUSIVE;
@@ -272,25 +273,26 @@ public record Plan(
             case SEMAPHORE ->
                 Share.ofSemaphore(heavy ? 1 + random.nextInt(use.capacity()) : 1, use.capacity());
           };
-      boolean ofSet = kind.isOfSet() && uses.stream().anyMatch(Share::isExclusive);
-      boolean noView = kind.isView() && share.kind() == LockKind.SEMAPHORE;
-      // Others may have a part in what a reader or a permit is granted, so it may end in any way.
-      Keeping other = random.nextBoolean() ? Keeping.MAX_HOLD : Keeping.BRIEF;
-      boolean changed = !share.isWhole() && keeping == Keeping.RENEWED && random.nextInt(5) == 0;
-      boolean lasting = !share.isWhole() && !kind.isOfSet() && random.nextInt(6) == 0;
+      boolean isSet = kind.isOfSet() && uses.stream().anyMatch(Share::isExclusive);
+      boolean isViewOfPermits = kind.isView() && share.kind() == LockKind.SEMAPHORE;
+      // Other leases may share the grant of a reader or permit, so this one may end in any way.
+      LeaseOptions other = random.nextBoolean() ? LeaseOptions.MAX_HOLD : LeaseOptions.SHORT_TTL;
+      boolean changed =
+          !share.isWhole() && options == LeaseOptions.RENEWED && random.nextInt(5) == 0;
+      boolean isLong = !share.isWhole() && !kind.isOfSet() && random.nextInt(6) == 0;
       boolean twice = share.kind() == LockKind.SEMAPHORE && !ordered && random.nextInt(6) == 0;
       return with(
-          (kind.isOfSet() && !ofSet) || noView ? kind.way() : kind,
-          which,
-          ofSet ? uses.get(which) : share,
-          changed && !ordered ? other : keeping,
+          (kind.isOfSet() && !isSet) || isViewOfPermits ? kind.basicKind() : kind,
+          newName,
+          isSet ? uses.get(newName) : share,
+          changed && !ordered ? other : options,
           twice ? Ending.TWICE : ending,
-          lasting ? upTo(random, 2 * ttl) : hold,
+          isLong ? upTo(random, 2 * ttl) : hold,
           again,
           pause);
     }
 
-    /** The same, or in its place a campaign, a candidacy or an observer. */
+    /** Returns the operation, or a campaign, a candidacy or an observer in its place. */
     Op withElection(long ttl, SplittableRandom random) {
       boolean campaigns = random.nextBoolean() && !kind.isOfSet() && !kind.isView();
       Kind other =
@@ -305,18 +307,18 @@ public record Plan(
                   default -> kind;
                 };
           };
-      boolean stands = other == Kind.STAND;
-      boolean limited = keeping == Keeping.FIXED || keeping == Keeping.MAX_HOLD;
-      Keeping kept = stands && !limited ? Keeping.RENEWED : keeping;
-      long held = stands && random.nextInt(4) == 0 ? upTo(random, 2 * ttl) : hold;
-      boolean more = stands ? random.nextInt(3) == 0 : again && !other.isCampaign();
-      return with(other, name, share, kept, ending, held, more, pause);
+      boolean isStanding = other == Kind.STAND;
+      boolean limited = options == LeaseOptions.NOT_RENEWED || options == LeaseOptions.MAX_HOLD;
+      LeaseOptions newOptions = isStanding && !limited ? LeaseOptions.RENEWED : options;
+      long newHold = isStanding && random.nextInt(4) == 0 ? upTo(random, 2 * ttl) : hold;
+      boolean newAgain = isStanding ? random.nextInt(3) == 0 : again && !other.isCampaign();
+      return with(other, name, share, newOptions, ending, newHold, newAgain, pause);
     }
 
     @Override
     public String toString() {
-      StringBuilder text = new StringBuilder(kind + " " + Plan.name(name) + " " + keeping);
-      text.append(share.isExclusive() ? "" : " " + Held.use(share));
+      StringBuilder text = new StringBuilder(kind + " " + Plan.name(name) + " " + options);
+      text.append(share.isExclusive() ? "" : " " + ObservedLease.describe(share));
       text.append(" patience ").append(patience / 1_000_000).append(" ms, ").append(treatment);
       text.append(", hold ").append(hold / 1_000_000).append(" ms, ").append(ending);
       return text + (listener == 1 ? ", throws" : listener == 2 ? ", blocks" : "");
@@ -326,9 +328,9 @@ public record Plan(
   /** Kinds of faults. */
   public enum FaultKind {
     STOP,
-    STOPS,
+    RANDOM_STOPS,
     SLEEP,
-    NAPS,
+    SHORT_SLEEPS,
     DIE,
     NO_THREADS,
     CLOSE,
@@ -339,7 +341,7 @@ public record Plan(
     HOLD_REPLIES,
     SILENCE,
     SLOW,
-    LATE,
+    LATE_GRANTS,
     SERVER_STOP,
     SERVER_RESTART,
     SERVER_EMPTY,
@@ -349,7 +351,7 @@ public record Plan(
 
   /** One fault and its target. */
   public record PlannedFault(
-      FaultKind kind, long at, int client, int thread, int server, long lasting) {}
+      FaultKind kind, long at, int client, int thread, int server, long duration) {}
 
   public int clients() {
     return programs.size();
@@ -367,27 +369,27 @@ public record Plan(
     return programs.stream().flatMap(List::stream).mapToInt(List::size).sum();
   }
 
-  /** The name of a lock. */
+  /** {@return the name of a lock} */
   public static String name(int number) {
     return String.valueOf((char) ('a' + number));
   }
 
-  /** Whether a name is used as two things. */
+  /** {@return whether a name is used as two kinds} */
   public boolean disagrees() {
     return has(op -> !op.share().agreesWith(setting.uses.get(op.name())));
   }
 
-  /** Whether leases are renewed by futures: in one world of eleven. */
+  /** {@return whether leases are renewed by futures, as in one world of eleven} */
   boolean renewsAsync() {
     return Math.floorMod(seed, 11) == 0;
   }
 
-  /** Whether there are candidates or observers. */
+  /** {@return whether there are candidates or observers} */
   public boolean hasElections() {
     return has(op -> op.kind() == Kind.STAND || op.kind() == Kind.OBSERVE);
   }
 
-  /** Whether locks are revoked or released by force. */
+  /** {@return whether locks are revoked or released by force} */
   public boolean takesAway() {
     return has(op -> op.kind() == Kind.REVOKE || op.kind() == Kind.FORCE);
   }
@@ -395,8 +397,8 @@ public record Plan(
   private static final long MS = 1_000_000;
 
   /**
-   * All clients of the memory backend read one clock, and call each other. So no machine sleeps,
-   * and none is stopped while monitors are held.
+   * The faults of worlds on the memory backend. Its clients read one clock and call each other, so
+   * no machine sleeps, and none is stopped while it holds monitors.
    */
   private static final Set<FaultKind> ON_MEMORY =
       EnumSet.of(
@@ -406,7 +408,7 @@ public record Plan(
           FaultKind.CLOSE,
           FaultKind.INTERRUPT);
 
-  /** The plan of a seed, on one of the model stores. */
+  /** Makes the plan of a seed, on one of the model stores. */
   public static Plan of(long seed) {
     return of(seed, storeOf(seed));
   }
@@ -415,7 +417,7 @@ public record Plan(
     return Store.values()[(int) Math.floorMod(seed, 3L)];
   }
 
-  /** The plan of a seed on the given store: of locks, of names of any kind, or with elections. */
+  /** Makes the plan of a seed: with locks, with names of any kind, or with elections. */
   public static Plan of(long seed, Store store) {
     Plan ofLocks = ofLocks(seed, store);
     SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 12);
@@ -426,15 +428,15 @@ public record Plan(
     };
   }
 
-  /** The plan of a seed, with exclusive locks only. */
+  /** Makes the plan of a seed with exclusive locks only. */
   public static Plan ofLocks(long seed) {
     return ofLocks(seed, storeOf(seed));
   }
 
-  /** The same plan, with readers, writers and permits in place of some exclusive locks. */
+  /** Returns the plan with readers, writers and permits in place of some exclusive locks. */
   private Plan withShares(SplittableRandom random) {
     List<Share> uses = new ArrayList<>();
-    // In some worlds all threads want one name, so that many of a client wait for it together.
+    // In some worlds all threads want one name, so that many threads of a client wait together.
     int names = random.nextInt(3) == 0 ? 1 : setting.names();
     for (int i = 0; i < names; i++) {
       boolean readWrite = store == Store.MAJORITY || random.nextBoolean();
@@ -448,7 +450,7 @@ public record Plan(
         store == Store.TTL && faults.isEmpty() && !takesAway() && random.nextBoolean();
     boolean ordered = setting.queueing || inTurns;
     boolean disagrees = random.nextInt(4) == 0 && !ordered;
-    // The order of waiters is checked only where a client has one waiter of a name.
+    // The order of waiters is checked only if each client has one waiter for a name.
     List<List<List<Op>>> some =
         ordered ? programs.stream().map(threads -> threads.subList(0, 1)).toList() : programs;
     List<List<List<Op>>> shared =
@@ -458,15 +460,15 @@ public record Plan(
                 (ordered ? op.inOrder(inTurns) : op)
                     .withShare(uses, oneInHeavy, disagrees, ordered, setting.ttl, random));
     Setting with = setting.with(uses, setting.queueing, inTurns);
-    List<PlannedFault> faultsLeft =
+    List<PlannedFault> remainingFaults =
         faults.stream().filter(fault -> fault.thread < shared.get(fault.client).size()).toList();
-    return new Plan(seed, store, with, shared, faultsLeft);
+    return new Plan(seed, store, with, shared, remainingFaults);
   }
 
-  /** The same plan, with candidates and observers in place of some operations. */
+  /** Returns the plan with candidates and observers in place of some operations. */
   private Plan withElections(SplittableRandom random) {
     List<List<List<Op>>> elections = changed(programs, op -> op.withElection(setting.ttl, random));
-    // Candidates are waiters beside those of the programs.
+    // Candidates are additional waiters, so the order of waiters is not checked.
     return new Plan(seed, store, setting.with(setting.uses, false, false), elections, faults);
   }
 
@@ -479,17 +481,17 @@ public record Plan(
     return changed;
   }
 
-  /** The plan of a seed on the given store, with exclusive locks only. */
+  /** Makes the plan of a seed on a store, with exclusive locks only. */
   public static Plan ofLocks(long seed, Store store) {
     SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 11);
-    boolean calm = random.nextInt(6) == 0;
-    // Single waiters only, some with short time-outs: locks must be granted in order of arrival.
-    boolean queueing = calm && (store == Store.QUEUE || store == Store.MEMORY);
-    // The model of a majority has tokens only while no lock is taken from its holder.
+    boolean undisturbed = random.nextInt(6) == 0;
+    // Each client has one waiter for a name, so locks must be granted in the order of arrival.
+    boolean queueing = undisturbed && (store == Store.QUEUE || store == Store.MEMORY);
     // Shows the cost of a single request that is never answered.
-    boolean silent = calm && store == Store.TTL && random.nextInt(3) != 0;
-    boolean outside = !calm && store != Store.MAJORITY && random.nextInt(7) == 0;
-    // With some TTLs a request that is not answered costs the lease.
+    boolean silent = undisturbed && store == Store.TTL && random.nextInt(3) != 0;
+    // The model of a majority has tokens only while no lock is taken from its holder.
+    boolean outside = !undisturbed && store != Store.MAJORITY && random.nextInt(7) == 0;
+    // With a short TTL, a request without an answer costs the lease.
     boolean tight = random.nextInt(silent ? 2 : 5) == 0;
     long ttl = (1_500 + random.nextInt(tight ? 1_000 : 6_500)) * MS;
     Setting setting =
@@ -512,7 +514,7 @@ public record Plan(
             random.nextInt(4) == 0 ? 60 : 0,
             (60_000 + random.nextInt(120_000)) * MS);
     int clients = 2 + random.nextInt(3);
-    // Some worlds mostly repeat one kind of operation, so that it races with itself.
+    // Some worlds repeat one kind of operation, so that it races with itself.
     Kind favourite = random.nextInt(3) == 0 ? Kind.values()[random.nextInt(13)] : null;
     List<List<List<Op>>> programs = new ArrayList<>();
     for (int client = 0; client < clients; client++) {
@@ -529,7 +531,7 @@ public record Plan(
       programs.add(threads);
     }
     List<PlannedFault> faults = new ArrayList<>();
-    if (!calm) {
+    if (!undisturbed) {
       int count = 4 + random.nextInt(20);
       for (int i = 0; i < count; i++) {
         faults.add(fault(random, setting, store, programs));
@@ -547,8 +549,8 @@ public record Plan(
     return new Plan(seed, store, setting, programs, faults);
   }
 
-  private static long upTo(SplittableRandom random, long most) {
-    return 1 + random.nextLong(Math.max(1, most));
+  private static long upTo(SplittableRandom random, long max) {
+    return 1 + random.nextLong(Math.max(1, max));
   }
 
   private static Op op(SplittableRandom random, Setting setting, @Nullable Kind favourite) {
@@ -574,26 +576,26 @@ public record Plan(
     } else if (rare <= 4 && setting.outside) {
       kind = Kind.FORCE;
     }
-    int how = random.nextInt(20);
-    Keeping keeping =
-        how < 13 || setting.queueing
-            ? Keeping.RENEWED
-            : how < 16
-                ? Keeping.FIXED
-                : how < 17
-                    ? (random.nextBoolean() ? Keeping.MAX_HOLD : Keeping.MIN_HOLD)
-                    : how < 18 ? Keeping.DEFAULT : Keeping.IMPATIENT;
+    int optionsDraw = random.nextInt(20);
+    LeaseOptions options =
+        optionsDraw < 13 || setting.queueing
+            ? LeaseOptions.RENEWED
+            : optionsDraw < 16
+                ? LeaseOptions.NOT_RENEWED
+                : optionsDraw < 17
+                    ? (random.nextBoolean() ? LeaseOptions.MAX_HOLD : LeaseOptions.MIN_HOLD)
+                    : optionsDraw < 18 ? LeaseOptions.DEFAULT : LeaseOptions.WAIT_TIMEOUT;
     Treatment treatment =
         random.nextInt(2) == 0
             ? Treatment.AWAIT
             : Treatment.values()[random.nextInt(Treatment.values().length)];
-    int end = random.nextInt(30);
+    int endingDraw = random.nextInt(30);
     Ending ending =
-        end == 0
+        endingDraw == 0
             ? Ending.FORGET
-            : end < 3 && !setting.silent
+            : endingDraw < 3 && !setting.silent
                 ? Ending.ELSEWHERE
-                : end == 3 ? Ending.TWICE : Ending.RELEASE;
+                : endingDraw == 3 ? Ending.TWICE : Ending.RELEASE;
     long hold =
         switch (random.nextInt(10)) {
           case 0 -> upTo(random, 3 * setting.ttl);
@@ -603,7 +605,7 @@ public record Plan(
     long patience = random.nextInt(2) == 0 ? upTo(random, 400 * MS) : upTo(random, 2 * setting.ttl);
     int name = random.nextInt(setting.names());
     if (favourite != null && favourite.isOfSet() && !kind.isOfSet() && random.nextInt(2) == 0) {
-      // Sets have most of their names, and wait for the last.
+      // Sets then hold most of their names, and wait for the last.
       name = setting.names() - 1;
       hold = upTo(random, setting.ttl);
     }
@@ -611,7 +613,7 @@ public record Plan(
         kind,
         name,
         Share.EXCLUSIVE,
-        keeping,
+        options,
         treatment,
         ending,
         patience,
@@ -623,10 +625,15 @@ public record Plan(
         upTo(random, random.nextInt(4) == 0 ? 3_000 * MS : 100 * MS));
   }
 
-  /** Several sleeps, each shorter than the session time-out, but longer than it together. */
+  /** Plans several sleeps, each shorter than the session time-out, but longer together. */
   private static PlannedFault naps(SplittableRandom random, Setting setting, int client) {
     return new PlannedFault(
-        FaultKind.NAPS, upTo(random, setting.length), client, 0, 0, 5 * setting.sessionTimeout);
+        FaultKind.SHORT_SLEEPS,
+        upTo(random, setting.length),
+        client,
+        0,
+        0,
+        5 * setting.sessionTimeout);
   }
 
   private static PlannedFault fault(
@@ -635,22 +642,24 @@ public record Plan(
     FaultKind kind = kinds[random.nextInt(kinds.length)];
     while ((store == Store.MEMORY && !ON_MEMORY.contains(kind))
         || (kind == FaultKind.SERVER_EMPTY && !setting.outside)
-        || ((kind == FaultKind.LEADER || kind == FaultKind.LATE || kind == FaultKind.NAPS)
+        || ((kind == FaultKind.LEADER
+                || kind == FaultKind.LATE_GRANTS
+                || kind == FaultKind.SHORT_SLEEPS)
             && store != Store.QUEUE)
         || (kind == FaultKind.DIE && random.nextInt(3) != 0)) {
       kind = kinds[random.nextInt(kinds.length)];
     }
     int client = random.nextInt(programs.size());
-    if (kind == FaultKind.NAPS) {
+    if (kind == FaultKind.SHORT_SLEEPS) {
       return naps(random, setting, client);
     }
-    long lasting =
+    long duration =
         switch (random.nextInt(3)) {
           case 0 -> upTo(random, 200 * MS);
           case 1 -> upTo(random, 3 * setting.ttl);
           default -> upTo(random, setting.ttl);
         };
-    // A client that can start no thread from the beginning on has none to fall back on.
+    // A client that can start no thread from the start has none to fall back on.
     boolean fromTheStart = kind == FaultKind.NO_THREADS && random.nextInt(4) == 0;
     return new PlannedFault(
         kind,
@@ -658,6 +667,6 @@ public record Plan(
         client,
         random.nextInt(programs.get(client).size()),
         store == Store.MAJORITY ? random.nextInt(3) : 0,
-        lasting);
+        duration);
   }
 }

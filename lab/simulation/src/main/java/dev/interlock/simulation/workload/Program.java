@@ -21,8 +21,8 @@ import dev.interlock.MultiLease;
 import dev.interlock.ReleaseOutcome;
 import dev.interlock.simulation.machine.Machine;
 import dev.interlock.simulation.model.TtlServer;
-import dev.interlock.simulation.oracle.Held;
 import dev.interlock.simulation.oracle.Journal;
+import dev.interlock.simulation.oracle.ObservedLease;
 import dev.interlock.simulation.workload.Plan.Ending;
 import dev.interlock.simulation.workload.Plan.Kind;
 import dev.interlock.simulation.workload.Plan.Op;
@@ -41,17 +41,17 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** One thread of one client: performs its operations in order. */
+/** A thread of a client, which performs its operations in order. */
 public final class Program implements Runnable {
 
   private static final long MS = 1_000_000;
-  private static final long LEAST_PER_REQUEST = 250 * MS;
-  private static final int CROWD = 20;
+  private static final long MIN_REQUEST_TIME = 250 * MS;
+  private static final int CROWD_SIZE = 20;
 
-  /** The number of permits that the engine lets pass a head: eight, and some at first. */
+  /** The number of permits that may overtake a head: eight, and some before its first request. */
   private static final int MAX_OVERTAKINGS = 16;
 
-  private final Surroundings world;
+  private final ProgramContext world;
   private final Plan.Setting setting;
   private final Journal journal;
   private final Machine machine;
@@ -59,21 +59,21 @@ public final class Program implements Runnable {
   private final List<Op> ops;
   private @Nullable Op current;
   private String label = "";
-  private int begun;
-  private boolean waits;
-  private boolean fenced;
-  private boolean defersReleases;
+  private int opNumber;
+  private boolean isInterruptible;
+  private boolean hasTokens;
+  private boolean storeDefersReleases;
   private boolean done;
 
-  /** The client that a machine has at the moment. */
+  /** Supplies the current client of a machine. */
   public interface Clients {
-    /** Waits until there is one. */
+    /** Waits until there is a client. */
     LockClient current() throws InterruptedException;
 
     boolean isOpen(LockClient client);
   }
 
-  public Program(Surroundings world, Machine machine, Clients clients, List<Op> ops) {
+  public Program(ProgramContext world, Machine machine, Clients clients, List<Op> ops) {
     this.world = world;
     this.setting = world.plan().setting();
     this.journal = world.journal();
@@ -90,28 +90,28 @@ public final class Program implements Runnable {
     return current;
   }
 
-  /** The number of the current interruptible wait; 0 if there is none. */
+  /** {@return the number of the current interruptible wait; 0 if there is none} */
   public int waiting() {
-    return waits ? begun : 0;
+    return isInterruptible ? opNumber : 0;
   }
 
   @Override
   public void run() {
     for (Op op : ops) {
       current = op;
-      label = who() + "#" + ++begun;
+      label = who() + "#" + ++opNumber;
       try {
         LockClient client = clients.current();
         journal.note(machine, who() + ": " + op);
-        fenced = client.backend().has(Capability.FENCING);
-        defersReleases = client.backend().has(Capability.DEFERRED_RELEASE);
-        Kind way = op.kind().way();
-        waits = (way == Kind.ACQUIRE || way == Kind.TIMED) && !op.kind().isView();
+        hasTokens = client.backend().has(Capability.FENCING);
+        storeDefersReleases = client.backend().has(Capability.DEFERRED_RELEASE);
+        Kind kind = op.kind().basicKind();
+        isInterruptible = (kind == Kind.ACQUIRE || kind == Kind.TIMED) && !op.kind().isView();
         try {
           perform(op, client);
         } finally {
-          waits = false;
-          journal.requestCheck.ends(label);
+          isInterruptible = false;
+          journal.requestCheck.recordEnd(label);
         }
         machine.pause(op.pause());
       } catch (InterruptedException e) {
@@ -119,9 +119,9 @@ public final class Program implements Runnable {
       } catch (LockException e) {
         journal.note(machine, who() + ": " + e);
         if (e instanceof LockConfigurationException) {
-          world.refused(op, e);
+          world.checkRefusal(op, e);
         } else {
-          world.unavailable(op, e);
+          world.checkUnavailability(op, e);
         }
       } catch (IllegalStateException e) {
         if (!String.valueOf(e.getMessage()).contains("is closed")) {
@@ -137,22 +137,22 @@ public final class Program implements Runnable {
     done = true;
   }
 
-  /** The options of an operation; null if it has those of the client. */
+  /** {@return the options of an operation; null if it uses those of the client} */
   private @Nullable Consumer<LockOptions.Builder> change(Op op) {
-    return op.keeping() == Plan.Keeping.DEFAULT ? null : options -> change(options, op);
+    return op.options() == Plan.LeaseOptions.DEFAULT ? null : options -> change(options, op);
   }
 
   private void change(LockOptions.Builder builder, Op op) {
-    journal.requestCheck.begins(label, latest(op), least(op));
+    journal.requestCheck.recordStart(label, latest(op), minRequestTime(op));
     builder.label(label).minHold(null).maxHold(null);
-    switch (op.keeping()) {
+    switch (op.options()) {
       case RENEWED -> {}
-      case FIXED -> builder.autoRenew(false);
-      case BRIEF -> builder.autoRenew(false).ttl(Duration.ofNanos(setting.ttl() / 4));
+      case NOT_RENEWED -> builder.autoRenew(false);
+      case SHORT_TTL -> builder.autoRenew(false).ttl(Duration.ofNanos(setting.ttl() / 4));
       case MAX_HOLD -> builder.maxHold(Duration.ofNanos(maxHold(op)));
       case MIN_HOLD -> builder.minHold(Duration.ofNanos(minHold(op)));
-      case IMPATIENT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.patience())));
-      case DEFAULT -> throw new IllegalArgumentException("it has no options");
+      case WAIT_TIMEOUT -> builder.waitTimeout(Duration.ofNanos(Math.max(MS, op.patience())));
+      case DEFAULT -> throw new IllegalArgumentException("the operation has no options");
     }
   }
 
@@ -162,7 +162,7 @@ public final class Program implements Runnable {
 
   /** Zero if there is none. */
   private long maxHold(Op op) {
-    return switch (op.keeping()) {
+    return switch (op.options()) {
       case MAX_HOLD -> setting.ttl() / 2 + op.hold() / 2;
       case DEFAULT -> setting.maxHold();
       default -> 0;
@@ -171,36 +171,37 @@ public final class Program implements Runnable {
 
   /** Zero if there is none. */
   private long minHold(Op op) {
-    return op.keeping() == Plan.Keeping.MIN_HOLD ? setting.ttl() / 2 + op.hold() / 2 : 0;
+    return op.options() == Plan.LeaseOptions.MIN_HOLD ? setting.ttl() / 2 + op.hold() / 2 : 0;
   }
 
-  /** When the last request of an acquisition must have ended; a request gets a quarter second. */
+  /** {@return the latest end of an acquisition's last request, which gets a quarter second} */
   private long latest(Op op) {
-    return switch (op.kind().way()) {
+    return switch (op.kind().basicKind()) {
       case TRY -> machine.monotonic() + setting.requestTimeout();
-      case TIMED, ASYNC_TIMED -> machine.monotonic() + op.patience() + LEAST_PER_REQUEST;
+      case TIMED, ASYNC_TIMED -> machine.monotonic() + op.patience() + MIN_REQUEST_TIME;
       default ->
-          op.keeping() == Plan.Keeping.IMPATIENT
-              ? machine.monotonic() + Math.max(MS, op.patience()) + LEAST_PER_REQUEST
+          op.options() == Plan.LeaseOptions.WAIT_TIMEOUT
+              ? machine.monotonic() + Math.max(MS, op.patience()) + MIN_REQUEST_TIME
               : Journal.NEVER;
     };
   }
 
   /**
-   * The least time for each of its requests, if that much is left until the latest. Those that wait
-   * without limit have no more than the rest of their outage time-out.
+   * {@return the least time for each request of an acquisition, if that much is left} Requests of
+   * an acquisition without a time limit may have only the rest of its outage time-out.
    */
-  private long least(Op op) {
-    return op.kind().way() == Kind.TRY
+  private long minRequestTime(Op op) {
+    return op.kind().basicKind() == Kind.TRY
         ? setting.requestTimeout()
-        : Math.min(setting.requestTimeout(), LEAST_PER_REQUEST);
+        : Math.min(setting.requestTimeout(), MIN_REQUEST_TIME);
   }
 
   private void perform(Op op, LockClient client) throws InterruptedException {
     String name = Plan.name(op.name());
     switch (op.kind()) {
-      case ACQUIRE, TRY, TIMED, ASYNC, ASYNC_TIMED -> take(op, acquirable(op, client));
-      case CAMPAIGN, CAMPAIGN_TIMED, CAMPAIGN_ASYNC -> take(op, new Campaign(election(op, client)));
+      case ACQUIRE, TRY, TIMED, ASYNC, ASYNC_TIMED -> acquireAndUse(op, acquirable(op, client));
+      case CAMPAIGN, CAMPAIGN_TIMED, CAMPAIGN_ASYNC ->
+          acquireAndUse(op, new Campaign(election(op, client)));
       case STAND ->
           new Candidate(
                   world, machine, op, label, maxHold(op), this::hold, () -> clients.isOpen(client))
@@ -210,27 +211,29 @@ public final class Program implements Runnable {
       case SET, SET_TRY, SET_TIMED, SET_ASYNC, SET_ASYNC_TIMED -> {
         List<String> names = setting.namesOfLocks();
         Consumer<LockOptions.Builder> change = change(op);
-        take(op, change == null ? client.multiLock(names) : client.multiLock(names, change));
+        acquireAndUse(
+            op, change == null ? client.multiLock(names) : client.multiLock(names, change));
       }
       case CROWD -> crowd(op, client);
       case INSPECT -> {
         long from = world.now();
         LockState state = client.admin().inspect(name);
         if (!setting.outside()) {
-          journal.holderCheck.inspected(state, from, world.isTokenOfStore());
+          journal.holderCheck.checkInspection(state, from, world.isTokenOfStore());
         }
-        took("WAIT-01", "inspect()", from, setting.requestTimeout());
+        requireInTime("WAIT-01", "inspect()", from, setting.requestTimeout());
       }
       case REVOKE -> {
         if (world.plan().store() != Plan.Store.QUEUE) {
-          journal.revokes(name);
+          journal.recordRevocation(name);
           var unused = client.admin().revoke(name);
         }
       }
       case FORCE -> {
         long from = world.now();
         if (client.admin().forceRelease(name)) {
-          journal.holderCheck.forced(name, from, Math.max(setting.ttl(), setting.sessionTimeout()));
+          journal.holderCheck.recordForcedRelease(
+              name, from, Math.max(setting.ttl(), setting.sessionTimeout()));
         }
       }
     }
@@ -280,7 +283,7 @@ public final class Program implements Runnable {
     return change == null ? client.election(name) : client.election(name, change);
   }
 
-  /** The campaigns of an election as acquisitions. */
+  /** Presents the campaigns of an election as acquisitions. */
   private record Campaign(LeaderElection election) implements Acquirable<Lease> {
     @Override
     public Lease acquire() throws InterruptedException {
@@ -320,7 +323,7 @@ public final class Program implements Runnable {
     try {
       machine.pause(op.patience());
       if (!observer.hasBeenCalled()
-          && world.isStoreThere()
+          && world.isStoreAvailable()
           && clients.isOpen(client)
           && machine.lateness(from, world.now()) > margin() + machine.tolerance()) {
         world.fail("ELECT-03", "a listener did not learn the initial state: " + observer);
@@ -330,48 +333,49 @@ public final class Program implements Runnable {
     }
   }
 
-  /** How long a few requests take at most where nothing goes wrong. */
+  /** {@return the longest time for a few requests without faults} */
   private long margin() {
     return 50 * MS + 50 * setting.delay();
   }
 
-  private void took(String rule, String what, long from, long bound) {
+  private void requireInTime(String rule, String what, long from, long bound) {
     machine.requireInTime(rule, who() + ": " + what, from, bound);
   }
 
-  /** Fails if a timed attempt gave up before its time was over. */
-  private void lasted(String what, long from, long patience) {
-    long took = world.now() - from;
-    if (took + MS < machine.trueNanos(patience)) {
+  /** Fails if a timed attempt ended before its time was over. */
+  private void requireLasted(String what, long from, long patience) {
+    long elapsed = world.now() - from;
+    if (elapsed + MS < machine.trueNanos(patience)) {
       world.fail(
           "WAIT-02",
-          who() + ": " + what + " gave up after " + took / MS + " of " + patience / MS + " ms");
+          who() + ": " + what + " returned after " + elapsed / MS + " of " + patience / MS + " ms");
     }
   }
 
   // --- leases ---------------------------------------------------------------------------------
 
-  private <L extends Lease> void take(Op op, Acquirable<L> lock) throws InterruptedException {
+  private <L extends Lease> void acquireAndUse(Op op, Acquirable<L> lock)
+      throws InterruptedException {
     long from = world.now();
     long clock = machine.monotonic();
     String name = Plan.name(op.name());
     // A set has to release its members if it fails.
-    long more = op.kind().isOfSet() ? setting.requestTimeout() : 0;
+    long releaseTime = op.kind().isOfSet() ? setting.requestTimeout() : 0;
     // A request gets a quarter of a second even if less time is left.
-    long beyond = LEAST_PER_REQUEST + more;
+    long extraTime = MIN_REQUEST_TIME + releaseTime;
     L lease = null;
-    switch (op.kind().way()) {
+    switch (op.kind().basicKind()) {
       case ACQUIRE -> {
-        waits(op, Journal.NEVER);
+        recordWait(op, Journal.NEVER);
         try {
           lease = lock.acquire();
         } catch (LockException e) {
           checkFailure(op, from, clock, e);
           throw e;
         } finally {
-          waitsNoMore(op);
-          if (op.keeping() == Plan.Keeping.IMPATIENT) {
-            took("WAIT-02", "acquire()", from, op.patience() + beyond + renewal());
+          recordEndOfWait(op);
+          if (op.options() == Plan.LeaseOptions.WAIT_TIMEOUT) {
+            requireInTime("WAIT-02", "acquire()", from, op.patience() + extraTime + renewalTime());
           }
         }
       }
@@ -382,26 +386,31 @@ public final class Program implements Runnable {
             requireReason(op, clock);
           }
         } finally {
-          took("WAIT-01", "tryAcquire()", from, setting.requestTimeout() + more + renewal());
+          requireInTime(
+              "WAIT-01",
+              "tryAcquire()",
+              from,
+              setting.requestTimeout() + releaseTime + renewalTime());
           if (journal.requestCheck.renewals(label) > 1) {
             world.fail("requests", label + ": a set was renewed more than once before its grant");
           }
         }
       }
       case TIMED -> {
-        waits(op, machine.monotonic() + op.patience());
+        recordWait(op, machine.monotonic() + op.patience());
         try {
           lease = lock.tryAcquire(Duration.ofNanos(op.patience())).orElse(null);
           if (lease == null) {
-            lasted("tryAcquire(t)", from, op.patience());
+            requireLasted("tryAcquire(t)", from, op.patience());
             requireReason(op, clock);
           }
         } catch (LockUnavailableException e) {
-          lasted("tryAcquire(t)", from, op.patience());
+          requireLasted("tryAcquire(t)", from, op.patience());
           throw e;
         } finally {
-          waitsNoMore(op);
-          took("WAIT-02", "tryAcquire(t)", from, op.patience() + beyond + renewal());
+          recordEndOfWait(op);
+          requireInTime(
+              "WAIT-02", "tryAcquire(t)", from, op.patience() + extraTime + renewalTime());
         }
       }
       case ASYNC -> {
@@ -413,17 +422,21 @@ public final class Program implements Runnable {
         }
       }
       default -> {
-        Optional<L> had = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.patience())));
-        long shortage = machine.shortOfThreads(from, world.now());
-        took("WAIT-02", "tryAcquireAsync(t)", from, op.patience() + beyond + more + shortage);
-        lease = had == null ? null : had.orElse(null);
-        if (had != null && lease == null) {
+        Optional<L> result = future(op, lock.tryAcquireAsync(Duration.ofNanos(op.patience())));
+        long shortage = machine.threadShortage(from, world.now());
+        requireInTime(
+            "WAIT-02",
+            "tryAcquireAsync(t)",
+            from,
+            op.patience() + extraTime + releaseTime + shortage);
+        lease = result == null ? null : result.orElse(null);
+        if (result != null && lease == null) {
           requireReason(op, clock);
         }
       }
     }
-    waits = false;
-    journal.requestCheck.ends(label);
+    isInterruptible = false;
+    journal.requestCheck.recordEnd(label);
     if (lease == null && setting.queueing() && world.plan().faults().isEmpty()) {
       journal.holderCheck.requireHolder(machine, name, from);
     }
@@ -437,9 +450,9 @@ public final class Program implements Runnable {
   }
 
   /**
-   * Fails if an attempt ended with nothing for no reason.
+   * Fails if an attempt ended without a lease and without a reason.
    *
-   * @param clock when it began, by the machine's clock
+   * @param clock the beginning of the attempt, by the machine's clock
    */
   private void requireReason(Op op, long clock) {
     if (world.isOnModel()) {
@@ -448,46 +461,48 @@ public final class Program implements Runnable {
     }
   }
 
-  /** Checks the reason of a time-out, and how long an outage was borne by a call without one. */
+  /** Checks the reason for a time-out, or how long a call without a time limit bore an outage. */
   private void checkFailure(Op op, long from, long clock, @Nullable Throwable failure) {
     boolean mayTimeOut =
-        op.keeping() == Plan.Keeping.IMPATIENT
-            || op.kind().way() == Kind.TRY
-            || op.kind().way() == Kind.TIMED;
+        op.options() == Plan.LeaseOptions.WAIT_TIMEOUT
+            || op.kind().basicKind() == Kind.TRY
+            || op.kind().basicKind() == Kind.TIMED;
     if (failure instanceof LockTimeoutException) {
       requireReason(op, clock);
     } else if (failure instanceof LockUnavailableException
         && !mayTimeOut
         && world.isOnModel()
-        // It makes lock() enter the queue anew, perhaps as the first to see the outage.
+        // An interrupt makes lock() enter the queue again, perhaps as the first to see the outage.
         && !Thread.currentThread().isInterrupted()) {
-      long timeout = op.keeping() == Plan.Keeping.BRIEF ? setting.ttl() / 4 : setting.ttl();
-      boolean blocking = op.kind().way() == Kind.ACQUIRE;
+      long timeout =
+          op.options() == Plan.LeaseOptions.SHORT_TTL ? setting.ttl() / 4 : setting.ttl();
+      boolean blocking = op.kind().basicKind() == Kind.ACQUIRE;
       journal.outageCheck.requireNotEarly(machine, names(op), from, timeout, blocking, failure);
-      // Only sets are in no queue while they wait for a thread.
+      // Sets are the only ones outside of a queue while they wait for a thread.
       if (!op.kind().isOfSet() || !op.kind().isAsync() || setting.virtualThreads()) {
         journal.outageCheck.requireNotLate(machine, names(op), from, timeout, failure);
       }
     }
   }
 
-  // A set waits for one name after the other.
-  private void waits(Op op, long until) {
+  // Sets are left out, because they wait for one name after the other.
+  private void recordWait(Op op, long until) {
     if (!op.kind().isOfSet()) {
-      journal.fairnessCheck.waits(machine, Plan.name(op.name()), op.share(), until);
+      journal.fairnessCheck.recordWait(machine, Plan.name(op.name()), op.share(), until);
     }
   }
 
-  private void waitsNoMore(Op op) {
+  private void recordEndOfWait(Op op) {
     if (!op.kind().isOfSet()) {
-      journal.fairnessCheck.waitsNoMore(machine, Plan.name(op.name()));
+      journal.fairnessCheck.recordEndOfWait(machine, Plan.name(op.name()));
     }
   }
 
-  /** A future, and its lease as the journal knows it. */
-  private record Pending(CompletableFuture<Lease> lease, CompletableFuture<Held> held) {}
+  /** A future of a lease, and that of its record in the journal. */
+  private record Pending(
+      CompletableFuture<Lease> lease, CompletableFuture<ObservedLease> observed) {}
 
-  /** Many futures of one name, more than a client may have threads: each is served. */
+  /** Requests more leases of one name at once than the client has threads; all must be served. */
   private void crowd(Op op, LockClient client) throws InterruptedException {
     Acquirable<Lease> lock = acquirable(op, client);
     WakeUp wakeUp = new WakeUp(machine);
@@ -495,28 +510,28 @@ public final class Program implements Runnable {
     long from = world.now();
     long clock = machine.monotonic();
     try {
-      for (int i = 0; i < CROWD; i++) {
+      for (int i = 0; i < CROWD_SIZE; i++) {
         CompletableFuture<Lease> lease = lock.acquireAsync();
-        // Right away, as the lease may be lost before the loop below reaches it.
-        CompletableFuture<Held> held =
+        // Recorded at once, because the lease may be lost before the loop below reaches it.
+        CompletableFuture<ObservedLease> observed =
             lease.thenApply(
                 one -> {
-                  Held granted = granted(op, one, from);
-                  granted.listen(one, 0);
-                  return granted;
+                  ObservedLease recordGrant = recordGrant(op, one, from);
+                  recordGrant.addListeners(one, 0);
+                  return recordGrant;
                 });
         var unused =
-            held.whenComplete(
+            observed.whenComplete(
                 (value, failure) -> {
                   if (failure != null) {
                     checkFailure(op, from, clock, failure.getCause());
                   }
                   wakeUp.signal();
                 });
-        all.add(new Pending(lease, held));
+        all.add(new Pending(lease, observed));
       }
       while (!all.isEmpty()) {
-        List<Pending> done = all.stream().filter(one -> one.held().isDone()).toList();
+        List<Pending> done = all.stream().filter(one -> one.observed().isDone()).toList();
         if (done.isEmpty()) {
           wakeUp.await(Deadline.never(machine));
         }
@@ -532,42 +547,43 @@ public final class Program implements Runnable {
   }
 
   private void release(Pending one, long after) {
-    if (!one.held().isCompletedExceptionally()) {
+    if (!one.observed().isCompletedExceptionally()) {
       machine.block(after);
-      release(one.lease().join(), List.of(one.held().join()));
+      release(one.lease().join(), List.of(one.observed().join()));
     }
   }
 
-  private Held granted(Op op, Lease lease, long requestedAt) {
-    return journal.granted(
+  private ObservedLease recordGrant(Op op, Lease lease, long requestedAt) {
+    return journal.recordGrant(
         machine, lease.name(), op.share(), lease.fencingToken(), requestedAt, lease);
   }
 
-  /** How long the renewal of a set may have taken before its grant. */
-  private long renewal() {
+  /** {@return the longest time that the renewal of a set may have taken before its grant} */
+  private long renewalTime() {
     return journal.requestCheck.renewals(label) > 0 ? setting.requestTimeout() : 0;
   }
 
-  /** Waits for a future, or ends it as the operation says; null if that came first. */
+  /** Waits for a future, or ends it as the operation says; returns null if that came first. */
   private <R> @Nullable R future(Op op, CompletableFuture<R> future) throws InterruptedException {
-    boolean ends = op.treatment() != Plan.Treatment.AWAIT;
+    boolean endsEarly = op.treatment() != Plan.Treatment.AWAIT;
     try {
-      if (!isDone(future, ends ? Duration.ofNanos(op.patience() / 2) : null)) {
+      if (!isDone(future, endsEarly ? Duration.ofNanos(op.patience() / 2) : null)) {
         switch (op.treatment()) {
           case AWAIT -> throw new IllegalStateException("AWAIT does not end the future");
           case CANCEL -> future.cancel(true);
           case TIME_OUT -> future.completeExceptionally(new TimeoutException("orTimeout"));
           case COMPLETE -> future.complete(null);
-          case FAIL -> future.completeExceptionally(new IllegalArgumentException("outside"));
+          case FAIL ->
+              future.completeExceptionally(new IllegalArgumentException("failed by the program"));
         }
-        journal.requestCheck.ends(label);
+        journal.requestCheck.recordEnd(label);
       }
       return future.join();
     } catch (InterruptedException e) {
       // The program has stopped waiting; a lease that still arrives is released.
       var ignored = future.cancel(true);
       if (!future.isCancelled() && !future.isCompletedExceptionally()) {
-        giveBack(future.join());
+        closeLease(future.join());
       }
       throw e;
     } catch (CancellationException e) {
@@ -587,82 +603,88 @@ public final class Program implements Runnable {
     }
   }
 
-  private static void giveBack(@Nullable Object result) {
+  private static void closeLease(@Nullable Object result) {
     Object lease = result instanceof Optional<?> optional ? optional.orElse(null) : result;
-    if (lease instanceof Lease held) {
-      held.close();
+    if (lease instanceof Lease observed) {
+      observed.close();
     }
   }
 
   private void use(Op op, Acquirable<?> lock, Lease lease, long requestedAt)
       throws InterruptedException {
-    List<Held> held = new ArrayList<>();
+    List<ObservedLease> observed = new ArrayList<>();
     if (lease instanceof MultiLease set) {
       requireNoToken(set);
       for (String name : set.names()) {
         long token = set.fencingToken(name);
-        held.add(journal.granted(machine, name, Share.EXCLUSIVE, token, requestedAt, lease));
+        observed.add(
+            journal.recordGrant(machine, name, Share.EXCLUSIVE, token, requestedAt, lease));
       }
     } else {
-      held.add(granted(op, lease, requestedAt));
+      observed.add(recordGrant(op, lease, requestedAt));
     }
     if (setting.queueing()) {
-      journal.fairnessCheck.checkFairness(held.get(0), margin());
+      journal.fairnessCheck.checkFairness(observed.get(0), margin());
     } else if (setting.inTurns()) {
-      journal.fairnessCheck.checkTurns(held.get(0), margin(), TtlServer.WINDOW);
+      journal.fairnessCheck.checkTurns(observed.get(0), margin(), TtlServer.PRIORITY_WINDOW);
     }
-    Kind way = op.kind().way();
-    if (world.plan().faults().isEmpty() && way != Kind.TRY && !op.kind().isOfSet()) {
-      // While the head of a line asks the store for a permit, the next one may get a local one.
-      boolean passed = op.share().kind() == LockKind.SEMAPHORE && !setting.queueing();
-      journal.fairnessCheck.checkLocalOrder(held.get(0), margin(), passed ? MAX_OVERTAKINGS : 0);
+    Kind kind = op.kind().basicKind();
+    if (world.plan().faults().isEmpty() && kind != Kind.TRY && !op.kind().isOfSet()) {
+      // While the head of the local queue asks the store for a permit, the next may get a local
+      // one.
+      boolean mayBeOvertaken = op.share().kind() == LockKind.SEMAPHORE && !setting.queueing();
+      journal.fairnessCheck.checkLocalOrder(
+          observed.get(0), margin(), mayBeOvertaken ? MAX_OVERTAKINGS : 0);
     }
     boolean async = op.kind().isAsync();
-    for (Held one : held) {
-      one.renews = op.keeping() != Plan.Keeping.FIXED && op.keeping() != Plan.Keeping.BRIEF;
-      long most = maxHold(op);
-      if (most > 0) {
-        one.mustEndBy = world.now() + machine.trueNanos(most);
+    for (ObservedLease one : observed) {
+      one.renews =
+          op.options() != Plan.LeaseOptions.NOT_RENEWED
+              && op.options() != Plan.LeaseOptions.SHORT_TTL;
+      long limit = maxHold(op);
+      if (limit > 0) {
+        one.mustEndBy = world.now() + machine.trueNanos(limit);
       }
-      journal.staysTaken(one, requestedAt + machine.trueNanos(minHold(op)), defersReleases);
+      journal.recordMinimumHold(
+          one, requestedAt + machine.trueNanos(minHold(op)), storeDefersReleases);
       // A future's lease may end before its program goes on.
       one.require(
-          one.leftAtFirst > 0 || async || machine.stopped(requestedAt, world.now()) > 0,
+          one.initialValidity > 0 || async || machine.stoppedTime(requestedAt, world.now()) > 0,
           "EXCL-04",
           "lost when it was granted");
-      one.require(one.token > 0 && fenced, "FENCE-05", "no token that counts");
-      one.listen(lease, op.listener());
+      one.require(one.token > 0 && hasTokens, "FENCE-05", "no fencing token");
+      one.addListeners(lease, op.listener());
     }
     try {
       if (op.again()) {
-        again(op, lock, lease, held.get(0));
+        acquireAgain(op, lock, lease, observed.get(0));
       }
-      if (!hold(op, lease, held)) {
-        awaitSignal(lease, held.get(0));
+      if (!hold(op, lease, observed)) {
+        awaitSignal(lease, observed.get(0));
       }
     } finally {
-      end(op, lease, held);
+      end(op, lease, observed);
     }
   }
 
-  /** Fails if the holder can acquire its lock again. */
-  private void again(Op op, Acquirable<?> lock, Lease lease, Held held)
+  /** Fails if the holder can acquire its lock again while it holds it. */
+  private void acquireAgain(Op op, Acquirable<?> lock, Lease lease, ObservedLease observed)
       throws InterruptedException {
-    boolean waits = op.keeping() == Plan.Keeping.IMPATIENT;
+    boolean waits = op.options() == Plan.LeaseOptions.WAIT_TIMEOUT;
     long from = world.now();
     Lease second = null;
-    journal.requestCheck.begins(label, Journal.NEVER, 0);
+    journal.requestCheck.recordStart(label, Journal.NEVER, 0);
     try {
       second = waits ? lock.acquire() : lock.tryAcquire().orElse(null);
     } catch (LockException e) {
-      // Timed out, or the first was lost meanwhile, and the store cannot be asked.
+      // The call timed out, or the first lease was lost and the store did not answer.
     } finally {
-      journal.requestCheck.ends(label);
+      journal.requestCheck.recordEnd(label);
     }
-    boolean whole = held.share.isWhole();
-    held.require(second == null || !whole || !lease.isHeld(), "EXCL-06", "acquired twice");
+    boolean whole = observed.share.isWhole();
+    observed.require(second == null || !whole || !lease.isHeld(), "EXCL-06", "acquired twice");
     if (second == null && whole && !waits && lease.isHeld()) {
-      took("WAIT-01", "tryAcquire() of what is held here", from, 0);
+      requireInTime("WAIT-01", "tryAcquire() of a lock that this client holds", from, 0);
     }
     if (second != null) {
       second.close();
@@ -675,12 +697,12 @@ public final class Program implements Runnable {
         world.fail("MULTI-03", label + ": one token for all of a set: " + set.fencingToken());
       }
     } catch (UnsupportedOperationException e) {
-      // Each name has its own.
+      // Each name has a token of its own.
     }
   }
 
-  /** Renews a lease, and checks that the store has confirmed that. */
-  private void renew(Lease lease, List<Held> held) throws InterruptedException {
+  /** Renews a lease, and checks that the store has confirmed the renewal. */
+  private void renew(Lease lease, List<ObservedLease> observed) throws InterruptedException {
     long from = world.now();
     if (world.plan().renewsAsync()) {
       await(lease.renewAsync());
@@ -688,7 +710,7 @@ public final class Program implements Runnable {
       lease.renew();
     }
     if (world.isOnModel()) {
-      held.forEach(one -> journal.renewalCheck.requireConfirmed(one, from));
+      observed.forEach(one -> journal.renewalCheck.requireConfirmed(one, from));
     }
   }
 
@@ -709,14 +731,15 @@ public final class Program implements Runnable {
     return wakeUp.await(limit == null ? Deadline.never(machine) : Deadline.in(machine, limit));
   }
 
-  /** Returns false if it was lost before the time is over. */
-  private boolean hold(Op op, Lease lease, List<Held> held) throws InterruptedException {
+  /** Holds a lease; returns false if it was lost before the time was over. */
+  private boolean hold(Op op, Lease lease, List<ObservedLease> observed)
+      throws InterruptedException {
     long until = machine.monotonic() + op.hold();
     long step = Math.max(5 * MS, op.hold() / 12);
     while (until - machine.monotonic() > 0) {
-      boolean isHeld = op.looks() || !lease.onLoss().isDone();
-      for (Held one : held) {
-        isHeld &= !op.looks() || one.look(lease);
+      boolean isHeld = op.checksValidity() || !lease.onLoss().isDone();
+      for (ObservedLease one : observed) {
+        isHeld &= !op.checksValidity() || one.observeValidity(lease);
       }
       if (!isHeld) {
         return false;
@@ -724,16 +747,16 @@ public final class Program implements Runnable {
       if (op.renews()) {
         long from = world.now();
         try {
-          renew(lease, held);
+          renew(lease, observed);
         } catch (LockException e) {
-          // The next check finds it.
+          // The next check notices a loss.
         } catch (IllegalStateException e) {
-          // The client was closed meanwhile, which has released it.
+          // The client was closed meanwhile, which has released the lease.
         } finally {
-          // A scheduled renewal, for which it may have to wait, counts too.
+          // The call may also have to wait for a scheduled renewal.
           long shortage =
-              world.plan().renewsAsync() ? machine.shortOfThreads(from, world.now()) : 0;
-          took("WAIT-01", "renew()", from, setting.requestTimeout() + shortage);
+              world.plan().renewsAsync() ? machine.threadShortage(from, world.now()) : 0;
+          requireInTime("WAIT-01", "renew()", from, setting.requestTimeout() + shortage);
         }
       }
       machine.pause(Math.min(step, Math.max(1, until - machine.monotonic())));
@@ -741,24 +764,24 @@ public final class Program implements Runnable {
     return true;
   }
 
-  /** Fails unless the loss of a lease that is neither held nor released is signalled. */
-  private void awaitSignal(Lease lease, Held held) throws InterruptedException {
+  /** Waits until a loss is signalled, and fails if it is not in time. */
+  private void awaitSignal(Lease lease, ObservedLease observed) throws InterruptedException {
     long from = world.now();
     long bound = machine.tolerance();
     while (!lease.onLoss().isDone()) {
       machine.pause(50 * MS);
       if (machine.lateness(from, world.now()) > bound) {
-        held.require(false, "LOSS-02", "not held, but no loss was signalled");
+        observed.require(false, "LOSS-02", "not held, but no loss was signalled");
         return;
       }
     }
   }
 
-  private void end(Op op, Lease lease, List<Held> held) {
+  private void end(Op op, Lease lease, List<ObservedLease> observed) {
     Ending ending = op.ending();
     if (ending == Ending.FORGET && machine.forget(lease)) {
-      held.forEach(one -> one.minHoldUntil = 0);
-      journal.note(machine, held.get(0) + " forgotten");
+      observed.forEach(one -> one.minHoldUntil = 0);
+      journal.note(machine, observed.get(0) + " forgotten");
       return;
     }
     if (ending == Ending.ELSEWHERE) {
@@ -766,39 +789,39 @@ public final class Program implements Runnable {
           "releaser",
           () -> {
             try {
-              renew(lease, held);
+              renew(lease, observed);
             } catch (InterruptedException | LockException e) {
               journal.note(machine, "another thread could not renew: " + e);
             } catch (IllegalStateException e) {
-              // It has been released.
+              // The lease has been released.
             }
-            release(lease, held);
+            release(lease, observed);
           });
       if (op.listener() == 0) {
         return;
       }
     }
-    release(lease, held);
+    release(lease, observed);
     if (ending == Ending.TWICE) {
       // The next holder may have the lock by now.
       machine.block(20 * MS);
-      release(lease, held);
+      release(lease, observed);
       lease.close();
     }
   }
 
-  private void release(Lease lease, List<Held> held) {
+  private void release(Lease lease, List<ObservedLease> observed) {
     long from = world.now();
-    Held first = held.get(0);
+    ObservedLease first = observed.get(0);
     if (!(lease instanceof MultiLease) && lease.fencingToken() != first.token) {
       world.fail("FENCE-03", first + ": its token has become " + lease.fencingToken());
     }
-    held.forEach(Held::releasing);
-    journal.requestCheck.beginsRelease();
+    observed.forEach(ObservedLease::recordReleaseCall);
+    journal.requestCheck.recordReleaseStart();
     ReleaseOutcome outcome = lease.release();
-    journal.requestCheck.endsRelease();
-    held.forEach(one -> one.released(outcome));
-    took("REL-02", "release()", from, setting.requestTimeout());
+    journal.requestCheck.recordReleaseEnd();
+    observed.forEach(one -> one.recordRelease(outcome));
+    requireInTime("REL-02", "release()", from, setting.requestTimeout());
   }
 
   // --- views ----------------------------------------------------------------------------------
@@ -811,10 +834,10 @@ public final class Program implements Runnable {
     if (interrupted) {
       Thread.currentThread().interrupt();
     }
-    boolean had = false;
+    boolean result = false;
     try {
-      had =
-          switch (op.kind().way()) {
+      result =
+          switch (op.kind().basicKind()) {
             case TRY -> view.tryLock();
             case TIMED -> view.tryLock(op.patience(), TimeUnit.NANOSECONDS);
             default -> {
@@ -833,52 +856,53 @@ public final class Program implements Runnable {
       checkFailure(op, from, clock, e);
       throw e;
     }
-    if (!had) {
+    if (!result) {
       requireReason(op, clock);
       return;
     }
     if (interrupted && !Thread.interrupted()) {
       world.fail("JUC-03", label + ": lock() swallowed an interrupt");
     }
-    Held held = journal.granted(machine, Plan.name(op.name()), op.share(), 0, from, null);
-    journal.staysTaken(held, from + machine.trueNanos(minHold(op)), defersReleases);
+    ObservedLease observed =
+        journal.recordGrant(machine, Plan.name(op.name()), op.share(), 0, from, null);
+    journal.recordMinimumHold(observed, from + machine.trueNanos(minHold(op)), storeDefersReleases);
     boolean lost = false;
     try {
       long until = machine.monotonic() + op.hold();
       while (until - machine.monotonic() > 0) {
         machine.pause(Math.max(5 * MS, op.hold() / 6));
         if (op.again() && op.share().kind() == LockKind.READ_WRITE) {
-          changeSides(op, client);
+          requireSidesFixed(op, client);
         }
         long before = world.now();
-        // Reentrant: it succeeds without a request while the lock is held, or throws.
+        // A reentrant call: it needs no request while the lock is held, and throws after a loss.
         if (view.tryLock()) {
-          held.extend(before);
+          observed.extend(before);
           view.unlock();
         }
       }
     } catch (LeaseLostException e) {
       lost = true;
       if (view.lease().isEmpty()) {
-        world.fail("JUC-05", label + ": no lease from which to learn of a loss");
+        world.fail("JUC-05", label + ": no lease that signals the loss");
       }
     } finally {
-      held.releasing();
+      observed.recordReleaseCall();
       from = world.now();
       view.unlock();
-      took("REL-02", "unlock()", from, setting.requestTimeout());
+      requireInTime("REL-02", "unlock()", from, setting.requestTimeout());
     }
-    held.require(!lost, "JUC-04", "unlock() does not report the loss");
+    observed.require(!lost, "JUC-04", "unlock() does not report the loss");
     requireNotHeld(view, "unlocked");
   }
 
-  /** Fails if the thread, which holds one side of a name, can lock the other. */
-  private void changeSides(Op op, LockClient client) {
+  /** Fails if the thread, which holds one side of a read-write lock, can lock the other. */
+  private void requireSidesFixed(Op op, LockClient client) {
     DistributedReadWriteLock both = client.readWriteLock(Plan.name(op.name()));
     DistributedLock other = op.share().isWhole() ? both.readLock() : both.writeLock();
     try {
       boolean locked = other.asLock().tryLock();
-      world.fail("RW-07", label + ": tried to change sides, and got " + locked);
+      world.fail("RW-07", label + ": locking the other side returned " + locked);
     } catch (IllegalStateException e) {
       journal.note(machine, who() + ": " + e.getMessage());
     }
@@ -886,13 +910,13 @@ public final class Program implements Runnable {
 
   private void requireNotHeld(LeasedLock view, String why) {
     if (view.lease().isPresent()) {
-      world.fail("JUC-05", label + ": has a lease although it was " + why);
+      world.fail("JUC-05", label + ": has a lease after it was " + why);
     }
     try {
       view.unlock();
     } catch (IllegalMonitorStateException e) {
       return;
     }
-    world.fail("JUC-02", label + ": held although it was " + why);
+    world.fail("JUC-02", label + ": held after it was " + why);
   }
 }

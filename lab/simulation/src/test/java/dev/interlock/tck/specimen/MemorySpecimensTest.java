@@ -14,13 +14,13 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 
 /**
- * The kit refuses every mutant of the in-memory reference for the right reason. A default run takes
- * a sample of them, in which every rule still refuses at least one.
+ * The kit refuses every mutant of the in-memory reference for the right reason. A default run tests
+ * a sample of them, in which each rule refuses at least one mutant.
  */
 class MemorySpecimensTest extends SpecimenSuite {
 
-  /** Goes through the mutants in the order drawn, and takes each that a new rule refuses. */
-  private static Set<String> drawn(Sample sample) {
+  /** Draws an order of the mutants, and takes each mutant that a new rule refuses. */
+  private static Set<String> draw(Sample sample) {
     Set<String> rules = new HashSet<>();
     return MemorySpecimens.all().stream()
         .sorted(comparingLong(specimen -> sample.draw(specimen.name())))
@@ -36,10 +36,10 @@ class MemorySpecimensTest extends SpecimenSuite {
 
   @Override
   void checkIncluded(Specimen specimen) {
-    Sample.require(sample -> drawn(sample).contains(specimen.name()));
+    Sample.require(sample -> draw(sample).contains(specimen.name()));
   }
 
-  /** They use little processor time: most of the time they wait. */
+  /** Many at once, because the mutants mostly wait. */
   @Override
   protected int atOnce() {
     return 16;
@@ -51,10 +51,10 @@ class MemorySpecimensTest extends SpecimenSuite {
   }
 
   @Test
-  void everyRuleRefusesAMutantOfEachSampleAndEveryMutantIsInSome() {
+  void everyRuleRefusesAMutantOfEachSampleAndEveryMutantIsInASample() {
     Set<String> ever = new HashSet<>();
     for (int commit = 0; commit < 50; commit++) {
-      Set<String> drawn = drawn(new Sample("commit " + commit));
+      Set<String> drawn = draw(new Sample("commit " + commit));
       assertEquals(rules(specimen -> true), rules(specimen -> drawn.contains(specimen.name())));
       ever.addAll(drawn);
     }

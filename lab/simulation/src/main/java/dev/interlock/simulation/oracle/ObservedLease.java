@@ -10,8 +10,8 @@ import dev.interlock.spi.Share;
 import dev.interlock.tck.history.Event;
 import org.jspecify.annotations.Nullable;
 
-/** A lease, and what its program saw of it. */
-public final class Held {
+/** A lease, with everything that its program has observed of it. */
+public final class ObservedLease {
 
   private static final long MS = 1_000_000;
 
@@ -27,24 +27,24 @@ public final class Held {
   final long requestedAt;
   final long grantedAt;
 
-  /** How long it was valid when it was granted. */
-  public final long leftAtFirst;
+  /** The remaining validity when it was granted. */
+  public final long initialValidity;
 
-  /** At risk when it was granted, so that the warning came before anyone could listen. */
-  final boolean wasWarnedBefore;
+  /** Whether it was at risk when it was granted, so that nobody could listen to the warning. */
+  final boolean wasAtRiskAtFirst;
 
   long validUntil;
 
-  /** It may have been valid until then, if the machine was stopped while the lease was read. */
-  long validAtMost;
+  /** The latest end of its validity, if the machine was stopped while the lease was read. */
+  long maxValidUntil;
 
   public long mustEndBy = Journal.NEVER;
 
-  /** A release before leaves the lock taken. */
+  /** The end of its minimum hold; an earlier release leaves the lock taken. */
   public long minHoldUntil;
 
-  /** Whether that does not depend on its client any more, once the release is deferred. */
-  boolean keptByStore;
+  /** Whether the store enforces the minimum hold, once the release is deferred. */
+  boolean isKeptByStore;
 
   long closedAt = Journal.NEVER;
   long releaseCalledAt = Journal.NEVER;
@@ -58,7 +58,7 @@ public final class Held {
   long lossSignalledAt = Journal.NEVER;
   String reason = "";
 
-  Held(
+  ObservedLease(
       Journal journal,
       Machine machine,
       String name,
@@ -76,21 +76,21 @@ public final class Held {
     this.isView = lease == null;
     this.isOfSet = lease instanceof MultiLease;
     long before = scheduler.now();
-    this.leftAtFirst = lease == null ? 0 : lease.remainingValidity().toNanos();
+    this.initialValidity = lease == null ? 0 : lease.remainingValidity().toNanos();
     this.id = machine.name() + "/" + (journal.leases() + 1);
     this.grantedAt = scheduler.now();
-    this.validUntil = before + machine.trueNanos(leftAtFirst);
-    this.validAtMost = grantedAt + machine.trueNanos(leftAtFirst);
-    this.wasWarnedBefore = lease != null && leftAtFirst <= lease.effectiveTtl().toNanos() / 3;
+    this.validUntil = before + machine.trueNanos(initialValidity);
+    this.maxValidUntil = grantedAt + machine.trueNanos(initialValidity);
+    this.wasAtRiskAtFirst = lease != null && initialValidity <= lease.effectiveTtl().toNanos() / 3;
   }
 
-  /** Until when it was certainly held. */
+  /** {@return the time until which it was certainly held} */
   long heldUntil() {
     return Math.min(validUntil, Math.min(closedAt, Math.min(releaseCalledAt, lossSignalledAt)));
   }
 
-  /** Whether both cannot be held at once. */
-  boolean excludes(Held other) {
+  /** {@return whether both leases cannot be held at once} */
+  boolean excludes(ObservedLease other) {
     return (long) share.weight() + other.share.weight() > share.capacity();
   }
 
@@ -101,39 +101,39 @@ public final class Held {
     }
   }
 
-  /** Records whether it is held, and until when. */
-  public boolean look(Lease lease) {
+  /** Records how long the lease is valid, and returns whether it is. */
+  public boolean observeValidity(Lease lease) {
     long before = scheduler.now();
-    long left = lease.remainingValidity().toNanos();
-    if (left > 0) {
-      extend(before + machine.trueNanos(left));
-      validAtMost = Math.max(validAtMost, scheduler.now() + machine.trueNanos(left));
-      requireKept(before + machine.trueNanos(left));
+    long remaining = lease.remainingValidity().toNanos();
+    if (remaining > 0) {
+      extend(before + machine.trueNanos(remaining));
+      maxValidUntil = Math.max(maxValidUntil, scheduler.now() + machine.trueNanos(remaining));
+      requireStored(before + machine.trueNanos(remaining));
     }
-    return left > 0;
+    return remaining > 0;
   }
 
-  /** Fails if it is valid for longer than the store keeps it, or after its loss. */
-  void requireKept(long until) {
+  /** Fails if the lease is valid for longer than the store keeps it, or after its loss. */
+  void requireStored(long until) {
     require(
         until - mustEndBy <= machine.tolerance(),
         "LEASE-04",
-        "went on after its lock was taken away or its time");
+        "valid after its lock was taken away or its maximum hold");
     long more = until - Math.max(scheduler.now(), journal.keptUntil(this));
     require(
         more <= MS, "LEASE-03", "valid for " + more / MS + " ms longer than the store keeps it");
-    long since = reportedByBackendAt();
+    long since = backendReportedLossAt();
     require(
         since == Journal.NEVER || machine.lateness(since, scheduler.now()) <= machine.tolerance(),
         "LOSS-02",
-        "valid, though the backend has said that it is lost");
+        "valid, though the backend has reported it as lost");
   }
 
-  long reportedByBackendAt() {
-    return journal.reportedByBackendAt(this);
+  long backendReportedLossAt() {
+    return journal.backendReportedLossAt(this);
   }
 
-  /** Records that it is valid until then. */
+  /** Records that the lease is valid until then. */
   public void extend(long until) {
     validUntil = Math.max(validUntil, until);
     journal.note(machine, id + " seen to be valid until " + journal.millis(until) + " ms");
@@ -144,7 +144,7 @@ public final class Held {
     return releaseCalledAt == Journal.NEVER && closedAt == Journal.NEVER && lossesSignalled == 0;
   }
 
-  public void releasing() {
+  public void recordReleaseCall() {
     if (releaseCalledAt == Journal.NEVER) {
       journal.fairnessCheck.recordRelease(this);
     }
@@ -152,24 +152,28 @@ public final class Held {
     journal.add(new Event.Ended(id, scheduler.now()));
   }
 
-  public void released(ReleaseOutcome how) {
-    outcome = outcome == null ? how : outcome;
-    require(outcome == how, "REL-01", "released as " + outcome + ", then as " + how);
+  public void recordRelease(ReleaseOutcome releaseOutcome) {
+    outcome = outcome == null ? releaseOutcome : outcome;
+    require(
+        outcome == releaseOutcome,
+        "REL-01",
+        "released as " + outcome + ", then as " + releaseOutcome);
     require(
         minHoldUntil <= scheduler.now()
-            || (how != ReleaseOutcome.RELEASED && how != ReleaseOutcome.HANDED_OFF),
+            || (releaseOutcome != ReleaseOutcome.RELEASED
+                && releaseOutcome != ReleaseOutcome.HANDED_OFF),
         "LEASE-11",
-        "released before its minimum hold was over: " + how);
-    journal.note(machine, id + " released: " + how);
+        "released before its minimum hold was over: " + releaseOutcome);
+    journal.note(machine, id + " released: " + releaseOutcome);
   }
 
-  public void listen(Lease lease, int behaviour) {
+  public void addListeners(Lease lease, int behaviour) {
     lease.onEvent(
         event -> {
           if (event instanceof LockEvent.Renewed) {
             atRiskSince = null;
             renewedAt = scheduler.now();
-            look(lease);
+            observeValidity(lease);
           } else if (event instanceof LockEvent.AtRisk) {
             atRiskSince = scheduler.now();
             journal.note(machine, id + " " + event);
@@ -200,12 +204,12 @@ public final class Held {
 
   @Override
   public String toString() {
-    String as = share.isExclusive() ? "" : " as " + use(share);
+    String as = share.isExclusive() ? "" : " as " + describe(share);
     return id + " of \"" + name + "\"" + as + (token == 0 ? "" : ", token " + token);
   }
 
-  /** What a share is, in a word or two. */
-  public static String use(Share share) {
+  /** {@return a short description of the share} */
+  public static String describe(Share share) {
     return switch (share.kind()) {
       case EXCLUSIVE -> "lock";
       case READ_WRITE -> share.isWhole() ? "writer" : "reader";
