@@ -3,7 +3,7 @@ package sample;
 import dev.interlock.Lease;
 import dev.interlock.LockClient;
 
-/** Takes a lock. */
+/** Acquires a lock and prints its token. */
 public final class Order {
   private Order() {}
 
