@@ -5,6 +5,8 @@ import dev.interlock.Fault;
 import dev.interlock.LockClient;
 import dev.interlock.LockOptions;
 import dev.interlock.LockUnavailableException;
+import dev.interlock.storm.StormSettings.DisposableStore;
+import dev.interlock.storm.StormSettings.RunningStore;
 import dev.interlock.storm.nemesis.HolderOfMany;
 import dev.interlock.storm.nemesis.InjectedFault;
 import dev.interlock.storm.nemesis.Nemesis;
@@ -84,21 +86,24 @@ public final class StormRun {
   /**
    * Starts the servers and clients, runs the nemesis, heals everything, and checks the histories.
    *
-   * @param settings the target and kind of the storm
+   * @param settings the settings of the storm
    * @return the result; a broken rule is a finding there, not an exception
    * @throws Exception if the storm could not run
    */
   public static StormResult run(StormSettings settings) throws Exception {
-    Deployment deployment = settings.start() == null ? null : settings.start().get();
-    try (deployment) {
-      String uri = deployment == null ? settings.uri() : deployment.uri();
-      if (uri == null) {
-        throw new IllegalArgumentException("neither a URI nor servers to start");
+    if (settings.store() instanceof DisposableStore store) {
+      try (Deployment deployment = store.start().get()) {
+        return run(settings, deployment.uri(), deployment);
       }
-      StormRun run = new StormRun(settings, uri, deployment);
-      try (run.kit) {
-        return run.run();
-      }
+    }
+    return run(settings, ((RunningStore) settings.store()).uri(), null);
+  }
+
+  private static StormResult run(
+      StormSettings settings, String uri, @Nullable Deployment deployment) throws Exception {
+    StormRun run = new StormRun(settings, uri, deployment);
+    try (run.kit) {
+      return run.run();
     }
   }
 

@@ -10,25 +10,23 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The target and kind of a storm.
+ * The settings of a storm.
  *
- * @param name what the backend is called in the report
- * @param uri where the store is; null if it has to be started first
- * @param start starts its servers; null if they are there, and no fault may hit them
+ * @param name the backend's name in the report
+ * @param store the store of the locks
  * @param harness opens clients; null to open them by the URI
- * @param duration for how long faults are injected
- * @param seed makes the plan and the clients' choices
- * @param beyond whether faults outside the failure model are injected too
- * @param processes how many clients are processes of their own
- * @param threads how many threads each client has
- * @param folder where the journals are while the storm lasts
- * @param stopped whether to end early, with a verdict on what has happened
+ * @param duration how long faults are injected
+ * @param seed determines the plan and the clients' random choices
+ * @param beyond whether faults outside the failure model are injected as well
+ * @param processes how many clients have a process of their own
+ * @param threads the number of threads of each client
+ * @param folder where the journals are written during the storm
+ * @param stopped ends the storm early once it is true, with a verdict on what has happened
  * @param progress receives a line for each phase
  */
 public record StormSettings(
     String name,
-    @Nullable String uri,
-    @Nullable Supplier<? extends Deployment> start,
+    Store store,
     @Nullable Harness harness,
     Duration duration,
     long seed,
@@ -37,4 +35,22 @@ public record StormSettings(
     int threads,
     Path folder,
     BooleanSupplier stopped,
-    Consumer<String> progress) {}
+    Consumer<String> progress) {
+
+  /** The store of the locks. */
+  public sealed interface Store {}
+
+  /**
+   * A running store, whose servers no fault may hit.
+   *
+   * @param uri the URI of the store
+   */
+  public record RunningStore(String uri) implements Store {}
+
+  /**
+   * Servers that the storm starts, and into which it injects faults.
+   *
+   * @param start starts the servers
+   */
+  public record DisposableStore(Supplier<? extends Deployment> start) implements Store {}
+}

@@ -12,6 +12,7 @@ import dev.interlock.spi.DaemonThreads;
 import dev.interlock.storm.report.StormReport;
 import dev.interlock.storm.report.StormResult;
 import dev.interlock.testbed.process.Directories;
+import dev.interlock.testbed.server.Deployment;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.nio.file.Files;
@@ -21,11 +22,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -212,8 +215,7 @@ public record Storms(
     StormSettings settings =
         new StormSettings(
             contender.name(),
-            contender.uri(),
-            contender.startForFaults(),
+            store(contender),
             /* harness= */ null,
             duration,
             seed,
@@ -232,6 +234,13 @@ public record Storms(
     } finally {
       Directories.delete(histories);
     }
+  }
+
+  private static StormSettings.Store store(Contender contender) {
+    Supplier<? extends Deployment> start = contender.startForFaults();
+    return start != null
+        ? new StormSettings.DisposableStore(start)
+        : new StormSettings.RunningStore(Objects.requireNonNull(contender.uri()));
   }
 
   /** Copies the histories, which explain a violation. */

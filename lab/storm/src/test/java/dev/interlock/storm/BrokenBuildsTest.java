@@ -61,8 +61,7 @@ class BrokenBuildsTest {
     return StormRun.run(
         new StormSettings(
             "redis",
-            null,
-            () -> Testbed.redis().start(),
+            new StormSettings.DisposableStore(() -> Testbed.redis().start()),
             broken,
             duration,
             seed,

@@ -29,8 +29,7 @@ class StormRunTest {
         StormRun.run(
             new StormSettings(
                 "redis",
-                null,
-                () -> Testbed.redis().start(),
+                new StormSettings.DisposableStore(() -> Testbed.redis().start()),
                 null,
                 UNREACHED_DURATION,
                 7,
@@ -71,8 +70,7 @@ class StormRunTest {
     return StormRun.run(
             new StormSettings(
                 "memory",
-                "memory:plan",
-                null,
+                new StormSettings.RunningStore("memory:plan"),
                 null,
                 UNREACHED_DURATION,
                 seed,
