@@ -47,10 +47,10 @@ final class ReleaseCommand implements Runnable {
       }
       LockAdmin admin = client.admin();
       LockState before = target.onName(admin::inspect);
-      boolean held = target.onName(force ? admin::forceRelease : admin::revoke);
+      boolean wasHeld = target.onName(force ? admin::forceRelease : admin::revoke);
       PrintWriter out = target.command().getOut();
       String lock = "lock " + target.quotedName();
-      if (!held) {
+      if (!wasHeld) {
         throw new CommandFailure(
             ExitCode.NOT_HELD,
             lock + " is not held at " + client.endpoint() + "; is its name right?");

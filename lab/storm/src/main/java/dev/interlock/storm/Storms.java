@@ -87,7 +87,7 @@ public record Storms(
   private static final Duration MAX_DURATION = Duration.ofDays(7);
   private static final int MAX_AT_ONCE = 64;
 
-  /** How many clients have a process of their own; one more client is in this process. */
+  /** The number of clients in processes of their own; one more client is in this process. */
   private static final int CLIENT_PROCESSES = 2;
 
   private static final int THREADS_PER_CLIENT = 4;

@@ -22,7 +22,7 @@ public final class Candidate implements LeaderElection.LeaderWork {
 
   /** Holds a lease as its program does; returns false if it was lost before the time was over. */
   interface Holding {
-    boolean hold(Op op, Lease lease, List<ObservedLease> current) throws InterruptedException;
+    boolean hold(Op op, Lease lease, List<ObservedLease> leases) throws InterruptedException;
   }
 
   private final ProgramContext world;

@@ -516,9 +516,9 @@ public final class Program implements Runnable {
         CompletableFuture<ObservedLease> observed =
             lease.thenApply(
                 one -> {
-                  ObservedLease recordGrant = recordGrant(op, one, from);
-                  recordGrant.addListeners(one, 0);
-                  return recordGrant;
+                  ObservedLease granted = recordGrant(op, one, from);
+                  granted.addListeners(one, 0);
+                  return granted;
                 });
         var unused =
             observed.whenComplete(
