@@ -166,7 +166,9 @@ class ClassPathTest {
   @Test
   void withoutTheBackendTheMessageNamesTheDependency() throws Exception {
     runWithout("lock-re", "redis-cluster://h")
-        .assertFailed(2, "add the dependency dev.interlock:lock-redis. The backends that were found take etcd:");
+        .assertFailed(
+            2,
+            "add the dependency dev.interlock:lock-redis. The backends that were found take etcd:");
     runWithout("lock-re", "redlocks://h").assertFailed(2, "dev.interlock:lock-redlock");
     interlock.run("inspect", "nosuch://h", "job").assertFailed(2, "correct the scheme");
   }

@@ -89,7 +89,7 @@ final class PostgreSqlListener implements AutoCloseable {
         threads
             .newThread(this::run)
             .start(); // the thread first waits for this lock; if it cannot start, nothing has
-                      // changed
+        // changed
         running = true;
       }
       waiters.computeIfAbsent(payload, p -> new HashSet<>()).add(wakeUp);
