@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 /** Measures how soon locks can be acquired again after a server was killed and restarted. */
 final class Restart extends Scenario {
   static final Metric DOWN = new Metric("server-down", "server down", Unit.SECONDS);
-  static final Metric LONGEST_PAUSE = new Metric("longest-pause", "longest pause", Unit.SECONDS);
+  static final Metric MAX_PAUSE = new Metric("longest-pause", "longest pause", Unit.SECONDS);
   static final Metric AFTER_SERVER =
       new Metric("back-after-server", "after server is back", Unit.SECONDS);
   static final Metric LEASE_KEPT = new Metric("held-leases-kept", "held lease kept", Unit.COUNT);
@@ -38,7 +38,7 @@ final class Restart extends Scenario {
         the loss was signalled.
         """
             .formatted(LONG_TTL.toSeconds()),
-        List.of(DOWN, LONGEST_PAUSE, AFTER_SERVER, LEASE_KEPT),
+        List.of(DOWN, MAX_PAUSE, AFTER_SERVER, LEASE_KEPT),
         List.of(new Chart.TimeLines()));
   }
 
@@ -103,7 +103,7 @@ final class Restart extends Scenario {
       }
       run.recordTimeLine(contender, events);
       run.record(contender, DOWN, (restarted - killed) / 1e9);
-      run.record(contender, LONGEST_PAUSE, service.longestPause / 1e9);
+      run.record(contender, MAX_PAUSE, service.longestPause / 1e9);
       if (recovered - killed > DOWNTIME.toNanos()) { // else other servers took over
         run.record(contender, AFTER_SERVER, Math.max(0, recovered - restarted) / 1e9);
       }
