@@ -455,8 +455,7 @@ final class Census implements AutoCloseable {
       }
     }
     // Lists these nodes first, then reads the listings again. So if two clients admit different
-    // nodes
-    // at the same time, or one rejoins meanwhile, at least one learns of the other.
+    // nodes at the same time, or one rejoins meanwhile, at least one learns of the other.
     Listings listings =
         entering.isEmpty()
             ? examination.listings()
