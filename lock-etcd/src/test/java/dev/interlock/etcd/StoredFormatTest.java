@@ -15,6 +15,7 @@ import dev.interlock.testbed.Testbed;
 import dev.interlock.testbed.etcd.EtcdCluster;
 import io.etcd.jetcd.ByteSequence;
 import io.etcd.jetcd.Client;
+import io.etcd.jetcd.options.PutOption;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.AutoClose;
@@ -54,8 +55,9 @@ class StoredFormatTest {
   void aSessionKeyWithoutAFormatIsUsed() throws Exception {
     try (EtcdBackend backend = open()) {
       Claim claim = take(backend, "unmarked");
-      ByteSequence key = QueueEntry.of(claim).session().key();
-      observer.getKVClient().put(key, ByteSequence.EMPTY).get();
+      Session session = QueueEntry.of(claim).session();
+      PutOption onItsLease = PutOption.builder().withLeaseId(session.lease()).build();
+      observer.getKVClient().put(session.key(), ByteSequence.EMPTY, onItsLease).get();
       take(backend, "another");
       assertTrue(backend.release(claim, in(TIMEOUT)));
     }

@@ -189,7 +189,7 @@ class TckTest {
     assertTrue(out.toString().contains("WAIT-01   passed"), out::toString);
     assertTrue(out.toString().contains("FAILED (2 rules: 1 passed, 1 FAILED)"), out::toString);
     String markdown = Files.readString(folder.resolve("reports/report.md"), UTF_8);
-    assertTrue(markdown.contains("Check: A view that is taken from the client's memory. A unit"));
+    assertTrue(markdown.contains("Check: Look for a view that is taken from the client's memory."));
   }
 
   @Test
