@@ -7,7 +7,7 @@ public enum Capability {
   /** Waiters are served in the order in which their requests reached the store. */
   FIFO,
   /**
-   * Every waiting client is served within a few TTLs, even beside a client that acquires again as
+   * Every waiting client is served within some TTLs, even beside a client that acquires again as
    * soon as it has released. Backends with {@link #FIFO} promise more, so they do not declare this.
    */
   STARVATION_FREE,

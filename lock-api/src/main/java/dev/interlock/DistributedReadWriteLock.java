@@ -17,8 +17,8 @@ package dev.interlock;
  * <p>Each side is a {@link DistributedLock} with all of its methods. If the store keeps a queue
  * ({@link Capability#FIFO}), readers and writers are served in the order in which their requests
  * reached it. Otherwise a waiting writer keeps out readers that come after it, and readers that are
- * waiting when a writer releases the lock are served before the next writer. So neither side
- * starves. A writer waits for the readers before it, for as long as they hold the lock; {@link
+ * waiting when a writer's hold ends are served before the next writer. So neither side starves. A
+ * writer waits at most for as long as the readers before it hold the lock; {@link
  * LockOptions#maxHold()} limits that.
  *
  * <p>A lease of one side cannot become a lease of the other. A thread that holds a lease of one

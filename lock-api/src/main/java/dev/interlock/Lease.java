@@ -75,7 +75,7 @@ public interface Lease extends AutoCloseable {
 
   /**
    * {@return how long the store keeps the lock after the last renewal: the {@linkplain
-   * LockOptions#ttl() TTL} of the options, or more if that is below the store's minimum} On
+   * LockOptions#ttl() TTL} of the options, or more if the store cannot keep exactly that} On
    * ZooKeeper a lock also ends with the client's session, whose time-out the servers may limit;
    * {@link #remainingValidity} takes that into account.
    */

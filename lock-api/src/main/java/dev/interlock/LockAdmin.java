@@ -17,8 +17,8 @@ public interface LockAdmin {
    * @return the state, with the holders
    * @throws IllegalArgumentException if {@link LockClient#lock(String)} refuses the name
    * @throws LockUnavailableException if the store did not answer
-   * @throws LockConfigurationException if the store refused the request the request, or something
-   *     else is stored under the lock's name
+   * @throws LockConfigurationException if the store refused the request, or something else is
+   *     stored under the lock's name
    * @throws IllegalStateException if the client is closed
    */
   LockState inspect(String name);
@@ -28,8 +28,9 @@ public interface LockAdmin {
    *
    * <p>The stream is lazy: it asks the store for one page at a time, as far as it is consumed, and
    * each request takes at most the request time-out. It is not a snapshot: a lock that is acquired
-   * or released during the listing may be missing. A lock that stays held is listed once. The
-   * {@linkplain LockState#waiters() waiters} may be missing; {@link #inspect(String)} shows them.
+   * or released during the listing may or may not be listed. A lock that stays held is listed once.
+   * The {@linkplain LockState#waiters() waiters} may be missing; {@link #inspect(String)} shows
+   * them.
    *
    * <p>Listing reads all locks of the store, on some stores all of its keys, so it is not for
    * frequent use. While the stream is consumed it throws the exceptions of {@link

@@ -74,9 +74,9 @@ public interface LockState {
   }
 
   /**
-   * {@return the labels of the waiters in the store's queue, in order} Unmodifiable; empty if there
-   * are none or the store keeps no queue. A client with several waiting threads may be in the queue
-   * once for all of them.
+   * {@return the labels of the waiters in the store's queue, the next one first} Unmodifiable;
+   * empty if there are none or the store keeps no queue. A client with several waiting threads may
+   * be in the queue once for all of them.
    */
   List<String> waiters();
 

@@ -4,7 +4,10 @@ package dev.interlock;
 public enum LossReason {
   /** The validity passed: the lease was not renewed, or no renewal was confirmed in time. */
   EXPIRED,
-  /** The store reports that the lock was deleted, released by force, or taken over. */
+  /**
+   * The store reports that the lease no longer holds the lock, which was deleted, released by
+   * force, or taken over.
+   */
   TAKEN,
   /** The session with the store on which the lease depended has ended. */
   SESSION_ENDED,

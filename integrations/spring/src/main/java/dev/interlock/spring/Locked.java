@@ -38,10 +38,10 @@ import org.springframework.core.annotation.AliasFor;
  * not reentrant.
  *
  * <p>The call has to go through the bean's proxy. A call from another method of the same object
- * does not, and <b>runs without the lock</b>; nothing can detect that. Other mistakes are detected,
- * and keep the application from starting: private, static and final methods, a bean that is not
- * proxied, results whose work goes on after the method has returned, expressions and durations that
- * cannot be read, a client that does not exist.
+ * does not, and <b>runs without the lock</b>; nothing can detect that. Mistakes that can be
+ * detected at start keep the application from starting: private, static and final methods, a bean
+ * that is not proxied, results whose work goes on after the method has returned, expressions and
+ * durations that cannot be read, a client that does not exist.
  *
  * <p>All text may contain placeholders ({@code ${...}}). Besides the exceptions of the method and
  * those that {@link dev.interlock.Acquirable} lists, a call throws:

@@ -27,8 +27,11 @@ function load(file) {
 
 if (document.querySelector('.mermaid')) {
   load('mermaid.min.js').then(() => {
-    const size = { useMaxWidth: false };
-    mermaid.initialize({ startOnLoad: false, theme: 'neutral', flowchart: size, sequence: size, state: size });
+    mermaid.initialize({
+      startOnLoad: false,
+      theme: 'neutral',
+      sequence: { wrap: true, width: 130 },
+    });
     mermaid.run();
   });
 }
