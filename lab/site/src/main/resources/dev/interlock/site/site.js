@@ -30,6 +30,7 @@ if (document.querySelector('.mermaid')) {
     mermaid.initialize({
       startOnLoad: false,
       theme: 'neutral',
+      themeVariables: { noteBkgColor: '#fff8dc', noteTextColor: '#333', noteBorderColor: '#bbb' },
       sequence: { wrap: true, width: 130 },
     });
     mermaid.run();
