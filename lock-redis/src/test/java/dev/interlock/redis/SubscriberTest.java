@@ -317,7 +317,7 @@ class SubscriberTest {
         new PrintStream(stderr, true, UTF_8) {
           @Override
           public void println(String line) {
-            if (line.contains("do not hear of releases")) {
+            if (line.contains("are not notified of releases")) {
               blocked.countDown();
               Uninterruptibles.awaitUninterruptibly(unblocked);
             }
