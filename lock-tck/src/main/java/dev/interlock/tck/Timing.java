@@ -6,8 +6,8 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * The durations that the tests use, scaled to the backend's declarations. Speed does not matter to
- * any test as long as everything happens within the bound.
+ * The durations that the tests use, scaled to the backend's declarations. No test depends on speed,
+ * as long as everything happens within the bound.
  *
  * @param ttl the TTL of leases that are expected to expire
  * @param renewedTtl the TTL of leases that renewal must keep alive, even on a busy machine
@@ -22,7 +22,7 @@ public record Timing(
   private static final Duration MIN_TTL = Duration.ofMillis(1_500);
   private static final Duration MIN_RENEWED_TTL = Duration.ofSeconds(4);
 
-  /** With this TTL, a lease that is renewed at each third survives a stall of three seconds. */
+  /** A lease with this TTL, renewed every third of it, survives a stall of three seconds. */
   private static final Duration MAX_RENEWED_TTL_FROM_SLACK = Duration.ofSeconds(6);
 
   private static final Duration MIN_LONG_TTL = Duration.ofSeconds(60);
@@ -35,7 +35,8 @@ public record Timing(
    * @param slack the tolerated delay beyond request time-out and granularity
    * @return a request time-out of 2 s; TTLs of at least 1.5, 4 and 60 s, longer for backends whose
    *     shortest TTL or granularity demands it; a bound of request time-out, granularity and slack.
-   *     The second TTL is at least the slack, up to 6 s; the third at least four times the bound.
+   *     {@code renewedTtl} is at least the slack, up to 6 s; {@code longTtl} is at least four times
+   *     the bound.
    */
   public static Timing of(BackendInfo info, Duration slack) {
     Duration ttl = longest(MIN_TTL, info.minTtl(), info.granularity().multipliedBy(2));
@@ -47,7 +48,7 @@ public record Timing(
             Collections.min(List.of(slack, MAX_RENEWED_TTL_FROM_SLACK)),
             ttl,
             info.granularity().multipliedBy(4)),
-        // otherwise a lock that was not released might expire before a test fails
+        // A shorter TTL could free a lock that was not released before a test notices that.
         longest(MIN_LONG_TTL, ttl.multipliedBy(4), bound.multipliedBy(4)),
         REQUEST_TIMEOUT,
         bound);

@@ -167,7 +167,7 @@ final class CustomFaults {
     return List.of(
         new Wrong(
             "token drawn before the grant",
-            "The counter is increased by a request of its own, before the one that grants.",
+            "A separate request increases the counter, before the one that grants.",
             () ->
                 new Fault() {
                   @Override
@@ -182,7 +182,7 @@ final class CustomFaults {
                 }),
         new Wrong(
             "token drawn after the grant",
-            "The counter is increased by a request of its own, after the one that grants.",
+            "A separate request increases the counter, after the one that grants.",
             () ->
                 new Fault() {
                   @Override
@@ -267,7 +267,7 @@ final class CustomFaults {
                 }),
         new Wrong(
             "counter deleted by force",
-            "A forced release deletes all that belongs to the name, even its counter.",
+            "A forced release deletes everything that belongs to the name, even its counter.",
             () ->
                 new Fault() {
                   @Override
@@ -311,7 +311,7 @@ final class CustomFaults {
             replacing("return token\n", "return token - 1\n", GRANTING)),
         new Wrong(
             "token shown multiplied",
-            "Inspection multiplies the token as programs see it, which the client does again.",
+            "Inspection multiplies the token for programs, and the client multiplies it once more.",
             shown(state -> LockStates.mapTokens(state, token -> token * 64))));
   }
 
@@ -347,7 +347,7 @@ final class CustomFaults {
             millis(op -> claim -> claim.ttl().toMillis() / (grants(op) ? 2 : 1))),
         new Wrong(
             "renewal by half",
-            "A renewal extends the lock by half of the TTL, and is confirmed for all of it.",
+            "A renewal extends the lock by half of the TTL, and is confirmed for the whole TTL.",
             millis(op -> claim -> claim.ttl().toMillis() / (op == Op.RENEW ? 2 : 1))),
         new Wrong(
             "second renewal by half",
@@ -373,7 +373,7 @@ final class CustomFaults {
             replacing("return " + KEEP, "return 1", Op.RENEW)),
         new Wrong(
             "renewal for half a minute",
-            "A renewal extends the lock by the default TTL, whatever was asked for.",
+            "A renewal extends the lock by the default TTL, not by the one that was asked for.",
             millis(op -> claim -> op == Op.RENEW ? HALF_A_MINUTE : claim.ttl().toMillis())),
         new Wrong(
             "renewal that adds",
@@ -381,7 +381,7 @@ final class CustomFaults {
             replacing("ARGV[3])\n", "redis.call('PTTL', KEYS[1]) + ARGV[3])\n", Op.RENEW)),
         new Wrong(
             "renewal once a second",
-            "A renewal within a second of the last one is confirmed without asking.",
+            "A renewal within a second of the last one is confirmed without a request.",
             () ->
                 new Fault() {
                   private final Map<String, Long> asked = new ConcurrentHashMap<>();
@@ -425,7 +425,7 @@ final class CustomFaults {
                 }),
         new Wrong(
             "expiry by the client's clock",
-            "A lock ends when the wall clock of a client that wants it says so.",
+            "A lock ends when its time is over by the wall clock of a client that wants it.",
             script(
                 correct ->
                     Fault.replace(
@@ -441,7 +441,7 @@ final class CustomFaults {
                 GRANTING)),
         new Wrong(
             "renewal that brings back",
-            "A renewal makes the lock again if nobody holds it.",
+            "A renewal creates the lock again if nobody holds it.",
             replacing(
                 NOT_OURS,
                 "if redis.call('EXISTS', KEYS[1]) == 0 then\n"
@@ -467,7 +467,7 @@ final class CustomFaults {
                         : correct.get())),
         new Wrong(
             "one loss loses all",
-            "After one renewal was refused, all of the client's are reported as losses.",
+            "After one refused renewal, all leases of the client are reported as lost.",
             () ->
                 new Fault() {
                   private volatile boolean lost;
@@ -567,7 +567,7 @@ final class CustomFaults {
                 })),
         new Wrong(
             "release never confirmed",
-            "A release is reported as that of a lock that was gone.",
+            "A release always reports that the lock was gone.",
             asking(
                 (op, claim, store, correct) -> {
                   Object answer = correct.get();
@@ -603,7 +603,7 @@ final class CustomFaults {
                 })),
         new Wrong(
             "only known grants released",
-            "What the client did not see granted is not released.",
+            "The client releases only grants whose answer it has seen.",
             () ->
                 new Fault() {
                   private final Set<String> granted = ConcurrentHashMap.newKeySet();
@@ -692,7 +692,7 @@ final class CustomFaults {
     return List.of(
         new Wrong(
             "time-out declared as not sent",
-            "Of whatever gets no answer the backend says that nothing was sent.",
+            "The backend says of every request without an answer that it was not sent.",
             explained(
                 correct ->
                     correct instanceof LockUnavailableException e
@@ -701,7 +701,7 @@ final class CustomFaults {
                         : correct)),
         new Wrong(
             "every failure is one of configuration",
-            "A store that does not answer at the moment looks like one that never will.",
+            "A store that does not answer at the moment looks like one that can never answer.",
             explained(
                 correct -> new LockConfigurationException("" + correct.getMessage(), correct))),
         new Wrong(
@@ -756,7 +756,7 @@ final class CustomFaults {
                 })),
         new Wrong(
             "scripts loaded once",
-            "Scripts are sent by their digests; a server that was restarted does not know them.",
+            "Scripts are sent only by their digests, which a restarted server does not know.",
             () ->
                 new Fault() {
                   private final Map<String, String> digests = new ConcurrentHashMap<>();
@@ -770,7 +770,7 @@ final class CustomFaults {
                 }),
         new Wrong(
             "forgetting that asks the store",
-            "When a claim is over, the client releases it once more, to be sure.",
+            "When the engine forgets a claim, the backend releases it once more, to be sure.",
             () ->
                 new Fault() {
                   @Override
@@ -885,7 +885,7 @@ final class CustomFaults {
                 })),
         new Wrong(
             "inspection that renews",
-            "Looking at a lock extends it.",
+            "Inspecting a lock extends it.",
             replacing(
                 "local seen", "redis.call('PEXPIRE', KEYS[1], 5000)\nlocal seen", Op.INSPECT)),
         new Wrong(
@@ -906,7 +906,7 @@ final class CustomFaults {
                 })),
         new Wrong(
             "force by prefix",
-            "A forced release frees all names that begin like this one.",
+            "A forced release frees all names that begin with the given name.",
             asking(
                 (op, claim, store, correct) -> {
                   if (op == Op.FORCE) {
@@ -959,11 +959,11 @@ final class CustomFaults {
             stored(name -> Integer.toHexString(name.hashCode()))),
         new Wrong(
             "long names cut",
-            "Of a long name 64 characters are stored.",
+            "The store keeps only 64 characters of a long name.",
             stored(name -> name.substring(0, Math.min(name.length(), 64)))),
         new Wrong(
             "long names hashed",
-            "Of a long name the beginning and the hash code are stored.",
+            "The store keeps only the beginning and the hash code of a long name.",
             stored(
                 name ->
                     name.length() <= 64
@@ -975,7 +975,7 @@ final class CustomFaults {
             stored(name -> name.replaceAll("/+", "/").replaceAll("(.)/$", "$1"))),
         new Wrong(
             "names as patterns of a cluster",
-            "Of a name with braces only what they enclose is stored.",
+            "The store keeps only the part of a name that is in braces.",
             stored(name -> name.replaceAll("(?s).*?\\{(.+?)\\}.*", "$1"))),
         new Wrong(
             "queue under a lock's name",

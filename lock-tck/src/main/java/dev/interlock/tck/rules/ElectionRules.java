@@ -202,7 +202,7 @@ public abstract class ElectionRules extends RuleTest {
       next.orElseGet(() -> fail("nobody leads after the loss")).release();
       sleep(SHORT_WAIT.multipliedBy(3));
       assertEquals(1, work.calls.get(), "calls of the work before it has ended");
-      // It must not hold the lock, either, without having called its work yet.
+      // Nor may the candidate hold the lock before it has called its work.
       acquireNow(other.lock(name), "the candidate holds the lock before its work has ended")
           .release();
       shownAsLeader |= candidacy.isLeader();

@@ -1,4 +1,4 @@
-/** The part of the tests that one commit runs by default. */
+/** Selects the sample of tests that a default run of a commit runs. */
 @NullMarked
 package dev.interlock.tck.sample;
 

@@ -136,7 +136,7 @@ public final class SpecimenTable {
       }
     }
     if (!parts.isEmpty()) {
-      text.append("\nNot all rules are run for some:\n\n");
+      text.append("\nFor some specimens, not all rules are run:\n\n");
       parts.forEach(
           (reason, names) ->
               text.append("- *" + String.join("*, *", names) + "*: " + reason + "\n"));

@@ -51,17 +51,17 @@ final class ElectionMutants {
             .refusedBy("ELECT-01", "leaders at one time")
             .build(),
         Specimen.mutant("a leader that does not learn of its loss")
-            .fault("The loss of its lease does not reach the work of a leader.")
+            .fault("The work of a leader does not learn that the lease is lost.")
             .harness(() -> ofElection(Unaware::new))
             .refusedBy("ELECT-02", "a leader's loss was not signalled")
             .build(),
         Specimen.mutant("work that is not interrupted")
-            .fault("The lease reports its loss, but the work goes on until it checks the lease.")
+            .fault("The lease reports its loss, but the work continues until it checks the lease.")
             .harness(() -> ofElection(NotInterrupted::new))
             .refusedBy("ELECT-02", "the work of a lost leader went on")
             .build(),
         Specimen.mutant("a campaign beside the work")
-            .fault("A candidate whose lease is lost campaigns again while its work goes on.")
+            .fault("A candidate whose lease is lost campaigns again while its work continues.")
             .harness(() -> ofElection(CampaignBesideWork::new))
             .refusedBy("ELECT-02", "calls of the work before it has ended")
             .build(),

@@ -60,7 +60,7 @@ final class LeaseMutants {
             .refusedBy("EXCL-07", "acquired by another thread")
             .build(),
         Specimen.mutant("maximum hold time ignored")
-            .fault("Renewal goes on for ever.")
+            .fault("Renewal never ends.")
             .harness(
                 () ->
                     new MemoryMutantWithOptions(

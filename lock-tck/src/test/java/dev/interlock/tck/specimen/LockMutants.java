@@ -83,7 +83,7 @@ final class LockMutants {
             .refusedBy("WAIT-02", "earlier than")
             .build(),
         Specimen.mutant("interrupt swallowed")
-            .fault("An interrupted wait goes on.")
+            .fault("An interrupted wait continues.")
             .harness(() -> MemoryMutant.ofLock(InterruptSwallowed::new))
             .refusedBy("WAIT-07", "the interrupted waiter did not leave")
             .refusedBy("REL-03", "an interrupted thread did not return")

@@ -64,7 +64,7 @@ final class ShareMutants {
         Specimen.mutant("an attempt that overtakes")
             .fault("An attempt that does not wait checks the holders only, not the queue.")
             .harness(() -> MemoryMutant.ofBackend(Overtaking::new))
-            .onlyRules("it breaks the queue in order to overtake", "RW-02", "SEM-02")
+            .onlyRules("it overtakes by breaking the queue", "RW-02", "SEM-02")
             .refusedBy("RW-02", "a small request overtook one for the whole")
             .refusedBy("SEM-02", "a small request overtook one for the whole")
             .build(),

@@ -51,7 +51,7 @@ final class SharedLockMutants {
             .build(),
         Specimen.mutant("an upgrade that is granted")
             .fault(
-                "A thread that holds the read lock and locks the other side goes on as a writer.")
+                "A thread that holds the read lock and locks the other side continues as a writer.")
             .harness(
                 () ->
                     MemoryMutant.ofClient(

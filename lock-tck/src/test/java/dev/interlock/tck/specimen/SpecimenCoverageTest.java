@@ -19,15 +19,15 @@ class SpecimenCoverageTest {
 
   @Test
   void everyMustRuleRefusesASpecimen() throws IOException {
-    assertEquals(List.of(), refusingNothing(true), "MUST rules that refuse no specimen");
+    assertEquals(List.of(), rulesThatRefuseNothing(true), "MUST rules that refuse no specimen");
   }
 
   @Test
   void everyRuleAboutACapabilityRefusesASpecimen() throws IOException {
-    assertEquals(List.of(), refusingNothing(false), "CAP rules that refuse no specimen");
+    assertEquals(List.of(), rulesThatRefuseNothing(false), "CAP rules that refuse no specimen");
   }
 
-  private static List<String> refusingNothing(boolean must) throws IOException {
+  private static List<String> rulesThatRefuseNothing(boolean must) throws IOException {
     Set<String> refusing = SpecimenTable.rulesThatRefuse(DOCUMENT);
     return Contract.load().rules().stream()
         .filter(rule -> must == (rule.capability() == null))

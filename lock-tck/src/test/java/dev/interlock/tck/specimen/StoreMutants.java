@@ -61,7 +61,7 @@ final class StoreMutants {
             .fault("The backend checks whether the lock is free, and sets it in a second step.")
             .harness(() -> MemoryMutant.ofSilentBackend(CheckThenSet::new))
             .exceptRules(
-                "which other rules detect the race depends on timing",
+                "whether other rules detect the race depends on timing",
                 "MULTI-*",
                 "FAULT-01",
                 "EXCL-08",
@@ -130,7 +130,7 @@ final class StoreMutants {
         Specimen.mutant("validity counted from the reply of a slow line")
             .fault(
                 "The first client in the queue learns of its turn 300 ms late, and counts validity"
-                    + " from then.")
+                    + " from that moment.")
             .harness(
                 () -> {
                   Map<String, LockBackend> first = new ConcurrentHashMap<>();
@@ -182,7 +182,7 @@ final class StoreMutants {
             .refusedBy("LEASE-12", "the lock was kept beyond its minimum hold")
             .build(),
         Specimen.mutant("deferred release with the client")
-            .fault("A client that is closed frees the locks that the store was to release later.")
+            .fault("Closing a client frees the locks that the store was to release later.")
             .harness(() -> MemoryMutant.ofBackend(DeferredReleaseWithClient::new))
             .refusedBy("LEASE-12", "the lock was free before its minimum hold was over")
             .build(),

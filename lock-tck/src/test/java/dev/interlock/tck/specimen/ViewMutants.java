@@ -16,13 +16,13 @@ final class ViewMutants {
   static List<Specimen> all() {
     return List.of(
         Specimen.mutant("view that is not reentrant")
-            .fault("A view acquires a lease with every call.")
+            .fault("Every call of a view acquires a lease.")
             .harness(() -> ofLock(lock -> new NotReentrant(lock)))
             .refusedBy("JUC-01", "a nested tryLock through another view failed")
             .refusedBy("JUC-04", "LeaseLostException")
             .build(),
         Specimen.mutant("view that anybody unlocks")
-            .fault("Unlocking a lock that the thread does not hold does not throw.")
+            .fault("Unlocking a lock that the thread does not hold throws nothing.")
             .harness(
                 () ->
                     ofView(
