@@ -288,7 +288,7 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
     }
   }
 
-  /** Also clears the interrupt status: it was meant for the step before. */
+  /** Sets the field, and clears the interrupt status, which was meant for the previous step. */
   private synchronized void setInterruptible(boolean value) {
     interruptible = value;
     var unused = Thread.interrupted();

@@ -97,7 +97,7 @@ final class Handoff {
     return lease.engine().backend.has(Capability.FIFO);
   }
 
-  /** Where the store serves in order, only waiters that entered before the grant may have it. */
+  /** Admits only waiters that entered the queue before the grant, if the store serves in order. */
   private boolean isEarlier(LocalQueue.Waiter waiter) {
     return waiter.enteredAt() - grant.grantedAt() <= 0;
   }

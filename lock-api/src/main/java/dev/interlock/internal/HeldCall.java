@@ -32,7 +32,7 @@ final class HeldCall implements Consumer<LockEvent>, AutoCloseable {
     HeldCall call = new HeldCall();
     Registration registration = lease.onEvent(call);
     T result;
-    // Both are closed before the loss is checked; the call first.
+    // Closes the call, and then the registration, before the loss is checked.
     try (registration;
         call) {
       result = work.call();

@@ -265,7 +265,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
     if (release.begin()) {
       return finish.start();
     }
-    // This occupies no thread: the release that it waits for may need that thread.
+    // Waiting must not occupy a thread: the release under way may need that thread.
     return engine().notifier.follow(state.released);
   }
 

@@ -112,7 +112,7 @@ final class Release {
     if (other == null) {
       return finish.start();
     }
-    // This occupies no thread: the release that it waits for may need that thread.
+    // Waiting must not occupy a thread: the release under way may need that thread.
     return engine.notifier.follow(other);
   }
 

@@ -14,8 +14,8 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Closes a client: it ends candidacies and attempts, waits for leases, and then ends those that are
- * still held. Used once.
+ * Closes a client, once: ends candidacies and attempts, waits until leases are released, and then
+ * ends those that are still held.
  */
 final class Shutdown {
 
@@ -38,7 +38,7 @@ final class Shutdown {
   /**
    * Closes a client that accepts no more work.
    *
-   * @param drain how long to wait for held leases
+   * @param drain how long to wait until held leases are released
    */
   void run(Duration drain) {
     interrupted = Thread.interrupted();
@@ -62,7 +62,7 @@ final class Shutdown {
     leaderWatches.close();
     holdings.queues.drain().forEach(LocalQueue.Waiter::onClose);
     holdings.stopAttempts();
-    // These end soon, if the work of candidates heeds its interrupt.
+    // Attempts end soon, and so do candidacies whose work responds to its interrupt.
     while (isInterruptedWhileAwaiting(
         () -> !holdings.hasAttempts() && otherCandidacies().findAny().isEmpty(),
         attemptsDeadline)) {
@@ -74,7 +74,7 @@ final class Shutdown {
     Deadline deadline = engine.in(remaining);
     engine.endLeases();
     endLeases(deadline);
-    // The loss of its own lease interrupts the work of a leader that closes the client.
+    // If the work of a leader closes the client, the loss of the leader's lease interrupts it.
     interrupted |= Thread.interrupted();
     interrupted |=
         isInterruptedWhileAwaiting(
@@ -92,13 +92,16 @@ final class Shutdown {
     engine.leaseLog.logOthers();
   }
 
-  /** Returns the candidacies except that of the calling thread, whose work must end first. */
+  /** Returns all candidacies but that of the calling thread, which cannot end before this close. */
   private Stream<ElectionCandidacy> otherCandidacies() {
     Thread caller = Thread.currentThread();
     return candidacies.stream().filter(candidacy -> !candidacy.runsOn(caller));
   }
 
-  /** Waits until the condition holds. Whatever begins after the client is closed ends at once. */
+  /**
+   * Waits until the condition holds, the deadline passes or the thread is interrupted. The
+   * condition cannot change back, because whatever begins after the close ends at once.
+   */
   private boolean isInterruptedWhileAwaiting(BooleanSupplier condition, Deadline deadline) {
     try {
       engine.awaitEnd(condition, deadline);
@@ -108,7 +111,7 @@ final class Shutdown {
     }
   }
 
-  /** Reports the loss to all holders, and then releases their locks. */
+  /** Reports a loss to all holders, and then releases their locks. */
   private void endLeases(Deadline deadline) {
     Queue<Grant> open = new ConcurrentLinkedQueue<>();
     holdings

@@ -6,19 +6,19 @@ import java.util.concurrent.ThreadLocalRandom;
  * A check for room on the stack before an acquisition, or before the end of a lease. An acquisition
  * that ran out of stack between the store's grant and its return would hold the lock for no caller,
  * and undoing it would run out of stack as well. A release would leave the lock half released, and
- * the client's timer inconsistent. So the error is provoked before anything has begun.
+ * the client's timer inconsistent. So the check provokes the error before anything has begun.
  */
 final class StackRoom {
 
-  /** About 32 KB: more than the code that follows needs, even before it is compiled. */
+  /** Together 32 KB: more than the code that follows needs, even while it is interpreted. */
   private static final int FRAMES = 16;
 
   private StackRoom() {}
 
   /**
-   * Throws now if there is little room left, rather than later.
+   * Fails now if little room is left, instead of in the middle of what follows.
    *
-   * @throws StackOverflowError if there is little room left
+   * @throws StackOverflowError if little room is left
    */
   static void require() {
     if (descend(FRAMES, 1) == 0) {
@@ -27,9 +27,9 @@ final class StackRoom {
   }
 
   /**
-   * Takes 2 KB for each frame: when compiled, by the arguments of a call that is rarely made; when
-   * interpreted, by unused variables. This costs almost nothing, because compiled code writes
-   * nothing there.
+   * Takes 2 KB of stack for each frame. In compiled code, the arguments of a rarely made call take
+   * them; in interpreted code, unused variables do. This costs almost nothing, because compiled
+   * code writes nothing there.
    */
   // spotless:off
   @SuppressWarnings("UnusedVariable")
@@ -53,7 +53,7 @@ final class StackRoom {
         a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a, a);
   }
 
-  // Too long for a compiler to inline it.
+  // Too long for a compiler to inline.
   private static long sum(
       long p0, long p1, long p2, long p3, long p4, long p5, long p6, long p7, long p8, long p9,
       long p10, long p11, long p12, long p13, long p14, long p15, long p16, long p17, long p18,

@@ -39,14 +39,14 @@ final class ThreadHolds {
 
   private final ConcurrentHashMap<Key, Hold> holds = new ConcurrentHashMap<>();
 
-  /** Holds whose lease was lost; their threads will learn of it from unlock. */
+  /** Holds whose lease was lost; their threads learn of the loss when they unlock. */
   private final Set<Key> lost = ConcurrentHashMap.newKeySet();
 
   /**
-   * Adds a hold of the current thread if it has one already; returns whether it does.
+   * Adds a hold if the current thread already has one; returns whether it has.
    *
-   * @throws IllegalStateException if it holds the other side of a read-write lock, for which it
-   *     would wait for ever
+   * @throws IllegalStateException if the thread holds the other side of the read-write lock: it
+   *     would wait for itself for ever
    */
   boolean reenter(String name, Share share) {
     Key key = new Key(name, Thread.currentThread());
@@ -92,7 +92,7 @@ final class ThreadHolds {
   /**
    * Ends one hold of the current thread.
    *
-   * @throws IllegalMonitorStateException if it holds nothing
+   * @throws IllegalMonitorStateException if the thread holds nothing
    * @throws LeaseLostException if the lease was lost
    */
   void endHold(String name, Share share) {
@@ -114,7 +114,7 @@ final class ThreadHolds {
         hold.state.ensureHeld();
       }
     } finally {
-      Reference.reachabilityFence(hold); // or the lease could be found forgotten
+      Reference.reachabilityFence(hold); // until here, the lease must not look dropped
     }
   }
 

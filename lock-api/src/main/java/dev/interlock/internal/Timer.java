@@ -26,12 +26,12 @@ final class Timer implements AutoCloseable {
 
     private volatile long due = NEVER;
 
-    // These belong to the timer's queue, and are guarded by the timer.
+    // The timer's queue uses the following fields under the timer's monitor.
 
-    /** The time for which it is scheduled. */
+    /** The time for which the event is scheduled. */
     long at;
 
-    /** Its index in the queue; -1 if it is not scheduled. */
+    /** The index of the event in the queue; -1 if it is not scheduled. */
     int heapIndex = -1;
 
     final boolean isBefore(Event other) {

@@ -34,14 +34,14 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Locks as queues of keys in the order of their creation revisions. The first key holds the lock,
- * and so does each later key whose share fits beside those of all keys ahead of it.
+ * Keeps each lock as a queue of keys, in the order of their creation revisions. The first key holds
+ * the lock, and so does each later key whose share fits beside those of all keys ahead of it.
  *
  * <p>A key is attached to the lease of a {@link Session}. A claim with a fixed TTL queues like the
  * others; when it is granted, its key moves to a lease of its own, which is never kept alive. etcd
- * counts whole seconds, so a TTL is rounded up on etcd; the client keeps it exactly.
+ * counts whole seconds, so it gets the TTL rounded up, while the client applies the exact TTL.
  *
- * <p>Only a majority's confirmation counts: an answer of the leader alone needs a {@linkplain
+ * <p>Only a confirmation by a majority counts: an answer of the leader alone needs a {@linkplain
  * Confirmation proof}. jetcd's own lock is not used, because each of its attempts waits, a
  * cancellation does not reach the server, and an attempt that has timed out acquires the lock
  * later.
@@ -115,7 +115,7 @@ final class EtcdBackend implements QueueingBackend {
       if (ahead.disagree()) {
         requireAgreement(claim, firstOf(keys, LATEST_REVISION, deadline));
       }
-      // With several entries, any may be the holder's.
+      // If there are several entries, any of them may be the holder's.
       boolean isHolder = share.isWhole() && found.getCount() == 1;
       return new Attempt.Busy(
           options.pollInterval(), isHolder ? QueueEntry.label(found.getKvs().get(0)) : null);
@@ -141,13 +141,13 @@ final class EtcdBackend implements QueueingBackend {
    */
   private record Entered(QueueEntry entry, QueueView view, @Nullable String holder) {}
 
-  /** Puts a key into the queue, and reads those ahead in the same transaction. */
+  /** Puts a key into the queue, and reads the keys ahead of it in the same transaction. */
   private Entered enter(Claim claim, Deadline deadline) throws InterruptedException {
     int number = 0;
     while (true) {
       Session session = sessions.forTtl(claim.ttl(), deadline);
       if (session.isOverdue(time)) {
-        // Without an answer, the attempt must leave no entry to undo.
+        // If the server does not answer, the attempt fails here, before it has an entry to undo.
         ensureAlive(session, deadline);
       }
       QueueEntry entry = session.add(claim, new WakeUp(time), number);
@@ -166,8 +166,8 @@ final class EtcdBackend implements QueueingBackend {
             if (view.isComplete() || !view.ahead().disagree()) {
               requireAgreement(entry, view, deadline);
             } else {
-              // The entry that was read may be any, and about to be removed. The predecessor
-              // decides.
+              // The entry that was read may be any one, even one that is about to be removed. Only
+              // the predecessor decides.
               view = look(entry, deadline);
             }
             return new Entered(entry, view, holder);
@@ -175,8 +175,8 @@ final class EtcdBackend implements QueueingBackend {
           entry.discard();
         } else {
           if (QueueOps.found(answer.reads(), 1) != null) {
-            // The key may be on a lease of this client that has expired, but that etcd has yet to
-            // end.
+            // The key may exist on a lease of this client that has expired, but that etcd has not
+            // ended yet.
             number = entry.number() + 1;
           }
           handleRefusal(entry, answer, deadline);
@@ -258,9 +258,9 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   /**
-   * Removes an entry, and refuses its claim, if it disagrees with the entry that was first when it
-   * was put. So of two entries that disagree, the later one is removed. An entry that stays waits
-   * for entries ahead that disagree.
+   * Removes an entry, and refuses its claim, if the entry disagrees with the one that was first
+   * when it was put. So of two entries that disagree, the later one is removed. An entry that stays
+   * waits until the entries ahead that disagree are gone.
    */
   private void requireAgreement(QueueEntry entry, QueueView view, Deadline deadline)
       throws InterruptedException {
@@ -285,8 +285,8 @@ final class EtcdBackend implements QueueingBackend {
 
   /**
    * Returns the share of the entry that was first when this one was put; null if etcd has compacted
-   * that revision. The entry has then waited for long, and must not lose its place: if it disagrees
-   * after all, it waits until the others are gone.
+   * that revision. In that case the entry has waited for long, and must not lose its place: if it
+   * disagrees after all, it waits until the others are gone.
    */
   private @Nullable Share firstWhenPut(QueueEntry entry, Deadline deadline)
       throws InterruptedException {
@@ -401,7 +401,7 @@ final class EtcdBackend implements QueueingBackend {
     return time.nanoTime() - confirmation.sentAt() > validityPerConfirmation.toNanos() / 3;
   }
 
-  /** Moves the key to a lease of its own, whose TTL counts from before the request. */
+  /** Moves the key to a lease of its own. Its TTL counts from before the request. */
   private Grant grantForTtl(QueueEntry entry) throws InterruptedException {
     Duration ttl = entry.claim().ttl();
     Deadline deadline = Deadline.in(time, options.requestTimeout());
@@ -488,7 +488,7 @@ final class EtcdBackend implements QueueingBackend {
     }
   }
 
-  /** Whether the key may stay as long as this client keeps its session alive. */
+  /** Returns whether the key may stay as long as this client keeps its session alive. */
   private boolean mayStay(QueueEntry entry, Deadline deadline) throws InterruptedException {
     List<KeyValue> found;
     try {
@@ -522,7 +522,7 @@ final class EtcdBackend implements QueueingBackend {
     Session session = entry.session();
     Cmp isThere = QueueOps.hasValue(entry.key(), entry.value());
     Op delete = QueueOps.delete(entry.key());
-    // First without a write, because an etcd that has reached its quota refuses writes.
+    // First without a put, because an etcd that has reached its quota refuses puts.
     if (commit(deadline, isThere, delete).isSucceeded()) {
       return true;
     }
@@ -548,13 +548,14 @@ final class EtcdBackend implements QueueingBackend {
   }
 
   /**
-   * Ends the session. Its lease is no longer kept alive, so it ends even if the user may not revoke
-   * it.
+   * Ends the session. Its lease is no longer kept alive, so the lease ends even if the user may not
+   * revoke it.
    */
   @Override
   public boolean endSession(Claim claim, Duration refusedFor, LockConfigurationException refusal) {
     QueueEntry entry = QueueEntry.of(claim);
-    // If the session ended a TTL ago, its keys have ended, and so has a lease of the key's own.
+    // etcd has refused for a TTL, so the keys of an ended session are gone by now, and so is a key
+    // on its own lease.
     if (entry == null || entry.session().hasEnded() || entry.hasLeftSession()) {
       return false;
     }

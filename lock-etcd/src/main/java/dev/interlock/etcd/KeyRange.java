@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
  * A single key, or a range of keys.
  *
  * @param from the key, or the first key of the range
- * @param end the first key behind the range; null for a single key
+ * @param end the first key after the range; null for a single key
  */
 record KeyRange(ByteSequence from, @Nullable ByteSequence end) {
 

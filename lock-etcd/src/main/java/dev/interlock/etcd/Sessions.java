@@ -125,7 +125,7 @@ final class Sessions implements AutoCloseable {
         .commit();
   }
 
-  /** The revision at which the session's key was put. */
+  /** Returns the revision at which the session's key was put. */
   private long revisionOf(TxnResponse put) {
     if (!put.isSucceeded()) {
       format.requireKnown(put, 0, failures);
@@ -169,10 +169,8 @@ final class Sessions implements AutoCloseable {
     return new Confirmation(sentAt, answer.getHeader().getRaftTerm());
   }
 
-  private void schedule(Session session, int partOfTimeToLive) {
-    requests
-        .later()
-        .run(() -> keepAlive(session), session.timeToLive().dividedBy(partOfTimeToLive));
+  private void schedule(Session session, int timesPerTtl) {
+    requests.later().run(() -> keepAlive(session), session.timeToLive().dividedBy(timesPerTtl));
   }
 
   private void keepAlive(Session session) {
@@ -205,7 +203,7 @@ final class Sessions implements AutoCloseable {
   }
 
   /**
-   * Ends a session early, because its key cannot be deleted in another way. All grants on the
+   * Ends a session early, because a key on it cannot be deleted in another way. All grants on the
    * session are lost.
    *
    * @param why the reason, for the log and for the holders of the lost leases

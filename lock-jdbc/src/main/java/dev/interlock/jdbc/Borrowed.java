@@ -96,7 +96,7 @@ final class Borrowed implements AutoCloseable {
     try {
       valid = connection.isValid(TEST_SECONDS);
     } catch (Throwable e) {
-      // This counts as no answer.
+      // A failed test counts as no answer.
     }
     if (!valid) {
       abort();

@@ -30,8 +30,9 @@ import java.util.regex.Pattern;
  *
  * <p>A claim raises the fence to the lease's token. From its commit on, the checks of all earlier
  * holders fail. A check locks the fence until its transaction ends, so a later claim waits until
- * what was written after the check is committed or rolled back; the later holder then reads it. In
- * a transaction that reads and writes, the claim alone is enough: it locks and checks as well.
+ * what was written after the check is committed or rolled back, and the later holder reads the
+ * result. In a transaction that reads and writes, the claim alone is enough: it locks and checks as
+ * well.
  *
  * <p>This holds if a claim is the first statement of its transaction, and the data is read after
  * it, on the same database and not on a replica:
@@ -128,9 +129,9 @@ public final class JdbcFence {
   }
 
   /**
-   * Claims the token of a lease: raises the fence of the lock to it. Claims those of all names of a
-   * {@link MultiLease}. Commit before you work for long, so that a later holder need not wait for
-   * this connection.
+   * Claims the token of a lease: raises the fence of the lock to it. For a {@link MultiLease},
+   * claims the tokens of all its names. Commit before you work for long, so that a later holder
+   * need not wait for this connection.
    *
    * @param connection the program's connection, at the beginning of a transaction
    * @param lease an exclusive lease, or that of a writer
@@ -218,7 +219,7 @@ public final class JdbcFence {
     if (FenceDialect.touch(connection, table, key, token)) {
       return;
     }
-    // A driver that is configured to count changed rows does not count this one.
+    // A driver that is configured to count changed rows, not matched ones, does not count this row.
     Long claimed = FenceDialect.read(connection, table, key);
     if (claimed == null || claimed != token) {
       throw new StaleTokenException(name, token, claimed);

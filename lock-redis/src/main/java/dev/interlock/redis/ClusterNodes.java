@@ -71,7 +71,7 @@ final class ClusterNodes implements Nodes {
       try {
         return node.use(deadline, repeatable, asking, talk);
       } catch (JedisRedirectionException e) {
-        // It was not executed. ASK redirects this request only, MOVED all later ones, too.
+        // The request was not executed. ASK redirects only this request, MOVED also all later ones.
         asking = e instanceof JedisAskDataException;
         suspectIfMoved(node, e);
         if (step == MAX_STEPS || deadline.hasPassed()) {

@@ -106,8 +106,8 @@ final class BackendOpener {
     Session session = awaitFirstReply(sessions, deadline);
     session.requireMinTimeout(failures);
     warnIfShorter(session.timeout(), sessionTimeout);
-    // This takes two ticks on a session that is older than this client. If it takes longer, say
-    // because a server has lost the others, the first acquisition waits for it.
+    // On a session that is older than this client, the contact takes two ticks. If it takes longer,
+    // say because a server has lost the others, the first acquisition waits for it.
     session.awaitLeaderContact(
         new WakeUp(context.time()),
         Deadline.in(context.time(), settings.tickTime().multipliedBy(MAX_TICKS_UNTIL_CONTACT)));

@@ -178,7 +178,7 @@ final class Sessions {
     Session next;
     synchronized (this) {
       // Read the driver again: a slow thread must not bring back a session that others saw end.
-      // That would lose the leases of the next session, and leave their nodes behind.
+      // Otherwise the leases of the next session would be lost, and their nodes left behind.
       ZooKeeper driver = driver();
       previous = current;
       if (previous != null && isUsable(previous, driver)) {

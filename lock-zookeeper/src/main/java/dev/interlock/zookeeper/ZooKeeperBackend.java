@@ -63,7 +63,9 @@ final class ZooKeeperBackend implements QueueingBackend {
   private final TimeSource time;
   private final Failures failures;
 
-  /** Of several concurrent listings, all but one request the names again. */
+  /**
+   * The names of the last listing. Concurrent listings overwrite it, and request the names again.
+   */
   private volatile @Nullable SoftReference<Listing> lastListing;
 
   ZooKeeperBackend(
@@ -446,7 +448,7 @@ final class ZooKeeperBackend implements QueueingBackend {
   public boolean forceRelease(String name, Deadline deadline) throws InterruptedException {
     String lock = LockPaths.of(namespacePath, name);
     LockQueue queue = committedQueue(lock, deadline);
-    // All at the same time: hundreds of successive requests might not end before the deadline.
+    // Deletes all at the same time: hundreds of successive requests might take too long.
     Map<NodeName, ReplyFuture<Boolean>> deletions = new LinkedHashMap<>();
     for (NodeName holder : queue.nodes().subList(0, queue.holders())) {
       deletions.put(holder, sessions.first().current().delete(lock + "/" + holder.full()));

@@ -24,8 +24,8 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
  *
  * <ul>
  *   <li>Opening takes a little more than two of the servers' ticks, because the session is older
- *       than the lock client. When the framework has begun another session, the first acquisition
- *       takes as long.
+ *       than the lock client. If the framework begins another session, the first acquisition after
+ *       that takes as long.
  *   <li>The servers keep the locks of a dead process for the framework's session time-out.
  *   <li>The lock client never ends the session. A node that the servers refuse to delete stays
  *       until the session ends, and the client logs a warning; a client that was opened by a URI
@@ -35,8 +35,8 @@ import org.apache.curator.framework.imps.CuratorFrameworkState;
  *       retry policy does not: no request of a lock may be repeated automatically.
  *   <li>Answers to the lock client arrive on the framework's event thread, as those to the program
  *       do. A watcher or callback of the program that blocks there delays all locks, and may lose
- *       the leases. One that calls a blocking method of the lock client waits until the call times
- *       out. Run such work on another executor.
+ *       the leases. If one of them calls a blocking method of the lock client, it waits until the
+ *       call times out. Run such work on another executor.
  *   <li>The lock client closes a silent connection, so that the driver opens another one on the
  *       same session before the leases are lost. A connection is silent if requests of locks had no
  *       answer for three quarters of the {@linkplain LockOptions#requestTimeout() request time-out}
@@ -62,7 +62,7 @@ public final class ZooKeeperLocks {
    *
    * @param curator the framework, started
    * @return a new client
-   * @throws LockConfigurationException if the framework is not started, or its session too short
+   * @throws LockConfigurationException if the framework is not started, or its session is too short
    * @throws dev.interlock.LockUnavailableException if the servers do not answer
    */
   public static LockClient using(CuratorFramework curator) {
@@ -75,7 +75,7 @@ public final class ZooKeeperLocks {
    * @param curator the framework, started
    * @param options the defaults for every lock of the client
    * @return a new client
-   * @throws LockConfigurationException if the framework is not started, or its session too short
+   * @throws LockConfigurationException if the framework is not started, or its session is too short
    * @throws dev.interlock.LockUnavailableException if the servers do not answer
    */
   public static LockClient using(CuratorFramework curator, LockOptions options) {
@@ -89,7 +89,7 @@ public final class ZooKeeperLocks {
    * @param settings how the locks are stored
    * @param options the defaults for every lock of the client
    * @return a new client
-   * @throws LockConfigurationException if the framework is not started, or its session too short
+   * @throws LockConfigurationException if the framework is not started, or its session is too short
    * @throws dev.interlock.LockUnavailableException if the servers do not answer
    */
   public static LockClient using(

@@ -206,7 +206,7 @@ final class ZooKeeperUri {
     if (config.getProperty(ZKConfig.JUTE_MAXBUFFER) == null) {
       config.setProperty(ZKConfig.JUTE_MAXBUFFER, Integer.toString(MAX_REPLY_BYTES));
     }
-    // This also limits the time that the driver takes to close.
+    // The request time-out also limits the time that the driver takes to close.
     config.setProperty(
         ZKClientConfig.ZOOKEEPER_REQUEST_TIMEOUT, Long.toString(requestTimeout.toMillis()));
     // For SASL, the driver looks up the server's canonical name before each connection, and waits

@@ -64,7 +64,8 @@ final class ObservedAcquisition {
             .parentObservation(parent)
             .start();
     ObservedHold observed = new ObservedHold(holdContext, hold);
-    // It must not refer to the lease: a lease that the program drops has to become unreachable.
+    // The listener must not refer to the lease: a lease that the program drops has to become
+    // unreachable.
     lease.onEvent(observed);
     return observed;
   }

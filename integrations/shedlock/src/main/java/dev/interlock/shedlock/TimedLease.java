@@ -39,7 +39,7 @@ final class TimedLease {
   private final Lease lease;
   private final Later later;
 
-  /** When it ends, by {@link System#nanoTime()}. */
+  /** The end of the lease, by {@link System#nanoTime()}. */
   @GuardedBy("this")
   private long end;
 

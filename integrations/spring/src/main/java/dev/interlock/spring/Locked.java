@@ -90,7 +90,10 @@ public @interface Locked {
 
   /** The treatment of the method if the lease is lost while it runs. */
   enum WhenLost {
-    /** Its thread is interrupted; see {@link dev.interlock.Lease#callWhileHeld}. */
+    /**
+     * The thread that runs the method is interrupted; see {@link
+     * dev.interlock.Lease#callWhileHeld}.
+     */
     INTERRUPT,
     /** The method runs to its end, and then the call throws {@link LeaseLostException}. */
     FINISH

@@ -54,7 +54,7 @@ final class LockedBeanCheck implements BeanPostProcessor, SmartInitializingSingl
     return bean;
   }
 
-  /** Checks beans that were created before this one, which no post processor has seen. */
+  /** Checks the beans that were created before this one, which it has not post-processed. */
   @Override
   public void afterSingletonsInstantiated() {
     for (String name : beans.getBeanDefinitionNames()) {

@@ -22,8 +22,8 @@ import org.springframework.integration.redis.util.RedisLockRegistry;
 import redis.clients.jedis.UnifiedJedis;
 
 /**
- * The Markdown report of {@code tools/bench peers}. It must be created at the beginning of the run,
- * because it records that time.
+ * The Markdown report of {@code tools/bench peers}. Create it at the beginning of the run, whose
+ * time it records.
  */
 final class PeersReport {
   private final BenchProfile profile;
@@ -53,9 +53,9 @@ final class PeersReport {
     facts.put("date", began.toString().replace('T', ' '));
     facts.put(
         "rounds",
-        "%d, after at least %d until a contender has acquired %d locks and two in a row agree, or"
-            .concat(" it has warmed up for %d s; %d ms of cycles or %d ms of contention in each;")
-            .concat(" %d starts of clients")
+        "%d, after a warm-up of at least %d, which ends when a contender has acquired %d locks"
+            .concat(" and two rounds in a row agree, or after %d s; a round has %d ms of cycles")
+            .concat(" or %d ms of contention; %d starts of clients")
             .formatted(
                 profile.plan().rounds(),
                 profile.plan().minWarmUps(),

@@ -89,7 +89,7 @@ final class StoppedHolder extends Scenario {
             .forEach(update -> update.write(token));
         events.put("it has read all, and written half", System.nanoTime());
         holder.resume();
-        // It writes without checking its lease.
+        // The resumed process writes without checking its lease.
         long lateToken = holder.lateToken();
         lateUpdates.forEach(update -> update.write(lateToken));
         events.put(

@@ -18,7 +18,7 @@ final class Uncontended extends Scenario {
       new Metric("baseline-latency-p50", "baseline p50", Unit.SECONDS);
   static final Metric RATIO = new Metric("latency-p50-to-baseline", "p50 / baseline", Unit.RATIO);
 
-  /** This scenario is the first one; with fewer cycles before it, it would measure compilation. */
+  /** With fewer cycles, this scenario, which runs first, would measure compilation. */
   private static final int MIN_WARM_UP_CYCLES = 5_000;
 
   /** With fewer cycles, the percentile would be one of the few slowest. */

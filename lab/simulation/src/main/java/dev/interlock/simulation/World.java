@@ -379,7 +379,7 @@ final class World implements ProgramContext {
           client.close();
         }
       } catch (SimThread.Killed e) {
-        // It is enough that the close has begun.
+        // It is enough if the close has begun: its thread may be killed before it ends.
       }
     }
 

@@ -101,7 +101,8 @@ final class Subscription extends JedisPubSub {
       command.run();
     } finally {
       if (closed) {
-        // It was closed meanwhile, and Jedis may have reconnected to send the command.
+        // This subscription was closed meanwhile, and Jedis may have reconnected to send the
+        // command.
         close();
       }
     }
@@ -110,7 +111,7 @@ final class Subscription extends JedisPubSub {
   @Override
   public void onSubscribe(String channel, int subscribedChannels) {
     if (closed) {
-      // It was closed before it began to listen, and Jedis has reconnected.
+      // This subscription was closed before it began to listen, and Jedis has reconnected.
       close();
     } else if (!channel.equals(idleChannel)) {
       listener.confirmed(this, channel);

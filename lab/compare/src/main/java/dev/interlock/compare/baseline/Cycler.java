@@ -16,7 +16,7 @@ public interface Cycler extends AutoCloseable {
   @Override
   void close() throws Exception;
 
-  /** {@return this client, except that closing it afterwards also closes the resource} */
+  /** {@return this client, whose {@code close} also closes the resource afterwards} */
   default Cycler alsoClosing(AutoCloseable resource) {
     Cycler client = this;
     return new Cycler() {

@@ -48,7 +48,7 @@ public final class TtlBackend implements LockBackend {
               Capability.SEMAPHORE,
               Capability.DEFERRED_RELEASE));
 
-  /** Without semaphores: any two majorities have a server in common, but three may have none. */
+  /** Has no semaphores: any two majorities have a server in common, but three may have none. */
   private static final BackendInfo MAJORITY_INFO =
       info(
           "a model of a majority of stores with TTLs",

@@ -160,7 +160,7 @@ public final class Program implements Runnable {
     return Thread.currentThread().getName();
   }
 
-  /** Zero if there is none. */
+  /** {@return the maximum hold of an operation's lease; zero if it has none} */
   private long maxHold(Op op) {
     return switch (op.options()) {
       case MAX_HOLD -> setting.ttl() / 2 + op.hold() / 2;
@@ -169,7 +169,7 @@ public final class Program implements Runnable {
     };
   }
 
-  /** Zero if there is none. */
+  /** {@return the minimum hold of an operation's lease; zero if it has none} */
   private long minHold(Op op) {
     return op.options() == Plan.LeaseOptions.MIN_HOLD ? setting.ttl() / 2 + op.hold() / 2 : 0;
   }
@@ -187,7 +187,7 @@ public final class Program implements Runnable {
   }
 
   /**
-   * {@return the least time for each request of an acquisition, if that much is left} Requests of
+   * {@return the minimum time for each request of an acquisition, unless less is left} Requests of
    * an acquisition without a time limit may have only the rest of its outage time-out.
    */
   private long minRequestTime(Op op) {
@@ -461,7 +461,9 @@ public final class Program implements Runnable {
     }
   }
 
-  /** Checks the reason for a time-out, or how long a call without a time limit bore an outage. */
+  /**
+   * Checks the reason for a time-out, or how long a call without a time limit endured an outage.
+   */
   private void checkFailure(Op op, long from, long clock, @Nullable Throwable failure) {
     boolean mayTimeOut =
         op.options() == Plan.LeaseOptions.WAIT_TIMEOUT
@@ -478,7 +480,7 @@ public final class Program implements Runnable {
           op.options() == Plan.LeaseOptions.SHORT_TTL ? setting.ttl() / 4 : setting.ttl();
       boolean blocking = op.kind().basicKind() == Kind.ACQUIRE;
       journal.outageCheck.requireNotEarly(machine, names(op), from, timeout, blocking, failure);
-      // Sets are the only ones outside of a queue while they wait for a thread.
+      // Only an acquisition of a set may wait for a thread before it is in a queue.
       if (!op.kind().isOfSet() || !op.kind().isAsync() || setting.virtualThreads()) {
         journal.outageCheck.requireNotLate(machine, names(op), from, timeout, failure);
       }
@@ -563,7 +565,7 @@ public final class Program implements Runnable {
     return journal.requestCheck.renewals(label) > 0 ? setting.requestTimeout() : 0;
   }
 
-  /** Waits for a future, or ends it as the operation says; returns null if that came first. */
+  /** Waits for a future, or ends it as the operation says; returns null if it was ended. */
   private <R> @Nullable R future(Op op, CompletableFuture<R> future) throws InterruptedException {
     boolean endsEarly = op.treatment() != Plan.Treatment.AWAIT;
     try {
@@ -630,8 +632,8 @@ public final class Program implements Runnable {
     }
     Kind kind = op.kind().basicKind();
     if (world.plan().faults().isEmpty() && kind != Kind.TRY && !op.kind().isOfSet()) {
-      // While the head of the local queue asks the store for a permit, the next may get a local
-      // one.
+      // While the head of the local queue asks the store for a permit, the next waiter may get one
+      // by a handoff.
       boolean mayBeOvertaken = op.share().kind() == LockKind.SEMAPHORE && !setting.queueing();
       journal.fairnessCheck.checkLocalOrder(
           observed.get(0), margin(), mayBeOvertaken ? MAX_OVERTAKINGS : 0);
@@ -647,7 +649,7 @@ public final class Program implements Runnable {
       }
       journal.recordMinimumHold(
           one, requestedAt + machine.trueNanos(minHold(op)), storeDefersReleases);
-      // A future's lease may end before its program goes on.
+      // The lease of a future may end before the program that waits for it continues.
       one.require(
           one.initialValidity > 0 || async || machine.stoppedTime(requestedAt, world.now()) > 0,
           "EXCL-04",

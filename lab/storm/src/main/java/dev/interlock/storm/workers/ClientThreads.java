@@ -49,7 +49,7 @@ public final class ClientThreads implements Client {
     try {
       workers.close();
     } catch (IOException e) {
-      // It was closed before.
+      // The workers were closed before.
     }
     if (network != null) {
       network.close();

@@ -29,16 +29,19 @@ final class EtcdMembership {
    * @throws TestbedException if the other members do not accept it within half a minute
    */
   void renew() {
-    // etcd refuses it until its members have been connected for 5 seconds.
+    // etcd refuses changes until its members have been connected for 5 seconds.
     Waiting.demandThat(
         DisposableServer.LIMIT,
         "the other members did not accept " + member.name() + " as a new member",
         this::isRenewed);
   }
 
-  /** Does the next step that the list shows to be missing, so a lost reply does no harm. */
+  /**
+   * Takes the next step that is missing according to the list, so a lost reply does no harm;
+   * returns whether none is missing.
+   */
   private boolean isRenewed() throws IOException {
-    EtcdEndpoint other = serving();
+    EtcdEndpoint other = servingMember();
     String listed = identity(other).orElse(null);
     if (previousId == null) {
       previousId = listed;
@@ -65,7 +68,7 @@ final class EtcdMembership {
     return Optional.empty();
   }
 
-  private EtcdEndpoint serving() throws IOException {
+  private EtcdEndpoint servingMember() throws IOException {
     for (EtcdConfig.Member candidate : config.members()) {
       EtcdEndpoint endpoint = config.client(candidate);
       try {

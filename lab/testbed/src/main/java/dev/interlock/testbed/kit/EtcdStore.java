@@ -104,7 +104,7 @@ public class EtcdStore extends StoreUnderTest {
       grant.replaceBy("READWRITE");
     }
 
-    /** Also invalidates the user's tokens. */
+    /** Changes the password, and invalidates the user's tokens. */
     @Override
     public boolean changePassword() throws IOException {
       file.change(); // first, since etcd knows only one password of a user

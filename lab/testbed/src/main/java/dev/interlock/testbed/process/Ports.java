@@ -33,7 +33,7 @@ public final class Ports {
   /** The default distance of a Redis node's cluster bus port from its port for clients. */
   public static final int CLUSTER_BUS_OFFSET = 10_000;
 
-  // Both are guarded by this class's monitor.
+  // This class's monitor guards both fields.
   private static @Nullable FileChannel reservations;
   private static final Map<Integer, FileLock> locks = new HashMap<>();
 

@@ -59,7 +59,7 @@ final class EmbeddedRedis implements Installation {
 
   @Override
   public ServerProcess process(Workspace workspace, Path directory, List<String> arguments) {
-    // It needs OpenSSL, which minimal systems lack.
+    // The embedded Redis needs OpenSSL, which minimal systems lack.
     return new BinaryInstallation(how(), program(workspace), BinaryInstallation.unpackedLibraries())
         .process(workspace, directory, arguments);
   }

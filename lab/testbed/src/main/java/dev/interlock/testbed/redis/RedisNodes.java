@@ -31,16 +31,16 @@ record RedisNodes(Installation installation, RedisConfig config) {
     return Objects.requireNonNull(RedisEndpoint.map(setting).get(ANNOUNCED_BUS));
   }
 
-  RedisServer startServer(String name, String... more) {
+  RedisServer startServer(String name, String... extraLines) {
     int port = Ports.reserve();
-    return Place.launch(name, place -> launchData(name, place, port, more), port);
+    return Place.launch(name, place -> launchData(name, place, port, extraLines), port);
   }
 
-  RedisServer startClusterNode(String name, @Nullable PeerGates gates, String... more) {
+  RedisServer startClusterNode(String name, @Nullable PeerGates gates, String... extraLines) {
     int port = Ports.reserveWith(Ports.CLUSTER_BUS_OFFSET);
     int bus = port + Ports.CLUSTER_BUS_OFFSET;
     int gate = gates == null ? bus : Ports.reserve();
-    List<String> lines = new ArrayList<>(List.of(more));
+    List<String> lines = new ArrayList<>(List.of(extraLines));
     lines.add(ANNOUNCED_BUS + " " + gate);
     return Place.launch(
         name,
@@ -62,16 +62,16 @@ record RedisNodes(Installation installation, RedisConfig config) {
         : 0;
   }
 
-  /** Starts a sentinel. Of the data servers' configuration it has only TLS. */
+  /** Starts a sentinel, which shares only TLS with the configuration of the data servers. */
   RedisServer startSentinel(String name, List<String> lines) {
     int port = Ports.reserve();
     return Place.launch(
         name, place -> launch(name, place, port, lines, null, List.of("--sentinel")), port);
   }
 
-  private RedisServer launchData(String name, Place place, int port, String... more) {
+  private RedisServer launchData(String name, Place place, int port, String... extraLines) {
     List<String> lines = new ArrayList<>(config.lines());
-    lines.addAll(List.of(more));
+    lines.addAll(List.of(extraLines));
     return launch(name, place, port, lines, config.password(), List.of());
   }
 
@@ -81,14 +81,14 @@ record RedisNodes(Installation installation, RedisConfig config) {
       int port,
       List<String> lines,
       @Nullable String password,
-      List<String> more) {
+      List<String> extraArguments) {
     Path directory = place.directory();
     TlsIdentity tls = config.tls() ? TlsIdentity.of(place.workspace()) : null;
     RedisEndpoint endpoint =
         new RedisEndpoint("127.0.0.1", port, null, password, tls == null ? null : tls.trust());
     List<String> arguments = new ArrayList<>();
     arguments.add(RedisConfig.write(directory, port, tls, lines).toString());
-    arguments.addAll(more);
+    arguments.addAll(extraArguments);
     return RedisServer.launch(
         name,
         installation.how(),

@@ -42,7 +42,7 @@ public final class PeerGates {
     int in(String text);
   }
 
-  // Both are guarded by this object's monitor.
+  // This object's monitor guards both collections.
   private final Set<Integer> cutOff = new HashSet<>();
   private final Set<Link> links = new HashSet<>();
 
