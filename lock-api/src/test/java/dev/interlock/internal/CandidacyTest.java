@@ -200,7 +200,7 @@ class CandidacyTest extends EngineFixture {
       time.advance(TTL.minusMillis(1));
       assertTrue(candidacy.isLeader());
       time.pass(Duration.ofMillis(1));
-      // By its own clock, whatever its threads have done until then.
+      // The client's own clock decides, whatever its threads have done until then.
       assertFalse(candidacy.isLeader());
       assertFalse(leadership.isHeld());
       Waits.until("the work to be stopped", () -> work.interrupts.get() == 1);

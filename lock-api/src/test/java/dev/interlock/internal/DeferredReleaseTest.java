@@ -159,7 +159,7 @@ class DeferredReleaseTest extends EngineFixture {
     second.close();
   }
 
-  /** Not even if its minimum hold has passed since the request. */
+  /** The grant stays with its lease even if the minimum hold has passed since the request. */
   @Test
   void aGrantThatALateRequestMayEndIsNotHandedOff() throws Exception {
     Duration least = REQUEST_TIMEOUT.dividedBy(2);
@@ -189,7 +189,7 @@ class DeferredReleaseTest extends EngineFixture {
     assertFalse(lease.onLoss().isDone());
   }
 
-  /** Also if no renewal is due before the minimum hold has passed. */
+  /** The client asks again even if no renewal is due before the minimum hold has passed. */
   @Test
   void aRequestThatWasNotSentIsSoonMadeAgain() throws Exception {
     Duration least = TTL.dividedBy(3);

@@ -47,7 +47,9 @@ class LocalQueueRaceTest extends EngineFixture {
     assertTrue(queues.size() == 0);
   }
 
-  /** Otherwise a client that is closed would not find the acquire loop, and not end its wait. */
+  /**
+   * A closing client that did not find the next contender's acquire loop could not end its wait.
+   */
   @Test
   void theEndOfAContenderDoesNotTakeTheNextOneWithIt() throws Exception {
     LocalQueue.Index queues = new LocalQueue.Index(0);

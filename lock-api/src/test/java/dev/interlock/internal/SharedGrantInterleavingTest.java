@@ -49,7 +49,7 @@ class SharedGrantInterleavingTest {
         });
   }
 
-  /** The first asks the store; the others come meanwhile. */
+  /** Returns leases of readers: the first asks the store, and the others come meanwhile. */
   private List<Lease> readersOfOneGrant(int count) throws Exception {
     FakeStore.Gate gate = store.gate(FakeStore.Op.ACQUIRE);
     List<CompletableFuture<Lease>> readers = new ArrayList<>();

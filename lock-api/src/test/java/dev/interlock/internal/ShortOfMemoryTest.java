@@ -267,7 +267,9 @@ class ShortOfMemoryTest {
     assertEquals(ReleaseOutcome.RELEASED, set.release());
   }
 
-  /** Otherwise its lease would be renewed for ever, and no candidate could lead. */
+  /**
+   * If the leader did not resign, its lease would be renewed for ever, and nobody else could lead.
+   */
   @Test
   void aLeaderWhoseReleaseFailsResignsNevertheless() throws Exception {
     CompletableFuture<Boolean> over = new CompletableFuture<>();

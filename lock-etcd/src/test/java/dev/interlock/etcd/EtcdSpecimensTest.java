@@ -48,7 +48,7 @@ class EtcdSpecimensTest extends SpecimenSuite {
         Specimen.fromLiterature("etcd place without its lease", "Jepsen, etcd 3.4.3")
             .fault("A waiter sees that no key is before its own, but not that its own key is gone.")
             .harness(() -> new AlteredEtcd(TrustsItsPlace::new))
-            .onlyRules("the others do not end the session of one that waits", "FAIR-*")
+            .onlyRules("the others do not end the session of a waiter", "FAIR-*")
             .refusedBy("FAIR-02", "acquired the lock without a queue entry")
             .build(),
         Specimen.fromLiterature("etcd lease id as a token", "a question asked again and again")

@@ -111,7 +111,9 @@ class InDoubtTest {
     }
   }
 
-  /** Otherwise the client would keep trying to undo each attempt while the server is down. */
+  /**
+   * With something to undo, the client would retry that for each attempt while the server is down.
+   */
   @Test
   void anAttemptDuringAnOutageLeavesNothingToUndo() throws Exception {
     Duration soon = Duration.ofMillis(300);

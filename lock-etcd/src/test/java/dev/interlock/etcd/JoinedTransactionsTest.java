@@ -38,7 +38,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 
-/** How transactions are joined and answered. The test answers in place of a server. */
+/** Tests how transactions are joined and answered; the test answers in place of a server. */
 class JoinedTransactionsTest {
 
   private static final ByteSequence VALUE = LockKeys.bytes("value");
@@ -228,7 +228,7 @@ class JoinedTransactionsTest {
     assertTrue(second.join().isSucceeded());
   }
 
-  /** Otherwise parts that are sent alone could overtake it forever. */
+  /** Parts that are sent alone could overtake a waiting part for ever. */
   @Test
   void noPartIsSentAloneWhileAnotherWaits() throws Exception {
     JoinedTransactions transactions = new JoinedTransactions(3, later::add);
@@ -377,7 +377,7 @@ class JoinedTransactionsTest {
     server.hasNoMore();
   }
 
-  /** Without a thread nobody checks the queue; the next part tries again. */
+  /** If no thread is free to check the queue, the next part tries again. */
   @Test
   void aLackOfThreadsDelaysOnlyTheWaitingParts() throws Exception {
     boolean[] lacks = {true};

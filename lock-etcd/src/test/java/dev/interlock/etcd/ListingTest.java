@@ -29,7 +29,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 
-/** Which holder a listing and a busy attempt report. */
+/** Tests which holder a listing and a busy attempt report. */
 class ListingTest {
 
   private static final Duration TIMEOUT = Duration.ofSeconds(20);

@@ -20,7 +20,7 @@ import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** When a waiter polls because etcd may serve its watch only ten times a second. */
+/** Tests the polls of a waiter, because etcd may serve its watch only ten times a second. */
 class QueueWatchTest {
 
   private static final Duration USUAL = Duration.ofSeconds(10);

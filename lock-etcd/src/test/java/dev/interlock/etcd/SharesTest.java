@@ -51,7 +51,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** Which claims hold a lock together, which wait for which, and which are refused. */
+/** Tests which claims hold a lock together, which wait for which, and which are refused. */
 class SharesTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();

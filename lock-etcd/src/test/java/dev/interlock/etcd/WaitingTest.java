@@ -187,7 +187,7 @@ class WaitingTest {
     }
   }
 
-  /** Otherwise a thousand waiters that poll once a second would occupy the server. */
+  /** If each poll read the whole queue, a thousand waiters would occupy the server. */
   @Test
   void theCostOfAWaiterDoesNotDependOnTheQueue() throws Exception {
     Reads recorded = new Reads();

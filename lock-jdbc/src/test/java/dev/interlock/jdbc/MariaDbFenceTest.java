@@ -44,7 +44,7 @@ class MariaDbFenceTest extends FenceCases {
     return "MariaDB";
   }
 
-  /** Such a driver reports that a check has changed no row. */
+  /** With {@code useAffectedRows}, the driver reports that a check has changed no row. */
   @Test
   void aDriverThatCountsChangedRowsDoesNotFailTheCheck() throws Exception {
     JdbcFence fence = JdbcFence.create();
@@ -56,7 +56,7 @@ class MariaDbFenceTest extends FenceCases {
     }
   }
 
-  /** This is the default from MariaDB 11.6.2 on. */
+  /** From 11.6.2 on, MariaDB sets {@code innodb_snapshot_isolation} by default. */
   @Test
   void aClaimWorksUnderSnapshotIsolation() throws Exception {
     JdbcFence fence = JdbcFence.create();

@@ -57,7 +57,7 @@ class PostgresqlFenceTest extends FenceCases {
     }
   }
 
-  /** This is why a check writes the row. */
+  /** A check writes the row of the fence for the sake of this refusal. */
   @Test
   void aClaimInASnapshotOlderThanTheLastCheckIsRefused() throws Exception {
     JdbcFence fence = JdbcFence.create();

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
-/** Which claims are granted a share of a lock and which must wait, without a database. */
+/** Tests which claims are granted a share of a lock and which must wait, without a database. */
 class SharedHoldsTest {
 
   private static final long TTL = TimeUnit.SECONDS.toMicros(30);

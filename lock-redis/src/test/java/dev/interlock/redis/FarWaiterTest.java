@@ -156,7 +156,7 @@ class FarWaiterTest {
     }
   }
 
-  /** No message ends its pauses. */
+  /** No message ends the pauses of a waiter that may not subscribe. */
   @ParameterizedTest
   @CsvSource({"LOCK, ''", "LOCK, " + MUTE, "WRITERS, ''", "ONE_PERMIT, " + MUTE})
   void aWaiterThatMayNotSubscribeHasItsTurns(Kind kind, String nearUser) throws Exception {
@@ -178,7 +178,7 @@ class FarWaiterTest {
     }
   }
 
-  /** It asks once more then, and what is free is reserved for it. */
+  /** At its deadline a waiter asks once more, and what is free is reserved for it. */
   @ParameterizedTest
   @EnumSource(names = {"LOCK", "ONE_PERMIT", "WRITERS"})
   void aWaiterThatHasHeardNothingIsServedAtItsDeadline(Kind kind) throws Exception {

@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
-/** Who has which place in the line of those who wait, seen from the server. */
+/** Tests the places of waiters in the queue, as the server stores them. */
 class LineTest {
 
   private static final String LINE = "interlock:{job}:line";

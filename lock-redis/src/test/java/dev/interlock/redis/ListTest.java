@@ -137,7 +137,7 @@ class ListTest {
     assertTrue(problem.getMessage().contains("start it again"), problem::getMessage);
   }
 
-  /** It may lack locks that its primary has granted. */
+  /** A replica may lack locks that its primary has granted. */
   @Test
   void aReplicaIsNotListed() throws Exception {
     try (RedisServer redis = Testbed.redis().start();

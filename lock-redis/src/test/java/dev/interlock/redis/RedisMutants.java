@@ -52,7 +52,7 @@ final class RedisMutants {
 
   private static Specimen.Builder mutant(String name, String... rules) {
     return Specimen.mutant(name)
-        .onlyRules("these are about what is wrong with it; the mutants in memory run all", rules);
+        .onlyRules("these concern the fault; the mutants in memory run all", rules);
   }
 
   static List<Specimen> all() {

@@ -238,7 +238,7 @@ class SharedClientsTest {
     end(next).release();
   }
 
-  /** Once it is in the line, and has asked again since it listens. */
+  /** Waits until a waiter is in the queue, and has asked again after it subscribed. */
   private static void awaitWaiting(int weight) throws Exception {
     awaitListening(1);
     assertTrue(

@@ -200,7 +200,9 @@ class SharesTest {
 
   // --- each ends by itself ---------------------------------------------------------------------
 
-  /** Otherwise tokens would fall if the clock is set back while a lease lasts. */
+  /**
+   * If the fence expired before a hold, setting the clock back during the hold could lower tokens.
+   */
   @Test
   void theFenceOutlivesAllHoldsWhicheverIsTheLatest() throws Exception {
     Duration day = Duration.ofDays(1);
@@ -497,7 +499,7 @@ class SharesTest {
     assertBusy(writer());
   }
 
-  /** It would be remembered until the clock is there again. */
+  /** A waiter that is not forgotten would be remembered until the clock shows its time again. */
   @Test
   void aWaiterIsForgottenIfTheClockIsSetBack() throws Exception {
     setClock(Duration.ofHours(1));

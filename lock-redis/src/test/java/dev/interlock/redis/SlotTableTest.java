@@ -28,7 +28,9 @@ import redis.clients.jedis.exceptions.JedisException;
 /** The slots as one node describes them. */
 class SlotTableTest {
 
-  /** The first half, of a node whose address the answering one does not know; the second. */
+  /**
+   * Two halves of the slots. The answering node does not know the address of the first half's node.
+   */
   private static final String SLOTS =
       "*2\r\n*3\r\n:0\r\n:8191\r\n*2\r\n$-1\r\n:7001\r\n"
           + "*3\r\n:8192\r\n:16383\r\n*2\r\n$8\r\n10.0.0.2\r\n:7002";

@@ -372,7 +372,8 @@ class SubscriberTest {
                     WakeUp waiter = new WakeUp(Backends.TIME);
                     try (Watch watch = subscriber.watch(keys, waiter)) {
                       if (ThreadLocalRandom.current().nextBoolean()) {
-                        // In place, whatever was unsubscribed from and anew meanwhile.
+                        // The subscription is in place, even if others ended and began theirs
+                        // meanwhile.
                         assertTrue(signalled(waiter));
                       }
                     }
@@ -446,7 +447,7 @@ class SubscriberTest {
     return waiter;
   }
 
-  /** One who has looked at the lock since then, as waiters do, and has found it busy. */
+  /** Returns a waiter that has subscribed, and has found the lock busy after that. */
   private WakeUp waiting(String name) throws InterruptedException {
     WakeUp waiter = new WakeUp(Backends.TIME);
     Watch unused = backend.watch(name, waiter);

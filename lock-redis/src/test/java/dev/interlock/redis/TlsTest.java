@@ -81,7 +81,7 @@ class TlsTest {
   }
 
   @Test
-  void aServerThatNobodyVouchesForIsRefused() throws Exception {
+  void aServerWithAnUntrustedCertificateIsRefused() throws Exception {
     int port = Testbed.freePort();
     try (RedisServer redis = server(signed, port)) {
       for (String parameter : new String[] {"", "?caCert=" + stranger.certificate()}) {
@@ -118,7 +118,7 @@ class TlsTest {
       LockUnavailableException e =
           assertThrows(LockUnavailableException.class, () -> client.lock("another").tryAcquire());
       assertTrue(e.getMessage().contains("not trusted"), e::getMessage);
-      // It is being written.
+      // As if the file were just being written.
       Files.writeString(trusted, Files.readString(certificate).substring(0, 100));
       assertThrows(LockUnavailableException.class, lease::renew);
       Files.writeString(
@@ -145,7 +145,7 @@ class TlsTest {
     try (RedisServer redis = server(signed, port)) {
       String plain = "rediss://127.0.0.1:" + redis.port() + "?caCert=" + signed.certificate();
       Eventually.holds(
-          "it says so", // and not that the time was up before the request
+          "the message names the port", // not a time-out before the request was sent
           () ->
               assertThrows(
                       LockUnavailableException.class,
@@ -180,7 +180,8 @@ class TlsTest {
       for (int i = 0; i < 4; i++) {
         waiting.add(client.lock("job " + i).acquireAsync());
       }
-      // One has a connection; the others begin one, each with a ClientHello of some hundred bytes.
+      // One request has a connection; the others open one each, with a ClientHello of some hundred
+      // bytes.
       Eventually.holds(
           "handshakes",
           () ->
@@ -211,7 +212,7 @@ class TlsTest {
   }
 
   @Test
-  void aPeerThatCutsTheHandshakeMayDoBetterNextTime() throws Exception {
+  void aHandshakeThatThePeerCutsIsATemporaryFailure() throws Exception {
     try (CannedServer rude = CannedServer.saying("")) {
       LockUnavailableException e =
           assertThrows(
@@ -224,10 +225,13 @@ class TlsTest {
     }
   }
 
-  /** The server says so, or hangs up before we have finished; then Jedis reports no more. */
+  /**
+   * The server asks for a certificate, or closes the connection so early that Jedis cannot report
+   * why.
+   */
   @ParameterizedTest
   @ValueSource(strings = {"TLSv1.2", "TLSv1.3"})
-  void aServerThatWantsACertificateOfOursIsSaidToPerhapsWantIt(String version) throws Exception {
+  void theMessageSaysThatTheServerMayRequireAClientCertificate(String version) throws Exception {
     int port = Testbed.freePort();
     try (RedisServer redis =
         server(signed, port, "tls-protocols " + version, "tls-auth-clients yes")) {

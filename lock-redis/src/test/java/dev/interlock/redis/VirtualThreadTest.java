@@ -61,7 +61,7 @@ class VirtualThreadTest {
       redis.resume();
       // Long before the TTL: the late grant of the server was released.
       assertTrue(other.lock("job").tryAcquire(Duration.ofMinutes(1)).isPresent());
-      // And the client goes on, on another connection.
+      // The client continues on another connection.
       client.lock("warm").acquire().release();
     }
   }

@@ -141,7 +141,7 @@ class FarWaiterTest {
     }
   }
 
-  /** No message ends its pauses. */
+  /** No message ends the pauses of a waiter that may not subscribe. */
   @ParameterizedTest
   @CsvSource({"LOCK, ''", "LOCK, " + MUTE, "WRITERS, ''", "WRITERS, " + MUTE})
   void aWaiterThatMayNotSubscribeHasItsTurns(Kind kind, String nearUser) throws Exception {
@@ -163,7 +163,7 @@ class FarWaiterTest {
     }
   }
 
-  /** It asks once more then, and what is free is reserved for it. */
+  /** At its deadline a waiter asks once more, and what is free is reserved for it. */
   @ParameterizedTest
   @EnumSource(names = {"LOCK", "WRITERS"})
   void aWaiterThatHasHeardNothingIsServedAtItsDeadline(Kind kind) throws Exception {
@@ -214,7 +214,7 @@ class FarWaiterTest {
     }
   }
 
-  /** Once the waiter is dead, only its end frees the lock. */
+  /** Once the waiter is dead, only the end of the reservation frees the lock. */
   @Test
   void aReservationOfBeforeTheClockWasSetBackKeepsNobodyOut() throws Exception {
     for (RedisServer node : redlock.members()) {

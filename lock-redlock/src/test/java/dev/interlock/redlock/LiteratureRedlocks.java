@@ -20,7 +20,7 @@ import java.util.Set;
 /** Redlocks that leave out a step of the algorithm, or add a token that is none. */
 final class LiteratureRedlocks {
 
-  private static final String REASON = "these are about what is wrong with it";
+  private static final String REASON = "these concern the fault";
 
   private LiteratureRedlocks() {}
 

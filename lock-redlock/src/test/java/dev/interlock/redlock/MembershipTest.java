@@ -89,7 +89,7 @@ class MembershipTest {
     return Integer.parseInt(node.info("server", "uptime_in_seconds"));
   }
 
-  /** Takes locks until the end, and so goes on listing its nodes. */
+  /** Acquires locks until the end of the test, so that the client keeps listing its nodes. */
   private Future<?> use(LockBackend backend) {
     return threads.submit(
         () -> {
@@ -182,7 +182,7 @@ class MembershipTest {
     }
   }
 
-  /** It goes on trying, and reaches C, which the others have replaced. */
+  /** The client keeps trying, and reaches C, which the others have replaced. */
   @Test
   void aClientThatWasCutOffWhileANodeWasReplacedIsRefused() throws Exception {
     Duration maxTtl = Duration.ofSeconds(2);
@@ -239,9 +239,9 @@ class MembershipTest {
     }
   }
 
-  /** It says that it has been running for less than no time, and that it will hear of us. */
+  /** The node reports a negative uptime, and a listing of ours that lies in the future. */
   @Test
-  void aNodeWhoseClockIsSetBackIsOneAllTheSame() throws Exception {
+  void aNodeWhoseClockIsSetBackIsStillRecognised() throws Exception {
     Duration ahead = Duration.ofMinutes(10);
     try (RedlockNodes others =
             Testbed.firstAvailable(
@@ -277,7 +277,7 @@ class MembershipTest {
         + Long.parseLong((String) time.get(1)) / 1_000;
   }
 
-  /** When {@code node} was called one last, as {@code on} remembers it, or null. */
+  /** Returns the time of the last listing of {@code node} that {@code on} remembers, or null. */
   private static @Nullable String noted(RedisServer on, RedisServer node) throws Exception {
     return (String) on.call("HGET", RECORD, "node " + node.info("server", "run_id"));
   }

@@ -611,7 +611,7 @@ class RedlockBackendTest {
     }
   }
 
-  /** It kept the vote, and does not vote again at once. */
+  /** The restarted node kept its vote, and does not vote again at once. */
   @Test
   void nothingRemainsOfAVoteThatARestartedNodeDoesNotRepeatWhenOthersHoldTheLock()
       throws Exception {

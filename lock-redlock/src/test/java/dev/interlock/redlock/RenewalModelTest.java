@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
  */
 class RenewalModelTest {
 
-  /** No other attempt. */
+  /** The lease has no rival. */
   static final Bounds ALONE = new Bounds(false, false, 3, false, false, 0, 0);
 
   /** Another attempt, and a node that lacks the lock. */

@@ -122,7 +122,7 @@ class RestartedNodeTest {
     }
   }
 
-  /** They would be a majority of a new cluster, if the third were new, too. */
+  /** If the third node were new, too, these two would be a majority of a new cluster. */
   @Test
   void aNodeThatCameBackEmptyDoesNotVoteBesideOneThatNeverVotedBefore() throws Exception {
     String uri = redlock.uri() + "?maxTtl=2s&nodeTimeout=2s";

@@ -164,7 +164,7 @@ class SharesTest {
     take(backend, reader());
   }
 
-  /** They have no node in common: of five, each finds two without the other and needs three. */
+  /** A writer and a reader hold different nodes: each needs three of five, and finds only two. */
   @Test
   void aWriterNeedsAMajorityWhereNobodyIsAndAReaderOneWithoutAWriter() throws Exception {
     nodes.get(4).kill();

@@ -48,7 +48,7 @@ class WaitersTest {
   private static final Duration OBSERVED = Duration.ofSeconds(2);
   private static final Pattern CALLS = Pattern.compile("cmdstat_eval(?:sha)?:calls=(\\d+)");
 
-  /** It ends by a release or after the test, and is not renewed meanwhile. */
+  /** The options of a holder whose lease needs no renewal during the test. */
   private static final LockOptions HOLDER =
       LockOptions.builder()
           .ttl(Duration.ofMinutes(2))

@@ -6,7 +6,7 @@ import dev.interlock.spi.TimeSource;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Which connections count as silent and are replaced. */
+/** Tests which connections count as silent and are replaced. */
 class ConnectionTest {
 
   private static final Duration SILENCE_TIMEOUT = Duration.ofMillis(1_500);

@@ -32,7 +32,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.RegisterExtension;
 
-/** Which locks a listing shows, page by page, and their {@code heldSince}. */
+/** Tests which locks a listing shows, page by page, and their {@code heldSince}. */
 class ListingTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();

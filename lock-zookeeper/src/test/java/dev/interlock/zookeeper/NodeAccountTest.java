@@ -31,7 +31,7 @@ class NodeAccountTest {
     assertTrue(account.reserve(LIMIT - 1));
   }
 
-  /** Otherwise no session would ever have room for it. */
+  /** A refused node would never find a session with room for it. */
   @Test
   void aSingleNodeHasRoomHoweverLargeItIs() {
     NodeAccount account = new NodeAccount(LIMIT);

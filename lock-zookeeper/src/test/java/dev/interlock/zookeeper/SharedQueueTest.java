@@ -19,7 +19,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Who holds a lock, and which nodes the others wait for, by the names in its queue alone. */
+/**
+ * Tests who holds a lock, and which nodes the others wait for, given only the names in its queue.
+ */
 class SharedQueueTest {
 
   private static final String ID = "abcdefghijklmnopqrstuvwxyz0-";

@@ -57,7 +57,7 @@ class StoredFormatTest {
     assertRefused(namespace, assertThrows(LockConfigurationException.class, () -> open(namespace)));
   }
 
-  /** Another version creates the namespace when both are the first to need it. */
+  /** A client of another version creates the node of the namespace before this client needs it. */
   @Test
   void anUnknownFormatIsRefusedWhenItAppearsLater() throws Exception {
     String namespace = "format-" + ++namespaces;

@@ -15,7 +15,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
-/** An example of testing such a job without a server, and without waiting. */
+/** Tests a nightly job without a server and without waiting. */
 class NightlyJobTest {
 
   @Test

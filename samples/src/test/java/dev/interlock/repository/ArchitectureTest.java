@@ -309,7 +309,7 @@ class ArchitectureTest {
     }
   }
 
-  /** They would store one lock under two keys, and both hold it. {@code NameEncoding} does it. */
+  /** Two versions of Java would store one lock under two keys, and both hold it. */
   @Test
   void nothingThatTwoVersionsOfJavaAnswerDifferentlyDecidesWhatIsStored() {
     check(

@@ -82,7 +82,7 @@ class TutorialBackendTest {
     }
   }
 
-  /** That page warns of this case: the store sees a token only with the write. */
+  /** The tutorial warns of this case: the store sees a token only with the write. */
   @Test
   void aTokenThatOnlyWritesCarryLetsOnePieceBeSoldTwice() throws Exception {
     try (Stock stock = new Stock()) {

@@ -63,7 +63,7 @@ class LockMetricsTest {
 
   private void awaitEvent(Class<? extends LockEvent> kind) throws InterruptedException {
     while (!kind.isInstance(events.take())) {
-      // Another kind.
+      // Skips events of other kinds.
     }
   }
 
@@ -101,7 +101,9 @@ class LockMetricsTest {
     return ClientsWithTimeSource.open(uri, LockOptions.defaults(), clock);
   }
 
-  /** A waiter that was not notified asks again after its poll interval. */
+  /**
+   * Advances the clock in steps: a waiter that was not notified asks again after its poll interval.
+   */
   private void advanceUntil(CompletableFuture<?> done) throws InterruptedException {
     while (!done.isDone()) {
       clock.advance(Duration.ofMillis(10));
@@ -111,7 +113,8 @@ class LockMetricsTest {
 
   @Test
   void everyEndOfAnAcquisitionCountsOnce() throws Exception {
-    // Separate names: an acquisition that waits behind another of its client asks nothing itself.
+    // The names differ, because an acquisition that waits behind another one of its client sends no
+    // request.
     MultiLease theirs = other.multiLock(List.of("a", "b", "c")).acquire();
     assertEquals(Optional.empty(), client.lock("a").tryAcquire());
     client.onEvent(events::add);
@@ -256,7 +259,7 @@ class LockMetricsTest {
           System.gc();
           return dropped.get() == null;
         });
-    // When the witness is renewed, the check of the other lease, which was due before, is done.
+    // The check of the dropped lease was due before the renewal of the witness.
     clock.advance(TTL.dividedBy(3));
     awaitEvent(LockEvent.Renewed.class);
     clock.advance(TTL.dividedBy(3));

@@ -20,7 +20,7 @@ class RoundsTest {
   private final Series<String> series = new Series<>("test");
   private final Map<String, Rounds.Opener> contenders = new LinkedHashMap<>();
 
-  private void contender(String name, double cyclesPerSecond, int failsInRound) {
+  private void addContender(String name, double cyclesPerSecond, int failsInRound) {
     contenders.put(
         name,
         () ->
@@ -48,8 +48,8 @@ class RoundsTest {
             });
   }
 
-  /** Adds a contender with these rates of cycles in its rounds, each of which takes a second. */
-  private void warmingUp(String name, double... cyclesPerSecond) {
+  /** Adds a contender whose rounds take a second each and reach these rates of cycles. */
+  private void addWarmingContender(String name, double... cyclesPerSecond) {
     contenders.put(
         name,
         () ->
@@ -78,8 +78,8 @@ class RoundsTest {
 
   @Test
   void everyRoundBeginsWithAnotherContender() throws Exception {
-    contender("a", 1, 0);
-    contender("b", 2, 0);
+    addContender("a", 1, 0);
+    addContender("b", 2, 0);
     assertEquals(List.of(), measure(new Rounds.Plan(2, 1, 0, Duration.ZERO)));
     assertEquals(
         List.of("a", "b", "a is warm", "b is warm", "a", "b", "b", "a", "a closes", "b closes"),
@@ -89,17 +89,19 @@ class RoundsTest {
 
   @Test
   void warmingUpEndsWhenTwoConsecutiveRoundsAgree() throws Exception {
-    warmingUp("a", 100, 150, 180, 190, 200);
-    warmingUp("b", 50, 50);
+    addWarmingContender("a", 100, 150, 180, 190, 200);
+    addWarmingContender("b", 50, 50);
     assertEquals(List.of(), measure(UNTIL_STEADY));
     assertEquals(List.of("a", "b", "b", "a", "a", "a"), order.subList(0, 6));
-    assertEquals(List.of(200.0), series.values("a", Figure.CYCLES)); // without the warm-up
+    assertEquals(
+        List.of(200.0), series.values("a", Figure.CYCLES)); // rounds of the warm-up do not count
     assertEquals(List.of(50.0), series.values("b", Figure.CYCLES));
   }
 
   @Test
   void warmingUpEndsAfterItsMaximumTimeEvenIfRoundsDiffer() throws Exception {
-    warmingUp("a", IntStream.range(0, 100).mapToDouble(round -> 1 << round % 2).toArray());
+    addWarmingContender(
+        "a", IntStream.range(0, 100).mapToDouble(round -> 1 << round % 2).toArray());
     assertEquals(List.of(), measure(UNTIL_STEADY));
     long limit = UNTIL_STEADY.maxWarmUp().toSeconds();
     assertEquals(limit + UNTIL_STEADY.rounds(), order.size());
@@ -107,8 +109,8 @@ class RoundsTest {
 
   @Test
   void aContenderThatFailsIsClosedAndTheOthersGoOn() throws Exception {
-    contender("a", 1, 2);
-    contender("b", 2, 0);
+    addContender("a", 1, 2);
+    addContender("b", 2, 0);
     contenders.put(
         "c",
         () -> {
@@ -123,7 +125,7 @@ class RoundsTest {
 
   @Test
   void anInterruptKeepsTheResultsSoFar() {
-    contender("a", 1, 0);
+    addContender("a", 1, 0);
     contenders.put(
         "b",
         () ->

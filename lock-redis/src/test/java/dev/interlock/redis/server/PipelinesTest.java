@@ -377,7 +377,7 @@ class PipelinesTest {
     try {
       pipelines.endLead();
     } catch (OutOfMemoryError expected) {
-      // It has ended all the same.
+      // It has ended nevertheless.
     }
     Eventually.holds(
         "served again, and each by its own answer",
