@@ -65,7 +65,7 @@ class EtcdSharedLocksTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
-  /** The poll interval is so long that a waiter that needs a poll fails the test. */
+  /** With this poll interval, a waiter that depends on polling fails the test. */
   private static final LockOptions OPTIONS =
       PATIENT.toBuilder().pollInterval(Duration.ofMinutes(10)).build();
 
@@ -117,13 +117,13 @@ class EtcdSharedLocksTest {
           long requests = Backends.requests(server);
           last[1] = requests == last[0] ? last[1] + 1 : 0;
           last[0] = requests;
-          return last[1] == 80; // looks, as this JVM may stand still
+          return last[1] == 80; // readings instead of a time, because this JVM may stall
         });
   }
 
   private static final int WAITERS = 25;
 
-  /** The requests are a release, the read of the next waiter, and its release. */
+  /** The requests are the release, and the read of the next waiter. */
   @Test
   void aReleasedPermitWakesOneOfManyWaiters() throws Exception {
     List<LockClient> clients = clients(WAITERS);
@@ -331,7 +331,7 @@ class EtcdSharedLocksTest {
           operator.admin().inspect("revoked").holders().stream()
               .filter(holder -> holder.label().orElseThrow().endsWith(" (revoked)"))
               .count());
-      // The time of both leases starts again.
+      // The second revocation restarts the time of both leases.
       assertTrue(operator.admin().revoke("revoked"));
       assertTrue(operator.admin().forceRelease("revoked"));
       Lease next = operator.semaphore("revoked", 3).tryAcquire().orElseThrow();
@@ -415,24 +415,25 @@ class EtcdSharedLocksTest {
 
   // --- faults ---------------------------------------------------------------------------------
 
-  /** The new watch begins after the deletion, so only a read can show it. */
+  /** The new watch begins after the deletion, so only a read can show the deletion. */
   @Test
   void aWatchThatIsLostLosesNoWaiter() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
         LockClient holder = LockClient.open(etcd.uri(), OPTIONS);
-        LockClient writing = LockClient.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS);
-        LockClient reading = LockClient.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS);
-        LockClient taking = LockClient.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS)) {
+        LockClient writerClient = LockClient.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS);
+        LockClient readerClient = LockClient.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS);
+        LockClient permitClient = LockClient.open("etcd://127.0.0.1:" + proxy.port(), OPTIONS)) {
       for (int round = 0; round < 3; round++) {
         Lease written = holder.readWriteLock("watched read").writeLock().acquire();
         Lease permits = holder.semaphore("watched permits", 3).permits(3).acquire();
         CompletableFuture<Lease> reader =
-            reading.readWriteLock("watched read").readLock().acquireAsync();
-        CompletableFuture<Lease> permit = taking.semaphore("watched permits", 3).acquireAsync();
+            readerClient.readWriteLock("watched read").readLock().acquireAsync();
+        CompletableFuture<Lease> permit =
+            permitClient.semaphore("watched permits", 3).acquireAsync();
         awaitWaiters(holder, "watched read", 1);
         awaitWaiters(holder, "watched permits", 1);
         CompletableFuture<Lease> writer =
-            writing.readWriteLock("watched read").writeLock().acquireAsync();
+            writerClient.readWriteLock("watched read").writeLock().acquireAsync();
         awaitWaiters(holder, "watched read", 2);
         try (NetworkFault outage = proxy.refuse()) {
           assertTrue(proxy.reset() > 0, outage::toString);
@@ -485,7 +486,7 @@ class EtcdSharedLocksTest {
     }
   }
 
-  /** A key that stayed would keep a writer out. */
+  /** A reader's key that stayed would keep writers out. */
   @Test
   void aReaderWhoseAnswerWasLostIsUndone() throws Exception {
     try (FaultProxy proxy = FaultProxy.to(server.host(), server.port());
@@ -529,19 +530,19 @@ class EtcdSharedLocksTest {
       AtomicInteger readers = new AtomicInteger();
       AtomicInteger writers = new AtomicInteger();
       AtomicInteger grants = new AtomicInteger();
-      AtomicBoolean over = new AtomicBoolean();
+      AtomicBoolean done = new AtomicBoolean();
       List<LockClient> clients = new ArrayList<>();
       ExecutorService workers = Executors.newCachedThreadPool();
-      List<Future<?>> ends = new ArrayList<>();
+      List<Future<?>> results = new ArrayList<>();
       try {
         for (int i = 0; i < 8; i++) {
           LockClient client = LockClient.open(i % 2 == 0 ? uri : etcd.uri(), options);
           clients.add(client);
           Random random = new Random(i);
-          ends.add(
+          results.add(
               workers.submit(
                   () -> {
-                    while (!over.get()) {
+                    while (!done.get()) {
                       int weight = 1 + random.nextInt(5);
                       boolean writes = random.nextInt(4) == 0;
                       try (Lease lease =
@@ -575,12 +576,12 @@ class EtcdSharedLocksTest {
           Eventually.holds("it goes on", () -> grants.get() > before + 20);
           proxy.reset();
         }
-        over.set(true);
-        for (Future<?> end : ends) {
-          end.get(120, TimeUnit.SECONDS);
+        done.set(true);
+        for (Future<?> result : results) {
+          result.get(120, TimeUnit.SECONDS);
         }
       } finally {
-        over.set(true);
+        done.set(true);
         workers.shutdownNow();
         clients.forEach(LockClient::close);
       }

@@ -25,8 +25,8 @@
 --
 -- The claims of one weight form one party. A claim is refused if another party has waited for longer
 -- and could not be granted beside it. The turn of a party ends when one of its claims is granted and
--- there is no room for another; if there is room, as for readers, it ends 200 ms later. So no reader
--- that comes later passes a writer, and each other party passes a party only once.
+-- there is no room for another; if there is room, as for readers, it ends 200 ms later. So no later
+-- reader overtakes a writer, and each party overtakes another at most once.
 --
 -- The clients of one party are in the line that enter_line describes, except readers, which need none.
 -- A release reserves the freed weight for the next in line. A reservation counts as taken for all

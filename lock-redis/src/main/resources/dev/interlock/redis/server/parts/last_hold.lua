@@ -1,7 +1,7 @@
 -- Reads the hold that ends last (top) and its end (latest); without holds, these are those of the
 -- head. Reads the waiting and reserved weights (waiting), see share_acquire. Leaves out those that have
 -- ended. Also leaves out those that began in the future: the clock was set back, and they would last
--- until it is there again.
+-- until it shows that time again.
 local top = redis.call('ZRANGE', KEYS[1], 0, 1, 'REV', 'WITHSCORES')
 local line, waiting
 if top[2] == 'inf' then

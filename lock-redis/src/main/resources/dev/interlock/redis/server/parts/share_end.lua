@@ -1,6 +1,7 @@
 -- The part of share_release that ends the hold. Ends the script if there was no hold, or if the name is
--- free and nobody waits. Reads the party that has waited longest (first), the free weight (free), and
--- whether that party must be notified (awaited). keep_line must follow.
+-- free and nobody waits. Sets first: the party that has waited longest, see share_acquire; free: the
+-- free weight; awaited: whether that party must be notified. The caller must include keep_line
+-- afterwards.
 --#include now
 local used, unexpired = redis.pcall('ZSCORE', KEYS[1], ARGV[1]), false
 local hold, taken, ends = ARGV[2], ARGV[4], false
