@@ -197,14 +197,13 @@ class EtcdLocksTest {
       leases.add(client.lock("withFixedTtl", options -> options.autoRenew(false)).acquire());
       assertEquals(2, Backends.leases(server));
       leases.forEach(Lease::release);
-      Eventually.holds(
-          "the lease of the withFixedTtl TTL ends", () -> Backends.leases(server) == 1);
+      Eventually.holds("the lease with the fixed TTL ends", () -> Backends.leases(server) == 1);
     }
     Eventually.holds("the session ends with its client", () -> Backends.leases(server) == 0);
     assertEquals(0, Backends.keys(server, "interlock/"));
   }
 
-  /** Until its compaction, etcd remembers every key that ever existed, and reads them all. */
+  /** Before a compaction, a read of etcd also passes all keys that ever existed. */
   @Test
   void aNameThatIsUsedRepeatedlyHasOneKey() throws Exception {
     try (LockClient client = LockClient.open(etcd.uri(), PATIENT)) {

@@ -549,7 +549,7 @@ class SharesTest {
     take(backend, waiting(Share.WRITE));
   }
 
-  /** Each comes after the other, however many there are of each. */
+  /** Each side comes after the other, however many claims wait on each. */
   @Test
   void writersAndReadersTakeTurns() throws Exception {
     Duration clock = Duration.ZERO;

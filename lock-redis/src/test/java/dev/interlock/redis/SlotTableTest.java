@@ -126,7 +126,7 @@ class SlotTableTest {
     assertSame(members.at(new HostAndPort("10.0.0.2", 7002)), node(16383));
   }
 
-  /** One that has been reset answers, and knows of no slot. */
+  /** A node that has been reset answers, and knows of no slot. */
   @Test
   void aNodeThatHasLeftTheClusterIsNotTheOnlyOneAsked() throws Exception {
     try (CannedServer reset = CannedServer.tellingSlots(NONE)) {

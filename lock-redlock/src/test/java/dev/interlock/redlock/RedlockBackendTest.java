@@ -82,7 +82,7 @@ class RedlockBackendTest {
     }
   }
 
-  /** Once a majority has refused an attempt, the third node may not be asked. */
+  /** Requires the value on a majority: the third node may not be asked after two have refused. */
   private static void onMost(String what, String key, Object value) throws Exception {
     eventually(
         what + " on most nodes",

@@ -211,7 +211,7 @@ class SharesTest {
     assertTrue(assertBusy(writer()).retryAfter().toMillis() <= 100);
   }
 
-  /** Each node names another, although all of them hold it. */
+  /** Each node names another reader as the holder, although all nodes have all readers. */
   @Test
   void whoWaitsForManyReadersDoesNotTakeThemForASplitVoteForever() throws Exception {
     List<Claim> readers = new ArrayList<>();

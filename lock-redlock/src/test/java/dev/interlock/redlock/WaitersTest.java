@@ -210,7 +210,7 @@ class WaitersTest {
     assertAll(watched.stream().map(each -> () -> each.get(3, TimeUnit.MINUTES)));
   }
 
-  /** Others may have seen it as the holder, and wait for its end. */
+  /** Other clients may have seen the attempt as the holder, and wait for its end. */
   @Test
   void waitersAreWokenWhenAnAttemptInDoubtIsUndone() throws Exception {
     try (Scene scene = new Scene();

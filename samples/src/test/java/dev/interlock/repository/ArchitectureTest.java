@@ -332,7 +332,7 @@ class ArchitectureTest {
             .dependOnClassesThat(resideInAnyPackage(BACKENDS).or(resideInAPackage(TESTBED))));
   }
 
-  /** One package of it has servers as the kit wants to see them, and knows no lock either. */
+  /** This includes the package {@code kit}, which presents the servers in the kit's form. */
   @Test
   void theTestbedKnowsNothingOfLocks() {
     DescribedPredicate<JavaClass> others =

@@ -41,7 +41,9 @@ class TimedLeaseTest {
                     default -> throw new UnsupportedOperationException(method.getName());
                   });
 
-  /** Otherwise the store could end the lease before a client that is slightly late does. */
+  /**
+   * Without that renewal, the store could end the lease before a client that is slightly late does.
+   */
   @Test
   void anExtendedLeaseIsRenewedIfItWouldEndSoonAfterItsTime() throws Exception {
     long end = System.nanoTime() + Duration.ofSeconds(6).toNanos();

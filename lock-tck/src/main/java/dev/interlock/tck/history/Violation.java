@@ -15,11 +15,11 @@ import java.util.Locale;
 public record Violation(Kind kind, Event.Granted first, long firstEnd, Event.Granted second) {
   /** The kind of a violation. */
   public enum Kind {
-    /** Both were valid at a moment when more was held than the name has. */
+    /** Both leases were valid at a moment when more was held than the name has. */
     OVERLAP,
-    /** They have the same token. */
+    /** Both leases have the same token. */
     TOKEN_REPEATED,
-    /** The later one has the lower token. */
+    /** The later lease has the lower token. */
     TOKEN_WENT_BACK
   }
 
