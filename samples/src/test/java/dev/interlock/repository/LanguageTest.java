@@ -1,6 +1,7 @@
 package dev.interlock.repository;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,23 +12,31 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Patterns that made sentences and names which one had to read twice; see CONTRIBUTING.md. */
 class LanguageTest {
   private static final Path TOP = Path.of("..").toAbsolutePath().normalize();
 
+  private static Stream<Arguments> rules() {
+    return Stream.of(
+        arguments(
+            "a comment begins with its noun or verb, not with a clause",
+            "/\\*\\*\\s+(\\*\\s+)?(What|How|The same)\\b"),
+        arguments(
+            "a limit is called MAX_, MIN_ or …_TIMEOUT",
+            "static final [^=;{(]*\\b(\\w+_)?(MOST|LEAST|LONGEST|SHORTEST|ENOUGH|FEW|PATIENCE|REST)(_\\w+)? ="),
+        arguments(
+            "a command is an imperative, a callback begins with on",
+            "\\bvoid (failed|answered|lost|gone|refused|granted|ended)\\("),
+        arguments(
+            "a local variable is named for the thing, not for its grammar",
+            "(?<!return|throw) (\\w+|\\w+<[^=;()]*>) (present|held|left|known|had|made|went|few) = "));
+  }
+
   @ParameterizedTest(name = "{0}")
-  @CsvSource(
-      delimiter = '|',
-      quoteCharacter = '`',
-      textBlock =
-          """
-          a comment begins with its noun or verb, not with a clause     | /\\*\\*\\s+(\\*\\s+)?(What|How|The same)\\b
-          a constant says MAX_, MIN_ or …_TIMEOUT                       | static final [^=;{(]*\\b(\\w+_)?(MOST|LEAST|LONGEST|SHORTEST|ENOUGH|FEW|FEWEST|PATIENCE|REST)(_\\w+)?\\s*=
-          a command is an imperative, a callback begins with on         | \\bvoid (failed|answered|lost|gone|refused|granted|ended)\\(
-          a local variable is named for the thing, not for its grammar  | (?<!return|throw|=) (\\w+|\\w+<[^=;()]*>) (present|held|left|known|had|made|went|few) =
-          """)
+  @MethodSource("rules")
   void theCodeKeeps(String rule, String pattern) throws IOException {
     List<String> broken = new ArrayList<>();
     for (Path source : sources()) {
