@@ -163,7 +163,7 @@ final class Contender {
   void end() {
     try {
       cancelPlaceTimeout();
-      // Otherwise the time-out came first, and undoes the attempt.
+      // If the transition fails, the time-out came first, and undoes the attempt.
       if (transition(Phase.UNSERVED, Phase.ENDED)) {
         endAttempt();
       }

@@ -11,7 +11,7 @@ import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 
-/** An election: the lock of its name, and who holds it. */
+/** An election. Its leader is the holder of the lock of the same name. */
 record ElectionHandle(DefaultLockClient client, LockHandle lock, LockOptions options)
     implements LeaderElection {
 

@@ -59,7 +59,8 @@ final class Notifier extends Timer.Event {
           runGuarded(call);
         }
       } catch (Throwable e) {
-        // The stack overflowed here, too. The next call starts those that remain.
+        // The handling of a listener's failure has failed, too. The next call that is queued starts
+        // the rest.
         markStopped();
         throw e;
       } finally {
@@ -86,9 +87,10 @@ final class Notifier extends Timer.Event {
     private final Collection<? super ListenerCalls> registered;
 
     /**
-     * Makes the calls of a listener that is not registered yet.
+     * Creates the calls of a listener that is not registered yet.
      *
-     * @param registered where the caller adds them; many threads may use it at once
+     * @param registered the collection to which the caller adds this object; safe for use by
+     *     several threads
      */
     ListenerCalls(
         Consumer<? super LockEvent> listener, Collection<? super ListenerCalls> registered) {
@@ -120,7 +122,7 @@ final class Notifier extends Timer.Event {
   private final List<ListenerCalls> clientListeners = new CopyOnWriteArrayList<>();
 
   /**
-   * Makes a notifier without listeners.
+   * Creates a notifier without listeners.
    *
    * @param callbacks the threads for losses and events
    * @param deliveries the threads for results of asynchronous calls
@@ -177,7 +179,7 @@ final class Notifier extends Timer.Event {
         failures.enqueue(() -> Timer.runGuarded("logging", () -> log.warn("a listener failed", e)));
         flush();
       } catch (Throwable unreported) {
-        // Without memory the failure is not logged, and the next calls are made.
+        // If there is no memory to log the failure, the next calls are made nevertheless.
       }
     }
   }
@@ -196,7 +198,7 @@ final class Notifier extends Timer.Event {
     flush();
   }
 
-  /** The tasks that wait for a thread of one group. */
+  /** Starts tasks on the threads of an executor. Keeps those for which no thread can be started. */
   private final class Starter implements Executor {
     private final Executor threads;
     private final Queue<Runnable> due = new ConcurrentLinkedQueue<>();

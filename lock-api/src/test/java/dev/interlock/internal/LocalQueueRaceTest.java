@@ -14,14 +14,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
-/** The local queue under so many calls that no check of single schedules reaches them. */
+/** Races of the local queue that take more calls than a check of every schedule can make. */
 class LocalQueueRaceTest extends EngineFixture {
 
   @Test
   void aNameThatIsForgottenAllTheTimeNeverHasTwoHeads() throws Exception {
     LocalQueue.Index queues = new LocalQueue.Index(0);
     AtomicInteger heads = new AtomicInteger();
-    AtomicBoolean two = new AtomicBoolean();
+    AtomicBoolean hadTwoHeads = new AtomicBoolean();
     List<CompletableFuture<Void>> threads = new ArrayList<>();
     for (int thread = 0; thread < 3; thread++) {
       threads.add(
@@ -32,7 +32,7 @@ class LocalQueueRaceTest extends EngineFixture {
                     heads.incrementAndGet();
                     spin(i);
                     if (heads.get() > 1) {
-                      two.set(true);
+                      hadTwoHeads.set(true);
                     }
                     heads.decrementAndGet();
                     queues.of("a").endTurn();
@@ -43,7 +43,7 @@ class LocalQueueRaceTest extends EngineFixture {
     for (CompletableFuture<Void> thread : threads) {
       thread.get(60, TimeUnit.SECONDS);
     }
-    assertFalse(two.get());
+    assertFalse(hadTwoHeads.get());
     assertTrue(queues.size() == 0);
   }
 
@@ -51,7 +51,7 @@ class LocalQueueRaceTest extends EngineFixture {
    * A closing client that did not find the next contender's acquire loop could not end its wait.
    */
   @Test
-  void theEndOfAContenderDoesNotTakeTheNextOneWithIt() throws Exception {
+  void clearingAFormerContenderDoesNotClearTheNextOne() throws Exception {
     LocalQueue.Index queues = new LocalQueue.Index(0);
     assertTrue(queues.tryEnter("a", Share.EXCLUSIVE));
     Request request = acquireRequest(RENEWED);
@@ -65,20 +65,20 @@ class LocalQueueRaceTest extends EngineFixture {
                 queues.of("a").clearContender(former.get());
               }
             });
-    int lost = 0;
+    int cleared = 0;
     for (int i = 0; i < 300_000; i++) {
       Contender next = new Contender(engine.holdings, queues.of("a"), request);
       spin(i);
       queues.of("a").setContender(next);
-      lost += queues.of("a").contender() == next ? 0 : 1;
+      cleared += queues.of("a").contender() == next ? 0 : 1;
       former.set(next);
     }
     over.set(true);
     ending.get(60, TimeUnit.SECONDS);
-    assertEquals(0, lost);
+    assertEquals(0, cleared);
   }
 
-  /** Spins for a different time each time. */
+  /** Spins for a time that depends on the turn. */
   private static void spin(int turn) {
     for (int i = turn % 64; i > 0; i--) {
       Thread.onSpinWait();

@@ -14,11 +14,12 @@ import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A clock that stands still until told to advance. It knows the threads that wait by it, so that a
- * test can wait for them to wait.
+ * A clock that advances only when a test tells it to. It tracks the threads that sleep by it, so
+ * that a test can wait until they are asleep.
  *
- * <p>It is guarded by its monitor and not by a {@link java.util.concurrent.locks.Lock}: waiting for
- * a lock parks the thread, which would use up the permit that ends the wait that is just beginning.
+ * <p>Its monitor guards it, and not a {@link java.util.concurrent.locks.Lock}: a thread that waits
+ * for such a lock parks, and may consume the permit of the {@code unpark} that should wake it from
+ * its sleep.
  */
 final class ManualTime implements TimeSource {
 
@@ -64,7 +65,7 @@ final class ManualTime implements TimeSource {
     }
   }
 
-  /** A thread that was woken and has not run yet is not asleep. */
+  /** Wakes a thread, which no longer counts as asleep, even before it runs. */
   @Override
   public synchronized void unpark(@Nullable Thread thread) {
     if (thread != null && sleepers.replace(thread, now) == null) {
@@ -80,9 +81,9 @@ final class ManualTime implements TimeSource {
   }
 
   /**
-   * Advances both clocks to the next time that a thread waits for, but by no more than the given
-   * duration. Waits for busy threads before, so that the clocks do not run away from threads that
-   * the machine has no time for.
+   * Advances both clocks to the next time at which a thread wakes up, but by no more than the given
+   * duration. First waits for busy threads, so that the clocks do not run ahead of threads that get
+   * no processor time.
    */
   synchronized void advanceToNext(Duration maxStep) {
     awaitIdle();
@@ -97,7 +98,7 @@ final class ManualTime implements TimeSource {
   @GuardedBy("this")
   private void awaitIdle() {
     long deadline = System.nanoTime() + BUSY_TIMEOUT_NANOS;
-    int checks = 0; // this JVM may be stopped for longer
+    int checks = 0; // the deadline may pass while this JVM is stopped
     while (isAnybodyBusy() && (checks++ < MIN_CHECKS || System.nanoTime() - deadline < 0)) {
       try {
         wait(1);
@@ -143,18 +144,18 @@ final class ManualTime implements TimeSource {
     wall = wall + duration.toNanos();
   }
 
-  /** Waits until the thread waits by this clock, for a later time than now. */
+  /** Waits until the thread sleeps by this clock until a time later than now. */
   synchronized void awaitAsleep(Thread thread) {
     await(() -> isAsleep(thread));
   }
 
-  /** Whether the thread waits by this clock, for a later time than now. */
+  /** Whether the thread sleeps by this clock until a time later than now. */
   synchronized boolean isAsleep(Thread thread) {
     Long until = sleepers.get(thread);
     return until != null && until - now > 0;
   }
 
-  /** Includes threads that have only just been started. */
+  /** Whether the threads of all timers sleep, even those that have only just been started. */
   private boolean timersAsleep() {
     Thread[] threads = new Thread[Thread.activeCount() + 16];
     int count = Thread.enumerate(threads);

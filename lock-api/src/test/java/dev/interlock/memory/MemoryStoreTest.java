@@ -219,7 +219,7 @@ class MemoryStoreTest {
     }
   }
 
-  /** Beyond the number of entries that are kept, each release removes its entry. */
+  /** A store with more than {@code MAX_KEPT_ENTRIES} entries removes an entry at each release. */
   @Test
   void aNameWhoseEntryIsRemovedAgainAndAgainNeverHasTwoHolders() throws Exception {
     MemoryStore store = MemoryStore.open("forgetting");
@@ -228,7 +228,7 @@ class MemoryStoreTest {
       acquire(store, "held " + i, clock);
     }
     AtomicInteger holders = new AtomicInteger();
-    AtomicBoolean wrong = new AtomicBoolean();
+    AtomicBoolean failed = new AtomicBoolean();
     List<CompletableFuture<Void>> threads = new ArrayList<>();
     for (int thread = 0; thread < 3; thread++) {
       String id = "of thread " + thread;
@@ -243,7 +243,7 @@ class MemoryStoreTest {
                     boolean alone = holders.incrementAndGet() == 1;
                     holders.decrementAndGet();
                     if (!store.release(claim, 0) || !alone) {
-                      wrong.set(true);
+                      failed.set(true);
                     }
                   }
                 }
@@ -252,7 +252,7 @@ class MemoryStoreTest {
     for (CompletableFuture<Void> thread : threads) {
       thread.get(60, TimeUnit.SECONDS);
     }
-    assertFalse(wrong.get());
+    assertFalse(failed.get());
     assertEquals(100, store.size());
     store.close();
   }

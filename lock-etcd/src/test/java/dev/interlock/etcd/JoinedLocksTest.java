@@ -76,9 +76,9 @@ class JoinedLocksTest {
             assertTrue(last == null || last < lease.fencingToken());
             assertEquals(ReleaseOutcome.RELEASED, lease.release());
           });
-      long pairs = THREADS * TURNS;
+      long cycles = THREADS * TURNS;
       long requests = Backends.requests(server) - before;
-      assertTrue(requests < pairs, () -> requests + " requests for " + pairs + " pairs");
+      assertTrue(requests < cycles, () -> requests + " requests for " + cycles + " cycles");
       assertEquals(0, Backends.keys(server, "interlock/lock/"));
     }
   }

@@ -52,22 +52,22 @@ final class Opening {
   /**
    * Opens a backend. Closes the nodes again if that fails.
    *
-   * @param make makes the nodes, and may already connect
+   * @param connector creates the nodes, and may already connect
    */
-  RedisBackend on(Supplier<Nodes> make) {
+  RedisBackend on(Supplier<Nodes> connector) {
     Nodes nodes;
     try {
-      nodes = make.get();
+      nodes = connector.get();
     } catch (JedisException e) {
       throw failures.explainOpening(e);
     }
     try {
       String server = greet(nodes);
       // A Jedis client does not tell its address, but its connections do.
-      String shown = topology == RedisTopology.SINGLE ? server : endpoint;
-      Failures later = new Failures(topology.info().name(), shown, tls);
-      later.noteAdmission();
-      return new RedisBackend(topology, shown, nodes, settings, later);
+      String display = topology == RedisTopology.SINGLE ? server : endpoint;
+      Failures failuresOfRequests = new Failures(topology.info().name(), display, tls);
+      failuresOfRequests.noteAdmission();
+      return new RedisBackend(topology, display, nodes, settings, failuresOfRequests);
     } catch (LockException e) {
       nodes.close();
       throw e;

@@ -39,14 +39,15 @@ final class Administration {
   }
 
   /**
-   * Returns the state of a lock. The token is one that a majority has; single fences may differ.
+   * Returns the state of a lock. A holder's token is the fence that a majority of the nodes has;
+   * the others may have different fences.
    */
   LockState inspect(String name, Deadline deadline) throws InterruptedException {
     return state(name, inspection(name, deadline, false), deadline);
   }
 
   private LockState state(String name, Round round, Deadline deadline) throws InterruptedException {
-    // The holder may be known before its token, because late votes have other fences.
+    // A holder may be known before its token, because a node that votes late has another fence.
     int majority = cluster.majority();
     round.await(
         deadline,
@@ -89,8 +90,8 @@ final class Administration {
   }
 
   /**
-   * Whether the tokens are known. More answers could then add no holder: each claim that has a
-   * majority is known, and an exclusive one is the only one.
+   * Whether the tokens of all holders are known. Further answers cannot add a holder then: each
+   * claim that has a majority is known, and an exclusive claim is the only one.
    */
   private boolean haveTokens(List<Holding> holdings) {
     List<Holding> clear =
@@ -99,10 +100,10 @@ final class Administration {
   }
 
   /**
-   * Lists locks from one node after the other. A lock is on a majority of the nodes, so a minority
-   * may be missing. A node that was restarted since its last page counts as missing, because its
-   * cursor means nothing to another process. The cursor consists of the node, the cursor of the
-   * node, the number of missing nodes, and the process of the node.
+   * Lists locks from one node after the other. A lock is on a majority of the nodes, so the listing
+   * may leave out a minority that does not answer. A node that was restarted since its last page
+   * counts as missing, because its cursor means nothing to another process. The cursor consists of
+   * the node, the cursor of the node, the number of missing nodes, and the process of the node.
    */
   LockPage list(String prefix, @Nullable String cursor, int limit, Deadline deadline)
       throws InterruptedException {
@@ -221,7 +222,8 @@ final class Administration {
   }
 
   /**
-   * Acts on the current holder on all nodes. Not repeated, because that might hit the next holder.
+   * Asks all nodes to act on the current holder. A request is not repeated, because the second one
+   * might hit the next holder.
    */
   private Round askAll(Script script, String name, Deadline deadline) {
     LockKeys keys = LockKeys.of(namespace, name);

@@ -40,9 +40,9 @@ final class Admission {
   enum Reason {
     /** The cluster is new: no node has ever voted. */
     NEW_CLUSTER,
-    /** It was restarted, and has forgotten nothing. */
+    /** The node was restarted, and has forgotten nothing. */
     DATA_KEPT,
-    /** Its quarantine is over. */
+    /** The node's quarantine is over. */
     QUARANTINE_OVER
   }
 

@@ -15,18 +15,18 @@ import java.util.List;
 record NodeStatus(Kind kind, String run, long floor, long remainingMillis, boolean counted) {
 
   enum Kind {
-    /** It votes. */
+    /** The node votes. */
     MEMBER,
-    /** It was restarted or lost its record, and waits until the locks it forgot have expired. */
+    /** The node was restarted or lost its record, and waits until forgotten locks have expired. */
     QUARANTINED,
-    /** It was restarted, and still has its record. */
+    /** The node was restarted, and still has its record. */
     RESTARTED,
     /**
-     * It has no record, or a record that contains only the number of nodes. It is new, or has lost
-     * all data.
+     * The node has no record, or a record that contains only the number of nodes. It is new, or has
+     * lost all data.
      */
     BLANK,
-    /** It did not answer. */
+    /** The node did not answer. */
     UNREACHABLE
   }
 

@@ -433,7 +433,9 @@ final class ProtocolModel implements Exploration.Model<ProtocolModel.Step> {
     return nodes;
   }
 
-  /** The nodes heard of, such that counting them in this order gives the token there is again. */
+  /**
+   * The nodes whose votes have arrived. Counted in this order, they give the present token again.
+   */
   private List<Integer> heard(byte[] s, int a) {
     List<Integer> heard = new ArrayList<>();
     for (int n = 0; n < NODES; n++) {

@@ -100,7 +100,7 @@ class ProtocolModelTest {
   }
 
   @Test
-  void withVotesTakenBackAfterAnothersGrantATokenIsForgotten() {
+  void ifAWithdrawalLoweredTheFenceOfALaterGrantATokenWouldBeForgotten() {
     assertBroken(Property.TOKENS_RISE, SLOW, Rule.NO_FENCE_OF_OTHERS_LOWERED);
   }
 

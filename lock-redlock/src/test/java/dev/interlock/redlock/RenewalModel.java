@@ -511,7 +511,7 @@ final class RenewalModel implements Exploration.Model<RenewalModel.Step> {
         heard.add(n);
       }
     }
-    // Such that counting them in this order gives the token there is again.
+    // Counted in this order, the votes give the present token again.
     heard.sort((x, y) -> Integer.compare(order(s, x), order(s, y)));
     for (int n : heard) {
       count.vote(n, new Granted(s[at(n, GRANT)], 0));

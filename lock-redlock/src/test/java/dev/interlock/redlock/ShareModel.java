@@ -72,20 +72,20 @@ final class ShareModel implements Exploration.Model<ShareModel.Step> {
   private static final int HEARD_OF = 3; // added to the three above
 
   private final String sides;
-  private final int again;
+  private final int repeaters;
   private final List<Rule> rules;
   private final int nodeSize;
   private final int globals;
 
   /**
-   * Makes one.
+   * Creates a model.
    *
-   * @param sides of the claims: R for a reader, W for a writer
-   * @param again how many of them may ask the nodes once more
+   * @param sides one letter for each claim: R for a reader, W for a writer
+   * @param repeaters the number of claims that may ask the nodes once more
    */
-  ShareModel(String sides, int again, List<Rule> rules) {
+  ShareModel(String sides, int repeaters, List<Rule> rules) {
     this.sides = sides;
-    this.again = again;
+    this.repeaters = repeaters;
     this.rules = rules;
     this.nodeSize = 1 + sides.length() * CLAIM_SIZE;
     this.globals = NODES * nodeSize;
@@ -132,7 +132,7 @@ final class ShareModel implements Exploration.Model<ShareModel.Step> {
         steps.add(new Step(Happening.BEGINS, c, -1));
       } else if (phase == RUNNING) {
         steps.add(new Step(Happening.GIVES_UP, c, -1));
-        if (c < again && s[of(c, AGAIN)] == 0 && s[of(c, TOKEN)] != 0) {
+        if (c < repeaters && s[of(c, AGAIN)] == 0 && s[of(c, TOKEN)] != 0) {
           steps.add(new Step(Happening.ASKS_AGAIN, c, -1));
         }
       } else if (phase == HELD) {
@@ -275,7 +275,7 @@ final class ShareModel implements Exploration.Model<ShareModel.Step> {
         heard.add(n);
       }
     }
-    // Such that counting them in this order gives the token there is again.
+    // Counted in this order, the votes give the present token again.
     heard.sort((x, y) -> Integer.compare(order(s, c, x), order(s, c, y)));
     for (int n : heard) {
       count.vote(n, new Granted(s[at(c, n, GRANT)], 0));

@@ -11,12 +11,12 @@ import java.util.Optional;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
-/** Explores readers and writers in every order of events, with all rules and without each. */
+/** Explores every order of events of readers and writers: with all rules, and with one left out. */
 class ShareModelTest {
 
-  private static void assertSound(String sides, int again) {
+  private static void assertSound(String sides, int repeaters) {
     Exploration.Result<Step> result =
-        Exploration.explore(new ShareModel(sides, again, List.of(Rule.values())));
+        Exploration.explore(new ShareModel(sides, repeaters, List.of(Rule.values())));
     assertEquals(Optional.empty(), result.counterExample());
     assertTrue(result.states() > 5_000, () -> "only " + result.states() + " states");
   }
@@ -49,9 +49,9 @@ class ShareModelTest {
     assertSound("RRW", 0);
   }
 
-  private static void assertBroken(String sides, Rule left) {
+  private static void assertBroken(String sides, Rule omitted) {
     List<Rule> rules = new ArrayList<>(List.of(Rule.values()));
-    rules.remove(left);
+    rules.remove(omitted);
     assertTrue(Exploration.isBroken(new ShareModel(sides, 0, rules)));
   }
 
@@ -61,12 +61,12 @@ class ShareModelTest {
   }
 
   @Test
-  void withoutALookAtOthersAWriterIsNotAlone() {
+  void ifNodesIgnoredOtherClaimsAWriterWouldNotBeAlone() {
     assertBroken("RW", Rule.ROOM);
   }
 
   @Test
-  void withVotesTakenBackAfterAnothersGrantATokenIsForgotten() {
+  void ifAWithdrawalLoweredTheFenceOfALaterGrantATokenWouldBeForgotten() {
     assertBroken("RRW", Rule.NO_FENCE_OF_OTHERS_LOWERED);
   }
 }

@@ -143,7 +143,7 @@ final class Session {
   /**
    * Whether the time-out has changed. Client and server negotiate it with each connection. A change
    * voids every earlier validity: with a shorter time-out the leader may end the session earlier.
-   * So it may with a longer one, if the last it heard of the client came from the former server.
+   * So it may with a longer one, if the last it heard from the client came from the former server.
    */
   boolean isTimeoutChanged() {
     int millis = driver.getSessionTimeout(); // 0 after the session's end

@@ -19,17 +19,17 @@ import java.util.function.Supplier;
  * <p>Only committed writes prove anything. Pings do not: the connected server answers them on its
  * own, even when it has lost the leader, and the leader may meanwhile end the session. A committed
  * write proves that its leader was the right one and that the session existed. It does not prove
- * that this leader had just heard of the client: a follower forwards the write at once, but reports
- * the client as alive only with its next answer to the leader's ping, twice in a tick. Two things
- * show when the leader had last heard of the client:
+ * that this leader had just heard from the client: a follower forwards the write at once, but
+ * reports the client as alive only with its next answer to the leader's ping, twice in a tick. Two
+ * things show when the leader had last heard from the client:
  *
  * <ul>
  *   <li>Heartbeats, which the leader answers itself. When it answers one that was sent a tick or
- *       more after the answer to an earlier one, it has heard of the client, through the follower's
- *       ping answers, after the earlier one was sent. A write counts only if it was sent another
- *       tick later. The extra ticks cover a leader that was suspended and sent no pings, and a
- *       follower that heard from the client while it was compiling its answer and left the client
- *       out.
+ *       more after the answer to an earlier one, it has heard from the client, through the
+ *       follower's ping answers, after the earlier one was sent. A write counts only if it was sent
+ *       another tick later. The extra ticks cover a leader that was suspended and sent no pings,
+ *       and a follower that heard from the client while it was compiling its answer and left the
+ *       client out.
  *   <li>A lost connection. A new one is accepted only after its server has asked the leader whether
  *       the session exists, and the leader counts that as a sign of life ({@code
  *       LeaderZooKeeperServer.checkIfValidGlobalSession} of ZooKeeper 3.9). A server that changes
@@ -155,7 +155,7 @@ final class SessionCertainty {
 
   /**
    * The time for which a committed write proves the session, from its sending, while the leader
-   * hears of the client as usual. Subtracts a hundredth for clocks that differ in speed.
+   * hears from the client as usual. Subtracts a hundredth for clocks that differ in speed.
    */
   Duration validityPerConfirmation() {
     Duration computed = timeout.get().multipliedBy(99).dividedBy(100).minus(usualAge());
@@ -179,7 +179,8 @@ final class SessionCertainty {
   }
 
   /**
-   * The last time at which the leader has certainly heard of the client, if it commits this write.
+   * The last time at which the leader has certainly heard from the client, if it commits this
+   * write.
    */
   private synchronized ClockReading contactBefore(long sentAt) {
     ClockReading heardOf = latestBefore(sentAt).heardOf();

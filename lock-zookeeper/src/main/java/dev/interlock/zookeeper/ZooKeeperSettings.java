@@ -67,7 +67,7 @@ public final class ZooKeeperSettings {
   /** The tickTime to assume in a session of the given time-out. */
   Duration tickTime(Duration sessionTimeout) {
     // Servers grant no session of less than two of their ticks, so this is at least six tenths of a
-    // tick. Twice in a tick the leader asks its followers which clients they have heard of, or
+    // tick. Twice in a tick the leader asks its followers which clients they have heard from, or
     // later if it is slow for a moment. So it may not have asked within half a tick.
     Duration max = sessionTimeout.multipliedBy(3).dividedBy(10);
     return tickTime == null && DEFAULT_TICK.compareTo(max) > 0 ? max : tickTime();

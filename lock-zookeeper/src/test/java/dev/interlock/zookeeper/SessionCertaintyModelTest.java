@@ -441,7 +441,7 @@ class SessionCertaintyModelTest {
     }
   }
 
-  /** The leader has not heard of the client during its pause. */
+  /** The leader has not heard from the client during its pause. */
   @Test
   void afterAPauseOfTheLeaderAWriteConfirmsOnlyTheProvenPart() {
     maxDelay = 5;

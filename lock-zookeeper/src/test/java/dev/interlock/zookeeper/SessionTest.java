@@ -437,7 +437,7 @@ class SessionTest {
     }
   }
 
-  /** The leader may have heard of the client longer ago than the monotonic clock says. */
+  /** The leader may have heard from the client longer ago than the monotonic clock says. */
   @Test
   void afterASuspensionEarlierContactDoesNotCount() throws Exception {
     AtomicLong slept = new AtomicLong();

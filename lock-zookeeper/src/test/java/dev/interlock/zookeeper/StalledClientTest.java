@@ -30,9 +30,9 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
- * A leader ends the session of a client that it has not heard of, although it has just committed a
- * write of that client. A follower forwards the write at once, but reports the client as alive only
- * with its next answer to the leader's ping.
+ * A leader ends the session of a client that it has not heard from, although it has just committed
+ * a write of that client. A follower forwards the write at once, but reports the client as alive
+ * only with its next answer to the leader's ping.
  */
 @Tag("extended")
 class StalledClientTest {
@@ -95,7 +95,7 @@ class StalledClientTest {
         }
         Optional<Grant> granted = early.get(LIMIT_SECONDS, TimeUnit.SECONDS);
         if (granted.isPresent()) {
-          // A grant is wrong unless the leader has heard of the client in time.
+          // A grant is wrong unless the leader has heard from the client in time.
           waitUntil(granted.get().validUntil() / 1_000_000);
           assertFalse(later.isDone(), () -> "two holders, one of them " + granted);
           stalled.release(granted.get().claim(), Backends.soon());

@@ -16,9 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/**
- * The URIs that are accepted, and the reasons for which others are refused, before any connection.
- */
+/** Checks which URIs are accepted, and why the others are refused. No URI leads to a connection. */
 @Isolated("all clients of the JVM read its JAAS configuration")
 class ZooKeeperUriTest {
 
@@ -68,7 +66,7 @@ class ZooKeeperUriTest {
     assertEquals(SHORT_TTL, uri("zookeeper://h?tickTime=200ms").sessionTimeout(SHORT_TTL));
   }
 
-  /** With SASL the driver looks up the canonical name of each server before it connects. */
+  /** With SASL, the driver looks up the canonical name of each server before it connects. */
   @Test
   void withoutSaslTheDriverLooksUpNoNames() {
     assertFalse(uri("zookeeper://127.0.0.1").clientConfig(SHORT_TTL).isSaslClientEnabled());
@@ -109,7 +107,7 @@ class ZooKeeperUriTest {
     return new ZooKeeperUri(LockUri.parse(text));
   }
 
-  /** The leader asks its followers once in half a tick which clients they have heard of. */
+  /** Every half tick, the leader asks its followers which clients they have heard from. */
   @Test
   void theDefaultTickLeavesTheLeaderTimeToAskItsFollowers() {
     for (long tick : new long[] {1_000, 1_500, 2_000, 3_000}) {

@@ -95,7 +95,7 @@ class TutorialBackendTest {
     }
   }
 
-  /** The statements for readers and writers on the same page, in the order of its example. */
+  /** The statements for readers and writers in docs/guarantees.md, in the order of its example. */
   @Test
   void theRecipeForReadersAndWritersRefusesTheLateOnesAndNoOthers() throws Exception {
     try (Prices recipe = new Prices()) {
@@ -114,7 +114,7 @@ class TutorialBackendTest {
     }
   }
 
-  /** A row with the two numbers, in a table of its own. */
+  /** A row that has the tokens of the latest writer and of the latest holder. */
   private static final class Prices implements AutoCloseable {
     private static final Pattern RECIPE =
         Pattern.compile("```sql\\n(.+ latest <= .+);\\n(.+);\\n(.+);\\n```");
@@ -167,7 +167,7 @@ class TutorialBackendTest {
     return DriverManager.getConnection(server.jdbcUrl(), server.user(), server.password());
   }
 
-  /** One piece of something, in a table of its own. */
+  /** A table of its own, with an article of which one piece is left. */
   private static final class Stock implements AutoCloseable {
     private static final Pattern RECIPE = Pattern.compile("```sql\\n(.+);\\n(.+);\\n(.+);\\n```");
 

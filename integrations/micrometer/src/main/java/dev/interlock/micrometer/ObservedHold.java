@@ -19,7 +19,7 @@ final class ObservedHold implements Consumer<LockEvent> {
   private final LockContext context;
   private final Observation observation;
 
-  /** The number of open scopes and of calls of the observation in progress. */
+  /** The number of open scopes, plus the calls to the observation that are in progress. */
   @GuardedBy("this")
   private int uses;
 
@@ -60,7 +60,7 @@ final class ObservedHold implements Consumer<LockEvent> {
     }
   }
 
-  /** Ends the hold after a release, whose event may come before or later. */
+  /** Ends the hold after a release. The event of the release may come before or after this call. */
   void end(ReleaseOutcome release) {
     if (release != ReleaseOutcome.ALREADY_LOST && enter()) {
       try {
@@ -71,7 +71,7 @@ final class ObservedHold implements Consumer<LockEvent> {
     }
   }
 
-  /** Returns whether the observation can be used: it has not stopped, and does not stop now. */
+  /** Counts a use, and returns true, unless the observation has stopped or is stopping. */
   private synchronized boolean enter() {
     boolean stopped = outcome != null && uses == 0;
     if (!stopped) {

@@ -16,7 +16,7 @@ import org.springframework.scheduling.concurrent.ThreadPoolTaskScheduler;
  * has a scheduler.
  *
  * @param registry the registry, whose locks have the default TTL
- * @param defaults the default terms; whether locks are renewed is the same for all of them
+ * @param defaults the default terms; either all locks of a registry are renewed, or none
  * @param resources closed with this peer
  */
 record SpringPeer(

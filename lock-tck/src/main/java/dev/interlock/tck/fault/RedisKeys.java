@@ -9,7 +9,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * Counts the keys of a store of the Redis protocol by its address, with the command <a
+ * Counts the keys of a server that speaks the Redis protocol, with the command <a
  * href="https://redis.io/docs/latest/commands/info/">INFO keyspace</a>.
  */
 public final class RedisKeys {

@@ -50,7 +50,7 @@ public record ContractRun(List<RuleResult> rules, List<TestResult> tests) {
     return of(harness, rules, except, progress, Optional.empty());
   }
 
-  /** Also writes JUnit's XML report to a folder, if there is one. */
+  /** Creates a run. If a folder is given, the run also writes JUnit's XML report to it. */
   static ContractRun of(
       Harness harness,
       List<String> rules,

@@ -14,14 +14,14 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store with sessions, sequential ephemeral nodes, and watches: a model of a ZooKeeper ensemble
- * as one server that loses its leader at times.
+ * A model of a ZooKeeper ensemble: a store with sessions, sequential ephemeral nodes and watches.
+ * It is one server, which has no leader at times.
  */
 public class QueueServer extends Server {
 
   /**
-   * A node, which is a place in the queue. It holds the name if its weight and those of all nodes
-   * before it fit into the capacity. So no claim overtakes a heavier one.
+   * A node, which is a place in the queue. It holds the name if its weight and the weights of all
+   * nodes before it fit into the capacity together. So no claim overtakes a heavier one.
    */
   record Node(String name, String claim, String holder, Share share, long session, long number) {}
 
@@ -154,7 +154,7 @@ public class QueueServer extends Server {
 
   // --- nodes ----------------------------------------------------------------------------------
 
-  private void requireWilling() {
+  private void requirePermission() {
     if (isRefusing()) {
       throw new LockConfigurationException("model: NoAuth");
     }
@@ -164,7 +164,7 @@ public class QueueServer extends Server {
     if (!touch(session)) {
       throw Connection.unavailable(this, "the session has ended");
     }
-    requireWilling();
+    requirePermission();
     requireAgreement(claim);
     Node node =
         new Node(claim.name(), claim.id(), claim.label(), claim.share(), session, ++lastNode);
@@ -173,9 +173,9 @@ public class QueueServer extends Server {
   }
 
   private void requireAgreement(Claim claim) {
-    for (Node present : queue(claim.name())) {
-      if (!present.share().agreesWith(claim.share())) {
-        throw claim.share().disagreement(claim.name(), present.share());
+    for (Node other : queue(claim.name())) {
+      if (!other.share().agreesWith(claim.share())) {
+        throw claim.share().disagreement(claim.name(), other.share());
       }
     }
   }
@@ -202,8 +202,8 @@ public class QueueServer extends Server {
   }
 
   /**
-   * Returns whether the node holds. Watches the node if it does, and otherwise all nodes before it.
-   * (A real client watches only one of these.)
+   * Returns whether the node holds the lock. If it does, watches the node; otherwise watches all
+   * nodes before it. (A real client watches only one of these.)
    */
   boolean holdsOrWatches(long number, Connection connection, Runnable onGone, Runnable onChange) {
     Node node = nodes.get(number);
@@ -223,12 +223,12 @@ public class QueueServer extends Server {
   }
 
   /**
-   * Removes the nodes of a claim, and returns whether it held the lock. There are several nodes if
-   * the claim was repeated.
+   * Removes the nodes of a claim, and returns whether it held the lock. A claim has several nodes
+   * if its creation was repeated.
    */
   boolean release(String name, String claim) {
     requireLeader();
-    requireWilling();
+    requirePermission();
     List<Node> own = queue(name).stream().filter(node -> node.claim().equals(claim)).toList();
     boolean wasHeld = own.stream().anyMatch(this::holds);
     own.forEach(this::remove);
@@ -237,7 +237,7 @@ public class QueueServer extends Server {
 
   boolean force(String name) {
     requireLeader();
-    requireWilling();
+    requirePermission();
     List<Node> holders = queue(name).stream().filter(this::holds).toList();
     holders.forEach(this::remove);
     return !holders.isEmpty();

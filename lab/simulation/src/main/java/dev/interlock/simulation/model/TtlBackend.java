@@ -81,8 +81,8 @@ public final class TtlBackend implements LockBackend {
   /**
    * Creates a client of the servers.
    *
-   * @param countsFromReply whether validity is counted from the reply, which the client must
-   *     correct
+   * @param countsFromReply whether the backend counts validity from the reply, a mistake that the
+   *     client must correct
    */
   public TtlBackend(
       Machine machine,
@@ -311,8 +311,9 @@ public final class TtlBackend implements LockBackend {
       List<Boolean> answers =
           askAll(
               server -> server.release(claim.name(), claim.id()),
-              // One server's answer proves the release, whatever it is; of several, a majority must
-              // confirm.
+              // A single server's answer proves the release, whatever it says. Of several servers,
+              // a
+              // majority must confirm the release.
               answer -> servers.size() == 1 || answer,
               deadline);
       return answers.stream().filter(answer -> answer).count() >= majority;
@@ -355,8 +356,7 @@ public final class TtlBackend implements LockBackend {
     return askAll(server -> server.revoke(name), answer -> true, deadline).contains(true);
   }
 
-  // --- notifications
-  // -----------------------------------------------------------------------------------
+  // --- notifications ----------------------------------------------------------------------------
 
   @Override
   public Watch watch(String name, WakeUp wakeUp) {

@@ -68,7 +68,7 @@ public final class Observer implements Consumer<Optional<Leader>> {
         leader.isEmpty()
             ? 0
             : leader.get().fencingToken().orElse(Grant.LEASES_PER_GRANT) / Grant.LEASES_PER_GRANT;
-    require(!closed, "a listener was called after its end");
+    require(!closed, "a listener was called after it was closed");
     require(!calling, "a listener was called again during a call");
     require(lastGrant < 0 || !leader.equals(last), "a listener was called twice with " + leader);
     require(

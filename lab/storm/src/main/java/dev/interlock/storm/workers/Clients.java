@@ -20,7 +20,10 @@ public final class Clients implements AutoCloseable {
     return List.copyOf(clients);
   }
 
-  /** Abandons the leases of all locks; another client must acquire the locks when they expire. */
+  /**
+   * Lets the first client abandon a lease of every lock. The last client must acquire the locks
+   * when those leases expire.
+   */
   public void acquireAbandonedLocks() throws Exception {
     clients.get(0).perform(Phase.ABANDON);
     clients.get(clients.size() - 1).perform(Phase.AWAIT_ABANDONED);

@@ -96,7 +96,7 @@ record ZooKeeperConfig(List<Member> members, Duration tick, List<String> extra) 
                 "tickTime=" + tick.toMillis(),
                 "initLimit=" + ticks(40, Duration.ofSeconds(20)),
                 "syncLimit=" + ticks(10, Duration.ofSeconds(10)),
-                // Otherwise a member without a quorum would come to look for others only once a
+                // By default, a member without a quorum comes to look for others only once a
                 // minute.
                 "fastleader.maxNotificationInterval=1000",
                 "maxSessionTimeout=60000",

@@ -1,5 +1,6 @@
 -- The part of share_renew that extends a hold and the retention of the fence. Sets held: whether the
--- claim still has the hold. Begins with PEXPIREAT: a server without memory refuses to begin with ZADD.
+-- claim still has the hold. PEXPIREAT is the first write, because a server that is out of memory
+-- refuses a script whose first write is ZADD.
 local ends = redis.pcall('ZSCORE', KEYS[1], ARGV[1])
 --#include now
 local held = type(ends) == 'string' and tonumber(ends) >= now
