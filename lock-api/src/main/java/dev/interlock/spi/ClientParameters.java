@@ -67,7 +67,7 @@ public final class ClientParameters {
               "How long a waiter relies on notifications before it asks the store again.",
               LockOptions.Builder::pollInterval),
           new Setting<>(
-              UriParameter.text("label", "host/process/thread", "The label that inspect shows."),
+              UriParameter.text("label", "host/pid/thread", "The label that inspect shows."),
               LockOptions.Builder::label));
 
   private ClientParameters() {}

@@ -25,7 +25,7 @@ final class EtcdUri {
       UriParameter.text(
           "namespace",
           "interlock",
-          "What every key begins with, before a slash. Clients that share locks must share it.");
+          "The prefix of every key, before a slash. Clients that share locks must use the same.");
 
   private static final UriParameter<Path> CA_CERT =
       UriParameter.file(

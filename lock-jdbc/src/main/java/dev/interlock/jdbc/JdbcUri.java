@@ -59,8 +59,8 @@ record JdbcUri(
       UriParameter.duration(
           "fenceRetention",
           "1h",
-          "For how long, at least, the last fencing token of a name is remembered after the end of"
-              + " its last lease.");
+          "The minimum time for which the last fencing token of a name is remembered after its last"
+              + " lease.");
 
   private static final UriParameter<Integer> MAX_CONNECTIONS =
       UriParameter.integer(
@@ -68,8 +68,8 @@ record JdbcUri(
           1,
           1_000,
           Integer.toString(DEFAULT_CONNECTIONS),
-          "The most connections. They are made when needed, and closed when they have not been used"
-              + " for a minute. On PostgreSQL there is one more while a thread waits.");
+          "The maximum number of connections. They are made when needed, and closed after a minute"
+              + " without use. On PostgreSQL there is one more while a thread waits for a lock.");
 
   /** The TLS modes, in PostgreSQL's words. */
   private enum Tls {
@@ -106,16 +106,16 @@ record JdbcUri(
           "sslmode",
           "disable, require, verify-ca or verify-full",
           null,
-          "Whether to use TLS, and whether to check the server's certificate, and its name, too."
-              + " Without it the driver decides.",
+          "Whether to use TLS, to check the server's certificate, and to check the name in it."
+              + " Without this parameter the driver decides.",
           Tls::of);
 
   private static final UriParameter<Path> CA_CERT =
       UriParameter.file(
           "caCert",
           null,
-          "A PEM file with the certificate that the server's is checked with (sslmode=verify-ca or"
-              + " verify-full).");
+          "A PEM file with the certificate against which the server's certificate is checked"
+              + " (sslmode=verify-ca or verify-full).");
 
   /** Returns the parameters that URIs of a database take. */
   static List<UriParameter<?>> parameters(JdbcDatabase database) {

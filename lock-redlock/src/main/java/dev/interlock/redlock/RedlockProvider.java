@@ -28,7 +28,7 @@ import redis.clients.jedis.HostAndPort;
 public final class RedlockProvider implements LockProvider {
 
   private static final UriParameter<Duration> NODE_TIMEOUT =
-      UriParameter.duration("nodeTimeout", "1s", "The time-out of the answer of a node.");
+      UriParameter.duration("nodeTimeout", "1s", "How long to wait for the answer of a node.");
 
   private static final UriParameter<Duration> MAX_TTL =
       UriParameter.duration(

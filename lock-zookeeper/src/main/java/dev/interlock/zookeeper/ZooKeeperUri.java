@@ -27,7 +27,7 @@ final class ZooKeeperUri {
       UriParameter.text(
           "namespace",
           "interlock",
-          "The node below which the locks are. Clients that share locks must share it.");
+          "The parent node of all locks. Clients that share locks must use the same.");
 
   private static final int MAX_REPLY_BYTES = 64 * 1024 * 1024;
 
@@ -38,32 +38,32 @@ final class ZooKeeperUri {
       UriParameter.duration(
           "sessionTimeout",
           "the TTL",
-          "How long the servers keep the locks of a client that they do not hear of. The servers"
-              + " may raise it, which Lease.effectiveTtl() tells, or lower it, which a warning in"
-              + " the log tells.");
+          "How long the servers keep the locks of a client that they no longer hear from. The"
+              + " servers may raise it, as Lease.effectiveTtl() shows, or lower it, which the client"
+              + " logs as a warning.");
 
   private static final UriParameter<Duration> TICK_TIME =
       UriParameter.duration(
           "tickTime",
           "2s, or three tenths of the session's time-out if that is less",
-          "The servers' tickTime, which a client cannot ask for. At least six tenths of the real"
-              + " value.");
+          "The tickTime of the servers, which do not report it to clients. Must be at least six"
+              + " tenths of the real value.");
 
   private static final UriParameter<Boolean> FOR_ANYONE =
       UriParameter.of(
           "access",
           "creator or anyone",
           "creator",
-          "Who may use the locks that a client with a user, certificate or SASL makes: that user"
-              + " alone, or everybody who can connect. Clients with different certificates that"
-              + " share locks need anyone.",
+          "Who may use the locks of a client that logs in with a password, a certificate or SASL:"
+              + " that user alone (creator), or everybody who can connect (anyone). Clients that"
+              + " share locks but have different certificates need anyone.",
           ZooKeeperUri::isAnyone);
 
   private static final UriParameter<String> OTHER_PASSWORD =
       UriParameter.secret(
           "otherPassword",
-          "A second password of the user, while passwords are being changed: the client and its"
-              + " locks are then both users.");
+          "A second password of the user, while the password is being changed: the client logs in"
+              + " with both, and both may use its locks.");
 
   private static final UriParameter<Boolean> TLS =
       UriParameter.flag("tls", false, "Whether connections are encrypted.");

@@ -55,7 +55,9 @@ public final class ServerUri {
 
   private static final UriParameter<Duration> CONNECT_TIMEOUT =
       UriParameter.duration(
-          "connectTimeout", "the time-out of a request", "The time-out of connecting to a server.");
+          "connectTimeout",
+          "the time-out of a request",
+          "How long connecting to a server may take.");
 
   private static final UriParameter<Path> CA_CERT =
       UriParameter.file(
@@ -217,7 +219,7 @@ public final class ServerUri {
     }
   }
 
-  /** Makes a trust store in its stored form, the only one that Jedis takes. */
+  /** Creates a trust store in its stored form, the only one that Jedis takes. */
   private static byte[] trustStore(List<byte[]> contents)
       throws IOException, GeneralSecurityException {
     KeyStore store = KeyStore.getInstance("JKS");
