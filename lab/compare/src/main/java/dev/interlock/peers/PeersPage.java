@@ -181,7 +181,8 @@ final class PeersPage {
   private void notOffered() {
     text.append("\n## Not offered\n\n");
     text.append(
-        "The operations that tests needed, and the rules that could not be tested fully.\n");
+        "The missing operations, or other reasons, and the rules that could not be tested fully"
+            + " because of them.\n");
     for (PeerHarness peer : runs.keySet()) {
       Map<String, List<String>> byReason = new LinkedHashMap<>();
       for (ContractRule rule : rules) {
