@@ -116,7 +116,7 @@ abstract class AcquireLoop {
     return deadline;
   }
 
-  /** Makes the lease; null if the grant arrived too late. */
+  /** Creates the lease; null if the grant arrived too late. */
   final @Nullable LeaseState beginLease(StoreAttempt attempt, Grant granted, long clockOffset) {
     LeaseState lease = attempt.beginLease(granted, clockOffset, request);
     if (lease != null) {

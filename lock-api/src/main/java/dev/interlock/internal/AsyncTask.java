@@ -36,7 +36,7 @@ abstract class AsyncTask<T, R> extends Timer.Event {
   private volatile boolean hasAnswer;
 
   /**
-   * Makes a task that has not started.
+   * Creates a task that has not started.
    *
    * @param result makes the future's value
    */

@@ -99,7 +99,7 @@ final class BlockingAcquisition<R> {
   }
 
   /**
-   * Makes the result from a lease. An exception after the grant releases the lock.
+   * Creates the result from a lease. An exception after the grant releases the lock.
    *
    * @return null if the lease ended on its way here, which counts as not granted
    */

@@ -27,7 +27,7 @@ final class Contender {
     SERVED,
     /** The head has left, and the next one has not begun its turn. */
     UNSERVED,
-    /** No head will continue it. */
+    /** No head will continue the attempts. */
     ENDED
   }
 
@@ -82,7 +82,7 @@ final class Contender {
   /** Null once the store has answered. */
   private volatile @Nullable Outage outage;
 
-  /** Makes a contender; the turn of its first head begins now. */
+  /** Creates a contender; the turn of its first head begins now. */
   Contender(Holdings holdings, LocalQueue queue, Request first) {
     this.holdings = holdings;
     this.engine = holdings.engine;

@@ -176,7 +176,7 @@ final class Engine {
     return closed.get();
   }
 
-  /** From here on the closing client no longer waits for held leases. */
+  /** Ends the wait of a closing client for held leases. */
   void endLeases() {
     endsLeases = true;
   }

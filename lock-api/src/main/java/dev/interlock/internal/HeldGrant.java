@@ -44,7 +44,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   private final Grant grant;
   private final long grantedAt;
 
-  /** Only moves later. Changes under the monitor. */
+  /** The validity, whose end only moves later. Changes under the monitor. */
   private volatile Validity validity;
 
   /** Changes under the monitor. */
@@ -79,7 +79,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   }
 
   /**
-   * Makes a grant with its first lease; the grant {@linkplain #begin begins} later.
+   * Creates a grant with its first lease; the grant {@linkplain #begin begins} later.
    *
    * @param clockOffset the {@linkplain Validity#clockOffset difference of the clocks} before the
    *     request was sent

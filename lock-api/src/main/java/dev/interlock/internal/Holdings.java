@@ -23,7 +23,7 @@ final class Holdings implements Engine.Ledger {
   final LocalQueue.Index queues = new LocalQueue.Index(MAX_IDLE_QUEUES);
   private final ConcurrentHashMap<String, HeldGrant> partialGrants = new ConcurrentHashMap<>();
 
-  /** For losses that the store reports before the lease has begun. */
+  /** The attempts to which losses are reported until their leases have begun. */
   private final ConcurrentHashMap<String, StoreAttempt> attempts = new ConcurrentHashMap<>();
 
   final Engine engine;
@@ -58,7 +58,7 @@ final class Holdings implements Engine.Ledger {
     }
   }
 
-  /** From here on, a loss is no longer reported to the attempt. */
+  /** Ends the reports of losses to the attempt of a claim. */
   void removeAttempt(Claim claim) {
     if (!claim.share().isWhole()) {
       attempts.remove(claim.id());

@@ -51,7 +51,7 @@ final class Jvm implements Platform {
   }
 
   /**
-   * Makes a thread that inherits neither thread-locals nor a class loader from its creator, which
+   * Creates a thread that inherits neither thread-locals nor a class loader from its creator, which
    * is the thread that happens to need it first.
    */
   @Override
@@ -92,7 +92,7 @@ final class Jvm implements Platform {
         DaemonThreads.factory(threads + "-%d"));
   }
 
-  /** Makes a virtual thread for each task, set up like {@link #thread}. */
+  /** Creates a virtual thread for each task, set up like {@link #thread}. */
   private ExecutorService virtualThreads(String namePrefix) {
     try {
       // By reflection: the JVM has them from version 21 on.

@@ -129,7 +129,7 @@ final class LeaderWatch extends Timer.Event {
     }
   }
 
-  /** For the case that the end of the request is never recorded. */
+  /** Sets a time for the next request, in case the end of this one is never recorded. */
   @GuardedBy("this")
   private void setRetryDue(long now) {
     setDue(now + 3 * engine.requestTimeout().toNanos());

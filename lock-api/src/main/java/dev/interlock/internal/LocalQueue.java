@@ -419,7 +419,7 @@ final class LocalQueue {
     private final LocalQueue absent = new LocalQueue(this, "", Share.EXCLUSIVE);
 
     /**
-     * Makes an empty index.
+     * Creates an empty index.
      *
      * @param maxIdle the number of queues up to which those without a head are kept
      */

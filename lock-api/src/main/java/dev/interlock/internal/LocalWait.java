@@ -34,7 +34,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
   private final CompletableFuture<Object> decision = new CompletableFuture<>();
 
   /**
-   * Makes a wait that is in no queue yet.
+   * Creates a wait that is in no queue yet.
    *
    * @param onDecision called by the thread that makes the decision; returns false if a head does
    *     not take its turn; null if a thread waits for the decision

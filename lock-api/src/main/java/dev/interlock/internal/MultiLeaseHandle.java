@@ -274,7 +274,7 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
    * release that has begun must be finished, and other callers wait for its outcome.
    */
   private final class SetRelease {
-    /** In reverse order, so that a waiter for the first member finds the others free. */
+    /** The members in reverse order, so that a waiter for the first one finds the others free. */
     private final List<LeaseState> reversed = new ArrayList<>(members());
 
     private final List<Release> releases;

@@ -24,7 +24,7 @@ public interface Platform extends TimeSource {
   }
 
   /**
-   * Makes a pool of daemon threads, which end when idle.
+   * Creates a pool of daemon threads, which end when idle.
    *
    * @param name the purpose of the threads
    * @param maxThreads the maximum number of threads; more tasks wait
@@ -34,7 +34,7 @@ public interface Platform extends TimeSource {
   ExecutorService pool(String name, int maxThreads, boolean virtual);
 
   /**
-   * Makes a daemon thread, which the caller starts.
+   * Creates a daemon thread, which the caller starts.
    *
    * @param name its name
    * @param task its task
@@ -43,7 +43,7 @@ public interface Platform extends TimeSource {
   Thread thread(String name, Runnable task);
 
   /**
-   * Makes a weak reference.
+   * Creates a weak reference.
    *
    * @param object the object that the program may drop
    * @return a reference that is cleared some time after that

@@ -44,7 +44,7 @@ record Request(
 
   private static final Duration UNLIMITED = Duration.ofDays(36_500);
 
-  /** Makes the request of {@code acquire()}. */
+  /** Creates the request of {@code acquire()}. */
   static Request forAcquire(
       Engine engine, String name, Share share, LockOptions options, @Nullable Thread owner) {
     Duration wait = options.waitTimeout().orElse(UNLIMITED);
@@ -52,7 +52,7 @@ record Request(
   }
 
   /**
-   * Makes the request of {@code tryAcquire(timeout)}, during which the store may fail for as long
+   * Creates the request of {@code tryAcquire(timeout)}, during which the store may fail for as long
    * as there is time. The one request of {@code tryAcquire()} has no time to wait, and the full
    * request time-out.
    */

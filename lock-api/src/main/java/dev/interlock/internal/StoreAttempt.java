@@ -45,7 +45,7 @@ final class StoreAttempt {
   }
 
   /**
-   * Makes an attempt with a new claim. The caller sends the request.
+   * Creates an attempt with a new claim. The caller sends the request.
    *
    * @param waiting whether the store has answered an earlier attempt that it must wait
    */
@@ -117,7 +117,7 @@ final class StoreAttempt {
   // --- its end ----------------------------------------------------------------------------------
 
   /**
-   * Makes the lease, which owns the claim from then on.
+   * Creates the lease, which owns the claim from then on.
    *
    * @param offset the difference of the clocks from which sleep counts
    * @return null if the grant came too late

@@ -76,7 +76,7 @@ final class Timer implements AutoCloseable {
   private boolean closed;
 
   /**
-   * Makes a timer, without a thread yet.
+   * Creates a timer, without a thread yet.
    *
    * @param afterSweep called on the timer's thread after all due events were fired
    */

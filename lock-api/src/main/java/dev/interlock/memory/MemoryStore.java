@@ -84,7 +84,7 @@ final class MemoryStore {
 
   /** The holders and the queue of a name. Guarded by its monitor. */
   private static final class Entry {
-    /** In the order of their grants; most names never have a second one. */
+    /** The holders, in the order of their grants. Most names never have a second holder. */
     private final List<Place> holders = new ArrayList<>(1);
 
     private Map<String, Place> queue = Map.of();

@@ -31,14 +31,14 @@ public final class FileBacked<T> {
   private static final String LOG_THREAD = "interlock-log";
 
   /**
-   * Makes the value from the contents of the files.
+   * Creates the value from the contents of the files.
    *
    * @param <T> the type of the value
    */
   @FunctionalInterface
   public interface Maker<T> {
     /**
-     * Makes the value.
+     * Creates the value.
      *
      * @param contents the contents of the files, in the order of the files
      * @return the value

@@ -86,8 +86,8 @@ class DeferredReleaseTest extends EngineFixture {
 
   @Test
   void aWaiterThatHasPlannedToAskAtTheEndOfTheTtlAsksAgain() throws Exception {
-    Duration least = TTL.dividedBy(9);
-    Lease first = deferring.lock("a", options -> options.minHold(least)).acquire();
+    Duration minHold = TTL.dividedBy(9);
+    Lease first = deferring.lock("a", options -> options.minHold(minHold)).acquire();
     CompletableFuture<Lease> waiting =
         engine.lock("a", options -> options.pollInterval(TTL)).acquireAsync();
     Waits.until("it waits", () -> !engine.waiters().isEmpty());
@@ -132,11 +132,11 @@ class DeferredReleaseTest extends EngineFixture {
 
   @Test
   void theReleaseAfterALateRequestHasTheRemainingTime() throws Exception {
-    Duration least = REQUEST_TIMEOUT.dividedBy(2);
-    Lease lease = deferring.lock("a", options -> options.minHold(least)).acquire();
-    store.loseReply(FakeStore.Op.DEFER, least);
+    Duration minHold = REQUEST_TIMEOUT.dividedBy(2);
+    Lease lease = deferring.lock("a", options -> options.minHold(minHold)).acquire();
+    store.loseReply(FakeStore.Op.DEFER, minHold);
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
-    assertEquals(REQUEST_TIMEOUT.minus(least), store.releaseTimeout());
+    assertEquals(REQUEST_TIMEOUT.minus(minHold), store.releaseTimeout());
     assertFalse(lease.onLoss().isDone(), "the store has freed it, as it was told");
   }
 
@@ -146,8 +146,8 @@ class DeferredReleaseTest extends EngineFixture {
    */
   @Test
   void aGrantThatTheStoreMayEndByItselfIsNotHandedOff() throws Exception {
-    Duration least = TTL.dividedBy(9);
-    Lease first = deferring.lock("a", options -> options.minHold(least)).acquire();
+    Duration minHold = TTL.dividedBy(9);
+    Lease first = deferring.lock("a", options -> options.minHold(minHold)).acquire();
     CompletableFuture<Lease> waiting = deferring.lock("a").acquireAsync();
     store.loseReply(FakeStore.Op.DEFER);
     assertEquals(ReleaseOutcome.DEFERRED, first.release());
@@ -162,11 +162,11 @@ class DeferredReleaseTest extends EngineFixture {
   /** The grant stays with its lease even if the minimum hold has passed since the request. */
   @Test
   void aGrantThatALateRequestMayEndIsNotHandedOff() throws Exception {
-    Duration least = REQUEST_TIMEOUT.dividedBy(2);
-    Lease first = deferring.lock("a", options -> options.minHold(least)).acquire();
+    Duration minHold = REQUEST_TIMEOUT.dividedBy(2);
+    Lease first = deferring.lock("a", options -> options.minHold(minHold)).acquire();
     CompletableFuture<Lease> waiting = deferring.lock("a").acquireAsync();
     Waits.until("it waits", () -> !deferring.waiters().isEmpty());
-    store.loseReply(FakeStore.Op.DEFER, least);
+    store.loseReply(FakeStore.Op.DEFER, minHold);
     assertEquals(ReleaseOutcome.DEFERRED, first.release());
     advanceUntil("the waiter has it", waiting::isDone);
     get(waiting).close();
@@ -192,8 +192,9 @@ class DeferredReleaseTest extends EngineFixture {
   /** The client asks again even if no renewal is due before the minimum hold has passed. */
   @Test
   void aRequestThatWasNotSentIsSoonMadeAgain() throws Exception {
-    Duration least = TTL.dividedBy(3);
-    Lease lease = deferring.lock("a", options -> options.minHold(least).autoRenew(false)).acquire();
+    Duration minHold = TTL.dividedBy(3);
+    Lease lease =
+        deferring.lock("a", options -> options.minHold(minHold).autoRenew(false)).acquire();
     store.onNextCall(
         FakeStore.Op.DEFER,
         () -> {
@@ -202,7 +203,7 @@ class DeferredReleaseTest extends EngineFixture {
     assertEquals(ReleaseOutcome.DEFERRED, lease.release());
     advanceUntil("it is asked again", () -> store.calls(FakeStore.Op.DEFER) == 2);
     Waits.until("nothing is left of it", () -> deferring.residue() == 0);
-    assertTrue(time.nanoTime() - begun < least.toNanos(), "it was asked again too late");
+    assertTrue(time.nanoTime() - begun < minHold.toNanos(), "it was asked again too late");
     deferring.close();
     assertTrue(store.holds("a"), "closing the client freed the lock early");
   }

@@ -96,7 +96,9 @@ class LeaseValidityTest extends EngineFixture {
     assertEquals(LossReason.EXPIRED, get(lease.onLoss()).reason());
   }
 
-  /** At first the timer may have noticed the end as well, and be about to pass the lock on. */
+  /**
+   * The first attempt may come while the timer, too, has noticed the end and passes the lock on.
+   */
   @Test
   void aLeaseFromBeforeAPauseKeepsNoOtherThreadOut() throws Exception {
     Lease lease = acquire(FIXED);

@@ -42,17 +42,17 @@ class WaitingTest extends EngineFixture {
 
   @Test
   void aRequestGetsNoMoreTimeThanItsCallerHas() throws Exception {
-    Duration least = Duration.ofMillis(250);
+    Duration minTimeout = Duration.ofMillis(250);
     assertTrue(engine.lock("a").tryAcquire(Duration.ofMillis(600)).isPresent());
     assertEquals(Duration.ofMillis(600), store.attemptTimeout());
     assertTrue(engine.lock("b").tryAcquire(Duration.ofMillis(1)).isPresent());
-    assertEquals(least, store.attemptTimeout());
+    assertEquals(minTimeout, store.attemptTimeout());
     assertTrue(engine.lock("c").tryAcquire(HUNDRED_TTLS).isPresent());
     assertEquals(REQUEST_TIMEOUT, store.attemptTimeout());
     assertTrue(engine.lock("d").tryAcquire().isPresent());
     assertEquals(REQUEST_TIMEOUT, store.attemptTimeout());
     engine.multiLock(List.of("e")).tryAcquire(Duration.ofMillis(1)).orElseThrow().close();
-    assertEquals(least, store.attemptTimeout());
+    assertEquals(minTimeout, store.attemptTimeout());
   }
 
   @Test

@@ -25,12 +25,12 @@ final class ExtraJar {
 
   private ExtraJar() {}
 
-  /** Makes a jar whose service entry names the provider, or that has no service entry. */
+  /** Creates a jar whose service entry names the provider, or that has no service entry. */
   static Path in(Path directory, Class<? extends LockProvider> provider) throws IOException {
     return naming(directory, provider == null ? null : provider.getName());
   }
 
-  /** Makes a jar whose service entry names this class, or that has no service entry. */
+  /** Creates a jar whose service entry names this class, or that has no service entry. */
   static Path naming(Path directory, String provider) throws IOException {
     Path file = Files.createTempFile(directory, "extra", ".jar");
     try (OutputStream stream = Files.newOutputStream(file);

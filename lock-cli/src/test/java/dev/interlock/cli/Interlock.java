@@ -47,7 +47,7 @@ final class Interlock implements AutoCloseable {
   /** Resets the signals that a build under nohup, or in the background of a script, ignores. */
   private static final List<String> RESET_SIGNALS = List.of("env", "--default-signal=HUP,INT");
 
-  /** Makes a program receive signals even if this JVM was started to ignore them. */
+  /** Lets a program receive signals even if this JVM was started to ignore them. */
   static List<String> receivingSignals(List<String> command) throws IOException {
     List<String> receiving = new ArrayList<>(ignoresSignals() ? RESET_SIGNALS : List.of());
     receiving.addAll(command);

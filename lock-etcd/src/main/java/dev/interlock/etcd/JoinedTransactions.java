@@ -66,7 +66,7 @@ final class JoinedTransactions {
     this(MAX_CALLERS_ALONE, task -> later.run(task, SILENCE_TIMEOUT));
   }
 
-  /** For tests, which have fewer callers, and decide when a silence has lasted long enough. */
+  /** Creates an object for tests, which have fewer callers, and decide how long a silence lasts. */
   JoinedTransactions(int maxCallersAlone, Executor later) {
     this.maxCallersAlone = maxCallersAlone;
     this.later = later;

@@ -28,7 +28,7 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
 
   private static final Duration FIRST_PAUSE = Duration.ofMillis(5);
 
-  /** Each pause up to this one is twice as long as the one before; together they take 155 ms. */
+  /** The last pause. Each pause is twice as long as the one before; together they take 155 ms. */
   private static final Duration LAST_PAUSE = Duration.ofMillis(80);
 
   private static final long UNKNOWN = -1;

@@ -60,10 +60,10 @@ class QueueWatchTest {
 
   /** Returns a proxy all of whose methods return the same value. */
   private static <T> T fake(Class<T> type, Object result) {
-    Object made =
+    Object instance =
         Proxy.newProxyInstance(
             type.getClassLoader(), new Class<?>[] {type}, (proxy, method, arguments) -> result);
-    return type.cast(made);
+    return type.cast(instance);
   }
 
   private void begins(long after) {

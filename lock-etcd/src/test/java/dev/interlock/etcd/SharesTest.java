@@ -478,7 +478,7 @@ class SharesTest {
     assertEquals(1, entries());
   }
 
-  /** By then etcd may have compacted the revision that shows which came first. */
+  /** A compaction may remove the revision that shows which claim came first. */
   @Test
   void aClaimThatNoticesADisagreementAfterACompactionKeepsItsPlace() throws Exception {
     Grant grant = acquired(WRITE);

@@ -71,10 +71,10 @@ class WaitingTest {
       assertFalse(next.isDone());
 
       lease.release();
-      Lease had = next.get(60, TimeUnit.SECONDS);
+      Lease successor = next.get(60, TimeUnit.SECONDS);
       assertFalse(last.isDone());
-      assertTrue(had.fencingToken() > lease.fencingToken());
-      had.release();
+      assertTrue(successor.fencingToken() > lease.fencingToken());
+      successor.release();
       last.get(60, TimeUnit.SECONDS).release();
     }
   }

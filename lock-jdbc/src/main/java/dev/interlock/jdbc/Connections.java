@@ -92,7 +92,7 @@ final class Connections implements AutoCloseable {
 
   // The lock guards all that follows.
 
-  /** In the order of their arrival. */
+  /** The waiters, in the order of their arrival. */
   private final Deque<Waiter> waiters = new ArrayDeque<>();
 
   /** The calls of the data source that are in progress, the oldest first. */

@@ -156,9 +156,9 @@ abstract class BackendCases {
     LockState.Holder holder = backend.inspect("job", soon()).holders().get(0);
     assertEquals("host/1/test", holder.label().orElseThrow());
     assertEquals(grant.token(), holder.fencingToken().orElseThrow());
-    Duration left = holder.remaining().orElseThrow();
-    assertTrue(left.compareTo(Duration.ofMinutes(6)) > 0, left::toString);
-    assertTrue(left.compareTo(Duration.ofMinutes(10)) <= 0, left::toString);
+    Duration remaining = holder.remaining().orElseThrow();
+    assertTrue(remaining.compareTo(Duration.ofMinutes(6)) > 0, remaining::toString);
+    assertTrue(remaining.compareTo(Duration.ofMinutes(10)) <= 0, remaining::toString);
     assertBusy(claim("job", shared ? Share.WRITE : share));
     assertTrue(backend.revoke("job", soon()));
     assertFalse(backend.releaseAfter(claim, Duration.ofHours(1), soon()));

@@ -29,7 +29,7 @@ interface Connections {
   /** Closes the connections that are not lent. */
   void clear();
 
-  /** Makes a connection outside of the pool. Blocks while it connects. */
+  /** Opens a connection outside of the pool. Blocks while it connects. */
   Connection dedicated();
 
   boolean isClosed();

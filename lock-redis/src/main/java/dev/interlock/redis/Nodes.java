@@ -74,7 +74,7 @@ interface Nodes extends AutoCloseable {
   Keys scan(String pattern, @Nullable String cursor, int count, Deadline deadline)
       throws InterruptedException;
 
-  /** Makes a connection outside of any pool, to listen to releases. Blocks while it connects. */
+  /** Opens a connection outside of any pool, to listen to releases. Blocks while it connects. */
   Connection dedicated();
 
   @Override

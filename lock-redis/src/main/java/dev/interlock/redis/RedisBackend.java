@@ -531,7 +531,7 @@ final class RedisBackend implements LockBackend {
     }
   }
 
-  /** Makes an array of a reply that is a single word. */
+  /** Returns a reply as a list, even if it is a single word. */
   private static List<?> words(Object reply) {
     return reply instanceof List<?> list ? list : List.of(reply);
   }

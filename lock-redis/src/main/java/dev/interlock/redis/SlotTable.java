@@ -201,7 +201,7 @@ final class SlotTable {
     members.retain(answer.addresses);
   }
 
-  /** Makes a table of an answer, and takes the other slots from another table. */
+  /** Creates a table from an answer, and takes the other slots from another table. */
   private Table tableOf(Answer answer, Table others) {
     Map<HostAndPort, PooledNode> named = new HashMap<>();
     RangeMap<Integer, PooledNode> nodes = TreeRangeMap.create();

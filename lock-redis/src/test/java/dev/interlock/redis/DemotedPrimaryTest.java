@@ -62,7 +62,7 @@ class DemotedPrimaryTest {
     address.moveTo(replica);
   }
 
-  /** By the URI, or through a Jedis client of the program. */
+  /** The ways to open a backend: by the URI, or through the program's Jedis client. */
   enum Access {
     URI,
     JEDIS;

@@ -36,7 +36,7 @@ class DistantRedisContractTest extends LockTck {
       return "redis://127.0.0.1:" + distance.port();
     }
 
-    /** Or else the entries of all tests would be counted, of which there are many in that time. */
+    /** Shows the entries of one test: with all tests, there would be many in that time. */
     @Override
     public Optional<StoreView> view() {
       return new RedisUnderTest(redis).view();

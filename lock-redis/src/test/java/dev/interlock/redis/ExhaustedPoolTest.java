@@ -70,7 +70,9 @@ class ExhaustedPoolTest {
     }
   }
 
-  /** On virtual threads, whoever runs would otherwise take all connections again and again. */
+  /**
+   * On virtual threads, a running thread could take every connection again before a waiter does.
+   */
   @Test
   void whoGivesAConnectionBackDoesNotOvertakeTheWaiter() throws Exception {
     try (LockPool pool = ownPool()) {

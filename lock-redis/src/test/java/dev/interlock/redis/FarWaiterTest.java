@@ -209,7 +209,7 @@ class FarWaiterTest {
     return redis.uri().replace("://", "://" + user);
   }
 
-  /** From a release to its request it takes longer than the first reservation lasts. */
+  /** The waiter's request arrives after the first reservation has ended. */
   @ParameterizedTest
   @EnumSource(names = {"LOCK", "WRITERS"})
   @Tag("extended")

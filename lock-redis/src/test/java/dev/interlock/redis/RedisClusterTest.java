@@ -82,7 +82,7 @@ class RedisClusterTest {
     }
   }
 
-  /** By the URI, or through a client of the user's. */
+  /** The ways to open a backend: by the URI, or through the program's Jedis client. */
   enum Access {
     URI,
     JEDIS;

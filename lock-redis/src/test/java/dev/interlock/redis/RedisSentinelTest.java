@@ -61,7 +61,7 @@ class RedisSentinelTest {
     group.master().call("FLUSHALL");
   }
 
-  /** By the URI, or through a Jedis client of the program. */
+  /** The ways to open a backend: by the URI, or through the program's Jedis client. */
   enum Access {
     URI,
     JEDIS;

@@ -154,7 +154,7 @@ final class Cluster implements AutoCloseable {
 
   // --- answers ------------------------------------------------------------------------
 
-  /** Makes an answer of a reply. An error becomes a silence with its reason. */
+  /** Creates an answer from a reply. An error becomes a silence with its reason. */
   Answer answer(int node, Object reply) {
     Node from = nodes.get(node);
     if (Round.isError(reply)) {
@@ -168,7 +168,7 @@ final class Cluster implements AutoCloseable {
     return new Answer(words, null);
   }
 
-  /** Makes an answer of a failed request: a silence with its reason. */
+  /** Creates an answer for a failed request: a silence with its reason. */
   Answer silence(int node, RuntimeException problem) {
     return new Answer(
         null,

@@ -71,7 +71,7 @@ final class RedlockBackend implements LockBackend {
   private static final long MIN_SPLIT_PAUSE = Duration.ofMillis(1).toNanos();
   private static final long MAX_SPLIT_PAUSE = Duration.ofMillis(100).toNanos();
 
-  /** After more splits in a row, a majority may be held and out of reach for long. */
+  /** The splits in a row after which a majority may be held, and out of reach, for long. */
   private static final int MAX_PROMPT_SPLITS = 3;
 
   private static final int MAX_WAITS = 1_000;

@@ -198,7 +198,7 @@ class FarWaiterTest {
     return redlock.uri().replace("://", "://" + user);
   }
 
-  /** From a release to its request it takes longer than the first reservation lasts. */
+  /** The waiter's request arrives after the first reservation has ended. */
   @Test
   @Tag("extended")
   void aWaiterThatIsSlowerThanAReservationIsServed() throws Exception {

@@ -352,7 +352,7 @@ final class FoundingModel implements Exploration.Model<FoundingModel.Step> {
         s[view(n, c, SEEN_NUMBER)] != 0 || !rules.contains(Rule.COUNTED_FIRST));
   }
 
-  /** Makes a broken variant by changing the statuses that the rules get. */
+  /** Creates a broken variant by changing the statuses that the rules get. */
   private List<NodeStatus> asSeenByVariant(List<NodeStatus> statuses, Set<String> candidates) {
     List<NodeStatus> told = new ArrayList<>(statuses);
     int blank = (int) told.stream().filter(each -> each.is(Kind.BLANK)).count();

@@ -30,7 +30,7 @@ class LuaScriptsTest {
   private static final Set<String> GLOBALS =
       Set.of("redis", "KEYS", "ARGV", "string", "math", "type", "tonumber", "unpack");
 
-  /** By the names of the files that they are read from. */
+  /** {@return the scripts, by the names of their files} */
   private static Map<String, Script> scripts() throws IllegalAccessException {
     Map<String, Script> scripts = new TreeMap<>();
     for (Class<?> owner : List.of(Script.class, NodeScripts.class)) {

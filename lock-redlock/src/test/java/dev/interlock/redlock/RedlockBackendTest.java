@@ -690,7 +690,7 @@ class RedlockBackendTest {
     return assertInstanceOf(Renewal.Failed.class, renewal).problem().getMessage();
   }
 
-  /** On the third node it never was: that one says that it is not there, and is right. */
+  /** The third node never had the lock, and rightly answers that it does not have it. */
   @Test
   void aReleaseWhoseReplyOneNodeLosesIsInDoubtAndNoLoss() throws Exception {
     RedisServer first = nodes.get(0);

@@ -22,7 +22,7 @@ class RenewalModelTest {
   /** The lease has no rival. */
   static final Bounds ALONE = new Bounds(false, false, 3, false, false, 0, 0);
 
-  /** Another attempt, and a node that lacks the lock. */
+  /** Bounds with another attempt, and with a node that lacks the lock. */
   static final Bounds CONTESTED = new Bounds(false, true, 1, false, false, 0, 0);
 
   /** Another attempt, a node that lacks the lock, and one more renewal. */

@@ -431,9 +431,11 @@ class SharesTest {
     }
   }
 
-  /** If it were, a node that answers late could bring back a lease after another one. */
+  /**
+   * If such a vote counted, a node that answers late could bring back a lease after another one.
+   */
   @Test
-  void whoIsHeardToGiveAShareAgainWhenTheLeaseIsOverDoesNotCount() {
+  void aShareThatANodeGivesAgainAfterTheEndOfTheLeaseDoesNotCount() {
     Entry entry = Entry.fresh(reader(), 3);
     entry.confirm(1_000);
     entry.setLacking(2, true);
@@ -540,20 +542,20 @@ class SharesTest {
 
   @Test
   void whoeverUsesTheNameInAnotherWayIsToldAndLeavesNothing() throws Exception {
-    for (Share present : List.of(Share.EXCLUSIVE, Share.READ, Share.WRITE)) {
-      Claim holder = claim("job", present);
+    for (Share holderShare : List.of(Share.EXCLUSIVE, Share.READ, Share.WRITE)) {
+      Claim holder = claim("job", holderShare);
       Grant grant = take(backend, holder);
       for (RedisServer node : nodes) {
         eventually("held", () -> !contents(node).isEmpty());
       }
       List<String> before = contents();
       for (Share other : List.of(Share.EXCLUSIVE, Share.READ, Share.WRITE)) {
-        if (!other.agreesWith(present)) {
+        if (!other.agreesWith(holderShare)) {
           Claim claim = claim("job", other, Backends.TTL, WAIT);
           LockConfigurationException e =
               assertThrows(
                   LockConfigurationException.class, () -> backend.tryAcquire(claim, soon()));
-          assertEquals(other.disagreement("job", present).getMessage(), e.getMessage());
+          assertEquals(other.disagreement("job", holderShare).getMessage(), e.getMessage());
           assertEquals(before, contents());
         }
       }

@@ -51,7 +51,7 @@ class StormTest {
   private static final Duration SHORT_STORM = Duration.ofSeconds(2);
   private static final Duration LONG_STORM = Duration.ofSeconds(10);
 
-  /** On a busy machine a storm goes on until there is something to be looked at. */
+  /** The limit for a busy machine, on which a storm goes on until it has enough grants to check. */
   private static final Duration MAX_STORM_LENGTH = Duration.ofSeconds(60);
 
   private static final int MIN_GRANTS = 50;

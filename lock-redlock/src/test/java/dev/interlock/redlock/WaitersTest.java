@@ -42,7 +42,7 @@ class WaitersTest {
   private static final String LOCK = "interlock:{job}";
   private static final String QUERY = "?nodeTimeout=5s&maxTtl=2m";
 
-  /** For each waiter, over all nodes: twice the scripts of one poll every 100 ms. */
+  /** The scripts of one waiter on all nodes: twice those of one poll every 100 ms. */
   private static final double MAX_SCRIPTS_PER_SECOND = 100;
 
   private static final Duration OBSERVED = Duration.ofSeconds(2);

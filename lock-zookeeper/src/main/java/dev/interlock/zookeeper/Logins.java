@@ -39,7 +39,7 @@ final class Logins {
   private long changedAt = System.nanoTime() - MAX_ANSWER_AGE.toNanos();
 
   /**
-   * Makes the logins of one client.
+   * Creates the logins of one client.
    *
    * @param source reads the current users, each as {@code user:password}; never throws
    */

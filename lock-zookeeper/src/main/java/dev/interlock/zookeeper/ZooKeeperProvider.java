@@ -31,7 +31,7 @@ public final class ZooKeeperProvider implements LockProvider {
     this(NodeAccount.MAX_BYTES);
   }
 
-  /** For tests, in which few nodes fill a session. */
+  /** Creates a provider for tests, in which a few nodes fill a session. */
   ZooKeeperProvider(int maxNodeBytes) {
     this.maxNodeBytes = maxNodeBytes;
   }

@@ -150,7 +150,7 @@ class BadInputTest {
     }
   }
 
-  /** Both share one ensemble, because three servers take long to start. */
+  /** The two cases share an ensemble, because three servers take long to start. */
   @Test
   void localSessionsAreRefusedAndAServerWithoutAQuorumSaysItIsReadOnly() throws Exception {
     try (ZooKeeperEnsemble ensemble =

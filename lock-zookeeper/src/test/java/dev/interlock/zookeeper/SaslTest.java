@@ -45,7 +45,7 @@ class SaslTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
-  /** In this mode no mechanism is left that works without Kerberos. */
+  /** The property of a mode in which no mechanism works without Kerberos. */
   private static final String FIPS = "zookeeper.fips-mode";
 
   /**

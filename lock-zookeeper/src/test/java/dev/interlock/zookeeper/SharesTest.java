@@ -389,8 +389,8 @@ class SharesTest {
     for (int i = 0; i < 8; i++) {
       waiters.add(new Waiter(i % 2 == 0 ? two : one, permits(1 + i % 2, 2)));
     }
-    for (int left : List.of(3, 4, 0)) {
-      waiters.get(left).leave();
+    for (int index : List.of(3, 4, 0)) {
+      waiters.get(index).leave();
     }
     List<Waiter> rest = new ArrayList<>();
     for (int i : List.of(1, 2, 5, 6, 7)) {

@@ -55,7 +55,7 @@ class TimedLeaseTest {
     assertEquals("renew", calls.poll(1, TimeUnit.MINUTES));
   }
 
-  /** If its process died after a renewal, the store would keep the lock for too long. */
+  /** If the process died after such a renewal, the store would keep the lock for too long. */
   @Test
   void aLeaseThatIsNotExtendedIsNotRenewed() throws Exception {
     validity = () -> Duration.ofMillis(250);

@@ -45,16 +45,16 @@ public final class Machine {
         : Unit.BYTES.format(Double.parseDouble(kilobytes) * 1024);
   }
 
-  private static String field(String file, String name, String otherwise) {
+  private static String field(String file, String name, String defaultValue) {
     try {
       return Files.readString(Path.of(file), StandardCharsets.UTF_8)
           .lines()
           .filter(line -> line.startsWith(name))
           .map(line -> line.substring(line.indexOf(':') + 1).strip())
           .findFirst()
-          .orElse(otherwise);
+          .orElse(defaultValue);
     } catch (IOException e) {
-      return otherwise;
+      return defaultValue;
     }
   }
 }

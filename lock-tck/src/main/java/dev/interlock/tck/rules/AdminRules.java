@@ -172,10 +172,10 @@ public abstract class AdminRules extends RuleTest {
   }
 
   private static boolean isShown(
-      long wrongBy, long tolerance, boolean lastAttempt, String otherwise) {
+      long wrongBy, long tolerance, boolean lastAttempt, String direction) {
     assertTrue(
         wrongBy <= tolerance || !lastAttempt,
-        () -> "the time left was shown as " + text(Duration.ofNanos(wrongBy)) + " " + otherwise);
+        () -> "the time left was shown as " + text(Duration.ofNanos(wrongBy)) + " " + direction);
     return wrongBy <= tolerance;
   }
 

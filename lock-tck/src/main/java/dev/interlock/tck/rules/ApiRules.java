@@ -51,7 +51,7 @@ public abstract class ApiRules extends RuleTest {
     long start = System.nanoTime();
     refuseBadArguments(client, lock, set);
     // Retry after a stall of the machine; a request to the store would always wait.
-    for (int again = 0; again < 2 && since(start).compareTo(limit) >= 0; again++) {
+    for (int retry = 0; retry < 2 && since(start).compareTo(limit) >= 0; retry++) {
       start = System.nanoTime();
       refuseBadArguments(client, lock, set);
     }

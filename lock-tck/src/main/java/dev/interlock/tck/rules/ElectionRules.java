@@ -286,7 +286,7 @@ public abstract class ElectionRules extends RuleTest {
     }
 
     /** Waits until the latest state shows this leader, or nobody for null. */
-    void await(@Nullable String label, String otherwise) {
+    void await(@Nullable String label, String message) {
       eventually(
           longLived().pollInterval().plus(bound()),
           () ->
@@ -294,7 +294,7 @@ public abstract class ElectionRules extends RuleTest {
                   && (label == null
                       ? latest.isEmpty()
                       : latest.isPresent() && latest.get().label().orElse(label).equals(label)),
-          otherwise);
+          message);
       assertFalse(concurrent.get(), "a listener was called by two threads at once");
     }
   }

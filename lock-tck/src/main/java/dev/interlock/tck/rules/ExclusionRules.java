@@ -53,7 +53,7 @@ public abstract class ExclusionRules extends RuleTest {
 
   // --- EXCL-01 ---
 
-  /** Neither volatile nor atomic: only the lock protects it. */
+  /** A counter that is neither volatile nor atomic: only the lock protects it. */
   private static final class Counter {
     private int value;
 

@@ -521,11 +521,13 @@ public abstract class FencingRules extends RuleTest {
 
     /** The number that a guard compares a token with. */
     enum Guard {
-      /** For a reader the latest writer's token, for a writer the highest of all. */
+      /**
+       * A reader's token is compared with the latest writer's, a writer's with the highest of all.
+       */
       TWO_NUMBERS,
-      /** For readers and writers the highest token of all. */
+      /** Every token is compared with the highest of all. */
       ONE_NUMBER,
-      /** For a writer the latest writer's token; readers are not checked. */
+      /** A writer's token is compared with the latest writer's; readers are not checked. */
       WRITERS_ONLY
     }
 

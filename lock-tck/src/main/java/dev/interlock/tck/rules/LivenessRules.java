@@ -498,7 +498,7 @@ public abstract class LivenessRules extends RuleTest {
   private void assertNoHerd(AcquirableFactory holder, AcquirableFactory waiter) throws Exception {
     long requestsOfFew = requestsOfWaiters(3, holder, waiter);
     long requestsOfMany = requestsOfWaiters(15, holder, waiter);
-    for (int again = 0; again < 2 && requestsOfMany > requestsOfFew + 6; again++) {
+    for (int retry = 0; retry < 2 && requestsOfMany > requestsOfFew + 6; retry++) {
       // A driver may send a heartbeat by chance; a herd wakes every time.
       requestsOfMany = Math.min(requestsOfMany, requestsOfWaiters(15, holder, waiter));
     }
@@ -625,7 +625,7 @@ public abstract class LivenessRules extends RuleTest {
   private void assertQuiet(List<Network> networks) throws InterruptedException {
     sleep(Duration.ofSeconds(1)); // time to connect and to enter the queue
     int paths = networks.stream().mapToInt(network -> network.proxies().size()).sum();
-    for (int again = 0; ; again++) {
+    for (int retry = 0; ; retry++) {
       long start = System.nanoTime();
       long before = requests(networks);
       sleep(Duration.ofSeconds(2));
@@ -637,7 +637,7 @@ public abstract class LivenessRules extends RuleTest {
       }
       // A slow client may still be starting its wait; a client that polls goes on sending.
       assertTrue(
-          again < 2,
+          retry < 2,
           () ->
               WAITERS
                   + " waiting clients sent "

@@ -202,12 +202,11 @@ public abstract class ReadWriteRules extends SharedRuleTest {
   private static void assertNoChange(LeasedLock held, LeasedLock other) {
     held.lock();
     try {
-      String otherwise = "a thread changed sides";
-      assertThrows(IllegalStateException.class, other::lock, otherwise);
-      assertThrows(IllegalStateException.class, other::lockInterruptibly, otherwise);
-      assertThrows(IllegalStateException.class, other::tryLock, otherwise);
-      assertThrows(
-          IllegalStateException.class, () -> other.tryLock(1, TimeUnit.SECONDS), otherwise);
+      String message = "a thread changed sides";
+      assertThrows(IllegalStateException.class, other::lock, message);
+      assertThrows(IllegalStateException.class, other::lockInterruptibly, message);
+      assertThrows(IllegalStateException.class, other::tryLock, message);
+      assertThrows(IllegalStateException.class, () -> other.tryLock(1, TimeUnit.SECONDS), message);
       assertThrows(IllegalMonitorStateException.class, other::unlock);
       assertEquals(Optional.empty(), other.lease(), "lease() of the other side");
       assertTrue(held.lease().isPresent(), "lease() of the side that is held is empty");

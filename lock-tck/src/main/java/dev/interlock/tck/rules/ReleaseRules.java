@@ -47,7 +47,7 @@ public abstract class ReleaseRules extends RuleTest {
     LockClient client = client();
     Lease lease = acquireNow(client.lock(newName()));
     ReleaseOutcome outcome = lease.release();
-    for (int again = 0; again < 2 && outcome == ReleaseOutcome.UNKNOWN; again++) {
+    for (int retry = 0; retry < 2 && outcome == ReleaseOutcome.UNKNOWN; retry++) {
       lease = acquireUndoubted(client); // a busy store did not answer in time
       outcome = lease.release();
     }
@@ -121,7 +121,7 @@ public abstract class ReleaseRules extends RuleTest {
     Lease expired = acquireNow(client(unrenewed()).lock(newName()));
     awaitExpiry(expired);
     Lease taken = takenAway();
-    for (int again = 0; again < 2 && taken.release() == ReleaseOutcome.UNKNOWN; again++) {
+    for (int retry = 0; retry < 2 && taken.release() == ReleaseOutcome.UNKNOWN; retry++) {
       taken = takenAway(); // a busy store did not answer in time
     }
     for (Lease lost : List.of(expired, taken)) {

@@ -508,11 +508,11 @@ public abstract class RuleTest {
   // --- waiting ---
 
   /** {@return the result of a future, which must complete within the limit} */
-  final <T> T within(Duration limit, Future<T> future, String otherwise) throws Exception {
+  final <T> T within(Duration limit, Future<T> future, String message) throws Exception {
     try {
       return future.get(limit.toMillis(), TimeUnit.MILLISECONDS);
     } catch (TimeoutException e) {
-      return fail(otherwise + " within " + text(limit));
+      return fail(message + " within " + text(limit));
     } catch (ExecutionException e) {
       if (e.getCause() instanceof Error error) {
         throw error;
@@ -522,15 +522,15 @@ public abstract class RuleTest {
   }
 
   /** {@return the result of a future, which must complete within the bound} */
-  final <T> T within(Future<T> future, String otherwise) throws Exception {
-    return within(bound(), future, otherwise);
+  final <T> T within(Future<T> future, String message) throws Exception {
+    return within(bound(), future, message);
   }
 
   /** Waits for each future in turn, for at most the limit. */
-  final void allWithin(Duration limit, Iterable<? extends Future<?>> futures, String otherwise)
+  final void allWithin(Duration limit, Iterable<? extends Future<?>> futures, String message)
       throws Exception {
     for (Future<?> future : futures) {
-      within(limit, future, otherwise);
+      within(limit, future, message);
     }
   }
 
@@ -559,15 +559,15 @@ public abstract class RuleTest {
   }
 
   /** Polls until the condition holds; fails after the bound. */
-  final void eventually(BooleanSupplier condition, String otherwise) {
-    eventually(bound(), condition, otherwise);
+  final void eventually(BooleanSupplier condition, String message) {
+    eventually(bound(), condition, message);
   }
 
   /** Polls until the condition holds; fails after the limit. */
-  final void eventually(Duration limit, BooleanSupplier condition, String otherwise) {
+  final void eventually(Duration limit, BooleanSupplier condition, String message) {
     assertTrue(
         poll(limit, Duration.ofMillis(2), condition::getAsBoolean),
-        () -> otherwise + " within " + text(limit));
+        () -> message + " within " + text(limit));
   }
 
   /** Polls until the condition holds or the limit has passed, and returns whether it holds. */
@@ -622,7 +622,7 @@ public abstract class RuleTest {
    * attempt cannot fail the test too early.
    */
   private static <T, E extends Exception> T retry(
-      Duration limit, Duration pause, Question<Optional<T>, E> question, Supplier<T> otherwise)
+      Duration limit, Duration pause, Question<Optional<T>, E> question, Supplier<T> fallback)
       throws E {
     long end = System.nanoTime() + limit.toNanos();
     while (true) {
@@ -630,7 +630,7 @@ public abstract class RuleTest {
       try {
         Optional<T> answer = question.ask();
         if (answer.isPresent() || last) {
-          return answer.orElseGet(otherwise);
+          return answer.orElseGet(fallback);
         }
       } catch (LockUnavailableException e) {
         if (last) {
@@ -642,10 +642,10 @@ public abstract class RuleTest {
   }
 
   /** Fails if the future completes within the duration. */
-  final void assertNever(Duration duration, Future<?> event, String otherwise) throws Exception {
+  final void assertNever(Duration duration, Future<?> event, String message) throws Exception {
     try {
       Object happened = event.get(duration.toMillis(), TimeUnit.MILLISECONDS);
-      fail(otherwise + ": " + happened);
+      fail(message + ": " + happened);
     } catch (TimeoutException e) {
       // as expected
     }
@@ -681,7 +681,7 @@ public abstract class RuleTest {
   }
 
   /** Waits until no holder or waiter of the name has an entry, long before one would expire. */
-  final void awaitNoResidue(StoreView view, String name, String otherwise) {
+  final void awaitNoResidue(StoreView view, String name, String message) {
     Question<List<Entry>, RuntimeException> residue =
         () ->
             entries(view).stream()
@@ -690,7 +690,7 @@ public abstract class RuleTest {
                 .toList();
     assertTrue(
         poll(bound().multipliedBy(2), RETRY_PAUSE, () -> residue.ask().isEmpty()),
-        () -> otherwise + ": " + residue.ask());
+        () -> message + ": " + residue.ask());
   }
 
   static List<Entry> entries(StoreView view) {
@@ -828,23 +828,23 @@ public abstract class RuleTest {
     return lease.effectiveTtl().plus(bound());
   }
 
-  final Lease acquireWithin(Acquirable<Lease> lock, String otherwise) throws InterruptedException {
-    return acquireWithin(bound(), lock, otherwise);
+  final Lease acquireWithin(Acquirable<Lease> lock, String message) throws InterruptedException {
+    return acquireWithin(bound(), lock, message);
   }
 
   /** Acquires a lock that must be free or become free within the limit. */
-  final Lease acquireWithin(Duration limit, Acquirable<Lease> lock, String otherwise)
+  final Lease acquireWithin(Duration limit, Acquirable<Lease> lock, String message)
       throws InterruptedException {
-    return lock.tryAcquire(limit).orElseGet(() -> fail(otherwise + " within " + text(limit)));
+    return lock.tryAcquire(limit).orElseGet(() -> fail(message + " within " + text(limit)));
   }
 
   /** Like {@link #acquireWithin}, but polls often, so that the time of the grant is exact. */
-  final Lease acquireAtOnce(Duration limit, Acquirable<Lease> lock, String otherwise) {
+  final Lease acquireAtOnce(Duration limit, Acquirable<Lease> lock, String message) {
     return retry(
         limit,
         Duration.ofMillis(3),
         lock::tryAcquire,
-        () -> fail(otherwise + " within " + text(limit)));
+        () -> fail(message + " within " + text(limit)));
   }
 
   /** Renews a lease that must be held. Retries while the store is too busy to answer. */
@@ -875,7 +875,7 @@ public abstract class RuleTest {
     return acquireNow(lock, "an attempt on a free lock returned empty");
   }
 
-  final Lease acquireNow(Acquirable<Lease> lock, String otherwise) {
+  final Lease acquireNow(Acquirable<Lease> lock, String message) {
     AtomicBoolean inDoubt = new AtomicBoolean();
     return retry(
         bound().multipliedBy(2),
@@ -883,9 +883,9 @@ public abstract class RuleTest {
         () -> {
           boolean first = !inDoubt.getAndSet(true);
           Optional<Lease> acquired = lock.tryAcquire();
-          return acquired.isEmpty() && first ? fail(otherwise) : acquired;
+          return acquired.isEmpty() && first ? fail(message) : acquired;
         },
-        () -> fail(otherwise));
+        () -> fail(message));
   }
 
   /** Acquires a released lock: at once, unless its release may still be in flight. */
@@ -894,11 +894,11 @@ public abstract class RuleTest {
     return acquireAfter(released, lock, "the lock is not free after its release");
   }
 
-  final Lease acquireAfter(ReleaseOutcome released, Acquirable<Lease> lock, String otherwise)
+  final Lease acquireAfter(ReleaseOutcome released, Acquirable<Lease> lock, String message)
       throws InterruptedException {
     return released == ReleaseOutcome.RELEASED
-        ? acquireNow(lock, otherwise)
-        : acquireWithin(lock, otherwise);
+        ? acquireNow(lock, message)
+        : acquireWithin(lock, message);
   }
 
   /**
@@ -928,21 +928,21 @@ public abstract class RuleTest {
   }
 
   /** Checks that an attempt on a held lock does not succeed. */
-  final void assertRefused(Acquirable<Lease> lock, String otherwise) {
+  final void assertRefused(Acquirable<Lease> lock, String message) {
     answer(lock::tryAcquire)
         .ifPresent(
             lease -> {
               lease.release();
-              fail(otherwise);
+              fail(message);
             });
   }
 
   /** Checks that a lease can be renewed, if the lock offers renewal. */
-  final void assertRenewed(Lease lease, String otherwise) throws InterruptedException {
+  final void assertRenewed(Lease lease, String message) throws InterruptedException {
     try {
       renewIfOffered(lease, bound());
     } catch (LeaseLostException e) {
-      fail(otherwise, e);
+      fail(message, e);
     }
   }
 
@@ -1006,8 +1006,8 @@ public abstract class RuleTest {
   }
 
   /** Releases a lease, and checks that the store had not freed its lock before. */
-  static void assertReleased(Lease lease, String otherwise) {
-    assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release(), otherwise);
+  static void assertReleased(Lease lease, String message) {
+    assertNotEquals(ReleaseOutcome.ALREADY_LOST, lease.release(), message);
   }
 
   /**
@@ -1038,8 +1038,8 @@ public abstract class RuleTest {
     }
   }
 
-  final void forceRelease(LockClient client, String name, String otherwise) {
-    intervene(() -> client.admin().forceRelease(name), otherwise);
+  final void forceRelease(LockClient client, String name, String message) {
+    intervene(() -> client.admin().forceRelease(name), message);
   }
 
   final void revoke(LockClient client, String name) {
@@ -1047,7 +1047,7 @@ public abstract class RuleTest {
   }
 
   /** Sends a request that ends a hold. If it is repeated, it may find nothing held. */
-  private void intervene(Question<Boolean, RuntimeException> request, String otherwise) {
+  private void intervene(Question<Boolean, RuntimeException> request, String message) {
     AtomicBoolean inDoubt = new AtomicBoolean();
     assertTrue(
         answer(
@@ -1055,13 +1055,12 @@ public abstract class RuleTest {
               boolean asked = inDoubt.getAndSet(true);
               return request.ask() || asked;
             }),
-        otherwise);
+        message);
   }
 
   /** Checks that the later lease has the higher token, if the backend has tokens. */
-  final void assertHigherToken(Lease later, Lease earlier, String otherwise) {
-    assertTrue(
-        !has(Capability.FENCING) || later.fencingToken() > earlier.fencingToken(), otherwise);
+  final void assertHigherToken(Lease later, Lease earlier, String message) {
+    assertTrue(!has(Capability.FENCING) || later.fencingToken() > earlier.fencingToken(), message);
   }
 
   /** Checks a history whose faults are all within the failure model. */

@@ -121,7 +121,7 @@ abstract class SharedRuleTest extends RuleTest {
 
   /** Checks that a client is served while six threads of three others acquire and release. */
   private void testStarvation(
-      AcquirableFactory busyKind, Duration hold, AcquirableFactory otherKind, String otherwise)
+      AcquirableFactory busyKind, Duration hold, AcquirableFactory otherKind, String message)
       throws Exception {
     String name = newName();
     BusyThreads busy = new BusyThreads(() -> sleep(hold));
@@ -130,7 +130,7 @@ abstract class SharedRuleTest extends RuleTest {
     }
     busy.awaitGrants(6);
     Duration limit = renewed().ttl().multipliedBy(3).plus(bound());
-    Lease served = acquireWithin(limit, otherKind.of(client(renewed()), name), otherwise);
+    Lease served = acquireWithin(limit, otherKind.of(client(renewed()), name), message);
     served.release();
     busy.stop();
   }

@@ -174,8 +174,8 @@ final class SpoiledAnswers {
         .release();
   }
 
-  private void assertNobodyElse(String otherwise) {
-    test.assertRefused(other.lock(name), otherwise);
+  private void assertNobodyElse(String message) {
+    test.assertRefused(other.lock(name), message);
   }
 
   /** Checks that the lease is still held and fully usable. */
@@ -370,14 +370,14 @@ final class SpoiledAnswers {
   }
 
   /** Frees the lock while an answer is spoiled, and returns a third client's lease. */
-  private Lease acquireAfter(Callable<Boolean> intervention, Duration limit, String otherwise)
+  private Lease acquireAfter(Callable<Boolean> intervention, Duration limit, String message)
       throws Exception {
     Optional<Boolean> seen = spoiled(intervention);
     assertTrue(seen.orElse(true), "a held lock was reported as free");
     if (seen.isEmpty()) {
       var unused = test.answer(intervention::call);
     }
-    return test.acquireWithin(limit, test.client(options()).lock(name), otherwise);
+    return test.acquireWithin(limit, test.client(options()).lock(name), message);
   }
 
   /** Every request is refused for a while. */

@@ -49,7 +49,7 @@ class MemoryMutant implements Harness {
     this(backendFault, (client, time) -> client);
   }
 
-  /** For faults that other processes need, too; these create subclasses by name. */
+  /** Creates a mutant that other processes need, too. They create its subclass by name. */
   MemoryMutant(
       Function<QueueingBackend, LockBackend> backendFault, UnaryOperator<LockClient> clientFault) {
     this(

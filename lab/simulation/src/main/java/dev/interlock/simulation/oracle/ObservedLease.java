@@ -95,9 +95,9 @@ public final class ObservedLease {
   }
 
   /** Fails unless the condition holds. */
-  public void require(boolean condition, String rule, String otherwise) {
+  public void require(boolean condition, String rule, String message) {
     if (!condition) {
-      scheduler.fail(rule, this + ": " + otherwise);
+      scheduler.fail(rule, this + ": " + message);
     }
   }
 

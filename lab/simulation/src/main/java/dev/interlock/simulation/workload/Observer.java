@@ -56,9 +56,9 @@ public final class Observer implements Consumer<Optional<Leader>> {
     closed = true;
   }
 
-  private void require(boolean condition, String otherwise) {
+  private void require(boolean condition, String message) {
     if (!condition) {
-      world.fail("ELECT-03", otherwise + ": " + this);
+      world.fail("ELECT-03", message + ": " + this);
     }
   }
 

@@ -182,7 +182,7 @@ public record Plan(
   enum LeaseOptions {
     RENEWED,
     NOT_RENEWED,
-    /** Not renewed, with a shorter TTL than others. */
+    /** Leases that are not renewed, with a shorter TTL than others. */
     SHORT_TTL,
     MAX_HOLD,
     MIN_HOLD,
@@ -408,7 +408,7 @@ public record Plan(
           FaultKind.CLOSE,
           FaultKind.INTERRUPT);
 
-  /** Makes the plan of a seed, on one of the model stores. */
+  /** Creates the plan of a seed, on one of the model stores. */
   public static Plan of(long seed) {
     return of(seed, storeOf(seed));
   }
@@ -417,7 +417,7 @@ public record Plan(
     return Store.values()[(int) Math.floorMod(seed, 3L)];
   }
 
-  /** Makes the plan of a seed: with locks, with names of any kind, or with elections. */
+  /** Creates the plan of a seed: with locks, with names of any kind, or with elections. */
   public static Plan of(long seed, Store store) {
     Plan ofLocks = ofLocks(seed, store);
     SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 12);
@@ -428,7 +428,7 @@ public record Plan(
     };
   }
 
-  /** Makes the plan of a seed with exclusive locks only. */
+  /** Creates the plan of a seed with exclusive locks only. */
   public static Plan ofLocks(long seed) {
     return ofLocks(seed, storeOf(seed));
   }
@@ -481,7 +481,7 @@ public record Plan(
     return changed;
   }
 
-  /** Makes the plan of a seed on a store, with exclusive locks only. */
+  /** Creates the plan of a seed on a store, with exclusive locks only. */
   public static Plan ofLocks(long seed, Store store) {
     SplittableRandom random = new SplittableRandom(seed * 0x9E3779B97F4A7C15L + 11);
     boolean undisturbed = random.nextInt(6) == 0;

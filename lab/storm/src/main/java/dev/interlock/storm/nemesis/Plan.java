@@ -36,7 +36,7 @@ public record Plan(long seed, Duration beyondAt, List<PlannedFault> faults) {
   }
 
   /**
-   * Makes a schedule.
+   * Creates a schedule.
    *
    * @param seed determines all random choices
    * @param duration the duration of the storm
