@@ -135,7 +135,9 @@ public interface LeaderElection {
 
   /** A leader as the store shows it. */
   interface Leader {
-    /** {@return its {@linkplain LockOptions#label() label}, or empty if the store keeps none} */
+    /**
+     * {@return the leader's {@linkplain LockOptions#label() label}; empty if the store keeps none}
+     */
     Optional<String> label();
 
     /**

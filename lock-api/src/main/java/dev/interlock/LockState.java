@@ -99,7 +99,7 @@ public interface LockState {
   @CheckReturnValue
   interface Holder {
 
-    /** {@return its {@linkplain LockOptions#label() label}, if the store keeps it} */
+    /** {@return the holder's {@linkplain LockOptions#label() label}, if the store keeps it} */
     Optional<String> label();
 
     /** {@return the mode in which it holds the name} */
@@ -108,7 +108,7 @@ public interface LockState {
     /** {@return the number of permits of a semaphore that it holds; empty in other modes} */
     OptionalInt permits();
 
-    /** {@return its fencing token, or empty if the backend has none} */
+    /** {@return the holder's fencing token, or empty if the backend has none} */
     OptionalLong fencingToken();
 
     /** {@return how long the store will keep it without another renewal, if that is known} */

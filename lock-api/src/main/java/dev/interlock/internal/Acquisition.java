@@ -18,7 +18,7 @@ final class Acquisition {
   @GuardedBy("this")
   private boolean waited;
 
-  /** Whether its end has been reported. */
+  /** Whether the end of the acquisition has been reported. */
   @GuardedBy("this")
   private boolean ended;
 
@@ -33,7 +33,7 @@ final class Acquisition {
     return new Acquisition(set);
   }
 
-  /** Returns its number, or the number of its set; assigned when the first event needs it. */
+  /** Returns the acquisition's number, or its set's; assigned when the first event needs it. */
   synchronized long number(AtomicLong numbers) {
     if (number == 0) {
       number = set == null ? numbers.incrementAndGet() : set.number(numbers);

@@ -254,7 +254,9 @@ final class ElectionCandidacy implements LeaderElection.Candidacy {
         && (elected.state.loss() != null || (failure instanceof InterruptedException && isOver()));
   }
 
-  /** Tries until it succeeds, or the lease would be renewed and nobody would lead. */
+  /**
+   * Releases the lease, however often that fails: otherwise it would be renewed, and nobody lead.
+   */
   private void resign(Lease lease) {
     while (true) {
       try {

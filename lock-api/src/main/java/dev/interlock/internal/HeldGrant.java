@@ -50,7 +50,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
   /** Changes under the monitor. */
   private volatile LeaseState[] leases = NO_LEASES;
 
-  /** The number of leases that it has had. */
+  /** The number of leases that this grant has had. */
   @GuardedBy("this")
   private int issued;
 
@@ -345,7 +345,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     setDue(next);
   }
 
-  /** Whether it is renewed in the background. */
+  /** Whether this grant is renewed in the background. */
   private boolean isRenewed() {
     return anyLease(LeaseState::needsRenewal);
   }
@@ -374,7 +374,7 @@ final class HeldGrant extends Timer.Event implements Renewer.Renewable {
     engine.notifier.flush();
   }
 
-  /** Whether it may have to be renewed or to end because the machine slept. */
+  /** Whether this grant may have to be renewed or to end because the machine slept. */
   boolean mayBeOverdue(long wallMillis, long now) {
     return validity.slept(wallMillis, now) > LeaseTerm.MIN_SLEEP.toNanos()
         || anyLease(lease -> lease.remaining(wallMillis, now) <= 0);

@@ -4,13 +4,13 @@ package dev.interlock.internal;
 enum LeasePhase {
   /** The program holds the lease. */
   HELD,
-  /** Its release has begun, and looks for a local waiter to hand the grant off to. */
+  /** The release has begun, and looks for a local waiter to hand the grant off to. */
   PASSING,
-  /** The program has released it; the client keeps it until its minimum hold has passed. */
+  /** The program has released the lease; the client keeps it until the minimum hold has passed. */
   KEPT,
-  /** Its release is in flight; only the answer can still show that it was lost. */
+  /** The release is in flight; only the answer can still show that the lease was lost. */
   RELEASING,
-  /** Its release has ended, on the store or by a handoff. */
+  /** The release has ended, on the store or by a handoff. */
   RELEASED,
   LOST;
 

@@ -111,12 +111,14 @@ final class LeaseState implements Observers.Subject {
     return phase;
   }
 
-  /** Whether it has the grant, for the program, the client, or a waiter to hand it off to. */
+  /**
+   * Whether this lease has the grant: for the program, the client, or a waiter to hand it off to.
+   */
   boolean isOpen() {
     return phase == LeasePhase.PASSING || isLive();
   }
 
-  /** Whether the program holds it, or the client keeps it. */
+  /** Whether the program holds this lease, or the client keeps it. */
   boolean isLive() {
     LeasePhase current = phase;
     return current == LeasePhase.HELD || current == LeasePhase.KEPT;
@@ -133,7 +135,7 @@ final class LeaseState implements Observers.Subject {
 
   // --- validity -------------------------------------------------------------------------------
 
-  /** Returns the nanoseconds until it ends; 0 or less if it is over. */
+  /** Returns the nanoseconds until this lease ends; 0 or less if it is over. */
   long remaining(long wall, long now) {
     return term.remaining(grant.validity(), wall, now);
   }
@@ -149,12 +151,12 @@ final class LeaseState implements Observers.Subject {
     return Duration.ofNanos(Math.max(0, remainingNanos()));
   }
 
-  /** Whether its validity is over, even if nothing has noticed that yet. */
+  /** Whether the validity is over, even if nothing has noticed that yet. */
   boolean hasLapsed() {
     return isLive() && remainingNanos() <= 0;
   }
 
-  /** Whether it is valid at this moment. If its validity is over, it is lost now. */
+  /** Whether this lease is valid at this moment. If its validity is over, the lease is lost now. */
   boolean isHeld() {
     endIfOver();
     return phase == LeasePhase.HELD;
@@ -180,7 +182,7 @@ final class LeaseState implements Observers.Subject {
     throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
   }
 
-  /** Returns the next time at which it ends, is released, must be renewed, or is at risk. */
+  /** Returns the next time at which this lease ends, is released or at risk, or must be renewed. */
   long dueAt(long wall, long now, long renewal, long riskAt) {
     long due =
         switch (phase) {
@@ -236,7 +238,7 @@ final class LeaseState implements Observers.Subject {
     hold.setHandle(engine.platform.weak(handle));
   }
 
-  /** Abandons it if it can no longer be released. Under the monitor. */
+  /** Abandons this lease if it can no longer be released. Under the monitor. */
   void abandonIfDropped() {
     String why = phase == LeasePhase.HELD ? hold.whyDropped() : null;
     if (why != null) {
@@ -276,7 +278,7 @@ final class LeaseState implements Observers.Subject {
             lease -> lease == this && phase == LeasePhase.HELD ? newLoss(reason, detail) : null);
   }
 
-  /** Returns its loss by the closing of the client; null if its release is in progress. */
+  /** Returns the loss caused by closing the client; null if a release is in progress. */
   @Nullable LeaseLostException lossAtClose() {
     return switch (phase) {
       case HELD -> newLoss(LossReason.CLOSED, "its client was closed while the lease was held");
@@ -287,8 +289,9 @@ final class LeaseState implements Observers.Subject {
   }
 
   /**
-   * Returns its loss by the store; null while the store may have deferred the release instead. The
-   * client then asks again until the store confirms that, and renews the lease no more.
+   * Returns the loss caused by the store; null while the store may have deferred the release
+   * instead. The client then asks again until the store confirms that, and renews the lease no
+   * more.
    */
   @Nullable LeaseLostException lossUnlessDeferred(LossReason reason, String detail) {
     if (minHold == null || !minHold.isInDoubt() || reason != LossReason.TAKEN) {
@@ -299,7 +302,7 @@ final class LeaseState implements Observers.Subject {
     return null;
   }
 
-  /** Returns its loss by the end of its validity; null if it goes on, or was released. */
+  /** Returns the loss caused by the end of validity; null if the lease goes on, or was released. */
   @Nullable LeaseLostException lossIfOver() {
     LeaseTerm.End end = isLive() ? term.end(grant.validity()) : null;
     return end == null ? null : newLoss(end.reason(), end.detail());
@@ -309,7 +312,7 @@ final class LeaseState implements Observers.Subject {
     return new LeaseLostException(name(), reason, detail, grant.problem());
   }
 
-  /** Ends it as lost. Under the monitor. */
+  /** Ends this lease as lost. Under the monitor. */
   void markLost(LeaseLostException why) {
     boolean releasedBefore = isReleasedByProgram();
     phase = LeasePhase.LOST;
@@ -366,7 +369,7 @@ final class LeaseState implements Observers.Subject {
     return release.finish(beginRelease(), latest);
   }
 
-  /** Releases it as if this much of its minimum hold were left. */
+  /** Releases this lease as if the given part of its minimum hold remained. */
   ReleaseOutcome releaseAfter(Duration delay) {
     synchronized (grant) {
       if (phase == LeasePhase.HELD) {
@@ -480,13 +483,15 @@ final class LeaseState implements Observers.Subject {
     return engine.backend.has(Capability.DEFERRED_RELEASE);
   }
 
-  /** Returns its minimum hold if a release can still be deferred; otherwise null. */
+  /** Returns the minimum hold if a release can still be deferred; otherwise null. */
   @Nullable MinHold minHoldToDefer() {
     boolean defers = phase == LeasePhase.PASSING && (!isReleasedByProgram() || canDefer());
     return defers && minHold != null && !minHold.isOver() ? minHold : null;
   }
 
-  /** Keeps it for the client if its minimum hold has not passed; returns whether it does. */
+  /**
+   * Keeps this lease for the client if the minimum hold has not passed; returns whether it does.
+   */
   boolean keep() {
     if (minHold == null || minHold.isOver() || phase != LeasePhase.PASSING) {
       return false;
@@ -561,7 +566,7 @@ final class LeaseState implements Observers.Subject {
     return phase == LeasePhase.HELD ? risk : null;
   }
 
-  /** Whether the program has released it; everything after that is only logged. */
+  /** Whether the program has released this lease; everything after that is only logged. */
   private boolean isReleasedByProgram() {
     return outcome instanceof ReleaseOutcome;
   }

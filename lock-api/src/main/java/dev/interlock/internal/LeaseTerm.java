@@ -22,13 +22,13 @@ final class LeaseTerm {
   private final Platform platform;
   private final Grant grant;
 
-  /** Whether the program wants it to be renewed in the background. */
+  /** Whether the program wants the lease to be renewed in the background. */
   private boolean renewed = true;
 
-  /** Whether its renewal has ended because the program dropped it, or the store has ended it. */
+  /** Whether renewal has ended because the program dropped the lease, or the store has ended it. */
   private boolean renewalStopped;
 
-  /** Whether only the client keeps it, for its minimum hold. */
+  /** Whether only the client keeps the lease, for its minimum hold. */
   private volatile boolean kept;
 
   private volatile @Nullable Validity maxHold;
@@ -71,7 +71,7 @@ final class LeaseTerm {
     fixedEnd = fixedEnd == null ? null : fixedEnd.rebased(wall, now);
   }
 
-  /** Whether the grant must be renewed for it. */
+  /** Whether the grant must be renewed for the lease. */
   boolean needsRenewal() {
     return !renewalStopped && (renewed || !grant.expiresOnStore());
   }
@@ -98,7 +98,7 @@ final class LeaseTerm {
     fixedEnd = fixedEnd == null ? validity : validity.orEarlier(fixedEnd, wall, now);
   }
 
-  /** Keeps it for the client: the limits of the program no longer apply. */
+  /** Keeps the lease for the client: the limits of the program no longer apply. */
   void keepForClient(boolean renews) {
     kept = true;
     maxHold = null;
@@ -126,7 +126,7 @@ final class LeaseTerm {
     return limit == null ? Long.MAX_VALUE : limit.remaining(wall, now);
   }
 
-  /** Returns the reason why it has ended; null if it has not. */
+  /** Returns the reason why the term has ended; null if it has not. */
   @Nullable End end(Validity validity) {
     // The wall clock first: a pause between the two readings must not look like sleep.
     long wall = platform.wallMillis();

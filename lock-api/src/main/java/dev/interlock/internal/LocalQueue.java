@@ -28,7 +28,7 @@ final class LocalQueue {
   interface Waiter {
     Request request();
 
-    /** Returns the time at which it entered the queue, on the client's monotonic clock. */
+    /** Returns the time at which the waiter entered the queue, on the client's monotonic clock. */
     long enteredAt();
 
     /**
@@ -317,7 +317,7 @@ final class LocalQueue {
     return contender;
   }
 
-  /** Lets the head continue the contender of one before it, or makes another. */
+  /** Lets a head continue the contender of a previous head, or creates another. */
   Contender contenderFor(Request head, Holdings holdings) {
     Contender previous = contender;
     if (previous != null && previous.resume(head)) {

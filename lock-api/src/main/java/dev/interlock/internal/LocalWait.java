@@ -71,7 +71,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
     return isHead();
   }
 
-  /** Starts its time-out, unless the decision is made. */
+  /** Starts the time-out of this wait, unless the decision is made. */
   void timeOutAt(Deadline deadline) {
     engine.timer.schedule(this, deadline.nanos());
     if (decision.isDone()) {
@@ -107,7 +107,7 @@ final class LocalWait extends Timer.Event implements LocalQueue.Waiter {
     }
   }
 
-  /** Whether the decision was to make it the head. */
+  /** Whether the decision was to make this waiter the head. */
   boolean isHead() {
     return decision.join() == Decision.HEAD;
   }

@@ -18,7 +18,7 @@ final class LossSignal extends CompletableFuture<LeaseLostException> {
     this.notifier = notifier;
   }
 
-  /** Queues its completion; the notifier's next flush completes it. */
+  /** Queues the completion of this signal, which the notifier's next flush carries out. */
   void enqueue(LeaseLostException loss) {
     notifier.enqueue(() -> signal(loss));
   }

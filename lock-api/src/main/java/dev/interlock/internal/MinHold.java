@@ -25,7 +25,7 @@ final class MinHold {
    */
   private long nextRelease;
 
-  /** The pause before it asks again, in nanoseconds; 0 before it keeps the lock. */
+  /** The pause before the client asks again, in nanoseconds; 0 before it keeps the lock. */
   private long pause;
 
   MinHold(Platform platform, Duration time) {

@@ -146,12 +146,12 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
       return loss;
     }
 
-    /** Whether it was lost, or its release has begun. */
+    /** Whether the set was lost, or its release has begun. */
     synchronized boolean isEnded() {
       return loss != null || releasing;
     }
 
-    /** Begins its release; false if another caller has. */
+    /** Begins the release of the set; false if another caller has. */
     synchronized boolean beginRelease() {
       boolean first = !releasing;
       releasing = true;
@@ -228,8 +228,8 @@ final class MultiLeaseHandle extends ProgramLease implements MultiLease {
       throw new LeaseLostException(loss.name(), loss.reason(), loss.detail(), loss);
     }
     boolean released = state.isEnded();
-    // Also after the release: a member may have been lost before it, and the set may not know that
-    // yet.
+    // Check the members even after the release: one may have been lost before it, and the set may
+    // not know that yet.
     for (LeaseState member : members()) {
       if (!released || member.loss() != null) {
         member.ensureHeld();

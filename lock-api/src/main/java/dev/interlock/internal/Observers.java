@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Observers {
 
-  /** The lease or set that they observe. Called under its monitor. */
+  /** The lease or set that is observed. Its methods are called under its monitor. */
   interface Subject {
     Events.Source source();
 
@@ -26,10 +26,10 @@ final class Observers {
 
     Duration heldFor();
 
-    /** Returns the loss; null if it was not lost. */
+    /** Returns the loss; null if the subject was not lost. */
     @Nullable LeaseLostException loss();
 
-    /** Returns the reason why it is at risk; null if it is not, or is no longer held. */
+    /** Returns the reason why the subject is at risk; null if it is not, or is no longer held. */
     @Nullable LockException risk();
   }
 

@@ -91,7 +91,7 @@ final class StoreAttempt {
     return clockOffset;
   }
 
-  /** Returns its place in the store's queue; null if it has none. */
+  /** Returns the attempt's place in the store's queue; null if it has none. */
   QueueingBackend.@Nullable Place place() {
     return place;
   }
@@ -100,7 +100,7 @@ final class StoreAttempt {
     return grant != null;
   }
 
-  /** Whether its place can serve another request of this client. */
+  /** Whether the attempt's place can serve another request of this client. */
   boolean hasPlaceFor(Request request) {
     return place != null
         && claim.share().equals(request.share())
@@ -188,7 +188,7 @@ final class StoreAttempt {
     place = null;
   }
 
-  /** Ends its wait in the store's queue. May be called by another thread. */
+  /** Ends the attempt's wait in the store's queue. May be called by another thread. */
   void stopWaiting() {
     QueueingBackend.Place current = place;
     if (current != null) {
@@ -201,7 +201,7 @@ final class StoreAttempt {
     }
   }
 
-  /** Records that the store has taken back its grant. */
+  /** Records that the store has taken back the grant of this attempt. */
   synchronized void recordLoss(LossReason reason, String detail) {
     earlyLoss = new EarlyLoss(reason, detail);
   }

@@ -89,7 +89,7 @@ final class MemoryStore {
 
     private Map<String, Place> queue = Map.of();
 
-    /** Whether it is no longer in the table. It is free then. */
+    /** Whether this entry is no longer in the table. It is free then. */
     private boolean removed;
 
     /** Whether nobody holds the name. After {@link #settle}, nobody waits for a free name. */

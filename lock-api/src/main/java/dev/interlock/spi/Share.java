@@ -55,12 +55,12 @@ public record Share(LockKind kind, int weight, int capacity) {
     return new Share(LockKind.SEMAPHORE, permits, limit);
   }
 
-  /** {@return whether it excludes all other holders} */
+  /** {@return whether this share excludes all other holders} */
   public boolean isWhole() {
     return weight == capacity;
   }
 
-  /** {@return whether it is the share of an exclusive lock, which every backend supports} */
+  /** {@return whether this is the share of an exclusive lock, which every backend supports} */
   public boolean isExclusive() {
     return kind == LockKind.EXCLUSIVE;
   }

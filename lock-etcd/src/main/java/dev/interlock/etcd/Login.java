@@ -154,7 +154,7 @@ final class Login {
     try {
       send(attempt);
     } catch (RuntimeException | Error e) {
-      // Otherwise all requests would wait for this login.
+      // Unless the attempt fails, all requests wait for this login.
       fail(attempt, Status.UNAUTHENTICATED.withCause(e));
     }
     return attempt;

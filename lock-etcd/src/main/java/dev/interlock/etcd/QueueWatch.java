@@ -118,7 +118,7 @@ final class QueueWatch implements Watch.Listener, AutoCloseable {
   @Override
   public void onCompleted() {
     broken = true;
-    // Also called after close(), which needs no signal.
+    // This is also called after close(), when no signal is needed.
     if (!ended) {
       wakeUp.signal();
     }

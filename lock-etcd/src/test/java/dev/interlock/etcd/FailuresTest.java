@@ -239,7 +239,7 @@ class FailuresTest {
           inTime(LockUnavailableException.class, () -> client.lock("job").tryAcquire()),
           "has reached its quota");
       assertEquals(0, Backends.keys(server, "interlock/lock/job/"));
-      // So can the key of a transaction whose answer was lost.
+      // The key of a transaction whose answer was lost can be released, too.
       assertTrue(doubtful.release(claim, Backends.in(TIMEOUT)));
       assertEquals(0, Backends.keys(server, "interlock/lock/doubtful/"));
       // Held locks stay held, and can be released.

@@ -105,7 +105,7 @@ public enum JdbcDatabase {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** {@return its name, as its driver reports it} */
+  /** {@return the database's name, as its driver reports it} */
   String product() {
     return product;
   }

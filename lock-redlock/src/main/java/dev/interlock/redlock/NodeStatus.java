@@ -37,7 +37,7 @@ record NodeStatus(Kind kind, String run, long floor, long remainingMillis, boole
     this(kind, run, floor, remainingMillis, true);
   }
 
-  /** Whether it has a record of version 0.1, which did not write the number of nodes. */
+  /** Whether the node has a record of version 0.1, which did not write the number of nodes. */
   boolean isOfVersion01() {
     return (kind == Kind.MEMBER || kind == Kind.RESTARTED) && !counted;
   }
@@ -79,7 +79,7 @@ record NodeStatus(Kind kind, String run, long floor, long remainingMillis, boole
     return kind == other;
   }
 
-  /** Whether it votes, and has never granted a lock. */
+  /** Whether the node votes, and has never granted a lock. */
   boolean hasNeverGranted() {
     return kind == Kind.MEMBER && floor == 0;
   }

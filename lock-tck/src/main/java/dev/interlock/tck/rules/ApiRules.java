@@ -199,7 +199,8 @@ public abstract class ApiRules extends RuleTest {
       }
       assertSeenFree(other, name, outcome);
     }
-    // Also without a prefix: some characters may be special only at the start or in full length.
+    // Try a name without a prefix, too: some characters may be special only at the start or in full
+    // length.
     String longest = "\uD83D\uDD12".repeat(255);
     try (Lease lease =
         acquireWithin(timing().longTtl(), client.lock(longest), "the lock was not acquired")) {
