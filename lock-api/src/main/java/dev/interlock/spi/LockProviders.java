@@ -135,10 +135,10 @@ public final class LockProviders {
             .flatMap(provider -> provider.schemes().stream().map(provider::example))
             .sorted()
             .collect(Collectors.joining(", "));
+    String found = examples.isEmpty() ? "" : ". The backends that were found take " + examples;
     return new LockConfigurationException(
         String.format(
-            "no backend was found for %s: URIs; %s%s. The backends that were found take %s",
-            scheme, broken, advice(scheme), examples));
+            "no backend was found for %s: URIs; %s%s%s", scheme, broken, advice(scheme), found));
   }
 
   private static String advice(String scheme) {

@@ -2,6 +2,7 @@ package dev.interlock.cli;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.interlock.LockClient;
@@ -74,7 +75,9 @@ class UberJarTest {
         Throwable failure = jar.failureToOpen(artifact.getKey());
         assertEquals(LockConfigurationException.class.getName(), failure.getClass().getName());
         assertTrue(
-            failure.getMessage().contains(artifact.getValue() + " is there"), failure.toString());
+            failure.getMessage().contains(artifact.getValue() + " is on the class path"),
+            failure.toString());
+        assertFalse(failure.getMessage().contains("were found take"), failure.toString());
         assertTrue(failure.getMessage().contains(ExtraJar.SERVICE), failure.toString());
       }
     }
