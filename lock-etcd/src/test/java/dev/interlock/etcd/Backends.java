@@ -140,8 +140,7 @@ final class Backends {
   }
 
   /** Returns the number of logins to the server. */
-  static long refusedLoginsAreExplained(EtcdServer server)
-      throws IOException, InterruptedException {
+  static long logins(EtcdServer server) throws IOException, InterruptedException {
     return started(server, "grpc_method=\"Authenticate\"");
   }
 

@@ -119,7 +119,7 @@ class AccessTest {
             : "CREATE USER app IDENTIFIED BY 'secret'");
     String uri = uri(database, "app", "secret") + "?table=granted_lock";
 
-    String refused = postgres ? "does not permit the user" : "does not";
+    String refused = postgres ? "does not grant the user" : "does not";
     assertSays(refused, refusal(LockConfigurationException.class, uri));
     server.execute(grant(database).replace("interlock_lock", "granted_lock"));
     try (LockBackend backend = Backends.open(uri)) {
@@ -136,7 +136,7 @@ class AccessTest {
     }
     // Without even the right to create a table, because the table exists.
     assertSays(
-        postgres ? "is missing; create it" : "does not permit the user",
+        postgres ? "is missing; create it" : "does not grant the user",
         refusal(
             LockConfigurationException.class, uri(database, "app", "secret") + "?table=not_there"));
 
