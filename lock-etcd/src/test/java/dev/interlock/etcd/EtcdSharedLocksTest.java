@@ -65,9 +65,12 @@ class EtcdSharedLocksTest {
 
   @RegisterExtension static final SomeTests SAMPLE = new SomeTests();
 
-  /** With this poll interval, a waiter that depends on polling fails the test. */
+  /**
+   * With this poll interval, a waiter that depends on polling fails the test; with this TTL, no
+   * lease is renewed while a test counts requests.
+   */
   private static final LockOptions OPTIONS =
-      PATIENT.toBuilder().pollInterval(Duration.ofMinutes(10)).build();
+      PATIENT.toBuilder().pollInterval(Duration.ofMinutes(10)).ttl(Duration.ofMinutes(10)).build();
 
   private static final LockOptions SHORT_TTL =
       OPTIONS.toBuilder().ttl(Duration.ofSeconds(8)).build();
