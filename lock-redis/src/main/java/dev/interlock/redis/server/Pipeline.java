@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -99,9 +100,14 @@ final class Pipeline {
   /** Releases that could not be delivered. */
   private final Map<Object, Request> undelivered = new LinkedHashMap<>();
 
+  /** The ids of those that the server refused over this connection, for example while it loads. */
+  private final Set<Object> refused = new LinkedHashSet<>();
+
   private long usedAt;
   private long lastReplyAt = System.nanoTime();
   private long pause = MIN_PAUSE;
+
+  /** The earliest time to connect again, or to repeat the refused releases. */
   private long nextTry = System.nanoTime();
 
   Pipeline(Pipelines all, String name, Server server, Duration timeout) {
@@ -183,6 +189,7 @@ final class Pipeline {
         checkTimeouts();
       }
       if (transport != null) {
+        repeatRefused();
         send(transport);
       }
       if (transport == null) {
@@ -199,7 +206,8 @@ final class Pipeline {
     long now = System.nanoTime();
     Sent oldest = inFlight.peek();
     if (transport != null) {
-      return oldest == null ? usedAt + MAX_IDLE - now : timeoutStart(oldest) + timeout - now;
+      long due = oldest == null ? usedAt + MAX_IDLE - now : timeoutStart(oldest) + timeout - now;
+      return refused.isEmpty() ? due : Math.min(due, nextTry - now);
     }
     return !isConnecting && shouldConnect() ? nextTry - now : MAX_IDLE;
   }
@@ -273,6 +281,7 @@ final class Pipeline {
       usedAt = System.nanoTime();
       problem = null;
       pause = MIN_PAUSE;
+      refused.clear();
       Set<Request> first = new LinkedHashSet<>(undelivered.values());
       first.addAll(toRepeat);
       toRepeat.clear();
@@ -354,6 +363,13 @@ final class Pipeline {
     }
   }
 
+  private void repeatRefused() {
+    if (!refused.isEmpty() && nextTry - System.nanoTime() <= 0) {
+      refused.stream().map(undelivered::get).filter(Objects::nonNull).forEach(toRepeat::add);
+      refused.clear();
+    }
+  }
+
   /** Returns the call to send, or null if the request must not be sent. */
   private @Nullable ScriptCall prepare(Request request) {
     if (request.sendBefore().hasPassed()) {
@@ -412,7 +428,14 @@ final class Pipeline {
 
   private void answer(Request request, Object reply) {
     forgetRelease(request);
-    isRetired |= reply instanceof JedisDataException error && server.isUnusableAfter(error);
+    if (reply instanceof JedisDataException error) {
+      isRetired |= server.isUnusableAfter(error);
+      if (request.releaseId() != null && Failures.mayPass(error)) {
+        keepRelease(request);
+        refused.add(request.releaseId());
+        nextTry = System.nanoTime() + MAX_PAUSE;
+      }
+    }
     try {
       request.complete(reply);
     } catch (RuntimeException | Error e) {
